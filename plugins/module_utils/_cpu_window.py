@@ -1,0 +1,137 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure reading of /proc/stat and /proc/softirqs, and the CPU time spent between two snapshots.
+
+Formats: proc(5) and the kernel's Documentation/filesystems/proc.rst. Times in /proc/stat are in clock ticks
+(USER_HZ), user includes guest time.
+"""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import ParseError
+
+KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+IDLE_KINDS = ("idle", "iowait")
+NET_SOFTIRQS = ("NET_RX", "NET_TX")
+
+
+def _numbers(words, line):
+    try:
+        return [int(word) for word in words]
+    except ValueError:
+        raise ParseError("not a row of counters: {0!r}".format(" ".join(words)[:60]), line)
+
+
+def parse_stat(text):
+    """Return ``{cpu number: {kind: ticks}}`` from /proc/stat; the summary row ``cpu`` is left out.
+
+    Kernels before 2.6.11 print fewer columns: the missing kinds are 0.
+    """
+    cpus = {}
+    for line, row in enumerate(text.splitlines(), 1):
+        words = row.split()
+        name = words[0][3:] if words and words[0].startswith("cpu") else ""
+        if not (name.isascii() and name.isdigit()):
+            continue
+        values = _numbers(words[1:1 + len(KINDS)], line)
+        if len(values) < 4:
+            raise ParseError("fewer than four times for cpu{0}".format(name), line)
+        cpus[int(name)] = dict(zip(KINDS, values + [0] * (len(KINDS) - len(values))))
+    return cpus
+
+
+def parse_softirqs(text):
+    """Return ``{softirq: {cpu number: count}}`` from /proc/softirqs; a cut or elided row is an error."""
+    header, rows = [], {}
+    for line, row in enumerate(text.splitlines(), 1):
+        words = row.split()
+        if words and words[0].startswith("CPU"):
+            if not all(word[:3] == "CPU" and word[3:].isascii() and word[3:].isdigit() for word in words):
+                raise ParseError("the header does not name every CPU", line)
+            header = [int(word[3:]) for word in words]
+        elif words and words[0].endswith(":"):
+            counts = _numbers(words[1:], line)
+            if len(counts) != len(header):
+                raise ParseError("{0} has {1} counts for {2} CPUs".format(words[0], len(counts), len(header)), line)
+            rows[words[0][:-1]] = dict(zip(header, counts))
+    return rows
+
+
+def _elapsed(before, after, kinds, hertz):
+    """Seconds by kind. iowait and idle may go backwards (proc(5)): such a kind counts as 0."""
+    return dict((kind, max(0, after[kind] - before[kind]) / float(hertz)) for kind in kinds)
+
+
+def cpu_seconds(before, after, hertz=100):
+    """Return ``{cpu: {kind: seconds}}`` between two parsed snapshots, for the CPUs that are in both."""
+    return dict((cpu, _elapsed(before[cpu], after[cpu], KINDS, hertz))
+                for cpu in sorted(before) if cpu in after)
+
+
+def softirq_counts(before, after, names=NET_SOFTIRQS):
+    """Return ``{softirq: {cpu: count}}`` between two parsed snapshots."""
+    return dict((name, dict((cpu, max(0, after[name][cpu] - count))
+                            for cpu, count in sorted(before[name].items()) if cpu in after[name]))
+                for name in names if name in before and name in after)
+
+
+def busy_seconds(seconds):
+    """Return the seconds of one CPU that were not idle; steal is not ours and is left out."""
+    return sum(value for kind, value in seconds.items() if kind not in IDLE_KINDS + ("steal",))
+
+
+def end_window(before, after, hertz=100):
+    """Return the CPU use of one end between two raw snapshots ``{"time", "stat", "softirqs"}``.
+
+    ``cpus`` seconds by CPU and kind, ``percent`` of the whole host by kind, ``busy_percent`` by CPU,
+    ``busy_s`` CPU seconds spent, ``window_s`` the length, ``softirqs`` network softirqs by CPU.
+    """
+    cpus = cpu_seconds(parse_stat(before["stat"]), parse_stat(after["stat"]), hertz)
+    window = after["time"] - before["time"]
+    totals = dict((kind, sum(cpu[kind] for cpu in cpus.values())) for kind in KINDS)
+    whole = sum(totals.values())
+    return {
+        "window_s": window,
+        "cpus": cpus,
+        "busy_s": sum(busy_seconds(cpu) for cpu in cpus.values()),
+        "busy_percent": dict((cpu, 100.0 * busy_seconds(seconds) / sum(seconds.values()))
+                             for cpu, seconds in cpus.items() if sum(seconds.values())),
+        "percent": dict((kind, 100.0 * value / whole) for kind, value in totals.items()) if whole else {},
+        "softirqs": softirq_counts(parse_softirqs(before["softirqs"]), parse_softirqs(after["softirqs"])),
+    }
+
+
+def service_demand(busy_s, megabits_per_s, window_s):
+    """Return service demand in microseconds of CPU per KB (1024 bytes), netperf's unit; None without data."""
+    kilobytes = megabits_per_s * 1e6 / 8 / 1024 * window_s
+    return busy_s * 1e6 / kilobytes if kilobytes > 0 else None
+
+
+def transaction_demand(busy_s, transactions_per_s, window_s):
+    """Return service demand in microseconds of CPU per transaction; None without any."""
+    count = transactions_per_s * window_s
+    return busy_s * 1e6 / count if count > 0 else None
+
+
+def cpu_of_trial(snapshots, result):
+    """Return a trial's ``cpu`` field from ``snapshots`` ``{"client": [first, last], "server": [first, last]}``.
+
+    Ends that share one kernel (the same boot id) are reported once, as ``combined``; nothing is added twice.
+    ``result`` has ``throughput_mbps`` or ``transactions_per_s``, which are the same over the window.
+    """
+    first, other = snapshots["client"], snapshots.get("server")
+    combined = bool(other) and first[0]["boot_id"] == other[0]["boot_id"]
+    pairs = {"combined": first} if combined else dict(
+        (end, pair) for end, pair in snapshots.items() if end in ("client", "server") and pair)
+    ends = {}
+    for name, (before, after) in pairs.items():
+        end = end_window(before, after, before.get("hertz", 100))
+        if result.get("throughput_mbps"):
+            end["service_demand_us_per_kb"] = service_demand(
+                end["busy_s"], result["throughput_mbps"], end["window_s"])
+        elif result.get("transactions_per_s"):
+            end["service_demand_us_per_transaction"] = transaction_demand(
+                end["busy_s"], result["transactions_per_s"], end["window_s"])
+        ends[name] = end
+    return {"combined": combined, "ends": ends, "clock_error_s": snapshots.get("clock_error_s"),
+            "clock_offset_s": snapshots.get("clock_offset_s")}

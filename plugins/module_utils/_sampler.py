@@ -1,0 +1,135 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sockets inside a network namespace, and what the kernel tells through them: features, MTU, packets.
+
+Constants: linux/if_packet.h, linux/sockios.h, linux/ethtool.h.
+"""
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import select
+import socket
+import struct
+import time
+
+from ansible_collections.offload.lab.plugins.module_utils import _packets
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+
+CLONE_NEWNET = 0x40000000
+ETH_P_ALL = 0x0003
+SOL_PACKET, PACKET_AUXDATA = 263, 8
+SIOCGIFMTU, SIOCETHTOOL = 0x8921, 0x8946
+ETHTOOL_GFEATURES = 0x3A
+FEATURE_BLOCKS = 4  # of 32 features each; Linux 6.18 uses two
+HEAD = 128  # bytes kept of each packet: VLAN tags, an IPv6 underlay, UDP and VXLAN fit
+
+
+def key(device):
+    """Return the name by which results speak of a device: ``name`` or ``netns/name``."""
+    return "{0}/{1}".format(device["netns"], device["name"]) if device.get("netns") else device["name"]
+
+
+def _setns(descriptor):
+    if ctypes.CDLL(None, use_errno=True).setns(descriptor, CLONE_NEWNET) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+
+
+def open_socket(family, kind, protocol=0, netns=None):
+    """Return a socket that lives in the named network namespace; this thread is back in its own afterwards."""
+    if not netns:
+        return socket.socket(family, kind, protocol)
+    here = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        there = os.open(os.path.join("/run/netns", netns), os.O_RDONLY)
+        try:
+            _setns(there)
+            return socket.socket(family, kind, protocol)
+        finally:
+            os.close(there)
+            _setns(here)
+    finally:
+        os.close(here)
+
+
+def _request(device, extra):
+    return struct.pack("16s24s", device["name"].encode(), extra)
+
+
+def mtu(sock, device):
+    """Return the device's MTU in bytes."""
+    return struct.unpack_from("16si", fcntl.ioctl(sock, SIOCGIFMTU, _request(device, b"")))[1]
+
+
+def active_features(sock, device):
+    """Return the device's active features as a hexadecimal number, one bit a feature in the kernel's order."""
+    size = 8 + 16 * FEATURE_BLOCKS
+    data = ctypes.create_string_buffer(struct.pack("II", ETHTOOL_GFEATURES, FEATURE_BLOCKS), size)
+    fcntl.ioctl(sock, SIOCETHTOOL, _request(device, struct.pack("P", ctypes.addressof(data))))
+    blocks = struct.unpack_from("I", data.raw, 4)[0]
+    words = [struct.unpack_from("I", data.raw, 8 + 16 * block + 8)[0] for block in range(min(blocks, FEATURE_BLOCKS))]
+    return format(sum(word << (32 * block) for block, word in enumerate(words)), "x")
+
+
+def features_of(devices):
+    """Return ``{device key: active features}``; a device that is gone has None."""
+    found = {}
+    for device in devices:
+        try:
+            with open_socket(socket.AF_INET, socket.SOCK_DGRAM, netns=device.get("netns")) as sock:
+                found[key(device)] = active_features(sock, device)
+        except OSError:
+            found[key(device)] = None
+    return found
+
+
+def _tap(device):
+    """Return a socket that sees every packet of the device, with its real length and checksum state."""
+    try:
+        tap = open_socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL), device.get("netns"))
+        tap.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
+        tap.bind((device["name"], ETH_P_ALL))
+        tap.setblocking(False)
+        return tap
+    except OSError as error:
+        raise LabError("its packets cannot be sampled ({0})".format(error.strerror), key(device),
+                       "Check that the device exists and that the play runs as root (become: true).")
+
+
+def _receive(tap, vxlan_port):
+    """Return the next packet of a tap, or None when there is none."""
+    try:
+        head, ancillary, _flags, address = tap.recvmsg(HEAD, 64)
+    except BlockingIOError:
+        return None
+    status, length = struct.unpack_from("II", ancillary[0][2]) if ancillary else (0, len(head))
+    return _packets.read_packet(head, length, address[2], status, vxlan_port)
+
+
+def sample(devices, seconds, vxlan_port=4789, limit=20000):
+    """Watch devices for ``seconds`` at once and return ``{device key: summary}`` (:func:`_packets.summarise`).
+
+    At most ``limit`` packets a device are read, so that a fast device cannot keep a CPU for long.
+    """
+    taps = [(device, _tap(device), []) for device in devices]
+    try:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            left = max(0, end - time.monotonic())
+            ready = select.select([tap for _device, tap, _seen in taps], [], [], left)[0]
+            for _device, tap, seen in taps:
+                while tap in ready and len(seen) < limit and time.monotonic() < end:
+                    packet = _receive(tap, vxlan_port)
+                    if packet is None:
+                        break
+                    seen.append(packet)
+            if ready and all(len(seen) >= limit for _device, _open, seen in taps):
+                break
+        return dict((key(device), dict(_packets.summarise(seen, mtu(tap, device)), mtu=mtu(tap, device)))
+                    for device, tap, seen in taps)
+    finally:
+        for _device, tap, _seen in taps:
+            tap.close()
