@@ -113,25 +113,37 @@ def transaction_demand(busy_s, transactions_per_s, window_s):
     return busy_s * 1e6 / count if count > 0 else None
 
 
+def features_changed(before, after):
+    """Return the devices whose active features differ between two snapshots; a device that is gone counts too."""
+    first, last = before.get("features") or {}, after.get("features") or {}
+    return sorted(device for device in first if first[device] != last.get(device))
+
+
+def _end_of_trial(before, after, result):
+    end = end_window(before, after, before.get("hertz", 100))
+    end["throttled"] = max(0, after.get("throttled", 0) - before.get("throttled", 0))
+    if result.get("throughput_mbps"):
+        end["service_demand_us_per_kb"] = service_demand(end["busy_s"], result["throughput_mbps"], end["window_s"])
+    elif result.get("transactions_per_s"):
+        end["service_demand_us_per_transaction"] = transaction_demand(
+            end["busy_s"], result["transactions_per_s"], end["window_s"])
+    return end
+
+
 def cpu_of_trial(snapshots, result):
     """Return a trial's ``cpu`` field from ``snapshots`` ``{"client": [first, last], "server": [first, last]}``.
 
     Ends that share one kernel (the same boot id) are reported once, as ``combined``; nothing is added twice.
     ``result`` has ``throughput_mbps`` or ``transactions_per_s``, which are the same over the window.
     """
-    first, other = snapshots["client"], snapshots.get("server")
-    combined = bool(other) and first[0]["boot_id"] == other[0]["boot_id"]
-    pairs = {"combined": first} if combined else dict(
-        (end, pair) for end, pair in snapshots.items() if end in ("client", "server") and pair)
-    ends = {}
-    for name, (before, after) in pairs.items():
-        end = end_window(before, after, before.get("hertz", 100))
-        if result.get("throughput_mbps"):
-            end["service_demand_us_per_kb"] = service_demand(
-                end["busy_s"], result["throughput_mbps"], end["window_s"])
-        elif result.get("transactions_per_s"):
-            end["service_demand_us_per_transaction"] = transaction_demand(
-                end["busy_s"], result["transactions_per_s"], end["window_s"])
-        ends[name] = end
-    return {"combined": combined, "ends": ends, "clock_error_s": snapshots.get("clock_error_s"),
-            "clock_offset_s": snapshots.get("clock_offset_s")}
+    pairs = dict((end, snapshots[end]) for end in ("client", "server") if snapshots.get(end))
+    combined = len(pairs) == 2 and pairs["client"][0]["boot_id"] == pairs["server"][0]["boot_id"]
+    windows = {"combined": pairs["client"]} if combined else pairs
+    return {
+        "combined": combined,
+        "ends": dict((name, _end_of_trial(before, after, result)) for name, (before, after) in windows.items()),
+        "features_changed": dict((end, features_changed(*pair)) for end, pair in pairs.items()
+                                 if features_changed(*pair)),
+        "clock_error_s": snapshots.get("clock_error_s"),
+        "clock_offset_s": snapshots.get("clock_offset_s"),
+    }

@@ -72,15 +72,19 @@ def share(part, whole):
 
 def _direction(packets, longest):
     """Sum up one direction; ``longest`` is the largest packet in bytes that the MTU allows on the wire."""
-    size = sum(packet.length for packet in packets)
-    super_size = sum(packet.length for packet in packets if packet.length > longest)
+    def total(rows):
+        return sum(packet.length for packet in rows)
+
+    size = total(packets)
+    outer = [packet for packet in packets if packet.vni is not None]
     return {
         "packets": len(packets),
         "bytes": size,
-        "super_share": share(super_size, size),
+        "super_share": share(total(packet for packet in packets if packet.length > longest), size),
+        "tunnel_super_share": share(total(packet for packet in outer if packet.length > longest), total(outer)),
         "longest": max([packet.length for packet in packets] or [0]),
-        "csum_not_ready_share": share(sum(packet.length for packet in packets if packet.not_ready), size),
-        "csum_valid_share": share(sum(packet.length for packet in packets if packet.valid), size),
+        "csum_not_ready_share": share(total(packet for packet in packets if packet.not_ready), size),
+        "csum_valid_share": share(total(packet for packet in packets if packet.valid), size),
     }
 
 

@@ -1,0 +1,150 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Guards: what makes a trial doubtful. Each gives marks; a mark that excludes keeps the trial out of the analysis.
+
+A mark is ``{"guard": name, "reason": text, "excludes": bool}``. A guard that lacks its data says nothing.
+``expected`` is what the lab should give: ``mss`` in bytes, ``speed_mbps`` of the line, ``vnis`` on the underlay.
+"""
+from __future__ import annotations
+
+RETRANSMIT_SHARE = 0.01
+STEAL_PERCENT = 2.0
+SATURATED_PERCENT = 95.0
+LINE_RATE_SHARE = 0.94
+ONE_CPU_SHARE = 0.95
+OVERLAP_SHARE = 0.9
+CLOCK_ERROR_SHARE = 0.01
+
+
+def mark(guard, reason, excludes=True):
+    """Return one mark."""
+    return {"guard": guard, "reason": reason, "excludes": excludes}
+
+
+def _result(trial):
+    return trial.get("result") or {}
+
+
+def _ends(trial):
+    return ((trial.get("cpu") or {}).get("ends") or {}).items()
+
+
+def mss(trial, expected):
+    """The maximum segment size is not the one that the path's MTU gives."""
+    seen, wanted = _result(trial).get("mss"), expected.get("mss")
+    if seen and wanted and seen != wanted:
+        yield mark("mss", f"MSS is {seen} bytes, not the {wanted} that the path's MTU gives")
+
+
+def retransmits(trial, _expected):
+    """More than one segment in a hundred was sent again."""
+    result = _result(trial)
+    megabits = (result.get("throughput_mbps") or 0) * (result.get("elapsed_s") or 0)
+    if result.get("retransmits") and result.get("mss") and megabits:
+        share = result["retransmits"] * result["mss"] * 8 / (megabits * 1e6)
+        if share > RETRANSMIT_SHARE:
+            yield mark("retransmits", f"{result['retransmits']} segments sent again, {share:.1%} of all")
+
+
+def confidence(trial, _expected):
+    """The confidence width that was asked for was not reached."""
+    if _result(trial).get("confidence_met") is False:
+        yield mark("confidence", "the confidence width asked for was not reached")
+
+
+def steal(trial, _expected):
+    """The hypervisor took CPU time away."""
+    for end, window in _ends(trial):
+        percent = window.get("percent", {}).get("steal", 0)
+        if percent > STEAL_PERCENT:
+            yield mark("steal", f"{end}: the hypervisor took {percent:.1f} % of the CPU time")
+
+
+def throttle(trial, _expected):
+    """A CPU was slowed by heat."""
+    for end, window in _ends(trial):
+        if window.get("throttled"):
+            yield mark("throttle", f"{end}: CPUs were slowed by heat {window['throttled']} times")
+
+
+def saturation(trial, _expected):
+    """A CPU was busy nearly all the time: throughput is then bound by the CPU. Says so, excludes nothing."""
+    for end, window in _ends(trial):
+        percents = window.get("busy_percent", {})
+        busy = sorted(int(cpu) for cpu, percent in percents.items() if percent >= SATURATED_PERCENT)
+        if busy:
+            names = ", ".join(str(cpu) for cpu in busy)
+            yield mark("cpu_saturation", f"{end}: CPU {names} at least {SATURATED_PERCENT:.0f} % busy", excludes=False)
+
+
+def line_rate(trial, expected):
+    """The line was full: a gain can only show in service demand. Says so, excludes nothing."""
+    seen, speed = _result(trial).get("throughput_mbps"), expected.get("speed_mbps")
+    if seen and speed and seen >= LINE_RATE_SHARE * speed:
+        yield mark("line_rate", f"{seen:.0f} Mbit/s on a line of {speed} Mbit/s", excludes=False)
+
+
+def one_cpu(trial, _expected):
+    """One CPU alone took the packets in. Says so, excludes nothing."""
+    for end, window in _ends(trial):
+        counts = (window.get("softirqs") or {}).get("NET_RX", {})
+        whole = sum(counts.values())
+        if len(counts) > 1 and whole and max(counts.values()) >= ONE_CPU_SHARE * whole:
+            cpu = max(counts, key=counts.get)
+            yield mark("softirq_one_cpu", f"{end}: CPU {cpu} handled {counts[cpu] / whole:.0%} of NET_RX",
+                       excludes=False)
+
+
+def overlap(trial, _expected):
+    """The streams ran beside each other for less than nine tenths of their time."""
+    share = _result(trial).get("overlap")
+    if share is not None and share < OVERLAP_SHARE:
+        yield mark("overlap", f"the streams overlap for {share:.0%} of their time")
+
+
+def clock(trial, _expected):
+    """The clocks of the two ends are not known well enough for one common window."""
+    cpu = trial.get("cpu") or {}
+    window = min([end.get("window_s", 0) for _name, end in _ends(trial)] or [0])
+    error = cpu.get("clock_error_s")
+    if error and window and error > CLOCK_ERROR_SHARE * window:
+        yield mark("clock", f"the clocks are known to {error * 1000:.1f} ms in a window of {window:.2f} s")
+
+
+def features(trial, _expected):
+    """A feature changed while the trial ran."""
+    for end, changed in sorted(((trial.get("cpu") or {}).get("features_changed") or {}).items()):
+        yield mark("feature_changed", f"{end}: features of {', '.join(changed)} changed during the trial")
+
+
+def profile(trial, _expected):
+    """The profile that was read back is not the one that was asked for."""
+    settings = (trial.get("evidence") or {}).get("settings") or {}
+    for end, devices in sorted(settings.items()):
+        for device, report in sorted(devices.items()):
+            missed = sorted(report.get("not_honoured") or ())
+            if missed:
+                yield mark("profile", f"{end}: {device} did not take {', '.join(missed)}")
+
+
+def encapsulation(trial, expected):
+    """What was seen on the underlay is not what the path says: the wrong VNI, no tunnel, or one too many."""
+    wanted = expected.get("vnis")
+    for end, seen in sorted(((trial.get("evidence") or {}).get("underlay") or {}).items()):
+        if wanted is not None and sorted(seen.get("vnis", [])) != sorted(wanted):
+            yield mark("encapsulation", f"{end}: VNI {seen.get('vnis')} on the underlay, expected {wanted}")
+
+
+GUARDS = (mss, retransmits, confidence, steal, throttle, saturation, line_rate, one_cpu, overlap, clock, features,
+          profile, encapsulation)
+
+
+def marks_of(trial, expected):
+    """Return all marks of a trial, in the order of :data:`GUARDS`."""
+    return [found for guard in GUARDS for found in guard(trial, expected)]
+
+
+def excluded(trial):
+    """Tell whether the analysis leaves this trial out."""
+    return any(found.get("excludes", True) for found in trial.get("marks") or ())

@@ -1,0 +1,87 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Verdicts: what the evidence says that a factor's setting did.
+
+``unsupported``: the device cannot change it. ``masked``: another setting keeps it from acting. ``no_op``: set, but
+the packets are the same. ``changed_others``: it acted and took other features with it. ``applied``: it acted.
+"""
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from statistics import mean
+
+DIFFERENCE = 0.25  # of the share of bytes: less is not called an action of the device
+TUNNEL_FEATURES = {"tx-udp_tnl-segmentation": False, "tx-udp_tnl-csum-segmentation": True}  # outer checksum needed
+
+# What proves a feature: kernel name pattern, direction on the device, share of bytes (see _packets.summarise).
+# Software GSO segments before the tap, so "out" speaks of the device alone.
+PROOFS = (
+    ("tx-udp_tnl-*segmentation", "out", "tunnel_super_share"),
+    ("tx-tcp*-segmentation", "out", "super_share"),
+    ("tx-checksum-*", "out", "csum_not_ready_share"),
+    ("rx-gro", "in", "super_share"),
+    ("rx-gro-hw", "in", "super_share"),
+    ("rx-lro", "in", "super_share"),
+    ("rx-checksum", "in", "csum_valid_share"),
+)
+
+
+def proof_of(bits):
+    """Return (direction, share) that proves a factor's kernel bits, or None where only the read-back speaks."""
+    for pattern, direction, name in PROOFS:
+        if any(fnmatchcase(bit, pattern) for bit in bits):
+            return direction, name
+    return None
+
+
+def share_of(sample, bits):
+    """Return the share of bytes in one device's sample that tells of these bits; None without packets or proof."""
+    proof = proof_of(bits)
+    return sample.get(proof[0], {}).get(proof[1]) if proof and sample else None
+
+
+def _judge(bits, on, off, tunnel_csum):
+    """Return (verdict, reason) from the observations at the two levels."""
+    seen = on + off
+    if all(set(bits) <= set(row.get("fixed") or ()) for row in seen):
+        return "unsupported", "fixed by the driver"
+    for bit in bits:
+        if bit in TUNNEL_FEATURES and tunnel_csum is not None and TUNNEL_FEATURES[bit] != tunnel_csum:
+            return "masked", f"{bit} acts only with the tunnel's outer checksum {'on' if not tunnel_csum else 'off'}"
+    missed = sorted({bit for row in on for bit in row.get("not_honoured") or () if bit in bits})
+    if missed and len(missed) == len(set(bits)):
+        return "masked", f"{', '.join(missed)} was asked for but stays inactive: it depends on another feature"
+    if any(bit in (row.get("not_honoured") or ()) for row in off for bit in bits):
+        return "no_op", "asked off, but it stays active"
+    return None, ""
+
+
+def _mean(rows):
+    shares = [row["share"] for row in rows if row.get("share") is not None]
+    return mean(shares) if shares else None
+
+
+def verdict(bits, on, off, tunnel_csum=None):
+    """Judge one factor on one device from what was observed at its levels.
+
+    ``on`` and ``off`` are lists of ``{"share", "fixed", "not_honoured", "side_effects"}``, one a visit.
+    Returns ``{"verdict", "reason", "proof", "share_on", "share_off", "others"}``.
+    """
+    share_on, share_off = _mean(on), _mean(off)
+    others = sorted({bit for row in on + off for bit in row.get("side_effects") or ()})
+    proof = proof_of(bits)
+    found, reason = _judge(bits, on, off, tunnel_csum)
+    if found is None and share_on is not None and share_off is not None and share_on - share_off < DIFFERENCE:
+        found, reason = "no_op", f"the packets are the same: {share_on:.0%} of bytes on, {share_off:.0%} off"
+    if found is None and others:
+        found, reason = "changed_others", f"it also changed {', '.join(others)}"
+    proven = proof is not None and share_on is not None and share_off is not None
+    return {
+        "verdict": found or "applied",
+        "reason": reason,
+        "proof": f"{proof[0]} {proof[1]}" if proven else "read_back",
+        "share_on": share_on,
+        "share_off": share_off,
+        "others": others,
+    }

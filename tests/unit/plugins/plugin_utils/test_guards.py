@@ -1,0 +1,77 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.plugin_utils import _guards as guards
+
+
+def window(**fields):
+    return {"combined": True, "ends": {"combined": dict({"window_s": 1.0}, **fields)}}
+
+
+# guard, trial, expected by the lab, does the mark exclude?
+CASES = [
+    ("mss", {"result": {"mss": 1398}}, {"mss": 8898}, True),
+    (
+        "retransmits",
+        {"result": {"mss": 1448, "retransmits": 5000, "throughput_mbps": 1000.0, "elapsed_s": 1.0}},
+        {},
+        True,
+    ),
+    ("confidence", {"result": {"confidence_met": False}}, {}, True),
+    ("steal", {"cpu": window(percent={"steal": 5.0})}, {}, True),
+    ("throttle", {"cpu": window(throttled=3)}, {}, True),
+    ("cpu_saturation", {"cpu": window(busy_percent={0: 20.0, 1: 99.0})}, {}, False),
+    ("line_rate", {"result": {"throughput_mbps": 9410.0}}, {"speed_mbps": 10000}, False),
+    ("softirq_one_cpu", {"cpu": window(softirqs={"NET_RX": {0: 1, 1: 999}})}, {}, False),
+    ("overlap", {"result": {"overlap": 0.5}}, {}, True),
+    ("clock", {"cpu": dict(window(), clock_error_s=0.2)}, {}, True),
+    ("feature_changed", {"cpu": dict(window(), features_changed={"server": ["eth0"]})}, {}, True),
+    ("profile", {"evidence": {"settings": {"client": {"eth0": {"not_honoured": {"rx-gro": True}}}}}}, {}, True),
+    ("encapsulation", {"evidence": {"underlay": {"client": {"vnis": []}}}}, {"vnis": [10]}, True),
+    ("encapsulation", {"evidence": {"underlay": {"client": {"vnis": [10]}}}}, {"vnis": []}, True),
+]
+QUIET = {
+    "result": {
+        "mss": 8898,
+        "retransmits": 3,
+        "throughput_mbps": 9000.0,
+        "elapsed_s": 1.0,
+        "confidence_met": True,
+        "overlap": 0.99,
+    },
+    "cpu": dict(
+        window(percent={"steal": 0.1}, busy_percent={0: 50.0}, softirqs={"NET_RX": {0: 40, 1: 60}}, throttled=0),
+        clock_error_s=0.0001,
+        features_changed={},
+    ),
+    "evidence": {"settings": {"client": {"eth0": {"not_honoured": {}}}}, "underlay": {"client": {"vnis": [10]}}},
+}
+
+
+@pytest.mark.parametrize("guard, trial, expected, excludes", CASES)
+def test_each_guard_finds_its_mark(guard, trial, expected, excludes):
+    found = guards.marks_of(trial, expected)
+    assert [mark["guard"] for mark in found] == [guard]
+    assert found[0]["excludes"] is excludes
+    assert guards.excluded({"marks": found}) is excludes
+    assert found[0]["reason"]
+
+
+def test_a_good_trial_has_no_mark():
+    assert guards.marks_of(QUIET, {"mss": 8898, "speed_mbps": 25000, "vnis": [10]}) == []
+
+
+@pytest.mark.parametrize(
+    "trial", [{}, {"result": None, "cpu": None, "evidence": None}, {"result": {}, "cpu": {"ends": {}}}]
+)
+def test_guards_without_data_say_nothing(trial):
+    assert guards.marks_of(trial, {}) == []
+
+
+def test_every_guard_has_a_case():
+    assert {case[0] for case in CASES} >= {"mss", "retransmits", "confidence", "steal", "throttle", "overlap", "clock"}
+    assert len({case[0] for case in CASES}) == len(guards.GUARDS)
