@@ -1,0 +1,39 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+
+class ModuleDocFragment(object):
+    """The attributes of the collection's modules: ``offload.lab.attributes`` changes, ``.INFO`` only reads."""
+
+    DOCUMENTATION = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in check mode and say what would be changed, without changing anything.
+    support: full
+  diff_mode:
+    description: Returns what has changed, or would be changed, when in diff mode.
+    support: full
+  platform:
+    description: The systems that can be managed.
+    support: full
+    platforms: linux
+"""
+
+    INFO = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in check mode; it reads, and changes nothing in any mode.
+    support: full
+  diff_mode:
+    description: Returns what has changed, or would be changed, when in diff mode.
+    support: N/A
+    details: Nothing is changed, so there is nothing to show.
+  platform:
+    description: The systems that can be managed.
+    support: full
+    platforms: linux
+"""

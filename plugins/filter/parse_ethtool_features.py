@@ -1,0 +1,23 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.offload.lab.plugins.module_utils._ethtool_features import parse_features
+
+
+def parse_ethtool_features(text):
+    """Return the features of each device in a text of ``ethtool -k``."""
+    if not isinstance(text, str):
+        raise AnsibleFilterError("offload.lab.parse_ethtool_features: expected the text of 'ethtool -k', got {0}.".format(
+            type(text).__name__))
+    return parse_features(text)
+
+
+class FilterModule(object):
+    """The filter offload.lab.parse_ethtool_features."""
+
+    def filters(self):
+        return {"parse_ethtool_features": parse_ethtool_features}
