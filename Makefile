@@ -1,4 +1,79 @@
-# Placeholder; see "make help" once the tooling lands.
-.PHONY: live
+# The commands of a checkout; "make help" lists them. Each does what is needed before it: set-up is quick when it is done.
+
+NODES ?= 2
+NAME ?= lab
+RESULTS ?= results
+CAMPAIGN ?=
+
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+ROOT := sh tools/as_root.sh
+# Root's PATH may lack the virtual environment; Ansible finds its own helpers beside it.
+PLAY = $(ROOT) env PATH="$(BIN):$$PATH" ansible-playbook
+SETTINGS = -e offload_lab_results_dir="$(abspath $(RESULTS))" \
+	$(if $(CAMPAIGN),-e offload_lab_campaign_file="$(abspath $(CAMPAIGN))")
+
+# Not to meet a lab that somebody forgot; NAME on the command line still wins.
+demo: NAME = demo
+
+export OFFLOAD_LAB_NODES = $(NODES)
+export OFFLOAD_LAB_NAME = $(NAME)
+export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-test live lock demo lab measure report teardown test unit lint integration molecule bench clean
+
+help:  ## this list
+	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=file.yml] [RESULTS=results]"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: live  ## the virtual environment and the collections (done by all others)
+	@sh tools/setup.sh $(VENV) best requirements/controller.txt
+
+setup-test: live  ## setup, and what the tests need
+	@sh tools/setup.sh $(VENV) best requirements/controller.txt requirements/test.txt
+
 live:  ## the checkout where Ansible and Python find the collection
-	mkdir -p .build/live/ansible_collections/offload && ln -sfn "$(CURDIR)" .build/live/ansible_collections/offload/lab
+	@mkdir -p .build/live/ansible_collections/offload
+	@ln -sfn "$(CURDIR)" .build/live/ansible_collections/offload/lab
+
+lock: setup  ## pin the newest versions of requirements/*.in again
+	@sh tools/lock.sh $(BIN)
+
+demo: setup  ## lab, a short campaign, its report, and all taken down again
+	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/demo.sh "$(abspath $(RESULTS))"
+
+lab: setup  ## the nodes on this machine, their switches, tunnels and tenants
+	$(PLAY) playbooks/nodes.yml
+	$(PLAY) playbooks/lab.yml
+
+measure: setup  ## a campaign on the lab: CAMPAIGN=file.yml, else the demo's
+	$(PLAY) playbooks/measure.yml $(SETTINGS)
+
+report: setup  ## the report of the campaign in RESULTS
+	$(PLAY) playbooks/report.yml $(SETTINGS)
+
+teardown: setup  ## the lab and its nodes removed
+	$(PLAY) playbooks/teardown.yml
+	$(PLAY) playbooks/nodes_absent.yml
+
+test: setup-test  ## everything that is tested, as CI does
+	@$(BIN)/pytest tests
+
+unit: setup-test  ## the unit tests
+	@$(BIN)/pytest tests/unit
+
+lint: setup-test  ## linters, ansible-test sanity and the rules of imports
+	@$(BIN)/pytest tests/lint
+
+integration: setup-test  ## each module on real devices (root)
+	@$(BIN)/pytest tests/integration
+
+molecule: setup-test  ## the roles in containers with systemd (root, podman)
+	@$(BIN)/pytest tests/molecule
+
+bench: setup  ## benchmarks, as ratios
+	@$(BIN)/python tests/benchmarks
+
+clean:  ## what set-up and tests made here, but not results/
+	rm -rf $(VENV) .build .cache tests/output

@@ -1,0 +1,10 @@
+#!/bin/sh
+# Run a command as root: directly, or through sudo with the variables that our playbooks read.
+set -eu
+if [ "$(id -u)" = 0 ]; then
+    exec "$@"
+elif command -v sudo >/dev/null; then
+    exec sudo --preserve-env=OFFLOAD_LAB_NODES,OFFLOAD_LAB_NAME,OFFLOAD_LAB_MTU,ANSIBLE_FORCE_COLOR,CI "$@"
+fi
+echo "This needs root, to make network namespaces: run it as root, or install sudo." >&2
+exit 1

@@ -1,0 +1,114 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Install the collections of a requirements.yml into the virtual environment that runs this file.
+
+The ordinary way is ``ansible-galaxy``. Where Galaxy is not reachable, the ``ansible`` packages of the Python
+index carry the same collections, unpacked: their files are copied out of the wheel.
+"""
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import sysconfig
+import urllib.request
+import zipfile
+from pathlib import Path
+
+import yaml
+
+# The newest version of the ``ansible`` package that carries each collection; all others are in DEFAULT_WHEEL.
+DEFAULT_WHEEL = "14.5.0"
+WHEELS = {"openvswitch.openvswitch": "10.7.0"}
+CACHE = Path(".cache")
+PROBE_SECONDS = 3
+
+
+def read_manifest(path):
+    """Return ``{collection: version}`` of a requirements.yml."""
+    entries = yaml.safe_load(Path(path).read_text())["collections"]
+    return {entry["name"]: str(entry["version"]) for entry in entries}
+
+
+def folder(site, name):
+    """Return where a collection lies below ``site``."""
+    return Path(site, "ansible_collections", *name.split("."))
+
+
+def installed_version(site, name):
+    """Return the version of an installed collection, or None."""
+    try:
+        return json.loads((folder(site, name) / "MANIFEST.json").read_text())["collection_info"]["version"]
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def missing(site, wanted):
+    """Return the part of ``{collection: version}`` that is not installed in just that version."""
+    return {name: version for name, version in wanted.items() if installed_version(site, name) != version}
+
+
+def galaxy_reachable():
+    """Tell whether the Galaxy server of ansible-core's configuration answers within a few seconds."""
+    from ansible import constants  # noqa: PLC0415 (slow, and needed on a cold run only)
+    server = constants.config.get_config_value("GALAXY_SERVER")
+    try:
+        with urllib.request.urlopen(server.rstrip("/") + "/api/", timeout=PROBE_SECONDS) as answer:
+            return answer.status == 200
+    except (OSError, ValueError):
+        return False
+
+
+def install_from_galaxy(site, wanted):
+    """Install exactly these versions with ansible-galaxy; dependencies are in the manifest too."""
+    argv = [str(Path(sys.executable).with_name("ansible-galaxy")), "collection", "install", "--force", "--no-deps",
+            "--collections-path", str(site)]
+    subprocess.check_call(argv + ["{0}:=={1}".format(name, version) for name, version in wanted.items()])
+
+
+def download_wheel(version):
+    """Return the cached wheel of the ``ansible`` package in this version; pip fetches it when it is not there."""
+    CACHE.mkdir(exist_ok=True)
+    found = sorted(CACHE.glob("ansible-{0}-*.whl".format(version)))
+    if not found:
+        subprocess.check_call([
+            sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
+            "--only-binary=:all:", "--ignore-requires-python", "--dest", str(CACHE), "ansible=={0}".format(version)])
+        found = sorted(CACHE.glob("ansible-{0}-*.whl".format(version)))
+    return found[0]
+
+
+def unpack(wheel, site, names):
+    """Copy the collections out of a wheel."""
+    folders = tuple("ansible_collections/{0}/".format(name.replace(".", "/")) for name in names)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site, [member for member in archive.namelist() if member.startswith(folders)])
+
+
+def install_from_wheels(site, wanted):
+    """Install the collections from the wheels that are known to carry them."""
+    for wheel_version in sorted({WHEELS.get(name, DEFAULT_WHEEL) for name in wanted}):
+        names = [name for name in wanted if WHEELS.get(name, DEFAULT_WHEEL) == wheel_version]
+        unpack(download_wheel(wheel_version), site, names)
+
+
+def main(manifest):
+    site = Path(sysconfig.get_paths()["purelib"])
+    wanted = read_manifest(manifest)
+    needed = missing(site, wanted)
+    if not needed:
+        return 0
+    by_galaxy = galaxy_reachable()
+    print("setup: collections from", "Galaxy:" if by_galaxy else "the ansible wheels (Galaxy does not answer):",
+          ", ".join(needed), flush=True)
+    (install_from_galaxy if by_galaxy else install_from_wheels)(site, needed)
+    failed = missing(site, needed)
+    for name, version in failed.items():
+        print("setup: {0} {1} is wanted by {2}, but {3} was installed. Correct the version there, or WHEELS in {4}."
+              .format(name, version, manifest, installed_version(site, name) or "nothing", __file__), file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,53 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Install lock files into the virtual environment that runs this file: requirements.py FILE..."""
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+
+def checksums(files):
+    """Return the SHA-256 of each file, by its name."""
+    return {str(path): hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in files}
+
+
+def outdated(files, stamp):
+    """Return the files whose content is not what the stamp file recorded as installed."""
+    try:
+        installed = json.loads(stamp.read_text())
+    except (OSError, ValueError):
+        installed = {}
+    return [path for path, checksum in checksums(files).items() if installed.get(path) != checksum]
+
+
+def record(files, stamp):
+    """Add the files' checksums to the stamp file."""
+    try:
+        installed = json.loads(stamp.read_text())
+    except (OSError, ValueError):
+        installed = {}
+    stamp.write_text(json.dumps({**installed, **checksums(files)}, indent=1, sort_keys=True))
+
+
+def main(files):
+    stamp = Path(sys.prefix, "offload-lab-requirements.json")
+    wanted = outdated(files, stamp)
+    if not wanted:
+        return 0
+    print("setup: pip installs", ", ".join(wanted), flush=True)
+    argv = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    for path in wanted:
+        argv += ["--requirement", path]
+    status = subprocess.call(argv)
+    if status == 0:
+        record(wanted, stamp)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
