@@ -1,0 +1,201 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: evidence
+short_description: See in the packets what the settings of both ends do
+version_added: 0.1.0
+description:
+  - Sends warm-up traffic along each path and meanwhile samples packets on the devices of both ends.
+  - The share of bytes in packets longer than the MTU tells whether a device segments (outgoing) or whether packets were
+    merged (incoming). The checksum state tells who computes checksums. The outer header on the underlay tells whether
+    traffic is encapsulated, with which VNI, and with or without an outer checksum.
+  - Runs on the client. The server's devices are sampled by its probe, see M(offload.lab.probe).
+  - Reads only. The traffic goes to the addresses that are given, which must be the lab's.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes
+attributes:
+  check_mode:
+    support: full
+    details: In check mode no traffic is sent and nothing is sampled.
+  diff_mode:
+    support: none
+options:
+  paths:
+    description: What to look at.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      name:
+        description: The path, such as V(physical) or V(tenant_vxlan).
+        type: str
+        required: true
+      netns:
+        description: The client's network namespace on this path; none for the node's own.
+        type: str
+      local_address:
+        description: The client's address on this path.
+        type: str
+        required: true
+      address:
+        description: The server's address on this path, where a netserver listens.
+        type: str
+        required: true
+      port:
+        description: The netserver's port.
+        type: int
+        default: 12865
+      client_devices:
+        description: The client's devices to sample, each with C(name) and, inside a namespace, C(netns).
+        type: list
+        elements: dict
+        required: true
+      server_devices:
+        description: The server's devices to sample, each with C(name) and, inside a namespace, C(netns).
+        type: list
+        elements: dict
+        required: true
+  tests:
+    description: The directions of the warm-up traffic, as netperf's tests.
+    type: list
+    elements: str
+    choices: [TCP_STREAM, TCP_MAERTS]
+    default: [TCP_STREAM]
+  seconds:
+    description: How long each path and direction is sampled, in seconds, 0.05 to 10.
+    type: float
+    default: 0.3
+  vxlan_port:
+    description: The tunnel's UDP port.
+    type: int
+    default: 4789
+  probe:
+    description: Where the server's probe answers.
+    type: dict
+    required: true
+    suboptions:
+      address:
+        description: Its address.
+        type: str
+        required: true
+      port:
+        description: Its TCP port.
+        type: int
+        default: 12866
+      token:
+        description: What it wants to hear.
+        type: str
+        required: true
+"""
+
+EXAMPLES = r"""
+- name: See what the underlay does with a TCP stream
+  offload.lab.evidence:
+    paths:
+      - name: physical
+        local_address: 198.18.0.1
+        address: 198.18.0.2
+        client_devices: [{name: underlay0}]
+        server_devices: [{name: underlay0}]
+    probe:
+      address: 198.18.0.2
+      token: "{{ probe.token }}"
+"""
+
+RETURN = r"""
+packets:
+  description:
+    - By path, test, end (V(client), V(server)) and device (C(name) or C(netns/name)) what was seen, C(out) and C(in).
+    - C(super_share), C(tunnel_super_share), C(csum_not_ready_share) and C(csum_valid_share) are shares of bytes, 0 to
+      1, null where no packet was seen. C(mtu) and C(longest) are in bytes, without the Ethernet header.
+    - A path without traffic has C(error) instead.
+  returned: success
+  type: dict
+  sample: {physical: {TCP_STREAM: {client: {underlay0: {mtu: 9000, out: {super_share: 0.98}}}}}}
+"""
+
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.offload.lab.plugins.module_utils import _runner, _sampler
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._probe import Probe
+
+SETTLE = 0.05  # seconds until a stream has left slow start behind, on the machines that were tried
+
+
+def sample_path(path, test, params, probe):
+    """Send one stream along a path, sample both ends at once, and return ``{"client", "server"}``."""
+    argv = ["netperf", "-H", path["address"], "-L", path["local_address"], "-p", str(path["port"]), "-t", test,
+            "-l", str(int(params["seconds"]) + 5), "-P", "0"]
+    stream = _runner.start(argv, path.get("netns"), stdin=_runner.subprocess.DEVNULL,
+                           stdout=_runner.subprocess.PIPE, stderr=_runner.subprocess.STDOUT)
+    try:
+        time.sleep(SETTLE)
+        probe.send("sample", devices=path["server_devices"], seconds=params["seconds"], vxlan_port=params["vxlan_port"])
+        client = _sampler.sample(path["client_devices"], params["seconds"], params["vxlan_port"])
+        server = probe.receive()
+        if stream.poll() is not None:
+            return {"error": stream.communicate()[0].strip() or "netperf ended early"}
+        return {"client": client, "server": server}
+    finally:
+        stream.kill()
+        stream.communicate()
+
+
+def run(module):
+    """Sample every path in every direction."""
+    params = module.params
+    if not 0.05 <= params["seconds"] <= 10:
+        raise InputError("not between 0.05 and 10 seconds", "seconds {0}".format(params["seconds"]))
+    if module.check_mode:
+        return {"packets": {}}
+    probe = Probe(params["probe"]["address"], params["probe"]["port"], params["probe"]["token"])
+    try:
+        return {"packets": dict(
+            (path["name"], dict((test, sample_path(path, test, params, probe)) for test in params["tests"]))
+            for path in params["paths"])}
+    finally:
+        probe.close()
+
+
+def main():
+    """Entry point."""
+    module = AnsibleModule(
+        argument_spec={
+            "paths": {"type": "list", "elements": "dict", "required": True, "options": {
+                "name": {"type": "str", "required": True},
+                "netns": {"type": "str"},
+                "local_address": {"type": "str", "required": True},
+                "address": {"type": "str", "required": True},
+                "port": {"type": "int", "default": 12865},
+                "client_devices": {"type": "list", "elements": "dict", "required": True},
+                "server_devices": {"type": "list", "elements": "dict", "required": True},
+            }},
+            "tests": {"type": "list", "elements": "str", "choices": ["TCP_STREAM", "TCP_MAERTS"],
+                      "default": ["TCP_STREAM"]},
+            "seconds": {"type": "float", "default": 0.3},
+            "vxlan_port": {"type": "int", "default": 4789},
+            "probe": {"type": "dict", "required": True, "options": {
+                "address": {"type": "str", "required": True},
+                "port": {"type": "int", "default": 12866},
+                "token": {"type": "str", "required": True, "no_log": True},
+            }},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        module.exit_json(changed=False, **run(module))
+    except LabError as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: probe
+short_description: Run the probe that tells a node's CPU counters, features and packet lengths to the other end
+version_added: 0.1.0
+description:
+  - The netperf client needs both ends of a trial in one time window. A probe on the server answers it over TCP with its
+    clock, C(/proc/stat), C(/proc/softirqs), active features, and the lengths of packets sampled on a device.
+  - The probe reads only. It changes nothing and starts no process.
+  - It answers on one address, and only to who knows its token, which is made anew with each start.
+  - It is stopped by O(state=absent), which every teardown does.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+options:
+  state:
+    description: Whether the probe runs.
+    type: str
+    choices: [present, absent]
+    default: present
+  address:
+    description: The lab address that it listens on. It must be an address of this node.
+    type: str
+    required: true
+  port:
+    description: The TCP port that it listens on, 1 to 65535.
+    type: int
+    default: 12866
+"""
+
+EXAMPLES = r"""
+- name: Start the probe on the underlay address
+  offload.lab.probe:
+    address: 198.18.0.2
+  register: probe
+  no_log: true
+
+- name: Stop it
+  offload.lab.probe:
+    address: 198.18.0.2
+    state: absent
+"""
+
+RETURN = r"""
+token:
+  description: What a request must carry. Keep it out of logs.
+  returned: when the probe runs
+  type: str
+  sample: 6a1f0c
+pid:
+  description: The probe's process.
+  returned: when the probe runs
+  type: int
+  sample: 4242
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.offload.lab.plugins.module_utils import _probe_process
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+
+
+def run(module):
+    """Bring the probe to the wanted state and return the module's result."""
+    address, port = module.params["address"], module.params["port"]
+    if not 1 <= port <= 65535:
+        raise InputError("not a TCP port, which are 1 to 65535", "port {0}".format(port))
+    running = _probe_process.find(address, port)
+    wanted = module.params["state"] == "present"
+    if bool(running) == wanted or module.check_mode:
+        return dict(running or {}, changed=bool(running) != wanted)
+    if wanted:
+        return dict(_probe_process.start(address, port), changed=True)
+    _probe_process.stop(address, port, running)
+    return {"changed": True}
+
+
+def main():
+    """Entry point."""
+    module = AnsibleModule(
+        argument_spec={
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "address": {"type": "str", "required": True},
+            "port": {"type": "int", "default": 12866},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        module.exit_json(**run(module))
+    except LabError as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()
