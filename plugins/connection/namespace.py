@@ -1,0 +1,97 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Connection to a node of the single-host lab: local, but inside the node's namespaces."""
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: namespace
+short_description: Run tasks in a node of the single-host lab
+version_added: 0.1.0
+author:
+  - The offload.lab developers (@offload-lab)
+description:
+  - Runs tasks on the machine of the controller, as P(ansible.builtin.local#connection) does, but in the network, mount
+    and uts namespaces of a node that M(offload.lab.nodes) has made.
+  - Files are copied to and from the node's own view of the file system, with its private directories.
+  - Commands begin in the directory C(/).
+notes:
+  - It works for root only.
+options:
+  remote_addr:
+    description: Name of the node.
+    type: str
+    default: inventory_hostname
+    vars:
+      - name: inventory_hostname
+      - name: ansible_host
+extends_documentation_fragment:
+  - ansible.builtin.connection_pipelining
+"""
+
+import os
+import shlex
+import subprocess
+
+from ansible.errors import AnsibleConnectionFailure, AnsibleError, AnsibleFileNotFound
+from ansible.plugins.connection.local import Connection as LocalConnection
+from ansible.utils.display import Display
+
+from ansible_collections.offload.lab.plugins.module_utils._nodes_plan import enter, home
+
+display = Display()
+COPY = ["dd", "bs=1M", "status=none"]
+
+
+def check_node(node, user_id, exists=os.path.exists):
+    """Raise a connection failure that says what to do if the node cannot be entered by this user."""
+    if user_id != 0:
+        raise AnsibleConnectionFailure(
+            "Only root can enter node {0!r} of the single-host lab: run Ansible with sudo, or as root.".format(node))
+    # A name with a slash would be a path that leads elsewhere.
+    if node in ("", ".", "..") or "/" in node or "\0" in node or not exists(home(node) + "/ready"):
+        raise AnsibleConnectionFailure("node {0!r} of the single-host lab is not there: "
+                                       "create it with playbooks/nodes.yml".format(node))
+
+
+def command_line(node, cmd):
+    """Return the shell command that runs the shell command ``cmd`` as a whole inside the node."""
+    return " ".join(shlex.quote(word) for word in enter(node, ["/bin/sh", "-c", cmd]))
+
+
+class Connection(LocalConnection):
+    """The local connection, each command of which enters the node first."""
+
+    transport = "offload.lab.namespace"
+
+    def _connect(self):
+        self._node = self.get_option("remote_addr")
+        check_node(self._node, os.geteuid())
+        return super()._connect()
+
+    def exec_command(self, cmd, in_data=None, sudoable=True):
+        self._connect()
+        return super().exec_command(command_line(self._node, cmd), in_data=in_data, sudoable=sudoable)
+
+    def put_file(self, in_path, out_path):
+        self._connect()
+        display.vvv("PUT {0} TO {1}".format(in_path, out_path), host=self._node)
+        try:
+            with open(in_path, "rb") as source:
+                self._copy(["of=" + out_path], stdin=source)
+        except FileNotFoundError:
+            raise AnsibleFileNotFound("file or module does not exist: {0}".format(in_path))
+
+    def fetch_file(self, in_path, out_path):
+        self._connect()
+        display.vvv("FETCH {0} TO {1}".format(in_path, out_path), host=self._node)
+        with open(out_path, "wb") as target:
+            self._copy(["if=" + in_path], stdout=target)
+
+    def _copy(self, operands, **streams):
+        """Copy between an open file of the controller and a path in the node."""
+        argv = enter(self._node, COPY + operands)
+        done = subprocess.run(argv, stderr=subprocess.PIPE, check=False, **streams)
+        if done.returncode != 0:
+            raise AnsibleError("failed to copy in node {0}: {1}".format(
+                self._node, done.stderr.decode(errors="replace").strip()))

@@ -1,0 +1,99 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Inventory of the single-host lab: any number of nodes made of namespaces of this machine."""
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: single_host
+short_description: The nodes of the single-host lab
+version_added: 0.1.0
+author:
+  - The offload.lab developers (@offload-lab)
+description:
+  - Gives the hosts C(node1), C(node2) and so on in the group C(lab_nodes).
+  - The nodes themselves are made by the playbook C(offload.lab.nodes) and entered by the connection plugin
+    P(offload.lab.namespace#connection).
+  - Each host gets C(offload_lab_index), C(offload_lab_underlay_device), C(offload_lab_underlay_address),
+    C(offload_lab_underlay_prefix) and C(offload_lab_underlay_mtu). All hosts get C(offload_lab_name).
+notes:
+  - The name of the file must end with C(single_host.yml) or C(single_host.yaml).
+  - An option in the file wins over its environment variable.
+options:
+  plugin:
+    description: The name of this plugin, V(offload.lab.single_host).
+    type: str
+    required: true
+    choices: [offload.lab.single_host]
+  nodes:
+    description: The number of nodes, 1 to 254.
+    type: int
+    default: 2
+    env:
+      - name: OFFLOAD_LAB_NODES
+  name:
+    description:
+      - Name of the lab. The names of its nodes and namespaces begin with it, so labs of different names can be on one
+        machine at the same time.
+      - 1 to 40 letters, digits, hyphens and underscores.
+    type: str
+    default: lab
+    env:
+      - name: OFFLOAD_LAB_NAME
+  mtu:
+    description: MTU of the underlay in bytes, 68 to 65535, or 1280 to 65535 over IPv6.
+    type: int
+    default: 9000
+    env:
+      - name: OFFLOAD_LAB_MTU
+  underlay:
+    description:
+      - Network of the underlay. The node with number N has its address number N.
+      - The default is of the range for benchmarks of RFC 2544. C(2001:2::/64) is the like of it for IPv6 (RFC 5180).
+    type: str
+    default: 198.18.0.0/24
+    env:
+      - name: OFFLOAD_LAB_UNDERLAY
+"""
+
+EXAMPLES = r"""
+# inventories/single_host/lab.single_host.yml
+plugin: offload.lab.single_host
+
+# Eight nodes with an ordinary MTU:
+# plugin: offload.lab.single_host
+# nodes: 8
+# mtu: 1500
+"""
+
+from ansible.errors import AnsibleParserError
+from ansible.plugins.inventory import BaseInventoryPlugin
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._nodes_plan import lab_hosts
+
+GROUP = "lab_nodes"
+
+
+class InventoryModule(BaseInventoryPlugin):
+    """Hosts, group and variables of the lab, worked out by :func:`lab_hosts`."""
+
+    NAME = "offload.lab.single_host"
+
+    def verify_file(self, path):
+        return super().verify_file(path) and path.endswith(("single_host.yml", "single_host.yaml"))
+
+    def parse(self, inventory, loader, path, cache=True):
+        super().parse(inventory, loader, path, cache)
+        self._read_config_data(path)
+        options = {name: self.get_option(name) for name in ("name", "nodes", "mtu", "underlay")}
+        try:
+            hosts = lab_hosts(**options)
+        except InputError as error:
+            raise AnsibleParserError(str(error)) from error
+        inventory.add_group(GROUP)
+        inventory.set_variable("all", "offload_lab_name", options["name"])
+        for host, variables in hosts.items():
+            inventory.add_host(host, group=GROUP)
+            for name, value in variables.items():
+                inventory.set_variable(host, name, value)

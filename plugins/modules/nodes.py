@@ -1,0 +1,220 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Make and remove the nodes of the single-host lab."""
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: nodes
+short_description: Make and remove the nodes of a single-host lab
+version_added: 0.1.0
+author:
+  - The offload.lab developers (@offload-lab)
+description:
+  - Makes nodes out of namespaces of the machine it runs on, so that a lab needs one machine only.
+  - A node has its own network, mount and uts namespace. Its host name is its name.
+  - A node has its own C(/sys), C(/run), C(/etc/openvswitch), C(/var/lib/openvswitch), C(/var/log/openvswitch) and
+    C(/var/lib/offload-lab), so that each node runs its own Open vSwitch and has its own network namespaces.
+    The other files, the list of processes and the clock are those of the machine.
+  - A node has one Ethernet device, C(underlay0). It is a veth, whose other end is on a Linux bridge in the network
+    namespace C(LAB-fabric), which joins the nodes of a lab. Two labs never see each other.
+  - What belongs to a node on the machine is in C(/run/offload-lab/NODE). It does not outlive the machine's next start.
+  - A node that is only half there, after a crash, is removed and made anew.
+extends_documentation_fragment:
+  - offload.lab.attributes
+options:
+  name:
+    description:
+      - Name of the lab. Its nodes' names begin with it and a hyphen.
+      - 1 to 40 letters, digits, hyphens and underscores.
+    type: str
+    default: lab
+  nodes:
+    description:
+      - The nodes.
+      - Other nodes of the lab are left as they are.
+      - For O(state=absent) only their names count. No nodes at all means every node of the lab.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description:
+          - Name of the node, which is also its host name and the name of its network namespace.
+          - It is the name of the lab, a hyphen, and 1 to 15 letters, digits or underscores.
+        type: str
+        required: true
+      addresses:
+        description:
+          - The addresses of C(underlay0) with their prefix lengths. It has these and no others.
+        type: list
+        elements: str
+        default: []
+      mtu:
+        description:
+          - MTU of C(underlay0) and of its port on the bridge, in bytes, 68 to 65535.
+        type: int
+        default: 9000
+  state:
+    description:
+      - V(present) makes the nodes, V(absent) ends their processes and removes them.
+      - With the last node of a lab its fabric is removed too.
+    type: str
+    choices: [present, absent]
+    default: present
+notes:
+  - It must run as root, on the machine itself, with C(iproute2) and C(util-linux).
+  - A process belongs to a node if it is in a namespace of it. It gets SIGTERM, and after 3 seconds SIGKILL.
+seealso:
+  - plugin: offload.lab.namespace
+    plugin_type: connection
+  - plugin: offload.lab.single_host
+    plugin_type: inventory
+"""
+
+EXAMPLES = r"""
+- name: Make two nodes
+  offload.lab.nodes:
+    name: lab
+    nodes:
+      - name: lab-node1
+        addresses: [198.18.0.1/24]
+      - name: lab-node2
+        addresses: [198.18.0.2/24]
+        mtu: 9000
+
+- name: Remove all nodes of the lab
+  offload.lab.nodes:
+    name: lab
+    state: absent
+"""
+
+RETURN = r"""
+nodes:
+  description: The nodes of the lab, those of O(nodes) only if it was given, as they are now or in check mode would be.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Name of the node.
+      type: str
+      returned: success
+      sample: lab-node1
+    addresses:
+      description: Addresses of its underlay device.
+      type: list
+      elements: str
+      returned: success
+      sample: [198.18.0.1/24]
+    mtu:
+      description: MTU of its underlay device in bytes; null if it has none.
+      type: int
+      returned: success
+      sample: 9000
+stopped:
+  description: The nodes whose processes were ended, or would be.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+commands:
+  description: The commands that were run, or would be. What they read from standard input is under RV(commands[].stdin).
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    argv:
+      description: The command and its arguments.
+      type: list
+      elements: str
+      returned: success
+    stdin:
+      description: What it reads from standard input, or null.
+      type: str
+      returned: success
+  sample: [{"argv": ["ip", "-batch", "-"], "stdin": "netns add lab-node1\n"}]
+"""
+
+import fcntl
+import os
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._namespace_processes import end_processes
+from ansible_collections.offload.lab.plugins.module_utils._nodes_plan import (
+    inodes_of,
+    plan_absent,
+    plan_present,
+    predict,
+    summary,
+    validate,
+)
+from ansible_collections.offload.lab.plugins.module_utils._nodes_state import read_state
+from ansible_collections.offload.lab.plugins.module_utils._runner import run
+
+NODE_SPEC = {
+    "name": {"type": "str", "required": True},
+    "addresses": {"type": "list", "elements": "str", "default": []},
+    "mtu": {"type": "int", "default": 9000},
+}
+
+
+def alone(timeout=60):
+    """Wait up to ``timeout`` seconds until no other lab is made or removed; the lock ends with this process."""
+    place = os.open("/run", os.O_RDONLY)
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            return fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise LabError("another process has held the lock for {0} s".format(timeout), "/run",
+                               "Look who makes or removes nodes: lslocks")
+            time.sleep(0.05)
+
+
+def make(lab, wanted, state, names, check_mode):
+    """Bring the nodes to what is wanted; return the module's result."""
+    before = read_state(run, lab, names)
+    stop, steps = plan_present(lab, wanted, before) if state == "present" else plan_absent(lab, names, before)
+    if not check_mode:
+        end_processes(inodes_of(stop, before))
+        for step in steps:
+            run(step["argv"], step["stdin"])
+    was = summary(lab, before, names)
+    if check_mode:
+        now = predict(was, wanted if state == "present" else [], stop)
+    else:
+        now = summary(lab, read_state(run, lab, names), names) if steps else was
+    return {"changed": bool(steps), "nodes": now, "stopped": stop, "commands": steps,
+            "diff": {"before": {"nodes": was}, "after": {"nodes": now}}}
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "name": {"type": "str", "default": "lab"},
+            "nodes": {"type": "list", "elements": "dict", "default": [], "options": NODE_SPEC},
+            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        },
+        supports_check_mode=True,
+    )
+    lab, state = module.params["name"], module.params["state"]
+    try:
+        wanted = validate(lab, module.params["nodes"])
+        if os.geteuid() != 0:
+            raise InputError("nodes can only be made and removed by root", "this machine",
+                             "Run the playbook with sudo, or as root.")
+        os.umask(0o022)  # the nodes' directories are for all their users, whatever root's own umask is
+        alone()
+        module.exit_json(**make(lab, wanted, state, [node["name"] for node in wanted], module.check_mode))
+    except LabError as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()
