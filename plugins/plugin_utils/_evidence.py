@@ -1,0 +1,57 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A visit's evidence, cut to what one trial needs, and what the lab should give on its path."""
+from __future__ import annotations
+
+TUNNEL_PATHS = ("physical_vxlan", "tenant_vxlan", "tenant_bridge_vxlan")
+ENCAPSULATED_SHARE = 0.5  # of the underlay's bytes; a stray ARP through the tunnel is no encapsulated path
+VXLAN_OVERHEAD = {4: 50, 6: 70}  # inner Ethernet 14, IP 20 or 40, UDP 8, VXLAN 8 bytes
+TCP_OVERHEAD = {4: 40, 6: 60}
+TIMESTAMPS = 12  # bytes of the TCP option that every segment carries while tcp_timestamps is on
+REPORTED = ("not_honoured", "side_effects", "fixed")
+
+
+def path_mtu(path, underlay_mtu, underlay_ip=4):
+    """Return the MTU in bytes that packets of a path see."""
+    return underlay_mtu - (VXLAN_OVERHEAD[underlay_ip] if path in TUNNEL_PATHS else 0)
+
+
+def expected(path, test, mtu, lab):
+    """Return what :mod:`_guards` compares a trial with.
+
+    ``lab`` has ``vni``, ``underlay_ip`` (4 or 6), ``path_ip``, ``timestamps`` (bool) and ``speed_mbps`` (None for a
+    device that has no line, such as veth).
+    """
+    found = {"vnis": [lab["vni"]] if path in TUNNEL_PATHS else [], "speed_mbps": lab.get("speed_mbps")}
+    if test.startswith("TCP_"):
+        size = path_mtu(path, mtu, lab.get("underlay_ip", 4)) - TCP_OVERHEAD[lab.get("path_ip", 4)]
+        found["mss"] = size - (TIMESTAMPS if lab.get("timestamps", True) else 0)
+    return found
+
+
+def _settings(devices):
+    return {device: {name: report.get(name) or {} for name in REPORTED} for device, report in devices.items()}
+
+
+def _underlay(sample):
+    encapsulated = (sample.get("vxlan_share") or 0) >= ENCAPSULATED_SHARE
+    return {"vnis": sample["vnis"] if encapsulated else [], "outer_csum": sample["outer_csum"] if encapsulated else []}
+
+
+def trial_evidence(visit, path, test):
+    """Return the ``evidence`` field of a trial.
+
+    ``visit`` is what was learned at the visit: ``settings`` by end and device (as module ethtool returns them),
+    ``packets`` as module evidence returns them, ``underlay`` the key of the underlay device by end.
+    """
+    direction = "TCP_MAERTS" if test.endswith("MAERTS") else "TCP_STREAM"
+    packets = (visit.get("packets") or {}).get(path, {}).get(direction, {})
+    field = {"settings": {end: _settings(devices) for end, devices in (visit.get("settings") or {}).items()}}
+    if "error" in packets:
+        return dict(field, error=packets["error"])
+    underlay = visit.get("underlay") or {}
+    field["packets"] = packets
+    field["underlay"] = {end: _underlay(devices[underlay[end]]) for end, devices in packets.items()
+                         if underlay.get(end) in devices}
+    return field
