@@ -224,7 +224,7 @@ def plan_links(lab, wanted, state, ports, new):
 
 
 def plan_absent(lab, names, state):
-    """Return ``(stop, steps)`` that remove nodes, and with the last of them the fabric; without names all of the lab."""
+    """Return ``(stop, steps)`` that remove nodes, the fabric with the last; without names: all."""
     owned = [name for name in state["claims"] if lab_of(name) == lab]
     gone = [name for name in names if name in owned] if names else owned
     nodes_left = [name for name in owned if name not in gone and name != fabric(lab)]

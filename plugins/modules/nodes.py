@@ -120,7 +120,7 @@ stopped:
   elements: str
   sample: []
 commands:
-  description: The commands that were run, or would be. What they read from standard input is under RV(commands[].stdin).
+  description: The commands that were run, or would be.
   returned: success
   type: list
   elements: dict
