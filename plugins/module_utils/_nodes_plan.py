@@ -195,18 +195,18 @@ def make_namespaces(new, state):
     """Make the mount and uts namespaces of nodes.
 
     A new mount namespace is a copy: it also holds the network namespaces and files of the other nodes, which would
-    live on in it after their removal. So these are let go first.
+    live on in it after their removal. So these are let go first (a lazy umount takes what is mounted below along).
     """
     homes = sorted(set(state["homes"]) | set(new))
     steps = []
     for node in new:
         place = home(node)
-        copies = [NETNS] * max(1, state["netns_mounts"]) + [home(other) for other in homes if other != node]
+        copies = [home(other) for other in homes if other != node]
         steps += [
             step(["tee", place + "/fstab"], fstab(node)),
             step(["unshare", "--mount={0}/mnt".format(place), "--uts={0}/uts".format(place), "--propagation", "slave",
                   "tee", "/proc/sys/kernel/hostname"], node),
-            step(enter(node, ["umount", "--recursive", "--lazy", "/sys"] + copies)),
+            step(enter(node, ["umount", "--lazy", "/sys", NETNS] + copies)),
             step(enter(node, ["mount", "--all", "--fstab", place + "/fstab"])),
         ]
     return steps
@@ -242,7 +242,7 @@ def remove_nodes(lab, names, state):
     steps += ip_batch(["netns del {0}".format(name) for name in names if name in state["netns"]])
     mounted = [home(name) for name in names if name in state["homes"]]
     if mounted:
-        steps.append(step(["umount", "--recursive", "--lazy"] + mounted))
+        steps.append(step(["umount", "--lazy"] + mounted))
     return steps + [step(["rmdir"] + [home(name) for name in names])]
 
 

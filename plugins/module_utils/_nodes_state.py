@@ -67,7 +67,7 @@ def mounts_of(names, mounts):
         "uts": namespaces.get(home(name) + "/uts"),
     } for name in names}
     homes = [target[len(ROOT) + 1:] for target in targets if os.path.dirname(target) == ROOT]
-    return nodes, homes, targets.count(NETNS)
+    return nodes, homes
 
 
 def read_links(runner, netns):
@@ -87,7 +87,7 @@ def read_state(runner, lab, wanted):
     claims = sorted(name for name in listdir(ROOT) if os.path.isdir(home(name)))
     names = sorted(set(wanted) | {name for name in claims if lab_of(name) == lab})
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as stream:
-        nodes, homes, netns_mounts = mounts_of(names, parse_mountinfo(stream.read()))
+        nodes, homes = mounts_of(names, parse_mountinfo(stream.read()))
     for name, node in nodes.items():
         node["ready"] = os.path.exists(home(name) + "/ready")
         node["links"] = read_links(runner, name) if name in claims and node["netns"] else {}
@@ -95,7 +95,6 @@ def read_state(runner, lab, wanted):
         "claims": claims,
         "homes": homes,
         "netns": listdir(NETNS),
-        "netns_mounts": netns_mounts,
         "nodes": nodes,
         "ports": nodes[fabric(lab)]["links"] if fabric(lab) in nodes else {},
         "mountpoints": {path: read_mountpoint(path) for path in PRIVATE},
