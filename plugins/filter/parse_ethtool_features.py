@@ -11,8 +11,8 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool_features impo
 def parse_ethtool_features(text):
     """Return the features of each device in a text of ``ethtool -k``."""
     if not isinstance(text, str):
-        raise AnsibleFilterError("offload.lab.parse_ethtool_features: expected the text of 'ethtool -k', got {0}.".format(
-            type(text).__name__))
+        raise AnsibleFilterError("offload.lab.parse_ethtool_features: expected the text of 'ethtool -k', "
+                                 "got {0}.".format(type(text).__name__))
     return parse_features(text)
 
 

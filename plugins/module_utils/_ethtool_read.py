@@ -1,0 +1,156 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading of devices with as few processes as possible: one listing of all devices of a namespace where ethtool can."""
+from __future__ import annotations
+
+import os
+import re
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import CommandError, InputError
+from ansible_collections.offload.lab.plugins.module_utils._ethtool_facts import (
+    failure_reason,
+    offload_log_lines,
+    parse_driver,
+    parse_statistics,
+    parse_tunnels,
+)
+from ansible_collections.offload.lab.plugins.module_utils._ethtool_features import parse_features
+from ansible_collections.offload.lab.plugins.module_utils._ethtool_hash import parse_flow_hash, parse_rss
+from ansible_collections.offload.lab.plugins.module_utils._ethtool_settings import (
+    parse_channels,
+    parse_coalesce,
+    parse_rings,
+)
+from ansible_collections.offload.lab.plugins.module_utils._runner import run
+
+NETNS_DIRECTORY = "/run/netns"
+LINK = re.compile(r"^\d+: ([^@\s]+?)(?:@\S+)?:\s", re.MULTILINE)
+# Listings of which netlink builds of ethtool print all devices at once for the device "*".
+LISTINGS = {
+    "features": ("-k", parse_features),
+    "channels": ("-l", parse_channels),
+    "rings": ("-g", parse_rings),
+    "coalesce": ("-c", parse_coalesce),
+    "tunnels": ("--show-tunnels", parse_tunnels),
+}
+# Listings of one device, without its name in them.
+SINGLE = {"driver": ("-i", parse_driver), "statistics": ("-S", parse_statistics)}
+
+
+def ethtool(arguments, netns):
+    """Run ethtool and return its result; its exit status says little and is judged by the caller."""
+    return run(["ethtool"] + arguments, netns=netns, check=False)
+
+
+def check_netns(netns):
+    """Raise :class:`InputError` if there is no network namespace of that name."""
+    if netns and not os.path.exists(os.path.join(NETNS_DIRECTORY, netns)):
+        raise InputError("there is no such network namespace", netns, "'ip netns' lists those that exist.")
+
+
+def list_devices(netns):
+    """Return the names of all devices of a network namespace."""
+    return LINK.findall(run(["ip", "-o", "link", "show"], netns=netns).out)
+
+
+def read_listing(kind, names, netns):
+    """Return ``{name: (parsed listing, None) or (None, reason)}`` of one kind for the devices ``names``."""
+    option, parse = LISTINGS[kind]
+    found = {}
+    if len(names) > 1:
+        dump = ethtool([option, "*"], netns)
+        found = parse(dump.out)
+        if dump.rc == 0 and kind != "features":
+            # A dump leaves out the devices whose drivers do not support the request, and only these.
+            found = dict({name: None for name in names}, **found)
+    listings = {}
+    for name in names:
+        if name in found:
+            listings[name] = (found[name], None if found[name] else "Operation not supported")
+        else:
+            listings[name] = read_one(option, parse, name, netns)
+    return listings
+
+
+def read_one(option, parse, name, netns):
+    """Return ``(parsed listing, None)`` of one device, or ``(None, reason)``."""
+    result = ethtool([option, name], netns)
+    values = parse(result.out).get(name)
+    return (values, None) if values else (None, failure_reason(result.err, result.out))
+
+
+def read_features(names, netns, skip_missing=False):
+    """Return ``{name: features}``; a device that is not there is an :class:`InputError` unless ``skip_missing``."""
+    listings = read_listing("features", names, netns)
+    for name, (features, reason) in list(listings.items()):
+        if not features and "No such device" in reason:
+            if skip_missing:
+                del listings[name]
+                continue
+            raise InputError("there is no such network device", "{0}/{1}".format(netns, name) if netns else name,
+                             "'ip link' lists those that exist.")
+        if not features:
+            raise CommandError("could not list the features ({0})".format(reason), ["ethtool", "-k", name],
+                               to_do="Check that ethtool is installed and may be run.")
+    return {name: features for name, (features, _reason) in listings.items()}
+
+
+def read_settings(kind, names, netns):
+    """Return ``{name: state}`` of channels, rings, coalesce or tunnels; "not supported" is a state like others."""
+    return {name: state_of(kind, values, reason)
+            for name, (values, reason) in read_listing(kind, names, netns).items()}
+
+
+def state_of(kind, values, reason):
+    """Return the state that a listing tells; see ``_ethtool_settings_plan``."""
+    if kind in ("channels", "rings") and not (values and values["current"]):
+        values = None
+    if not values:
+        return {"supported": False, "reason": reason or "Operation not supported"}
+    if kind == "coalesce":
+        return {"supported": True, "current": values}
+    return dict({"supported": True}, **(values if isinstance(values, dict) else {"tables": values}))
+
+
+def read_flow_hash(name, flow_types, netns):
+    """Return the state of a device's hash fields; a flow type that cannot be read is None, with its reason."""
+    current, reasons = {}, {}
+    for flow_type in flow_types:
+        result = ethtool(["-n", name, "rx-flow-hash", flow_type], netns)
+        current[flow_type] = parse_flow_hash(result.out)
+        if current[flow_type] is None:
+            reasons[flow_type] = failure_reason(result.err, result.out)
+    if reasons and len(reasons) == len(current):
+        return {"supported": False, "reason": reasons[flow_types[0]]}
+    return {"supported": True, "current": current, "reasons": reasons}
+
+
+def read_rss(name, netns):
+    """Return the RSS table of a device; ethtool may print another device's name in it."""
+    result = ethtool(["-x", name], netns)
+    tables = list(parse_rss(result.out).values())
+    if not tables or not (tables[0]["indirection"] or tables[0]["key"]):
+        return {"supported": False, "reason": failure_reason(result.err, result.out)}
+    return dict({"supported": True}, **tables[0])
+
+
+def read_single(kind, name, netns):
+    """Return the driver's name card or the statistics of a device."""
+    option, parse = SINGLE[kind]
+    result = ethtool([option, name], netns)
+    values = parse(result.out)
+    if result.rc != 0 or not values:
+        return {"supported": False, "reason": failure_reason(result.err, result.out)}
+    return dict({"supported": True}, **({"counters": values} if kind == "statistics" else values))
+
+
+def read_kernel_log():
+    """Return the lines of the kernel log about tunnel offloads, or why it cannot be read."""
+    try:
+        result = run(["dmesg"], check=False)
+    except CommandError as error:
+        return {"supported": False, "reason": error.what}
+    if result.rc != 0:
+        return {"supported": False, "reason": failure_reason(result.err)}
+    return {"supported": True, "lines": offload_log_lines(result.out)}

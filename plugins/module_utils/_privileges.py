@@ -1,0 +1,28 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether this process may do what a task asks of the kernel, told by its capabilities: containers count too."""
+from __future__ import annotations
+
+import re
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+
+# Bits of CapEff, from linux/capability.h.
+CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
+
+
+def missing_capabilities(status, needed):
+    """Return those of the ``needed`` capabilities that a text of ``/proc/PID/status`` does not show as effective."""
+    effective = re.search(r"^CapEff:\s*([0-9a-f]{1,16})$", status, re.MULTILINE)
+    bits = int(effective.group(1), 16) if effective else 0
+    return [name for name in needed if not bits >> CAPABILITIES[name] & 1]
+
+
+def require(needed, status_file="/proc/self/status"):
+    """Raise :class:`InputError` if this process lacks one of the ``needed`` capabilities."""
+    with open(status_file, encoding="ascii", errors="replace") as stream:
+        missing = missing_capabilities(stream.read(), needed)
+    if missing:
+        raise InputError("this task needs root: {0} is missing".format(" and ".join(missing)), "not permitted",
+                         "Run it with 'become: true'.")

@@ -1,0 +1,238 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ethtool
+short_description: Set offload features and other ethtool settings, and prove that they took
+version_added: 0.1.0
+author:
+  - The offload.lab developers (@offload-lab)
+description:
+  - Sets features (offloads), receive hashing, channels, rings and interrupt coalescing of network devices.
+  - All devices are read and planned before the first change. Wrong input for one device changes nothing on any.
+  - Features are changed and compared as single bits of the kernel. After the change they are read back, because
+    the exit status of C(ethtool -K) does not tell whether a change took, and because one change may cause others.
+  - In check mode, RV(devices.*.after) is what the plan sets; what drivers would change along with it is not foreseen.
+extends_documentation_fragment:
+  - offload.lab.attributes
+options:
+  devices:
+    description:
+      - The devices to set. An item is a name, or a dictionary.
+      - "A dictionary has the keys C(name) and C(netns), and of this module's options C(features), C(rx_flow_hash),
+        C(channels), C(rings) and C(coalesce), which win over the module's own value of the same name."
+      - "It may have C(features_wanted) instead of C(features): the exact wanted bits of single features, as
+        M(offload.lab.ethtool_info) returns them. They are restored also where a bit cannot be active now."
+    type: list
+    elements: raw
+    required: true
+  netns:
+    description:
+      - The network namespace of the devices that do not name their own.
+      - Without it, the network namespace that the module runs in.
+    type: str
+  features:
+    description:
+      - Features and whether they shall be on.
+      - Names are those that C(ethtool -k) lists, kernel names such as C(rx-gro), or the legacy names C(rx), C(tx),
+        C(sg), C(tso), C(ufo), C(gso), C(gro), C(lro), C(rxvlan), C(txvlan), C(ntuple), C(rxhash) and their long forms.
+      - A legacy name of a group, such as C(tso), sets every bit of the group that the device can change.
+        Fixed bits of a group that stay otherwise are returned in RV(devices.*.fixed).
+      - A bit that is named singly wins over the groups that hold it.
+    type: dict
+    default: {}
+  rx_flow_hash:
+    description:
+      - Flow types such as C(udp4) and the fields that are hashed to choose a receive queue, as letters of
+        C(ethtool -N), such as V(sd) or V(sdfn).
+    type: dict
+    default: {}
+  channels:
+    description:
+      - Numbers of queues by the names C(rx), C(tx), C(other), C(combined); from 0 to the device's maximum.
+    type: dict
+    default: {}
+  rings:
+    description:
+      - Ring sizes in descriptors by the names of C(ethtool -G), such as C(rx) and C(tx); up to the device's maximum.
+    type: dict
+    default: {}
+  coalesce:
+    description:
+      - Interrupt coalescing by the names of C(ethtool -C), such as C(rx-usecs) in microseconds, C(rx-frames) in
+        frames, C(adaptive-rx) as a boolean.
+    type: dict
+    default: {}
+  fixed:
+    description:
+      - What to do about a feature that is fixed and asked to change, or a setting that the device does not support.
+      - A group of which some bits can be changed, or that is on by a fixed bit and asked on, is no error.
+    type: str
+    choices:
+      error: Fail before anything is changed.
+      report: Go on without it, and return it in RV(devices.*.fixed).
+    default: error
+  protect:
+    description:
+      - Devices that must not be changed, such as the one that carries the controller's connection.
+      - Items are names, or C(netns/name) for a device in a named network namespace.
+      - A protected device that needs no change is no error.
+    type: list
+    elements: str
+    default: []
+seealso:
+  - module: offload.lab.ethtool_info
+notes:
+  - Needs C(ethtool) on the node. Any version that has C(-K) will do.
+  - Needs root (C(CAP_NET_ADMIN), and C(CAP_SYS_ADMIN) for other network namespaces).
+"""
+
+EXAMPLES = r"""
+- name: Turn segmentation off in software and hardware
+  offload.lab.ethtool:
+    devices: [eth0]
+    features:
+      tso: false
+      gso: false
+
+- name: Turn off what the tunnel would use, where the device can
+  offload.lab.ethtool:
+    devices:
+      - eth0
+      - name: tenant1-veth0
+        netns: tenant1
+    features:
+      tx-udp_tnl-segmentation: false
+    fixed: report
+    protect:
+      - "{{ ansible_facts.default_ipv4.interface }}"
+
+- name: Spread VXLAN over the receive queues by its source port
+  offload.lab.ethtool:
+    devices: [eth0]
+    rx_flow_hash:
+      udp4: sdfn
+    channels:
+      combined: 4
+
+- name: Restore the features that were read earlier
+  offload.lab.ethtool:
+    devices:
+      - name: eth0
+        features_wanted: "{{ earlier.devices.eth0.features_wanted }}"
+"""
+
+RETURN = r"""
+devices:
+  description: What is told of each device, under its name, or C(netns/name).
+  returned: success
+  type: dict
+  contains:
+    before:
+      description:
+        - The state before, a dictionary of kinds (C(features), C(channels), C(rings), C(coalesce), C(rx_flow_hash)).
+        - Contains what was asked for and what changed along with it. M(offload.lab.ethtool_info) returns everything.
+        - A feature is a dictionary of C(active), C(fixed) and C(requested) as in C(ethtool -k); C(requested) is
+          V(null) where it is the active state. A setting is its value.
+      type: dict
+      sample: {features: {tx-checksum-ip-generic: {active: true, fixed: false, requested: null}}}
+    after:
+      description: The state after, of the same shape as RV(devices.*.before).
+      type: dict
+      sample: {features: {tx-checksum-ip-generic: {active: false, fixed: false, requested: null}}}
+    steps:
+      description: The commands that change the device, as lists of arguments; in check mode those that would.
+      type: list
+      elements: list
+      sample: [[ethtool, -K, veth0, tx-checksum-ip-generic, "off"]]
+    failed_steps:
+      description:
+        - The steps that ended with another exit status than 0, with C(cmd), C(rc) and C(reason).
+        - ethtool ends so also when it has done a part; see RV(devices.*.not_honoured) for what is not as asked.
+      type: list
+      elements: dict
+    not_honoured:
+      description:
+        - By kind and name, what is not as asked, with C(asked), C(active), and C(requested) for features.
+        - A feature that is wanted but cannot be active now, because it depends on another one, is among them.
+      type: dict
+      sample: {features: {tx-tcp-segmentation: {asked: true, active: false, requested: true}}}
+    side_effects:
+      description: By kind and name, what changed without being asked for, with C(before) and C(after).
+      type: dict
+      sample: {features: {tx-tcp-segmentation: {before: true, after: false}}}
+    fixed:
+      description:
+        - By kind and name, what the device cannot change although it was asked for.
+        - A feature has C(asked) and C(active), a setting has C(asked) and C(reason).
+      type: dict
+      sample: {features: {tx-udp_tnl-segmentation: {asked: false, active: true}}}
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._ethtool_change import (
+    KINDS,
+    apply,
+    check_protected,
+    plan_device,
+    predict,
+    read_all,
+    report,
+    steps_of,
+)
+from ansible_collections.offload.lab.plugins.module_utils._ethtool_devices import parse_devices
+from ansible_collections.offload.lab.plugins.module_utils._ethtool_texts import lines, warnings
+from ansible_collections.offload.lab.plugins.module_utils._privileges import require
+
+
+def change(params, check_mode):
+    """Return what is told of each device after the change, or in check mode of the change that would be made."""
+    common = {kind: params[kind] for kind in KINDS if params[kind]}
+    devices = parse_devices(params["devices"], params["netns"], common)
+    foreign = any(device.netns for device in devices)
+    require([] if check_mode and not foreign else ["CAP_NET_ADMIN"] + (["CAP_SYS_ADMIN"] if foreign else []))
+    before = read_all(devices)
+    plans = {device.key: plan_device(device, before[device.key], params["fixed"] == "report") for device in devices}
+    steps = {device.key: steps_of(device, plans[device.key]) for device in devices}
+    check_protected(devices, steps, params["protect"])
+    failed = {key: [] if check_mode else apply(steps[key]) for key in steps}
+    if check_mode or not any(steps.values()):
+        after = {key: predict(before[key], plans[key]) for key in before}
+    else:
+        after = read_all(devices)
+    return {device.key: dict(report(device, plans[device.key], before[device.key], after[device.key]),
+                             steps=steps[device.key], failed_steps=failed[device.key]) for device in devices}
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "devices": {"type": "list", "elements": "raw", "required": True},
+            "netns": {"type": "str"},
+            "features": {"type": "dict", "default": {}},
+            "rx_flow_hash": {"type": "dict", "default": {}},
+            "channels": {"type": "dict", "default": {}},
+            "rings": {"type": "dict", "default": {}},
+            "coalesce": {"type": "dict", "default": {}},
+            "fixed": {"type": "str", "choices": ["error", "report"], "default": "error"},
+            "protect": {"type": "list", "elements": "str", "default": []},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        devices = change(module.params, module.check_mode)
+    except LabError as error:
+        module.fail_json(msg=str(error))
+    for text in warnings(devices):
+        module.warn(text)
+    module.exit_json(changed=any(device["steps"] for device in devices.values()), devices=devices,
+                     diff={"before": lines(devices, "before"), "after": lines(devices, "after")})
+
+
+if __name__ == "__main__":
+    main()

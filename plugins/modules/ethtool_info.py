@@ -1,0 +1,254 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ethtool_info
+short_description: Read offload features and other ethtool settings of network devices
+version_added: 0.1.0
+author:
+  - The offload.lab developers (@offload-lab)
+description:
+  - Reads features (offloads), channels, rings, interrupt coalescing, receive hashing, driver, statistics and the tunnel
+    ports of any number of network devices.
+  - What a device does not support is returned as data.
+extends_documentation_fragment:
+  - offload.lab.attributes.info
+options:
+  devices:
+    description:
+      - The devices to read. An item is a name, or a dictionary with the keys C(name) and C(netns).
+      - Without it, all devices of the network namespace are read.
+    type: list
+    elements: raw
+  netns:
+    description:
+      - The network namespace of the devices that do not name their own.
+      - Without it, the network namespace that the module runs in.
+    type: str
+  gather:
+    description: What to read; each kind but V(features), V(channels), V(rings), V(coalesce) and V(tunnels) costs one
+      process or more a device.
+    type: list
+    elements: str
+    choices:
+      - features
+      - channels
+      - rings
+      - coalesce
+      - rx_flow_hash
+      - rss
+      - driver
+      - tunnels
+      - statistics
+      - kernel_log
+    default: [features, channels, rings, coalesce, rx_flow_hash, rss, driver, tunnels]
+  flow_types:
+    description: The flow types whose hash fields are read with O(gather=rx_flow_hash).
+    type: list
+    elements: str
+    default: [tcp4, udp4, tcp6, udp6]
+seealso:
+  - module: offload.lab.ethtool
+notes:
+  - Needs C(ethtool) on the node.
+  - Needs root for other network namespaces, and where the kernel log is restricted.
+"""
+
+EXAMPLES = r"""
+- name: Read everything of all devices
+  offload.lab.ethtool_info:
+  register: found
+
+- name: Read the features of two devices
+  offload.lab.ethtool_info:
+    devices:
+      - eth0
+      - name: tenant1-veth0
+        netns: tenant1
+    gather: [features]
+  register: earlier
+
+- name: Say which devices can segment VXLAN packets
+  ansible.builtin.debug:
+    msg: "{{ found.devices | dict2items
+      | selectattr('value.features.tx-udp_tnl-segmentation.active', 'defined')
+      | map(attribute='key') }}"
+"""
+
+RETURN = r"""
+devices:
+  description: What was read of each device, under its name, or C(netns/name).
+  returned: success
+  type: dict
+  contains:
+    name:
+      description: The device.
+      type: str
+    netns:
+      description: Its network namespace, V(null) for the one that the module runs in.
+      type: str
+    features:
+      description:
+        - The rows of C(ethtool -k), each with C(active), C(fixed) and C(requested).
+        - C(requested) is V(null) where it is the active state.
+      type: dict
+      sample: {tx-tcp-segmentation: {active: false, fixed: false, requested: true}}
+    features_wanted:
+      description: The wanted bit of each single feature that can be changed, to be restored by M(offload.lab.ethtool).
+      type: dict
+      sample: {tx-tcp-segmentation: true}
+    groups:
+      description: The summary rows among the features, and the single features that each stands for.
+      type: dict
+      sample: {tcp-segmentation-offload: [tx-tcp-segmentation, tx-tcp6-segmentation]}
+    channels:
+      description:
+        - C(supported); if so C(current) and C(maximum), numbers of queues by name; if not, C(reason).
+        - V(null) stands for what the device does not have.
+      type: dict
+      sample: {supported: true, current: {combined: 4}, maximum: {combined: 8}}
+    rings:
+      description: As RV(devices.*.channels), in descriptors.
+      type: dict
+      sample: {supported: false, reason: Operation not supported}
+    coalesce:
+      description: C(supported); if so C(current), times in microseconds and numbers of frames; if not, C(reason).
+      type: dict
+      sample: {supported: true, current: {adaptive-rx: false, rx-usecs: 3}}
+    rx_flow_hash:
+      description:
+        - C(supported); if so C(current), the letters of the hashed fields by flow type; if not, C(reason).
+        - A flow type that cannot be read is V(null), with its reason in C(reasons).
+      type: dict
+      sample: {supported: true, current: {tcp4: sdfn, udp4: sd}, reasons: {}}
+    rss:
+      description:
+        - C(supported); if so C(rings), the number of rings, C(indirection), the ring of each entry of the table,
+          C(key), the hash key in hexadecimal or V(null), and C(functions), the hash functions; if not, C(reason).
+      type: dict
+      sample: {supported: true, rings: 2, indirection: [0, 1, 0, 1], key: null, functions: {toeplitz: true}}
+    driver:
+      description: C(supported); if so the rows of C(ethtool -i), such as C(driver) and C(version); if not, C(reason).
+      type: dict
+      sample: {supported: true, driver: veth, version: '1.0'}
+    tunnels:
+      description:
+        - C(supported); if so C(tables), the UDP ports that the device takes for tunnels; if not, C(reason).
+        - A table has C(size), C(types) and C(entries); an entry has C(port) and C(type).
+      type: dict
+      sample: {supported: true, tables: [{size: 4, types: [vxlan], entries: [{port: 4789, type: vxlan}]}]}
+    statistics:
+      description: C(supported); if so C(counters), by the names that the driver gives them; if not, C(reason).
+      type: dict
+      sample: {supported: true, counters: {rx_packets: 12}}
+kernel_log:
+  description: C(supported); if so C(lines), those of the kernel log that tell of tunnel offloads; if not, C(reason).
+  returned: with O(gather=kernel_log)
+  type: dict
+  sample: {supported: true, lines: ["be2net 0000:05:00.0: Enabled VxLAN offloads for UDP port 4789"]}
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._ethtool_devices import parse_devices
+from ansible_collections.offload.lab.plugins.module_utils._ethtool_features import group_members, single_bits, wanted
+from ansible_collections.offload.lab.plugins.module_utils._ethtool_read import (
+    check_netns,
+    list_devices,
+    read_features,
+    read_flow_hash,
+    read_kernel_log,
+    read_rss,
+    read_settings,
+    read_single,
+)
+from ansible_collections.offload.lab.plugins.module_utils._ethtool_settings_plan import check_flow_types
+from ansible_collections.offload.lab.plugins.module_utils._privileges import require
+
+KINDS = ["features", "channels", "rings", "coalesce", "rx_flow_hash", "rss", "driver", "tunnels", "statistics",
+         "kernel_log"]
+
+
+def describe_features(features):
+    """Return what is told of the features of a device."""
+    return {
+        "features": features,
+        "features_wanted": {bit: wanted(feature) for bit, feature in single_bits(features).items()
+                            if not feature["fixed"]},
+        "groups": group_members(features),
+    }
+
+
+def read_namespace(names, netns, params):
+    """Return ``{name: {kind: what was read}}`` for the devices of one network namespace."""
+    gather, flow_types = params["gather"], params["flow_types"]
+    # Where all devices are read, one may go away meanwhile; where they are named, that is an error.
+    features = read_features(names, netns, skip_missing=params["devices"] is None)
+    names = list(features)
+    found = {name: describe_features(features[name]) if "features" in gather else {} for name in names}
+    for kind in ("channels", "rings", "coalesce", "tunnels"):
+        if kind in gather:
+            for name, state in read_settings(kind, names, netns).items():
+                found[name][kind] = state
+    singles = {
+        "rx_flow_hash": lambda name: read_flow_hash(name, flow_types, netns),
+        "rss": lambda name: read_rss(name, netns),
+        "driver": lambda name: read_single("driver", name, netns),
+        "statistics": lambda name: read_single("statistics", name, netns),
+    }
+    for kind in (kind for kind in singles if kind in gather):
+        for name in names:
+            found[name][kind] = singles[kind](name)
+    return found
+
+
+def read(params):
+    """Return what was read of each device, by key."""
+    check_flow_types(params["flow_types"], "flow_types")
+    items, netns = params["devices"], params["netns"]
+    parse_devices([], netns)
+    if items is None:
+        require_for(netns)
+        items = list_devices(netns)
+    devices = parse_devices(items, netns)
+    found = {}
+    for space in sorted({device.netns or "" for device in devices}):
+        require_for(space)
+        members = [device for device in devices if (device.netns or "") == space]
+        values = read_namespace([device.name for device in members], space, params)
+        found.update({device.key: dict({"name": device.name, "netns": device.netns}, **values[device.name])
+                      for device in members if device.name in values})
+    return found
+
+
+def require_for(netns):
+    """Raise the error for a network namespace that is not there, or that this process may not enter."""
+    check_netns(netns)
+    require(["CAP_SYS_ADMIN"] if netns else [])
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "devices": {"type": "list", "elements": "raw"},
+            "netns": {"type": "str"},
+            "gather": {"type": "list", "elements": "str", "choices": KINDS, "default": KINDS[:8]},
+            "flow_types": {"type": "list", "elements": "str", "default": ["tcp4", "udp4", "tcp6", "udp6"]},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        result = {"devices": read(module.params)}
+        if "kernel_log" in module.params["gather"]:
+            result["kernel_log"] = read_kernel_log()
+    except LabError as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(changed=False, **result)
+
+
+if __name__ == "__main__":
+    main()
