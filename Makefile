@@ -29,9 +29,10 @@ help:  ## this list
 
 setup: live  ## the virtual environment and the collections (done by all others)
 	@sh tools/setup.sh $(VENV) best requirements/controller.txt
+	@$(VENV)/bin/python tools/collections_setup.py requirements.yml
 
-setup-test: live  ## setup, and what the tests need
-	@sh tools/setup.sh $(VENV) best requirements/controller.txt requirements/test.txt
+setup-test: setup  ## setup, and what the tests need
+	@sh tools/setup.sh $(VENV) best requirements/test.txt
 
 live:  ## the checkout where Ansible and Python find the collection
 	@mkdir -p .build/live/ansible_collections/offload

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Make a virtual environment and bring it up to date: setup.sh VENV PYTHON_VERSION|best REQUIREMENTS_FILE...
+# Make a virtual environment, and install lock files into it: setup.sh VENV PYTHON_VERSION|best REQUIREMENTS_FILE...
 # A warm run starts one Python and compares checksums.
 set -eu
 cd "$(dirname "$0")/.."
@@ -14,5 +14,4 @@ if ! [ -x "$venv/bin/pip" ]; then
     rm -rf "$venv"
     "$python" -m venv "$venv"
 fi
-"$venv/bin/python" tools/requirements.py "$@"
-exec "$venv/bin/python" tools/collections_setup.py requirements.yml
+exec "$venv/bin/python" tools/requirements.py "$@"
