@@ -1,0 +1,33 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every linter runs without findings."""
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from ansible_collections.offload.lab.tests.support import CHECKOUT, run
+
+LIVE = CHECKOUT / ".build/live"
+SHELL_SCRIPTS = sorted(str(path.relative_to(CHECKOUT)) for path in [
+    *CHECKOUT.glob("tools/*.sh"), *CHECKOUT.glob("tests/integration/targets/*/*.sh"), CHECKOUT / ".ci/run"])
+
+
+@pytest.mark.parametrize("argv", [
+    ["ruff", "check"],
+    ["ansible-lint", "--offline", "--profile", "production", "--strict"],
+    ["antsibull-docs", "lint-collection-docs", "--plugin-docs", "--validate-collection-refs", "dependent", "."],
+    ["antsibull-changelog", "lint"],
+    ["shellcheck", *SHELL_SCRIPTS],
+    ["nox", "--list"],
+], ids=lambda argv: argv[0])
+def test_linter(argv):
+    run(argv, ANSIBLE_COLLECTIONS_PATH=str(LIVE))
+
+
+def test_ansible_test_sanity():
+    """All of ansible-test's checks, with no file of exceptions."""
+    assert not list(CHECKOUT.glob("tests/sanity/ignore*"))
+    run([sys.executable, "tools/run_ansible_test.py", "sanity"], timeout=1200)

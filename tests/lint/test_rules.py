@@ -1,0 +1,104 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The project's own rules: who may import whom, the one process door, and how long a file may be."""
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+
+import pytest
+
+from ansible_collections.offload.lab.tests.support import CHECKOUT
+
+OURS = "ansible_collections.offload.lab.plugins."
+LONGEST_FILE = 350
+# What runs on the controller only may use what requirements/controller.txt installs, and the collections of galaxy.yml.
+CONTROLLER_LIBRARIES = {"ansible", "ansible_collections", "jinja2", "jsonschema", "matplotlib", "numpy", "scipy", "yaml"}
+TARGET_FOLDERS = ("modules", "module_utils")
+MAY_IMPORT = {
+    "modules": {"module_utils"},
+    "module_utils": {"module_utils"},
+    "plugin_utils": {"plugin_utils", "module_utils"},
+    "doc_fragments": set(),
+}
+CONTROLLER_PLUGINS_MAY_IMPORT = {"plugin_utils", "module_utils"}
+# The door starts processes; the sampler's and the probe's helper processes are started through it.
+PROCESS_DOOR = "plugins/module_utils/_runner.py"
+PROCESS_CALLS = re.compile(r"\bos\.(system|popen|spawn\w+|posix_spawn\w*)\(|\bpty\.spawn\(")
+
+SOURCES = sorted(CHECKOUT.glob("plugins/*/*.py"))
+TEXTS = (".py", ".yml", ".yaml", ".sh", ".j2", ".md", ".toml", ".cfg", ".html", ".css", ".js")
+
+
+def name_of(path):
+    return str(path.relative_to(CHECKOUT))
+
+
+def imports(path):
+    """Return the dotted names of all modules that a file imports, anywhere in it."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "{0}:{1}: a relative import".format(name_of(path), node.lineno)
+            names.add(node.module)
+            if node.module.rstrip(".") + "." == OURS or node.module.startswith(OURS):
+                names.update("{0}.{1}".format(node.module, alias.name) for alias in node.names)
+    return names
+
+
+def our_file(module):
+    """Return the file of a dotted name of ours, or None for another project's or a name inside a file."""
+    if not module.startswith(OURS):
+        return None
+    path = CHECKOUT / "plugins" / (module[len(OURS):].replace(".", "/") + ".py")
+    return path if path.exists() else None
+
+
+def starts_processes(path, seen=()):
+    """Tell whether a file of module_utils imports ansible, subprocess or the process door, itself or through others."""
+    if path in seen:
+        return False
+    names = imports(path)
+    if any(name.split(".")[0] in ("ansible", "subprocess") for name in names):
+        return True
+    files = [found for found in map(our_file, names) if found]
+    return any(starts_processes(found, (*seen, path)) for found in files)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_imports_go_downwards(path):
+    kind = path.parent.name
+    allowed = MAY_IMPORT.get(kind, CONTROLLER_PLUGINS_MAY_IMPORT)
+    found = [our_file(name) for name in imports(path)]
+    assert {name_of(other) for other in found if other and other.parent.name not in allowed} == set()
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.parent.name not in TARGET_FOLDERS], ids=name_of)
+def test_the_controller_uses_only_pure_files_of_module_utils(path):
+    found = [our_file(name) for name in imports(path)]
+    assert {name_of(other) for other in found
+            if other and other.parent.name == "module_utils" and starts_processes(other)} == set()
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_libraries_are_installed_where_the_file_runs(path):
+    allowed = {"ansible", "ansible_collections"} if path.parent.name in TARGET_FOLDERS else CONTROLLER_LIBRARIES
+    roots = {name.split(".")[0] for name in imports(path)}
+    assert roots - allowed - set(sys.stdlib_module_names) == set()
+
+
+def test_there_is_one_process_door():
+    users = [name_of(path) for path in SOURCES if "subprocess" in imports(path) or PROCESS_CALLS.search(path.read_text())]
+    assert users == [PROCESS_DOOR]
+
+
+def test_files_are_short():
+    tracked = subprocess.check_output(["git", "-C", str(CHECKOUT), "ls-files"], text=True).splitlines()
+    lengths = {name: (CHECKOUT / name).read_text(errors="replace").count("\n") for name in tracked
+               if name.endswith(TEXTS) and (CHECKOUT / name).is_file()}
+    assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}

@@ -1,0 +1,45 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What tests that start programs share: the checkout, and one way to run a command with a readable failure."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+BIN = Path(sys.executable).parent
+SHOWN_LINES = 60
+
+
+def environment(**variables):
+    """Return the environment of a command typed in the checkout with its virtual environment active."""
+    return dict(os.environ, PATH="{0}{1}{2}".format(BIN, os.pathsep, os.environ["PATH"]),
+                ANSIBLE_CONFIG=str(CHECKOUT / "ansible.cfg"), ANSIBLE_FORCE_COLOR="false", **variables)
+
+
+def run(argv, rc=0, timeout=600, cwd=CHECKOUT, **variables):
+    """Run a command and return its output, standard error included; ``variables`` are added to the environment.
+
+    An exit status other than ``rc`` (None: any) fails the test with the last lines; so does ``timeout`` (seconds).
+    """
+    argv = [str(word) for word in argv]
+    try:
+        done = subprocess.run(argv, cwd=str(cwd), env=environment(**variables), text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=timeout, check=False)
+    except subprocess.TimeoutExpired as error:
+        shown = (error.stdout or b"").decode(errors="replace")
+        pytest.fail("{0} did not end within {1} s:\n{2}".format(" ".join(argv), timeout, _tail(shown)), pytrace=False)
+    if rc is not None and done.returncode != rc:
+        pytest.fail("{0} ended with {1}, not {2}:\n{3}".format(" ".join(argv), done.returncode, rc, _tail(done.stdout)),
+                    pytrace=False)
+    return done.stdout
+
+
+def _tail(text):
+    return "\n".join(text.splitlines()[-SHOWN_LINES:])

@@ -1,0 +1,38 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What runs on a target passes its unit tests on the oldest and the newest Python of a target."""
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from ansible_collections.offload.lab.tests.support import CHECKOUT, run
+
+# ansible-core 2.19 is the last whose targets may have Python 3.8; requirements/controller.txt gives it to Python 3.11.
+CORE_PYTHON = "3.11"
+TARGET_FOLDERS = ("tests/unit/plugins/module_utils/", "tests/unit/plugins/modules/")
+
+
+def python_required(version):
+    if subprocess.run(["sh", "tools/find_python.sh", version], cwd=CHECKOUT, capture_output=True, check=False).returncode:
+        pytest.skip("needs Python {0}".format(version))
+
+
+@pytest.fixture(name="older_core", scope="module")
+def _older_core():
+    """The Python of a virtual environment with ansible-core 2.19."""
+    python_required(CORE_PYTHON)
+    venv = CHECKOUT / ".build/venv-{0}".format(CORE_PYTHON)
+    run(["sh", "tools/setup.sh", venv, CORE_PYTHON, "requirements/ansible-test.txt"])
+    return venv / "bin/python"
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.13"])
+def test_target_code(older_core, version):
+    python_required(version)
+    folders = [folder for folder in TARGET_FOLDERS if (CHECKOUT / folder).is_dir()]
+    output = run([older_core, "tools/run_ansible_test.py", "units", "--venv", "--requirements", "--python", version,
+                  *folders])
+    assert " passed" in output
