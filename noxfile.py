@@ -9,8 +9,12 @@ import nox
 nox.options.sessions = ["lint", "unit"]
 
 
-@nox.session(venv_backend="none")
-@nox.parametrize("target", [nox.param(name, id=name) for name in ("lint", "unit", "integration", "molecule", "test")])
-def make(session, target):
-    """Run a target of the Makefile."""
-    session.run("make", target, external=True)
+def _session_of(target):
+    def session(session):
+        session.run("make", target, external=True)
+
+    nox.session(session, name=target, venv_backend="none")
+
+
+for _target in ("lint", "unit", "integration", "molecule", "test"):
+    _session_of(_target)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run ansible-test on a copy of this checkout: run_ansible_test.py ARGUMENT... (the venv's Python that has ansible-core).
+"""Run ansible-test on a copy of this checkout: run_ansible_test.py ARGUMENT... (with a Python that has ansible-core).
 
 ansible-test wants the collection in a folder ``ansible_collections/offload/lab`` that is no symbolic link; it keeps
 its environments below ``$HOME``; and it downloads a script that installs pip, which not every network allows. So it

@@ -38,6 +38,8 @@ def start(argv, netns=None, **options):
     """Start a process and return its ``subprocess.Popen``; ``options`` go to Popen."""
     argv = in_netns(argv, netns)
     try:
+        # AnsibleModule.run_command is for modules only, and cannot start what goes on beside the module.
+        # pylint: disable-next=ansible-bad-function
         return subprocess.Popen(argv, env=environment(), close_fds=True, universal_newlines=True, **options)
     except OSError as error:
         raise CommandError("could not be started ({0})".format(error.strerror), argv,
