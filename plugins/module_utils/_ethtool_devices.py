@@ -13,9 +13,10 @@ from ansible_collections.offload.lab.plugins.module_utils._errors import InputEr
 Device = namedtuple("Device", "key name netns asked")
 
 KINDS = ("channels", "rings", "coalesce", "rx_flow_hash", "features", "features_wanted")
-# IFNAMSIZ of the kernel is 16 with the final zero; it refuses "/", white space and the names "." and "..".
-DEVICE_NAME = re.compile(r"^(?!-)(?!\.{1,2}$)[^\s/\x00-\x1f*]{1,15}$")
-NETNS_NAME = re.compile(r"^(?!-)(?!\.{1,2}$)[^\s/\x00-\x1f]{1,255}$")
+# IFNAMSIZ of the kernel is 16 with the final zero; it refuses "/", ":", white space and the names "." and "..".
+# We refuse what a command would take for an option, or for all devices.
+DEVICE_NAME = re.compile(r"^(?!-)(?!\.{1,2}\Z)[^\s/:*\x00-\x1f\ud800-\udfff]{1,15}\Z")
+NETNS_NAME = re.compile(r"^(?!-)(?!\.{1,2}\Z)[^\s/\x00-\x1f\ud800-\udfff]{1,255}\Z")
 BOOLEANS = {"on": True, "yes": True, "true": True, "1": True, "off": False, "no": False, "false": False, "0": False}
 
 

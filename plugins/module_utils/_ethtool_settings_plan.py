@@ -17,7 +17,7 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool_hash import c
 
 # The order in which they are set: a new number of channels resets what the others rest on.
 SET_OPTIONS = {"channels": "-L", "rings": "-G", "coalesce": "-C", "rx_flow_hash": "-N"}
-FLOW_TYPE = re.compile(r"^[a-z][a-z0-9]{1,8}$")
+FLOW_TYPE = re.compile(r"^[a-z][a-z0-9]{1,8}\Z")
 MAXIMUM = 2 ** 32 - 1
 
 
@@ -75,15 +75,15 @@ def check_number(name, value, maximum, where):
     """Return ``value`` as an int from 0 to the device's ``maximum``; raises :class:`InputError` otherwise."""
     maximum = MAXIMUM if maximum is None else maximum
     text = str(value)
-    if isinstance(value, bool) or not re.match(r"^[0-9]{1,10}$", text) or int(text) > maximum:
+    if isinstance(value, bool) or not re.match(r"^[0-9]{1,10}\Z", text) or int(text) > maximum:
         raise InputError("{0!r} is no value for {1}".format(shortened(value), name), where,
                          "Give a number from 0 to {0}.".format(maximum))
     return int(text)
 
 
-def check_flow_types(asked, device):
+def check_flow_types(flow_types, device):
     """Raise :class:`InputError` for names that cannot be flow types such as udp4."""
-    for flow_type in asked:
+    for flow_type in flow_types:
         if not FLOW_TYPE.match(flow_type):
             raise InputError("{0!r} is no flow type".format(shortened(flow_type)), device,
                              "Use one such as udp4 or tcp6.")
