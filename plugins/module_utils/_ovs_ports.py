@@ -1,0 +1,106 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure planning of bridge ports: from what Open vSwitch has to what is wanted, in one transaction."""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.module_utils import _ovs_state
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._names import (
+    OWNER,
+    check_name,
+    check_range,
+    check_unique,
+)
+
+DEFAULTS = {"type": "", "options": {}, "other_config": {}, "external_ids": {}, "protected": False, "tag": None}
+
+
+def _text(value):
+    """Return a map's value as OVSDB has it: a string, booleans in lower case."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def wanted_port(port, owner):
+    """Return a checked port of the user as :func:`_ovs_state.summary` would show it."""
+    check_name(port["name"], "port")
+    wanted = dict(DEFAULTS, **dict((key, port[key]) for key in DEFAULTS if port.get(key) is not None))
+    if wanted["tag"] is not None:
+        check_range(wanted["tag"], 0, 4095, "tag of {0}".format(port["name"]))
+    for column in ("options", "other_config", "external_ids"):
+        wanted[column] = dict((str(key), _text(value)) for key, value in wanted[column].items())
+    if OWNER in wanted["external_ids"]:
+        raise InputError("the key {0} marks the owner and cannot be set".format(OWNER), port["name"],
+                         "Use the option owner.")
+    return dict(wanted, owner=owner)
+
+
+def wanted_ports(ports, owner):
+    """Return ``{name: wanted}`` for the user's list of ports."""
+    check_unique([port["name"] for port in ports], "port")
+    return dict((port["name"], wanted_port(port, owner)) for port in ports)
+
+
+def _map_commands(table, name, column, before, wanted):
+    """Return the commands that make a map column equal to ``wanted``."""
+    gone = sorted(set(before) - set(wanted))
+    new = sorted(key for key in wanted if before.get(key) != wanted[key])
+    commands = [["remove", table, name, column] + [_ovs_state.quoted(key) for key in gone]] if gone else []
+    if new:
+        commands.append(["set", table, name] + [
+            "{0}:{1}={2}".format(column, _ovs_state.quoted(key), _ovs_state.quoted(wanted[key])) for key in new])
+    return commands
+
+
+def _scalar_commands(name, before, wanted):
+    commands = []
+    if before["type"] != wanted["type"]:
+        commands.append(["set", "Interface", name, "type={0}".format(_ovs_state.quoted(wanted["type"]))])
+    if before["protected"] != wanted["protected"]:
+        commands.append(["set", "Port", name, "protected={0}".format(_text(wanted["protected"]))])
+    if before["tag"] != wanted["tag"]:
+        commands.append(["clear", "Port", name, "tag"] if wanted["tag"] is None
+                        else ["set", "Port", name, "tag={0}".format(wanted["tag"])])
+    return commands
+
+
+def port_commands(bridge, name, before, wanted):
+    """Return the ovs-vsctl commands from ``before`` (None: no such port) to ``wanted`` (None: remove it)."""
+    if wanted is None:
+        return [["del-port", bridge, name]]
+    commands = []
+    if before is None:
+        commands.append(["add-port", bridge, name])
+        before = dict(DEFAULTS, owner=None)
+    commands += _scalar_commands(name, before, wanted)
+    commands += _map_commands("Interface", name, "options", before["options"], wanted["options"])
+    commands += _map_commands("Port", name, "other_config", before["other_config"], wanted["other_config"])
+    marked = [dict(side["external_ids"], **({OWNER: side["owner"]} if side["owner"] else {}))
+              for side in (before, wanted)]
+    return commands + _map_commands("Port", name, "external_ids", *marked)
+
+
+def ours(state, bridge, owner):
+    """Return ``{name: summary}`` of the bridge's ports that carry this owner's mark."""
+    return dict((name, _ovs_state.summary(port)) for name, port in state["ports"].items()
+                if port["bridge"] == bridge and _ovs_state.owner_of(port) == owner)
+
+
+def plan(state, bridge, wanted, owner, *, present=True, purge=False):
+    """Return ``(before, after, steps)``: ports by name, and at most one ovs-vsctl transaction.
+
+    ``wanted`` is :func:`wanted_ports`. With ``present`` false these ports are removed; a port that is not ours is
+    never touched.
+    """
+    if present and wanted:
+        _ovs_state.check_bridge(state, bridge)
+    _ovs_state.check_ports(state, bridge, wanted, owner)
+    before = ours(state, bridge, owner)
+    after = dict((name, port) for name, port in before.items() if name not in wanted and not (present and purge))
+    if present:
+        after.update(wanted)
+    commands = []
+    for name in sorted(set(before) | set(after)):
+        if before.get(name) != after.get(name):
+            commands += port_commands(bridge, name, before.get(name), after.get(name))
+    return before, after, [_ovs_state.transaction(commands)] if commands else []

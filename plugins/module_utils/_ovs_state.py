@@ -1,0 +1,106 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure view of Open vSwitch's database, and the words of the one transaction that changes it."""
+from __future__ import annotations
+
+import json
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._names import OWNER
+from ansible_collections.offload.lab.plugins.module_utils._ovs_json import optional, parse_tables
+
+TIMEOUT = 60  # seconds; the userspace datapath takes 18 ms to let go of a port
+TABLES = ("Open_vSwitch", "Bridge", "Port", "Interface")
+
+
+def transaction(commands, wait=True):
+    """Return the step that runs ``commands``, each a list of words, as one transaction.
+
+    Without ``wait`` ovs-vswitchd takes note of it later.
+    """
+    argv = ["ovs-vsctl", "--timeout={0}".format(TIMEOUT)] + ([] if wait else ["--no-wait"])
+    for number, command in enumerate(commands):
+        argv += (["--"] if number else []) + list(command)
+    return {"argv": argv, "stdin": None}
+
+
+def quoted(text):
+    """Return a key or value as ovs-vsctl reads it without guessing its type: a JSON string."""
+    return json.dumps(str(text))
+
+
+def mark(table, name, owner):
+    """Return the command that marks a bridge or port as ours."""
+    return ["set", table, name, "external_ids:{0}={1}".format(OWNER, quoted(owner))]
+
+
+def empty():
+    """Return the state of a host where Open vSwitch does not run."""
+    return {"running": False, "root": {}, "bridges": {}, "ports": {}}
+
+
+def _as_list(value):
+    return value if isinstance(value, list) else [value]
+
+
+def state_of(text):
+    """Return ``{"running", "root", "bridges", "ports"}`` from the output of ``list`` for the four TABLES.
+
+    A port has its row's columns, its ``bridge`` by name, and its first interface's row as ``interface``.
+    """
+    root, bridges, ports, interfaces = parse_tables(text)
+    bridge_of = dict((port, row["name"]) for row in bridges for port in _as_list(row["ports"]))
+    interface_of = dict((row["_uuid"], row) for row in interfaces)
+    return {
+        "running": True,
+        "root": root[0] if root else {},
+        "bridges": dict((row["name"], row) for row in bridges),
+        "ports": dict((row["name"], dict(row, bridge=bridge_of.get(row["_uuid"]),
+                                         interface=interface_of.get((_as_list(row["interfaces"]) or [None])[0], {})))
+                      for row in ports),
+    }
+
+
+def owner_of(row):
+    """Return our mark on a bridge or port (``switch``, ``tunnel``, ``tenants``), or None when it is not ours."""
+    return row.get("external_ids", {}).get(OWNER)
+
+
+def hand_over(table, name, owner):
+    """Return what to do about something that exists and is not ours."""
+    return "Choose another name, or hand it over to the lab: ovs-vsctl set {0} {1} external_ids:{2}={3}".format(
+        table, name, OWNER, owner)
+
+
+def check_bridge(state, bridge):
+    """Raise InputError when the bridge is there and is not ours."""
+    row = state["bridges"].get(bridge)
+    if row is not None and owner_of(row) is None:
+        raise InputError("the bridge exists and is not ours (no external_ids:{0})".format(OWNER), bridge,
+                         hand_over("Bridge", bridge, "switch"))
+
+
+def check_ports(state, bridge, names, owner):
+    """Raise InputError when a port is there and belongs to somebody else or to another bridge."""
+    for name in names:
+        port = state["ports"].get(name)
+        if port is not None and port["bridge"] != bridge:
+            raise InputError("the port is on bridge {0}, not on {1}".format(port["bridge"], bridge), name,
+                             "Choose another name, or remove it there first.")
+        if port is not None and owner_of(port) != owner:
+            raise InputError("the port exists and is not ours (external_ids:{0} is not {1})".format(OWNER, owner),
+                             name, hand_over("Port", name, owner))
+
+
+def summary(port):
+    """Return what a user sets of a port, for results and diffs."""
+    return {
+        "type": port["interface"].get("type", ""),
+        "options": dict(port["interface"].get("options", {})),
+        "other_config": dict(port["other_config"]),
+        "external_ids": dict((key, value) for key, value in port["external_ids"].items() if key != OWNER),
+        "protected": port["protected"],
+        "tag": optional(port["tag"]),
+        "owner": owner_of(port),
+    }

@@ -1,0 +1,204 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ports of an Open vSwitch bridge that converge."""
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ovs_ports
+short_description: Ports of an Open vSwitch bridge, with their options
+version_added: 0.1.0
+author:
+  - The offload.lab developers (@offload-lab)
+description:
+  - Brings any number of ports of a bridge to the wanted state in one transaction.
+  - A changed type or option is applied to a port that exists, and an option that is no longer listed is removed.
+  - What the module makes carries C(external_ids:offload-lab), whose value is O(owner).
+  - A bridge without this mark, and a port without this mark or with another owner's, is never changed.
+extends_documentation_fragment:
+  - offload.lab.attributes
+options:
+  bridge:
+    description:
+      - Name of the bridge.
+      - It must exist, unless in check mode or if nothing is to be added.
+    type: str
+    default: br-int
+  owner:
+    description:
+      - Mark of these ports.
+    type: str
+    default: ports
+  ports:
+    description:
+      - The ports.
+      - Several calls may each give a part of an owner's ports, as long as O(purge=false).
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description:
+          - Name of the port and of its interface, at most 15 characters.
+        type: str
+        required: true
+      type:
+        description:
+          - Type of the interface, such as V(vxlan) or V(internal).
+          - The empty string is a device of the system, which must exist.
+        type: str
+        default: ''
+      options:
+        description:
+          - Options of the interface, such as C(remote_ip), C(key), C(dst_port) and C(csum).
+          - The interface has these and no others.
+        type: dict
+        default: {}
+      other_config:
+        description:
+          - Column C(other_config) of the port. It has these keys and no others.
+        type: dict
+        default: {}
+      external_ids:
+        description:
+          - Column C(external_ids) of the port. Besides the mark it has these keys and no others.
+        type: dict
+        default: {}
+      protected:
+        description:
+          - Whether the port exchanges no packets with other protected ports.
+        type: bool
+        default: false
+      tag:
+        description:
+          - VLAN of an access port, 0 to 4095. Without it the port is a trunk.
+        type: int
+  purge:
+    description:
+      - Whether ports of the bridge with the mark of O(owner) that are not listed are removed.
+      - Used with O(state=present).
+    type: bool
+    default: false
+  state:
+    description:
+      - Whether the listed ports are there.
+    type: str
+    choices: [present, absent]
+    default: present
+seealso:
+  - module: offload.lab.vxlan_device
+  - module: offload.lab.tenants
+"""
+
+EXAMPLES = r"""
+- name: Connect this node to two others over VXLAN
+  offload.lab.ovs_ports:
+    bridge: br-int
+    owner: tunnel
+    purge: true
+    ports:
+      - name: vxlan0
+        type: vxlan
+        protected: true
+        options: {remote_ip: 198.18.0.2, key: 10, dst_port: 4789}
+      - name: vxlan1
+        type: vxlan
+        protected: true
+        options: {remote_ip: 198.18.0.3, key: 10, dst_port: 4789}
+
+- name: Remove all tunnels
+  offload.lab.ovs_ports:
+    bridge: br-int
+    owner: tunnel
+    purge: true
+    ports: []
+"""
+
+RETURN = r"""
+ports:
+  description: The ports of O(owner) on the bridge, as they are now or in check mode would be, by name.
+  returned: success
+  type: dict
+  sample: {"vxlan0": {"type": "vxlan", "options": {"key": "10", "remote_ip": "198.18.0.2"}, "other_config": {},
+           "external_ids": {}, "protected": true, "tag": null, "owner": "tunnel"}}
+commands:
+  description: The commands that were run, or would be.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    argv:
+      description: The command and its arguments.
+      type: list
+      elements: str
+      returned: success
+    stdin:
+      description: What it reads from standard input, or null.
+      type: str
+      returned: success
+"""
+
+import os
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.offload.lab.plugins.module_utils import _ovs
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._names import check_name
+from ansible_collections.offload.lab.plugins.module_utils._ovs_ports import ours, plan, wanted_ports
+
+PORT_SPEC = {
+    "name": {"type": "str", "required": True},
+    "type": {"type": "str", "default": ""},
+    "options": {"type": "dict", "default": {}},
+    "other_config": {"type": "dict", "default": {}},
+    "external_ids": {"type": "dict", "default": {}},
+    "protected": {"type": "bool", "default": False},
+    "tag": {"type": "int"},
+}
+
+
+def check_possible(state, bridge, wanted):
+    """Raise InputError when Open vSwitch could not do what is planned; the roles before may be only checked, too."""
+    if wanted and bridge not in state["bridges"]:
+        raise InputError("there is no such bridge", bridge, "Make it first: role offload.lab.switch.")
+    for name, port in wanted.items():
+        if port["type"] == "" and not os.path.exists(os.path.join("/sys/class/net", name)):
+            raise InputError("there is no such network device", name,
+                             "Make it first, or give the port a type that Open vSwitch makes itself.")
+
+
+def converge(params, check_mode):
+    """Bring the ports to what is wanted; return the module's result."""
+    bridge, owner, present = check_name(params["bridge"], "bridge"), params["owner"], params["state"] == "present"
+    wanted = wanted_ports(params["ports"], check_name(owner, "owner"))
+    state = _ovs.read(missing_ok=check_mode or not (present and wanted))
+    before, after, steps = plan(state, bridge, wanted, owner, present=present, purge=params["purge"])
+    if not check_mode:
+        check_possible(state, bridge, wanted if present else {})
+        _ovs.apply(steps)
+        after = ours(_ovs.read(), bridge, owner) if steps else before
+    return {"changed": bool(steps), "ports": after, "commands": steps,
+            "diff": {"before": {"ports": before}, "after": {"ports": after}}}
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "bridge": {"type": "str", "default": "br-int"},
+            "owner": {"type": "str", "default": "ports"},
+            "ports": {"type": "list", "elements": "dict", "default": [], "options": PORT_SPEC},
+            "purge": {"type": "bool", "default": False},
+            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        module.exit_json(**converge(module.params, module.check_mode))
+    except LabError as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()
