@@ -37,7 +37,7 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError, AnsibleFileNo
 from ansible.plugins.connection.local import Connection as LocalConnection
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._nodes_plan import enter, home
+from ansible_collections.offload.lab.plugins.module_utils._nodes import enter, home
 
 display = Display()
 COPY = ["dd", "bs=1M", "status=none"]

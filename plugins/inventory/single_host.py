@@ -70,7 +70,7 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._nodes_plan import lab_hosts
+from ansible_collections.offload.lab.plugins.module_utils._nodes import lab_hosts
 
 GROUP = "lab_nodes"
 

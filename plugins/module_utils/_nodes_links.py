@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import ipaddress
 
-DEVICE = "underlay0"
-BRIDGE = "br0"
+from ansible_collections.offload.lab.plugins.module_utils._nodes import BRIDGE, DEVICE
 
 
 def joined(device, port):
@@ -23,17 +22,16 @@ def bridge_lines(bridge):
     return made + ["link set dev {0} up".format(BRIDGE)]
 
 
-def cut_lines(device, port):
-    """Return the line, for the node, that removes a device whose other end is not on the bridge."""
-    return ["link del dev {0}".format(DEVICE)] if device and not joined(device, port) else []
+def delete_line(device, name):
+    """Return the line (none or one) that deletes a device if it is there."""
+    return ["link del dev {0}".format(name)] if device else []
 
 
 def port_lines(node, name, device, port):
     """Return the lines, for the fabric, that make the veth of a node or mend its port ``name``."""
     if not joined(device, port):
-        old = ["link del dev {0}".format(name)] if port else []
         # The other end is made in its namespace at once: moving it there would cost 16 ms a node.
-        return old + ["link add name {0} up mtu {1} master {2} type veth peer name {3} mtu {1} netns {4}".format(
+        return ["link add name {0} up mtu {1} master {2} type veth peer name {3} mtu {1} netns {4}".format(
             name, node["mtu"], BRIDGE, DEVICE, node["name"])]
     lines = []
     if port["mtu"] != node["mtu"]:
@@ -65,16 +63,19 @@ def flags_of(address):
 
 
 def underlay_lines(wanted, ports, links, port_of):
-    """Return ``(cuts, fabric, nodes)``: lines by node to run first, lines for the fabric, lines by node to run last.
+    """Return ``(cuts, ports_cut, lines, last)`` of ``ip -batch`` lines, in the order in which they have to run.
 
-    ``ports`` are the devices seen in the fabric, ``links`` those seen in each node, both by name;
-    ``port_of`` gives the name of a node's port.
+    ``cuts`` (by node) and ``ports_cut`` (in the fabric) delete devices that are not two ends of one veth,
+    ``lines`` are for the fabric, ``last`` for each node. ``ports`` are the devices seen in the fabric, ``links``
+    those seen in each node, both by name; ``port_of`` gives the name of a node's port.
     """
-    cuts, lines, last = {}, bridge_lines(ports.get(BRIDGE)), {}
+    cuts, ports_cut, lines, last = {}, [], bridge_lines(ports.get(BRIDGE)), {}
     for node in wanted:
         name, seen = node["name"], links.get(node["name"], {})
         port, device = ports.get(port_of(name)), seen.get(DEVICE)
-        cuts[name] = cut_lines(device, port)
+        if not joined(device, port):
+            cuts[name] = delete_line(device, DEVICE)
+            ports_cut += delete_line(port, port_of(name))
         lines += port_lines(node, port_of(name), device, port)
         last[name] = device_lines(node, seen.get("lo"), device if joined(device, port) else None)
-    return cuts, lines, last
+    return cuts, ports_cut, lines, last

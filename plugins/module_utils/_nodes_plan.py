@@ -9,27 +9,28 @@ it is written when the namespaces are complete, so that a node that a crash left
 """
 from __future__ import annotations
 
-import ipaddress
-import re
-
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._nodes_links import DEVICE, underlay_lines
+from ansible_collections.offload.lab.plugins.module_utils._nodes import (
+    DEVICE,
+    PRIVATE,
+    ROOT,
+    enter,
+    fabric,
+    home,
+    lab_of,
+    natural,
+    port_of,
+)
+from ansible_collections.offload.lab.plugins.module_utils._nodes_links import underlay_lines
 
-ROOT = "/run/offload-lab"
-NETNS = "/run/netns"
-# All of /run is private (OVS sockets, tenants' namespaces, pid files, no systemd of the machine), and these too.
-PRIVATE = ("/etc/openvswitch", "/var/lib/openvswitch", "/var/log/openvswitch", "/var/lib/offload-lab")
 RUN_DIRECTORIES = ("lock", "netns", "openvswitch", "offload-lab")
 # Where the machine lacks a directory to mount on, we make it and leave this file in it: only then is it removed.
 MARKER = ".offload-lab-mountpoint"
-LAB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
-NODE_SUFFIX = re.compile(r"[A-Za-z0-9_]{1,15}")
-MTU_RANGE = (68, 65535)
 
 
-def step(argv, stdin=None):
-    """Return one command of a plan: its argument list, and the text for its standard input or None."""
-    return {"argv": argv, "stdin": stdin}
+def step(argv, stdin=None, check=True):
+    """Return one command of a plan: its arguments, the text for its standard input, whether it has to succeed."""
+    return {"argv": argv, "stdin": stdin, "check": check}
 
 
 def ip_batch(lines, netns=None):
@@ -38,98 +39,13 @@ def ip_batch(lines, netns=None):
     return [step(["ip"] + where + ["-batch", "-"], "\n".join(lines) + "\n")] if lines else []
 
 
-def home(node):
-    """Return the directory of a node's files on the machine."""
-    return "{0}/{1}".format(ROOT, node)
+def delete_links(lines, netns):
+    """Return the steps that delete devices. The kernel may be at it: it removes what was in a namespace a moment later.
 
-
-def fabric(lab):
-    """Return the name of the namespace whose bridge joins the underlays of a lab."""
-    return lab + "-fabric"
-
-
-def lab_of(node):
-    """Return the lab that a node's name belongs to: all before the last hyphen, so that ``a`` never matches ``a-b``."""
-    return node.rpartition("-")[0]
-
-
-def port_of(node):
-    """Return the name of a node's port on the bridge of the fabric."""
-    return node.rpartition("-")[2]
-
-
-def enter(node, argv):
-    """Return ``argv`` as it runs inside the namespaces of a node."""
-    return ["nsenter", "--net={0}/{1}".format(NETNS, node), "--mount={0}/mnt".format(home(node)),
-            "--uts={0}/uts".format(home(node)), "--"] + argv
-
-
-def validate(lab, nodes):
-    """Return the wanted nodes with normalised addresses; raise :class:`InputError` for what cannot be."""
-    if not LAB_NAME.fullmatch(lab):
-        raise InputError("{0!r} is not a name for a lab".format(lab), "name",
-                         "Use 1 to 40 letters, digits, hyphens and underscores, a letter or digit first.")
-    seen_names, seen_addresses, wanted = set(), {}, []
-    for node in nodes:
-        name, mtu = node["name"], node["mtu"]
-        if lab_of(name) != lab or not NODE_SUFFIX.fullmatch(port_of(name)) or name == fabric(lab):
-            raise InputError("{0!r} is not a name for a node of the lab {1!r}".format(name, lab), "nodes",
-                             "Use {0}-NODE, NODE being 1 to 15 letters, digits or underscores, "
-                             "but not 'fabric'.".format(lab))
-        if name in seen_names:
-            raise InputError("the node {0!r} is listed twice".format(name), "nodes", "Give every node its own name.")
-        if not MTU_RANGE[0] <= mtu <= MTU_RANGE[1]:
-            raise InputError("the MTU {0} is not in the range {1} to {2}".format(mtu, *MTU_RANGE), name)
-        seen_names.add(name)
-        addresses = [address_of(text, name) for text in node["addresses"]]
-        for address in addresses:
-            owner = seen_addresses.setdefault(address.ip, name)
-            if owner != name or addresses.count(address) > 1:
-                raise InputError("the address {0} is already given to {1}".format(address.ip, owner), name,
-                                 "Give every node its own addresses.")
-        wanted.append({"name": name, "addresses": [str(address) for address in addresses], "mtu": mtu})
-    return wanted
-
-
-def address_of(text, node):
-    """Return the interface address written as ``ADDRESS/PREFIX``."""
-    try:
-        if "/" not in text:
-            raise ValueError("no prefix length")
-        return ipaddress.ip_interface(text)
-    except ValueError:
-        raise InputError("{0!r} is not an address with a prefix length".format(text), node,
-                         "Write it like 198.18.0.1/24 or 2001:db8::1/64.")
-
-
-def lab_hosts(name, nodes, mtu, underlay):
-    """Return the hosts of a lab with their variables, by inventory name; raise :class:`InputError`."""
-    try:
-        network = ipaddress.ip_network(underlay)
-    except ValueError as error:
-        raise InputError("{0!r} is not a network ({1})".format(underlay, error), "underlay",
-                         "Write it like 198.18.0.0/24.")
-    most = min(254, network.num_addresses - 2)
-    if not 1 <= nodes <= most:
-        raise InputError("{0} nodes are not in the range 1 to {1}, the addresses of {2}".format(nodes, most, network),
-                         "nodes")
-    hosts = {}
-    for index in range(1, nodes + 1):
-        address = str(network[index])
-        node = {"name": "{0}-node{1}".format(name, index), "mtu": mtu,
-                "addresses": ["{0}/{1}".format(address, network.prefixlen)]}
-        validate(name, [node])
-        hosts["node{0}".format(index)] = {
-            "ansible_connection": "offload.lab.namespace",
-            "ansible_host": node["name"],
-            "ansible_python_interpreter": "/usr/bin/python3",
-            "offload_lab_index": index,
-            "offload_lab_underlay_device": DEVICE,
-            "offload_lab_underlay_address": address,
-            "offload_lab_underlay_prefix": network.prefixlen,
-            "offload_lab_underlay_mtu": mtu,
-        }
-    return hosts
+    So "no such device" is no error; a device that is still there is one of the command that makes it anew.
+    """
+    text = "\n".join(lines) + "\n"
+    return [step(["ip", "-netns", netns, "-force", "-batch", "-"], text, check=False)] if lines else []
 
 
 def whole(seen):
@@ -149,24 +65,22 @@ def plan_present(lab, wanted, state):
     """Return ``(stop, steps)``: the nodes whose processes end first, and the commands that make what is wanted."""
     names = [node["name"] for node in wanted]
     refuse_foreign(lab, names, state)
-    broken = [name for name in names if name in state["claims"] and not whole(state["nodes"].get(name))]
     new = [name for name in names if not whole(state["nodes"].get(name))]
-    steps = remove_nodes(lab, broken, state) if broken else []
-    fabric_is_new = fabric(lab) not in state["netns"]
-    steps += claim(lab, new, state) + make_netns(new + ([fabric(lab)] if fabric_is_new else []))
-    steps += make_namespaces(new, state)
+    broken = [name for name in new if name in state["claims"]]
+    fabric_is_new = not state["nodes"].get(fabric(lab), {}).get("netns")
+    half_made = broken + ([fabric(lab)] if fabric_is_new and fabric(lab) in state["claims"] else [])
+    made = new + ([fabric(lab)] if fabric_is_new else [])
+    steps = remove_nodes(lab, half_made, state) + claim(made, new, state)
+    steps += ip_batch(["netns add {0}".format(name) for name in made]) + make_namespaces(new)
     steps += plan_links(lab, wanted, state, {} if fabric_is_new else state["ports"], new)
     if new:
         steps.append(step(["touch"] + [home(name) + "/ready" for name in new]))
     return broken, steps
 
 
-def claim(lab, new, state):
-    """Make the directories: of ownership, to mount on, and the private ones."""
-    claims = [home(name) for name in new]
-    if fabric(lab) not in state["claims"]:
-        claims.append(home(fabric(lab)))
-    steps = [step(["mkdir", "-p"] + claims)] if claims else []
+def claim(made, new, state):
+    """Make the directories: of ownership, to mount on, and the private ones of new nodes."""
+    steps = [step(["mkdir", "-p"] + [home(name) for name in made])] if made else []
     missing = [path for path, how in state["mountpoints"].items() if how == "missing"] if new else []
     if missing:
         steps += [step(["mkdir", "-p"] + missing), step(["touch"] + [path + "/" + MARKER for path in missing])]
@@ -179,34 +93,26 @@ def claim(lab, new, state):
     return steps
 
 
-def make_netns(names):
-    """Make network namespaces, all in one call."""
-    return ip_batch(["netns add {0}".format(name) for name in names])
-
-
 def fstab(node):
     """Return what is mounted inside a node; ``/run`` comes last because it hides the sources of the others."""
-    lines = ["sysfs /sys sysfs nosuid,nodev,noexec 0 0"]
+    lines = ["offload-lab /sys sysfs nosuid,nodev,noexec 0 0"]
     lines += ["{0}{1} {1} none bind 0 0".format(home(node), path) for path in PRIVATE + ("/run",)]
     return "\n".join(lines) + "\n"
 
 
-def make_namespaces(new, state):
+def make_namespaces(new):
     """Make the mount and uts namespaces of nodes.
 
-    A new mount namespace is a copy: it also holds the network namespaces and files of the other nodes, which would
-    live on in it after their removal. So these are let go first (a lazy umount takes what is mounted below along).
+    A new mount namespace is a copy, in which those of the other nodes are mounted too. They do not live on in it:
+    removing a file or directory lets go what is mounted on it, in every namespace.
     """
-    homes = sorted(set(state["homes"]) | set(new))
     steps = []
     for node in new:
         place = home(node)
-        copies = [home(other) for other in homes if other != node]
         steps += [
             step(["tee", place + "/fstab"], fstab(node)),
             step(["unshare", "--mount={0}/mnt".format(place), "--uts={0}/uts".format(place), "--propagation", "slave",
                   "tee", "/proc/sys/kernel/hostname"], node),
-            step(enter(node, ["umount", "--lazy", "/sys", NETNS] + copies)),
             step(enter(node, ["mount", "--all", "--fstab", place + "/fstab"])),
         ]
     return steps
@@ -217,8 +123,9 @@ def plan_links(lab, wanted, state, ports, new):
     rebuilt = [port_of(name) for name in new]  # their old ports go with them
     ports = {name: port for name, port in ports.items() if name not in rebuilt}
     links = {name: seen["links"] for name, seen in state["nodes"].items() if name not in new}
-    cuts, lines, last = underlay_lines(wanted, ports, links, port_of)
-    steps = [one for name in sorted(cuts) for one in ip_batch(cuts[name], name)]
+    cuts, ports_cut, lines, last = underlay_lines(wanted, ports, links, port_of)
+    steps = [one for name in sorted(cuts) for one in delete_links(cuts[name], name)]
+    steps += delete_links(ports_cut, fabric(lab))
     steps += ip_batch(lines, fabric(lab))
     return steps + [one for node in wanted for one in ip_batch(last[node["name"]], node["name"])]
 
@@ -238,7 +145,7 @@ def remove_nodes(lab, names, state):
     if not names:
         return []
     ports = [] if fabric(lab) in names else [port_of(name) for name in names if port_of(name) in state["ports"]]
-    steps = ip_batch(["link del {0}".format(port) for port in ports], fabric(lab))
+    steps = delete_links(["link del dev {0}".format(port) for port in ports], fabric(lab))
     steps += ip_batch(["netns del {0}".format(name) for name in names if name in state["netns"]])
     mounted = [home(name) for name in names if name in state["homes"]]
     if mounted:
@@ -278,8 +185,3 @@ def predict(was, wanted, stopped):
     nodes = [node for node in was if node["name"] not in names and node["name"] not in stopped]
     nodes += [dict(node, addresses=sorted(node["addresses"])) for node in wanted]
     return sorted(nodes, key=lambda node: natural(node["name"]))
-
-
-def natural(name):
-    """Sort ``node2`` before ``node10``."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", name)]

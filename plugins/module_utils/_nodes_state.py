@@ -9,15 +9,8 @@ import os
 import re
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import ParseError
-from ansible_collections.offload.lab.plugins.module_utils._nodes_plan import (
-    MARKER,
-    NETNS,
-    PRIVATE,
-    ROOT,
-    fabric,
-    home,
-    lab_of,
-)
+from ansible_collections.offload.lab.plugins.module_utils._nodes import NETNS, PRIVATE, ROOT, fabric, home, lab_of
+from ansible_collections.offload.lab.plugins.module_utils._nodes_plan import MARKER
 
 NAMESPACE = re.compile(r"(?:net|mnt|uts):\[(\d+)\]")
 OCTAL = re.compile(r"\\([0-7]{3})")

@@ -134,7 +134,11 @@ commands:
       description: What it reads from standard input, or null.
       type: str
       returned: success
-  sample: [{"argv": ["ip", "-batch", "-"], "stdin": "netns add lab-node1\n"}]
+    check:
+      description: Whether it has to succeed. Deleting a device that goes by itself does not.
+      type: bool
+      returned: success
+  sample: [{"argv": ["ip", "-batch", "-"], "stdin": "netns add lab-node1\n", "check": true}]
 """
 
 import fcntl
@@ -145,13 +149,13 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._namespace_processes import end_processes
+from ansible_collections.offload.lab.plugins.module_utils._nodes import validate
 from ansible_collections.offload.lab.plugins.module_utils._nodes_plan import (
     inodes_of,
     plan_absent,
     plan_present,
     predict,
     summary,
-    validate,
 )
 from ansible_collections.offload.lab.plugins.module_utils._nodes_state import read_state
 from ansible_collections.offload.lab.plugins.module_utils._runner import run
@@ -184,7 +188,7 @@ def make(lab, wanted, state, names, check_mode):
     if not check_mode:
         end_processes(inodes_of(stop, before))
         for step in steps:
-            run(step["argv"], step["stdin"])
+            run(step["argv"], step["stdin"], check=step["check"])
     was = summary(lab, before, names)
     if check_mode:
         now = predict(was, wanted if state == "present" else [], stop)

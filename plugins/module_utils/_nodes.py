@@ -1,0 +1,132 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node of a single-host lab is: its names, its places on the machine, its addresses, its variables."""
+from __future__ import annotations
+
+import ipaddress
+import re
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+
+ROOT = "/run/offload-lab"
+NETNS = "/run/netns"
+DEVICE = "underlay0"
+BRIDGE = "br0"
+RESERVED = ("fabric", "lo", BRIDGE)  # what is beside the nodes' namespaces, and beside their ports in the fabric
+# All of /run is private (OVS sockets, tenants' namespaces, pid files, no systemd of the machine), and these too.
+PRIVATE = ("/etc/openvswitch", "/var/lib/openvswitch", "/var/log/openvswitch", "/var/lib/offload-lab")
+LAB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+NODE_SUFFIX = re.compile(r"[A-Za-z0-9_]{1,15}")
+MTU_RANGE = (68, 65535)
+
+
+def home(node):
+    """Return the directory of a node's files on the machine."""
+    return "{0}/{1}".format(ROOT, node)
+
+
+def fabric(lab):
+    """Return the name of the namespace whose bridge joins the underlays of a lab."""
+    return lab + "-fabric"
+
+
+def lab_of(node):
+    """Return the lab that a node's name belongs to: all before the last hyphen, so that ``a`` never matches ``a-b``."""
+    return node.rpartition("-")[0]
+
+
+def port_of(node):
+    """Return the name of a node's port on the bridge of the fabric."""
+    return node.rpartition("-")[2]
+
+
+def natural(name):
+    """Sort ``node2`` before ``node10``."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", name)]
+
+
+def enter(node, argv):
+    """Return ``argv`` as it runs inside the namespaces of a node."""
+    return ["nsenter", "--net={0}/{1}".format(NETNS, node), "--mount={0}/mnt".format(home(node)),
+            "--uts={0}/uts".format(home(node)), "--"] + argv
+
+
+def validate(lab, nodes):
+    """Return the wanted nodes with normalised addresses; raise :class:`InputError` for what cannot be."""
+    if not LAB_NAME.fullmatch(lab):
+        raise InputError("{0!r} is not a name for a lab".format(lab), "name",
+                         "Use 1 to 40 letters, digits, hyphens and underscores, a letter or digit first.")
+    names, owners, wanted = set(), {}, []
+    for node in nodes:
+        name, mtu = node["name"], node["mtu"]
+        check_name(lab, name)
+        if name in names:
+            raise InputError("the node {0!r} is listed twice".format(name), "nodes", "Give every node its own name.")
+        names.add(name)
+        addresses = [address_of(text, name) for text in node["addresses"]]
+        check_mtu(name, mtu, addresses)
+        for address in addresses:
+            if address.ip in owners:
+                raise InputError("the address {0} is already given to {1}".format(address.ip, owners[address.ip]), name,
+                                 "Give every node its own addresses.")
+            owners[address.ip] = name
+        wanted.append({"name": name, "addresses": [str(address) for address in addresses], "mtu": mtu})
+    return wanted
+
+
+def check_name(lab, name):
+    """Raise :class:`InputError` if a node of the lab cannot have this name."""
+    if lab_of(name) != lab or not NODE_SUFFIX.fullmatch(port_of(name)) or port_of(name) in RESERVED:
+        raise InputError("{0!r} is not a name for a node of the lab {1!r}".format(name, lab), "nodes",
+                         "Use {0}-NODE, NODE being 1 to 15 letters, digits or underscores, but none of {1}.".format(
+                             lab, ", ".join(RESERVED)))
+
+
+def check_mtu(name, mtu, addresses):
+    """Raise :class:`InputError` if the underlay device cannot have this MTU with these addresses."""
+    if not MTU_RANGE[0] <= mtu <= MTU_RANGE[1]:
+        raise InputError("the MTU {0} is not in the range {1} to {2}".format(mtu, *MTU_RANGE), name)
+    if mtu < 1280 and any(address.version == 6 for address in addresses):
+        raise InputError("the MTU {0} is too small for IPv6".format(mtu), name, "IPv6 needs 1280 or more.")
+
+
+def address_of(text, node):
+    """Return the interface address written as ``ADDRESS/PREFIX``."""
+    try:
+        if "/" not in text:
+            raise ValueError("no prefix length")
+        return ipaddress.ip_interface(text)
+    except ValueError:
+        raise InputError("{0!r} is not an address with a prefix length".format(text), node,
+                         "Write it like 198.18.0.1/24 or 2001:db8::1/64.")
+
+
+def lab_hosts(name, nodes, mtu, underlay):
+    """Return the hosts of a lab with their variables, by inventory name; raise :class:`InputError`."""
+    try:
+        network = ipaddress.ip_network(underlay)
+    except ValueError as error:
+        raise InputError("{0!r} is not a network ({1})".format(underlay, error), "underlay",
+                         "Write it like 198.18.0.0/24.")
+    most = min(254, network.num_addresses - 2)
+    if not 1 <= nodes <= most:
+        raise InputError("{0} nodes are not in the range 1 to {1}, the addresses of {2}".format(nodes, most, network),
+                         "nodes")
+    hosts = {}
+    for index in range(1, nodes + 1):
+        address = str(network[index])
+        node = {"name": "{0}-node{1}".format(name, index), "mtu": mtu,
+                "addresses": ["{0}/{1}".format(address, network.prefixlen)]}
+        validate(name, [node])
+        hosts["node{0}".format(index)] = {
+            "ansible_connection": "offload.lab.namespace",
+            "ansible_host": node["name"],
+            "ansible_python_interpreter": "/usr/bin/python3",
+            "offload_lab_index": index,
+            "offload_lab_underlay_device": DEVICE,
+            "offload_lab_underlay_address": address,
+            "offload_lab_underlay_prefix": network.prefixlen,
+            "offload_lab_underlay_mtu": mtu,
+        }
+    return hosts
