@@ -1,0 +1,187 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: a workload and its endpoints become the argument lists of netperf, one a stream.
+
+Options and output selectors: netperf's manual (doc/netperf.texi, "The Omni Tests") and src/nettest_omni.c of 2.7.0.
+Every test is asked for key=value output, so that nothing is guessed from columns.
+"""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._netperf_values import (
+    address,
+    boolean,
+    label,
+    mapping,
+    name,
+    number,
+    size,
+)
+
+STREAM_TESTS = ("TCP_STREAM", "TCP_MAERTS", "UDP_STREAM")
+RR_TESTS = ("TCP_RR", "UDP_RR", "TCP_CRR")
+TESTS = STREAM_TESTS + RR_TESTS
+MAX_UDP_PAYLOAD = 65507  # IPv4: 65535 less the IP and UDP headers
+
+SELECTORS = (
+    "THROUGHPUT", "THROUGHPUT_UNITS", "ELAPSED_TIME", "PROTOCOL", "DIRECTION",
+    "LOCAL_SEND_THROUGHPUT", "LOCAL_RECV_THROUGHPUT", "REMOTE_SEND_THROUGHPUT", "REMOTE_RECV_THROUGHPUT",
+    "LSS_SIZE_END", "LSR_SIZE_END", "RSS_SIZE_END", "RSR_SIZE_END",
+    "LOCAL_SEND_SIZE", "LOCAL_RECV_SIZE", "REMOTE_SEND_SIZE", "REMOTE_RECV_SIZE", "REQUEST_SIZE", "RESPONSE_SIZE",
+    "LOCAL_CPU_UTIL", "LOCAL_CPU_METHOD", "LOCAL_SD", "REMOTE_CPU_UTIL", "REMOTE_CPU_METHOD", "REMOTE_SD", "SD_UNITS",
+    "CONFIDENCE_LEVEL", "CONFIDENCE_INTERVAL", "CONFIDENCE_ITERATION",
+    "THROUGHPUT_CONFID", "LOCAL_CPU_CONFID", "REMOTE_CPU_CONFID",
+    "TRANSPORT_MSS", "LOCAL_TRANSPORT_RETRANS", "REMOTE_TRANSPORT_RETRANS",
+    "LOCAL_BYTES_SENT", "LOCAL_BYTES_RECVD", "REMOTE_BYTES_SENT", "REMOTE_BYTES_RECVD",
+    "LOCAL_CONG_CONTROL", "REMOTE_CONG_CONTROL",
+)
+# Asking for a percentile makes netperf time every call. A transaction is that call; a stream would be slowed by it.
+LATENCY_SELECTORS = (
+    "TRANSACTION_RATE", "RT_LATENCY", "MIN_LATENCY", "MEAN_LATENCY", "P50_LATENCY", "P90_LATENCY", "P99_LATENCY",
+    "MAX_LATENCY", "STDDEV_LATENCY",
+)
+
+WORKLOAD_KEYS = ("name", "test", "duration", "streams", "bidirectional", "message_size", "receive_size",
+                 "send_socket", "recv_socket", "request_size", "response_size", "tenants", "confidence", "cpu",
+                 "interim")
+
+
+def _confidence(value):
+    """Return the confidence asked for, or None; ``width_percent`` is the whole interval in percent of the mean."""
+    if not value:
+        return None
+    given = mapping(value, "confidence", ("level", "width_percent", "iterations_min", "iterations_max"))
+    level = number(given.get("level", 99), "confidence level", 95, 99)
+    if level not in (95, 99):
+        raise InputError("netperf knows the confidence levels 95 and 99 only", "confidence level {0}".format(level))
+    least = number(given.get("iterations_min", 3), "iterations_min", 3, 30)
+    most = number(given.get("iterations_max", 10), "iterations_max", 3, 30)
+    if least > most:
+        raise InputError("iterations_min is larger than iterations_max", "{0} and {1}".format(least, most))
+    return {"level": level, "width_percent": number(given.get("width_percent", 5), "width_percent", 0.1, 100, float),
+            "iterations_min": least, "iterations_max": most}
+
+
+def _sizes(given, test):
+    sizes = {}
+    for key in ("message_size", "receive_size", "send_socket", "recv_socket", "request_size", "response_size"):
+        if given.get(key) is not None:
+            sizes[key] = size(given[key], key)
+    wrong = ("message_size", "receive_size") if test in RR_TESTS else ("request_size", "response_size")
+    for key in wrong:
+        if key in sizes:
+            raise InputError("does not go with {0}".format(test), key,
+                             "Streams have message_size, requests have request_size and response_size.")
+    for key in ("message_size", "request_size", "response_size"):
+        if test.startswith("UDP_") and sizes.get(key, 0) > MAX_UDP_PAYLOAD:
+            raise InputError("{0} bytes do not fit a UDP datagram, which carries at most {1}".format(
+                sizes[key], MAX_UDP_PAYLOAD), key)
+    return sizes
+
+
+def workload(given):
+    """Return the workload checked and with its defaults; strings, as a survey gives them, become numbers."""
+    given = mapping(given, "workload", WORKLOAD_KEYS)
+    test = str(given.get("test", "")).upper()
+    if test not in TESTS:
+        raise InputError("unknown netperf test", repr(given.get("test")), "Known are {0}.".format(", ".join(TESTS)))
+    bidirectional = boolean(given.get("bidirectional", False), "bidirectional")
+    if bidirectional and test != "TCP_STREAM":
+        raise InputError("only TCP_STREAM can run both ways at once", "bidirectional {0}".format(test))
+    interim = given.get("interim")
+    checked = {
+        "name": label(given.get("name", test.lower()), "workload name"),
+        "test": test,
+        "duration": number(given.get("duration", 10), "duration", 1, 86400),
+        "streams": number(given.get("streams") or 1, "streams", 1, 1000),
+        "tenants": number(given.get("tenants") or 1, "tenants", 1, 1000),
+        "bidirectional": bidirectional,
+        "confidence": _confidence(given.get("confidence")),
+        "cpu": boolean(given.get("cpu", True), "cpu"),
+        "interim": None if interim in (None, "", 0) else number(interim, "interim", 0.05, 3600, float),
+    }
+    if checked["interim"] and checked["confidence"]:
+        raise InputError("interim results and confidence iterations do not go together", checked["name"])
+    checked.update(_sizes(given, test))
+    return checked
+
+
+def endpoint(given):
+    """Return one endpoint checked: ``netns`` or None, ``local`` and ``address``, and the netserver's ``port``."""
+    given = mapping(given, "endpoint", ("netns", "local", "address", "port"))
+    checked = {
+        "netns": name(given["netns"], "netns") if given.get("netns") else None,
+        "local": address(given["local"], "local address") if given.get("local") else None,
+        "address": address(given.get("address"), "netserver address"),
+        "port": number(given.get("port", 12865), "port", 1, 65535),
+    }
+    if checked["local"] and (":" in checked["local"]) != (":" in checked["address"]):
+        raise InputError("one address is IPv4 and the other IPv6", "{local} and {address}".format(**checked))
+    return checked
+
+
+def streams_of(load, endpoints):
+    """Return [(test, endpoint)], one a netperf process; streams are dealt to the tenants' endpoints in turn.
+
+    Every tenant sends: fewer streams than tenants become as many. Bidirectional runs as many TCP_MAERTS beside the
+    TCP_STREAMs.
+    """
+    if len(endpoints) < load["tenants"]:
+        raise InputError("there are {0} endpoints, fewer than the {1} tenants asked for".format(
+            len(endpoints), load["tenants"]), load["name"], "Ask for fewer tenants, or make more in the lab.")
+    tests = (load["test"], "TCP_MAERTS") if load["bidirectional"] else (load["test"],)
+    count = max(load["streams"], load["tenants"])
+    return [(test, endpoints[index % load["tenants"]]) for test in tests for index in range(count)]
+
+
+def _pair(sending, receiving, client_sends):
+    """Return netperf's ``local,remote`` of a value at the sending and one at the receiving end."""
+    local, remote = (sending, receiving) if client_sends else (receiving, sending)
+    return "{0},{1}".format("" if local is None else local, "" if remote is None else remote)
+
+
+def _size_options(load, test):
+    client_sends = test != "TCP_MAERTS"
+    options = []
+    for flag, key in zip(("-s", "-S") if client_sends else ("-S", "-s"), ("send_socket", "recv_socket")):
+        if key in load:
+            options += [flag, str(load[key])]
+    if "message_size" in load:
+        options += ["-m", _pair(load["message_size"], None, client_sends)]
+    if "receive_size" in load:
+        # Of -M the first value is the client's: it receives in TCP_MAERTS only.
+        options += ["-M", _pair(None, load["receive_size"], client_sends)]
+    if test in RR_TESTS:
+        options += ["-r", "{0},{1}".format(load.get("request_size", 1), load.get("response_size", 1))]
+    return options
+
+
+def argv(load, test, end):
+    """Return the argument list of one netperf process, to be run inside ``end["netns"]``."""
+    family = "6" if ":" in end["address"] else "4"
+    line = ["netperf", "-H", "{0},{1}".format(end["address"], family)]
+    if end["local"]:
+        line += ["-L", "{0},{1}".format(end["local"], family)]
+    line += ["-p", str(end["port"]), "-t", test, "-l", str(load["duration"])]
+    if test in STREAM_TESTS:
+        line += ["-f", "m"]  # 10^6 bits/s; with it an RR test would no longer be in transactions
+    if load["confidence"]:
+        line += ["-i", "{iterations_max},{iterations_min}".format(**load["confidence"]),
+                 "-I", "{level},{width_percent:g}".format(**load["confidence"])]
+    if load["cpu"]:
+        line += ["-c", "-C"]
+    if load["interim"]:
+        line += ["-D", "{0:g}".format(load["interim"])]
+    selectors = SELECTORS + (LATENCY_SELECTORS if test in RR_TESTS else ())
+    # UDP_STREAM alone sets SO_DONTROUTE by default, and then fails wherever a router is in between.
+    route = ["-R", "1"] if test == "UDP_STREAM" else []
+    return line + ["--"] + _size_options(load, test) + route + ["-k", ",".join(selectors)]
+
+
+def seconds(load):
+    """Return (expected, longest) time of one cell in seconds; the longest is when netperf is given up."""
+    confidence = load["confidence"] or {"iterations_min": 1, "iterations_max": 1}
+    processes = max(load["streams"], load["tenants"])
+    return (confidence["iterations_min"] * load["duration"] + 0.3 + 0.01 * processes,
+            confidence["iterations_max"] * (load["duration"] + 2) + 15 + 0.2 * processes)

@@ -1,0 +1,185 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Run one cell: its netperf processes start at a barrier, and each one's text comes back with its times."""
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+from ansible_collections.offload.lab.plugins.module_utils import _netns, _netperf_command, _runner
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+
+PR_SET_PDEATHSIG = 1
+MAX_TEXT = 1 << 20  # bytes of output kept of one process
+
+
+def _die_with_parent():
+    """Return what a child calls so that it is killed when this module is, however that happens."""
+    library = ctypes.CDLL(None)
+    return lambda: library.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class _Stream(object):
+    """One netperf process and what it printed."""
+
+    def __init__(self, argv, netns, prefix):
+        self.argv = argv
+        self.netns = netns
+        self.texts = {"stdout": b"", "stderr": b""}
+        self.open = set(self.texts)
+        self.finished = None
+        with _netns.inside(netns):
+            self.process = _runner.start(prefix + argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, preexec_fn=_die_with_parent())
+        self.started = time.time()
+
+    def record(self):
+        """Return this stream's part of the trial record."""
+        return {
+            "netns": self.netns, "argv": self.argv, "rc": self.process.returncode,
+            "raw": self.texts["stdout"].decode("utf-8", "replace"),
+            "stderr": self.texts["stderr"].decode("utf-8", "replace"),
+            "started": self.started, "finished": self.finished,
+        }
+
+
+def _collect(streams, deadline, first_ended):
+    """Read all streams to their ends, or until the deadline; a stream ends when both its pipes do.
+
+    ``first_ended`` is called once, at the end of the first: from then on the streams no longer all overlap.
+    """
+    with selectors.DefaultSelector() as selector:
+        for stream in streams:
+            for name in stream.texts:
+                selector.register(getattr(stream.process, name), selectors.EVENT_READ, (stream, name))
+        while selector.get_map() and time.time() < deadline:
+            for key, _events in selector.select(max(0, deadline - time.time())):
+                stream, name = key.data
+                data = os.read(key.fd, 65536)
+                stream.texts[name] = (stream.texts[name] + data)[:MAX_TEXT]
+                if not data:
+                    selector.unregister(key.fileobj)
+                    stream.open.discard(name)
+                if not stream.open:
+                    stream.finished = time.time()
+                    first_ended()
+
+
+def _stop(streams):
+    """End what still runs and wait for it: netserver sees its control connection close."""
+    for stream in streams:
+        if stream.finished is None:
+            stream.process.kill()
+    for stream in streams:
+        try:
+            stream.process.wait(10)
+        except subprocess.TimeoutExpired:
+            stream.process.kill()
+            stream.process.wait()
+        stream.finished = stream.finished or time.time()
+        stream.process.stdout.close()
+        stream.process.stderr.close()
+
+
+def _start(planned, barrier):
+    """Start every process; with a barrier (a locked file) each waits until it is opened."""
+    # "flock --no-fork" waits for the lock and then becomes netperf: a barrier without a process of its own.
+    prefix = ["flock", "--shared", "--no-fork", barrier.name] if barrier else []
+    streams = []
+    try:
+        for argv, netns in planned:
+            streams.append(_Stream(argv, netns, prefix))
+    except LabError:
+        _stop(streams)
+        raise
+    return streams
+
+
+def _error_of(streams, timed_out, longest):
+    if timed_out:
+        return "did not end within {0:.0f} s".format(longest)
+    failed = [stream for stream in streams if stream.process.returncode != 0]
+    if not failed:
+        return None
+    said = (failed[0].texts["stderr"] or failed[0].texts["stdout"]).decode("utf-8", "replace").strip()
+    return "netperf failed with exit status {0}{1}: {2}".format(
+        failed[0].process.returncode,
+        " ({0} of {1} streams)".format(len(failed), len(streams)) if len(streams) > 1 else "",
+        " ".join(said.split())[:300] or "it said nothing")
+
+
+class Watch(object):
+    """What is observed while a cell runs; this one observes nothing. Its ``report`` is put into the cell's record."""
+
+    def opened(self):
+        """All streams are about to start."""
+
+    def first_ended(self):
+        """The first stream has ended."""
+
+    def report(self):
+        """Return fields for the cell's record."""
+        return {}
+
+
+def _once(call):
+    """Return a function that calls only the first time."""
+    pending = [call]
+    return lambda: pending.pop()() if pending else None
+
+
+def run_cell(load, endpoints, watch=None):
+    """Run one cell and return ``{started, finished, streams, error}``; times are seconds since the epoch.
+
+    ``load`` and ``endpoints`` are checked, see :mod:`_netperf_command`. A failure is returned, not raised.
+    ``watch`` is told when the streams start and when the first of them ends.
+    """
+    watch = watch or Watch()
+    planned = [(_netperf_command.argv(load, test, end), end["netns"])
+               for test, end in _netperf_command.streams_of(load, endpoints)]
+    longest = _netperf_command.seconds(load)[1]
+    with tempfile.NamedTemporaryFile(prefix="offload-lab-") as barrier:
+        fcntl.flock(barrier, fcntl.LOCK_EX)
+        started = time.time()
+        try:
+            streams = _start(planned, barrier if len(planned) > 1 else None)
+        except LabError as error:
+            return {"started": started, "finished": time.time(), "streams": [], "error": str(error)}
+        watch.opened()
+        opened = time.time()
+        fcntl.flock(barrier, fcntl.LOCK_UN)
+        for stream in streams:
+            stream.started = max(stream.started, opened) if len(planned) > 1 else stream.started
+        _collect(streams, opened + longest, _once(watch.first_ended))
+        timed_out = any(stream.finished is None for stream in streams)
+        _stop(streams)
+    return dict(watch.report(), started=started, finished=time.time(),
+                streams=[stream.record() for stream in streams], error=_error_of(streams, timed_out, longest))
+
+
+def _reach(end):
+    try:
+        with _netns.inside(end["netns"]):
+            source = (end["local"], 0) if end["local"] else None
+            socket.create_connection((end["address"], end["port"]), timeout=3, source_address=source).close()
+    except OSError as error:
+        where = "{address} port {port}".format(**end)
+        where += " from namespace {0}".format(end["netns"]) if end["netns"] else ""
+        raise InputError("no netserver answers at {0} ({1})".format(where, error.strerror or error), None,
+                         "Run the lab playbook: its netperf role starts it; or look for a firewall in between.")
+
+
+def preflight(endpoints):
+    """Raise one clear error when netperf is missing or a netserver does not answer; nothing is measured before."""
+    version = _runner.run(["netperf", "-V"], check=False)
+    for end in {tuple(sorted(end.items(), key=str)): end for end in endpoints}.values():
+        _reach(end)
+    return (version.out + version.err).strip().splitlines()[0] if (version.out + version.err).strip() else ""

@@ -1,0 +1,283 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: netperf
+short_description: Measure a list of cells with netperf and record each trial at once
+version_added: 0.1.0
+description:
+  - Runs netperf on the client for every cell of a visit, or for a plain list of cells.
+  - Works in chunks of about O(chunk_seconds) seconds of measuring, one module call a chunk. The raw texts come back to
+    the controller, are parsed there, and each trial is appended to O(record) and synced to the disk at once.
+  - Cells that are in O(record) already are not measured again, so a stopped campaign goes on where it stopped.
+  - On the client each finished cell is kept in O(spool) until the controller has recorded it, so that a chunk that
+    finished while the controller was gone is collected, not repeated.
+  - A cell that fails or does not end becomes a trial with its error, and the others go on.
+  - Before anything is measured it is checked that netperf is there and that every netserver answers.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes
+attributes:
+  check_mode:
+    support: full
+    details: In check mode it is said what would be measured, and nothing is.
+  diff_mode:
+    support: none
+  action:
+    description: Has a part of the same name that runs on the controller.
+    support: full
+options:
+  plan:
+    description:
+      - Path of the campaign's C(plan.json), on the controller.
+      - Exactly one of O(plan) and O(cells) is needed.
+    type: path
+  block:
+    description: Number of the block of O(plan) to measure, from 1.
+    type: int
+  visit:
+    description: Number of the visit in the block, from 1.
+    type: int
+  cells:
+    description: What to measure, in this order. Filled from O(plan) when that is given.
+    type: list
+    elements: dict
+    suboptions:
+      id:
+        description: Name of the cell, unique in the record.
+        type: str
+        required: true
+      workload:
+        description:
+          - What netperf runs. C(test) is V(TCP_STREAM), V(TCP_MAERTS), V(UDP_STREAM), V(TCP_RR), V(UDP_RR) or
+            V(TCP_CRR).
+          - C(duration) in whole seconds, 1 to 86400, default 10.
+          - C(streams), 1 to 1000, default 1, are so many netperf processes, started together and dealt in turn to the
+            first C(tenants) endpoints, 1 to 1000, default 1. C(bidirectional) adds as many TCP_MAERTS to a TCP_STREAM.
+          - C(message_size) and C(receive_size) in bytes, of the calls that send and receive.
+          - C(send_socket) and C(recv_socket) in bytes, the socket sizes asked for at the sending and at the receiving
+            end, and for request and response of the client and the server.
+          - C(request_size) and C(response_size) in bytes. Sizes may be V(16K) or V(1M), multiples of 1024.
+          - C(confidence) is a mapping of C(level), V(95) or V(99), C(width_percent), the whole interval in percent of
+            the mean (so V(5) is plus or minus 2.5 percent), C(iterations_min) and C(iterations_max), 3 to 30.
+          - C(cpu) asks netperf for the CPU use of both ends, default true.
+          - C(interim) in seconds asks for interim results. Not together with C(confidence).
+        type: dict
+        required: true
+      endpoints:
+        description:
+          - Between what to measure. Each has C(address) and C(port) of a netserver, default 12865.
+          - At will C(local), the client's address, and C(netns), the client's network namespace.
+        type: list
+        elements: dict
+        required: true
+      path:
+        description: The way the traffic goes; copied to the record.
+        type: str
+      profile:
+        description: What the nodes are set to; copied to the record.
+        type: str
+      mtu:
+        description: MTU of the underlay in bytes; copied to the record.
+        type: int
+  endpoints:
+    description:
+      - With O(plan), the ends of each path. C(client) and C(server) map the name of a path to C(address), C(netns), and
+        C(all), a list of C(address) and C(netns) where there are several tenants.
+      - Stream number n runs between the n-th of the client and the n-th of the server.
+    type: dict
+  port:
+    description: With O(plan), the netservers' TCP port.
+    type: int
+    default: 12865
+  record:
+    description:
+      - Path of C(trials.jsonl), on the controller. One JSON line is appended for each trial.
+      - Without it the trials are returned as RV(trials), for a few cells only.
+    type: path
+  campaign:
+    description: Name of the campaign; the plan's by default.
+    type: str
+    default: netperf
+  client:
+    description: Name of the client in the record; the name in the inventory by default.
+    type: str
+  server:
+    description: Name of the server in the record.
+    type: str
+  chunk_seconds:
+    description: How many seconds of measuring go into one module call, 1 to 3600.
+    type: int
+    default: 60
+  collect:
+    description:
+      - Ends what an earlier controller left measuring on the client, and records what it had finished.
+      - Use it before the first profile is applied, so that nothing is measured under the wrong one.
+      - Without O(cells), O(block) and O(visit) nothing is measured.
+    type: bool
+    default: false
+  chunk:
+    description: Name of the chunk in the spool. Set by the part on the controller.
+    type: str
+  spool:
+    description: Folder of the spool on the client.
+    type: path
+    default: /var/lib/offload-lab/spool
+notes:
+  - Namespaces are entered, and the spool is written, as root.
+seealso:
+  - module: offload.lab.netserver
+  - plugin: offload.lab.parse_netperf
+    plugin_type: filter
+"""
+
+EXAMPLES = r"""
+- name: Measure one TCP stream for 5 seconds
+  offload.lab.netperf:
+    cells:
+      - id: first
+        workload: {test: TCP_STREAM, duration: 5, message_size: 16384}
+        endpoints: [{address: 198.18.0.2}]
+  register: measured
+
+- name: Measure the second visit of the third block of a campaign
+  offload.lab.netperf:
+    plan: "{{ playbook_dir }}/results/demo/plan.json"
+    block: 3
+    visit: 2
+    record: "{{ playbook_dir }}/results/demo/trials.jsonl"
+    endpoints:
+      client: "{{ offload_lab_endpoints }}"
+      server: "{{ hostvars['node2'].offload_lab_endpoints }}"
+    server: node2
+
+- name: Record what an earlier controller left behind, and see which visits are left
+  offload.lab.netperf:
+    plan: "{{ playbook_dir }}/results/demo/plan.json"
+    record: "{{ playbook_dir }}/results/demo/trials.jsonl"
+    collect: true
+  register: campaign
+"""
+
+RETURN = r"""
+measured:
+  description: Number of trials recorded by this task.
+  returned: success
+  type: int
+  sample: 4
+failed_trials:
+  description: Number of these trials that have an error.
+  returned: success
+  type: int
+  sample: 0
+skipped_trials:
+  description: Number of cells that were in the record already.
+  returned: success
+  type: int
+  sample: 0
+collected:
+  description: Number of these trials that an earlier controller had left on the client.
+  returned: success
+  type: int
+  sample: 0
+planned:
+  description: What would be measured, by cell the netperf command lines.
+  returned: in check mode
+  type: dict
+  sample: {first: ["netperf -H 198.18.0.2,4 -t TCP_STREAM -l 5"]}
+trials:
+  description: The trials in full.
+  returned: without O(record)
+  type: list
+  elements: dict
+  sample: [{id: first, result: {throughput_mbps: 9410.2}, error: null}]
+visits_left:
+  description: The visits of the plan that are not completely recorded.
+  returned: with O(plan) and O(collect)
+  type: list
+  elements: dict
+  sample: [{block: 1, visit: 1, profile: all_on, mtu: 9000}]
+"""
+
+import os
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.offload.lab.plugins.module_utils import _netperf_command, _netperf_run, _spool
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+
+SPEC = {
+    "plan": {"type": "path"}, "block": {"type": "int"}, "visit": {"type": "int"},
+    "cells": {"type": "list", "elements": "dict", "options": {
+        "id": {"type": "str", "required": True},
+        "workload": {"type": "dict", "required": True},
+        "endpoints": {"type": "list", "elements": "dict", "required": True},
+        "path": {"type": "str"}, "profile": {"type": "str"}, "mtu": {"type": "int"},
+    }},
+    "endpoints": {"type": "dict"}, "port": {"type": "int", "default": 12865}, "record": {"type": "path"},
+    "campaign": {"type": "str", "default": "netperf"}, "client": {"type": "str"}, "server": {"type": "str"},
+    "chunk_seconds": {"type": "int", "default": 60}, "collect": {"type": "bool", "default": False},
+    "chunk": {"type": "str"}, "spool": {"type": "path", "default": "/var/lib/offload-lab/spool"},
+}
+
+
+def checked(cells):
+    """Return [(id, workload, endpoints)], all checked before anything runs."""
+    return [(cell["id"], _netperf_command.workload(cell["workload"]),
+             [_netperf_command.endpoint(end) for end in cell["endpoints"]]) for cell in cells or ()]
+
+
+def planned(cells):
+    """Return the command lines by cell."""
+    return dict((name, [" ".join(_netperf_command.argv(load, test, end))
+                        for test, end in _netperf_command.streams_of(load, ends)]) for name, load, ends in cells)
+
+
+def measure(module, cells, chunk):
+    """Run the cells one after the other; each is in the spool before the next begins."""
+    version = _netperf_run.preflight([end for _name, _load, ends in cells for end in ends])
+    done = []
+    for name, load, ends in cells:
+        row = dict(_netperf_run.run_cell(load, ends), id=name)
+        done.append(row)
+        try:
+            if chunk:
+                chunk.append(row)
+        except OSError as error:
+            module.warn("The spool cannot be written ({0}); the trials are returned all the same.".format(error))
+            chunk = None
+    return {"cells": done, "netperf_version": version}
+
+
+def run(module):
+    """Collect what is left in the spool, and measure what is not in it."""
+    params = module.params
+    cells = checked(params["cells"])
+    if module.check_mode:
+        return {"planned": planned(cells)}
+    left = _spool.collect(params["spool"], params["campaign"]) if params["collect"] else {}
+    known = set(row["id"] for rows in left.values() for row in rows)
+    cells = [cell for cell in cells if cell[0] not in known]
+    found = {"left": dict((os.path.basename(path), rows) for path, rows in left.items()), "cells": []}
+    if cells:
+        chunk = _spool.Chunk(params["spool"], params["campaign"], params["chunk"]) if params["chunk"] else None
+        found.update(measure(module, cells, chunk))
+        found["spooled"] = os.path.basename(chunk.path) if chunk else None
+    return found
+
+
+def main():
+    """Entry point."""
+    module = AnsibleModule(argument_spec=SPEC, supports_check_mode=True)
+    try:
+        module.exit_json(changed=False, **run(module))
+    except (LabError, OSError) as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()
