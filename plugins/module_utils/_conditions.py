@@ -108,9 +108,10 @@ def link(device):
     """Return MTU, speed (Mbit/s), PCI address and NUMA node of a device."""
     base = "/sys/class/net/" + device
     pci = os.path.basename(os.path.realpath(base + "/device")) if os.path.exists(base + "/device") else None
-    speed = int(read(base + "/speed") or 0)  # -1 where the driver does not know
+    # A driver that does not know its speed says -1; a veth says 10000, but has no line that could be full.
+    speed = int(read(base + "/speed") or -1) if pci else -1
     return present([
-        ("mtu", int(read(base + "/mtu") or 0)), ("speed_mbps", speed if speed > 0 else None), ("pci", pci),
+        ("mtu", int(read(base + "/mtu") or 0) or None), ("speed_mbps", speed if speed > 0 else None), ("pci", pci),
         ("numa_node", read(base + "/device/numa_node")), ("tx_queue_len", read(base + "/tx_queue_len")),
         ("steering", receive_steering(device)), ("irq_affinity", irq_affinity(device)),
     ])

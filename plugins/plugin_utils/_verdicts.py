@@ -14,16 +14,19 @@ from statistics import mean
 DIFFERENCE = 0.25  # of the share of bytes: less is not called an action of the device
 TUNNEL_FEATURES = {"tx-udp_tnl-segmentation": False, "tx-udp_tnl-csum-segmentation": True}  # outer checksum needed
 
-# What proves a feature: kernel name pattern, direction on the device, share of bytes (see _packets.summarise).
+# What proves a feature: pattern of its name, as `ethtool -k` lists it or as the kernel has it, direction on the
+# device, share of bytes (see _packets.summarise).
 # Software GSO segments before the tap, so "out" speaks of the device alone.
 PROOFS = (
     ("tx-udp_tnl-*segmentation", "out", "tunnel_super_share"),
     ("tx-tcp*-segmentation", "out", "super_share"),
     ("tx-checksum-*", "out", "csum_not_ready_share"),
     ("rx-gro", "in", "super_share"),
+    ("generic-receive-offload", "in", "super_share"),
     ("rx-gro-hw", "in", "super_share"),
     ("rx-lro", "in", "super_share"),
-    ("rx-checksum", "in", "csum_valid_share"),
+    ("large-receive-offload", "in", "super_share"),
+    ("rx-checksum*", "in", "csum_valid_share"),
 )
 
 

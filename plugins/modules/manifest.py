@@ -1,0 +1,112 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: manifest
+short_description: Tell the conditions of a node under which a campaign is measured
+version_added: 0.1.0
+description:
+  - Reads what can change a result besides the offloads. These are the kernel, CPU, governor, mitigations, NUMA,
+    sysctls, interrupts of the devices, steering of packets, Open vSwitch and its tunnels, and versions of the tools.
+  - What a node does not have is left out.
+  - Of the kernel's command line only the values that bear on performance are told, because it may carry secrets.
+  - Settings of the devices themselves are told by M(offload.lab.ethtool_info).
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+options:
+  devices:
+    description: Network devices of the node's own network namespace to tell about.
+    type: list
+    elements: str
+    default: []
+"""
+
+EXAMPLES = r"""
+- name: Conditions of the node
+  offload.lab.manifest:
+    devices: [underlay0]
+  register: conditions
+"""
+
+RETURN = r"""
+host:
+  description: Kernel, CPUs, sysctls and tools of the node.
+  returned: success
+  type: dict
+  sample: {kernel: 6.1.0, cpus: {model: AMD EPYC, governor: performance}, tools: {netperf: Netperf version 2.7.0}}
+links:
+  description: By device its MTU in bytes, speed in Mbit/s, PCI address, NUMA node, steering and interrupt affinity.
+  returned: success
+  type: dict
+  sample: {underlay0: {mtu: 9000, speed_mbps: 10000}}
+ovs:
+  description: Version and C(other_config) of Open vSwitch, and by bridge its datapath and ports; or C(reason).
+  returned: success
+  type: dict
+  sample: {supported: true, version: 3.1.0, bridges: {br-int: {datapath: netdev}}}
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.offload.lab.plugins.module_utils import _conditions, _runner
+from ansible_collections.offload.lab.plugins.module_utils._errors import CommandError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._ovs_json import parse_tables
+
+TABLES = ["--", "list", "Open_vSwitch", "--", "list", "Bridge", "--", "list", "Port", "--", "list", "Interface"]
+
+
+def bridges(bridge_rows, port_rows, interface_rows):
+    """Return the bridges with their datapath and the type and options of each port's interfaces."""
+    ports = dict((row["_uuid"], row) for row in port_rows)
+    interfaces = dict((row["_uuid"], row) for row in interface_rows)
+
+    def members(uuids):
+        return [uuids] if isinstance(uuids, str) else uuids
+
+    found = {}
+    for bridge in bridge_rows:
+        devices = [interfaces[uuid] for port in members(bridge["ports"]) for uuid in members(ports[port]["interfaces"])]
+        found[bridge["name"]] = {
+            "datapath": bridge["datapath_type"] or "system",
+            "other_config": bridge["other_config"],
+            "interfaces": dict((row["name"], {"type": row["type"], "options": row["options"],
+                                              "other_config": row["other_config"]}) for row in devices),
+        }
+    return found
+
+
+def read_ovs():
+    """Return what Open vSwitch is and how it is set up, or why that cannot be told."""
+    try:
+        text = _runner.run(["ovs-vsctl", "--timeout=5", "--format=json"] + TABLES).out
+    except CommandError as error:
+        return {"supported": False, "reason": error.what}
+    tables = parse_tables(text)
+    root = tables[0][0] if tables[0] else {}
+    return {"supported": True, "version": root.get("ovs_version"), "other_config": root.get("other_config"),
+            "bridges": bridges(*tables[1:])}
+
+
+def main():
+    """Entry point."""
+    module = AnsibleModule(argument_spec={"devices": {"type": "list", "elements": "str", "default": []}},
+                           supports_check_mode=True)
+    try:
+        module.exit_json(changed=False, host=_conditions.host(), ovs=read_ovs(),
+                         links=dict((device, _conditions.link(device)) for device in module.params["devices"]))
+    except LabError as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()
