@@ -4,19 +4,23 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.offload.lab.plugins.plugin_utils import _evidence as evidence
 
 LAB = {"vni": 10, "underlay_ip": 4, "path_ip": 4, "timestamps": True, "speed_mbps": None}
 
 
-@pytest.mark.parametrize("path, mtu, changes, mss", [
-    ("tenant_vxlan", 9000, {}, 8898),
-    ("physical", 9000, {}, 8948),
-    ("physical", 1500, {}, 1448),
-    ("tenant_vxlan", 1500, {"underlay_ip": 6}, 1378),
-    ("physical", 1500, {"timestamps": False}, 1460),
-    ("physical", 1500, {"path_ip": 6}, 1428),
-])
+@pytest.mark.parametrize(
+    "path, mtu, changes, mss",
+    [
+        ("tenant_vxlan", 9000, {}, 8898),
+        ("physical", 9000, {}, 8948),
+        ("physical", 1500, {}, 1448),
+        ("tenant_vxlan", 1500, {"underlay_ip": 6}, 1378),
+        ("physical", 1500, {"timestamps": False}, 1460),
+        ("physical", 1500, {"path_ip": 6}, 1428),
+    ],
+)
 def test_mss_follows_from_the_mtu(path, mtu, changes, mss):
     assert evidence.expected(path, "TCP_STREAM", mtu, dict(LAB, **changes))["mss"] == mss
 
@@ -36,9 +40,11 @@ def sample(share, vnis):
 
 def visit(share):
     devices = {"underlay0": sample(share, [10]), "tenant1/tenant1-veth0": sample(0.0, [])}
-    return {"settings": {"client": {"underlay0": {"before": {"big": 1}, "not_honoured": {"rx-gro": True}, "fixed": []}}},
-            "packets": {"physical": {"TCP_STREAM": {"client": devices, "server": devices}}},
-            "underlay": {"client": "underlay0", "server": "underlay0"}}
+    return {
+        "settings": {"client": {"underlay0": {"before": {"big": 1}, "not_honoured": {"rx-gro": True}, "fixed": []}}},
+        "packets": {"physical": {"TCP_STREAM": {"client": devices, "server": devices}}},
+        "underlay": {"client": "underlay0", "server": "underlay0"},
+    }
 
 
 def test_a_stray_packet_in_the_tunnel_is_no_encapsulated_path():
