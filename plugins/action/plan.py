@@ -1,0 +1,79 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of module plan: a campaign becomes a plan on the controller; see plugins/modules/plan.py."""
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import load_campaign, override, read_campaign
+from ansible_collections.offload.lab.plugins.plugin_utils._design import differences, make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._dry_run import describe, warnings_of
+from ansible_collections.offload.lab.plugins.plugin_utils._noise import typical_noise
+from ansible_collections.offload.lab.plugins.plugin_utils._plan_file import read_plan, summary, write_plan
+
+OVERRIDES = ("name", "seed", "blocks", "time_budget", "design", "paths", "mtus", "sides", "factors", "workloads",
+             "duration")
+SPEC = {
+    "campaign": {"type": "dict"},
+    "campaign_file": {"type": "path"},
+    "results_dir": {"type": "path", "default": "results"},
+    "overrides": {"type": "dict", "default": {}},
+}
+
+
+class ActionModule(ActionBase):
+    """Make the plan, keep it in plan.json, and return what the loop over visits needs."""
+
+    _requires_connection = False
+
+    def run(self, tmp=None, task_vars=None):
+        result = super().run(tmp, task_vars)
+        _checked, arguments = self.validate_argument_spec(
+            SPEC, mutually_exclusive=[("campaign", "campaign_file")], required_one_of=[("campaign", "campaign_file")])
+        try:
+            result.update(self._plan(arguments))
+        except LabError as error:
+            raise AnsibleActionFail(str(error))
+        return result
+
+    def _plan(self, arguments):
+        campaign, where = self._campaign(arguments)
+        plan = make_plan(campaign, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+        folder = os.path.join(os.path.abspath(arguments["results_dir"]), plan["name"])
+        path = os.path.join(folder, "plan.json")
+        old = read_plan(path)
+        if old is not None:
+            _refuse_other_plan(old, plan, path)
+        for line in describe(plan, typical_noise()):
+            Display().display(f"  {line}")
+        if old is None and not self._task.check_mode:
+            write_plan(path, plan)
+        return dict(summary(old or plan, folder), changed=old is None, warnings=list(warnings_of(plan)),
+                    diff={"before": "", "after": json.dumps(campaign, indent=2, sort_keys=True)} if old is None else {},
+                    msg=f"{where}: {len(plan['visits'])} visits")
+
+    def _campaign(self, arguments):
+        if arguments["campaign_file"]:
+            path = self._loader.path_dwim(arguments["campaign_file"])
+            campaign, where = load_campaign(path), path
+        else:
+            campaign, where = arguments["campaign"], "campaign"
+        unknown = sorted(set(arguments["overrides"]) - set(OVERRIDES))
+        if unknown:
+            raise InputError(f"{unknown[0]!r} cannot be overridden", "overrides", f"Use {', '.join(OVERRIDES)}.")
+        return read_campaign(override(campaign, arguments["overrides"]), where), where
+
+
+def _refuse_other_plan(old, new, path):
+    found = differences(old, new)
+    if found:
+        raise InputError(f"the results folder has another plan ({'; '.join(found)})", path,
+                         "Give the campaign another name, or move the folder away.")

@@ -1,0 +1,139 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: plan
+short_description: Turn a campaign into a plan of visits in random order
+version_added: 0.1.0
+description:
+  - Checks a campaign and completes it with defaults.
+  - Writes the plan to C(plan.json) in the campaign's results folder on the controller.
+  - The plan holds every visit and cell in the order in which they are measured, decided by the campaign's seed.
+  - A plan that is already there must be the same, so that a stopped campaign goes on in its own order.
+  - Another plan there is an error.
+  - In check mode it is a dry run. It shows visits, cells, time and what the plan cannot find, and writes nothing.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes
+attributes:
+  platform:
+    platforms: all
+  action:
+    description: Has an action plugin that does all the work on the controller.
+    support: full
+options:
+  campaign:
+    description:
+      - The campaign as a mapping, see C(docs/data-format.md) of the collection.
+      - Only C(name) is required in it.
+    type: dict
+  campaign_file:
+    description: A YAML file with the campaign.
+    type: path
+  results_dir:
+    description: The folder that holds a folder for each campaign.
+    type: path
+    default: results
+  overrides:
+    description:
+      - Keys of the campaign to replace, with values as an AWX survey gives them. Lists may be texts with commas.
+      - Keys are C(name), C(seed), C(blocks), C(time_budget), C(design), C(paths), C(mtus), C(sides), C(factors),
+        C(workloads) and C(duration). Empty values are ignored.
+    type: dict
+    default: {}
+notes:
+  - One of O(campaign) and O(campaign_file) is required.
+"""
+
+EXAMPLES = r"""
+- name: Plan a campaign
+  offload.lab.plan:
+    campaign:
+      name: first
+      factors: [tx, tso, gso, gro]
+      paths: [physical, tenant_vxlan]
+  register: plan
+
+- name: Plan the campaign of a file, with the answers of a survey
+  offload.lab.plan:
+    campaign_file: campaigns/one_at_a_time.yml
+    results_dir: /srv/results
+    overrides:
+      blocks: "8"
+      mtus: "9000, 1500"
+"""
+
+RETURN = r"""
+results:
+  description: The campaign's folder on the controller.
+  returned: success
+  type: str
+  sample: /srv/results/first
+plan_file:
+  description: The path of C(plan.json).
+  returned: success
+  type: str
+  sample: /srv/results/first/plan.json
+campaign:
+  description: The name of the campaign.
+  returned: success
+  type: str
+  sample: first
+seed:
+  description: The seed that decides the order.
+  returned: success
+  type: int
+  sample: 1
+design:
+  description: The design.
+  returned: success
+  type: str
+  sample: on_off
+blocks:
+  description: The number of blocks.
+  returned: success
+  type: int
+  sample: 6
+control:
+  description: The profile that all others are compared with.
+  returned: success
+  type: str
+  sample: all_off
+mtus:
+  description: MTUs of the underlay in bytes.
+  returned: success
+  type: list
+  elements: int
+  sample: [9000]
+paths:
+  description: The paths that are measured.
+  returned: success
+  type: list
+  elements: str
+  sample: [physical, tenant_vxlan]
+pairs:
+  description: The pairs that are measured, each with C(client) and C(server). Empty for the first two nodes.
+  returned: success
+  type: list
+  elements: dict
+  sample: []
+estimated_s:
+  description: A rough estimate of the time in seconds.
+  returned: success
+  type: float
+  sample: 540.0
+profiles:
+  description: The settings of each profile by end (C(client), C(server)) and device class.
+  returned: success
+  type: dict
+  sample: {all_off: {client: {underlay: {features: {tso: false}}}, server: {underlay: {features: {tso: false}}}}}
+visits:
+  description: The visits in order, with C(block), C(visit), C(mtu), C(profile), C(repeat) and the number of C(cells).
+  returned: success
+  type: list
+  elements: dict
+  sample: [{block: 1, visit: 1, mtu: 9000, profile: all_on, repeat: false, cells: 4}]
+"""

@@ -1,0 +1,130 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Factors: what a campaign varies. A kind is one file in factors/ and one row of :data:`KINDS`.
+
+A factor, as plan.json has it: ``name``, ``kind``, ``levels`` (names, the first is "off"), ``values`` {level: value},
+``settings`` (what takes the value), ``devices`` (device classes), ``sides`` (ends), ``needs`` (features).
+"""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils.factors import (
+    channels,
+    coalesce,
+    feature,
+    rings,
+    rps,
+    rx_flow_hash,
+    tunnel_csum,
+)
+
+KINDS = {
+    "feature": feature.KIND,
+    "rx_flow_hash": rx_flow_hash.KIND,
+    "channels": channels.KIND,
+    "rings": rings.KIND,
+    "coalesce": coalesce.KIND,
+    "tunnel_csum": tunnel_csum.KIND,
+    "rps": rps.KIND,
+}
+ENDS = {"tx": ["client"], "rx": ["server"], "both": ["client", "server"]}
+# The devices whose features the packets of a path meet.
+PATH_DEVICES = {
+    "physical": ["underlay"],
+    "physical_vxlan": ["underlay", "host"],
+    "tenant": ["underlay", "tenant"],
+    "tenant_vxlan": ["underlay", "tenant"],
+    "tenant_bridge_vxlan": ["underlay", "tenant"],
+}
+
+
+def devices_of(paths):
+    """Return the device classes that the packets of these paths meet, each once."""
+    return list(dict.fromkeys(device for path in paths for device in PATH_DEVICES[path]))
+
+
+def level_name(level):
+    """Return a level as text: YAML reads a bare ``off`` or ``on`` as a bool."""
+    return {False: "off", True: "on"}[level] if isinstance(level, bool) else str(level)
+
+
+def _value(kind, value, where):
+    """Return a level's value as it is set; a mapping names its settings itself."""
+    if isinstance(value, dict):
+        return {name: _value(kind, level, where) for name, level in value.items()}
+    try:
+        return KINDS[kind]["value"](level_name(value))
+    except ValueError as allowed:
+        raise InputError(f"{value!r} is no level of kind {kind}", where, f"Give {allowed}.")
+
+
+def _levels(asked, kind, where):
+    """Return ``{level name: value}`` in the order given."""
+    levels = asked if asked is not None else KINDS[kind]["levels"]
+    if levels is None:
+        raise InputError(f"kind {kind} needs levels", where, "Give two or more, such as levels: [1, 4].")
+    pairs = levels.items() if isinstance(levels, dict) else [(level, level) for level in levels]
+    values = {level_name(name): _value(kind, value, where) for name, value in pairs}
+    if len(values) < 2:
+        raise InputError("the levels are all the same", where, "Give two different levels or more.")
+    return values
+
+
+def read_factor(asked, campaign):
+    """Return the factors, one or one an end, of an entry of a campaign's ``factors`` (a name or a mapping)."""
+    asked = {"name": asked} if isinstance(asked, str) else asked
+    kind, where = asked.get("kind", "feature"), f"factor {asked['name']}"
+    if asked.get("needs") and kind != "feature":
+        raise InputError("only a factor of kind feature can need features", where, "Leave 'needs' out.")
+    values = _levels(asked.get("levels"), kind, where)
+    sides = asked.get("sides", campaign["sides"])
+    apart = isinstance(sides, list) and len(sides) > 1
+    return [{
+        "name": f"{asked['name']}@{side}" if apart else asked["name"],
+        "kind": kind,
+        "levels": list(values),
+        "values": values,
+        "settings": asked.get("settings") or KINDS[kind]["settings"] or [asked["name"]],
+        "devices": asked.get("devices") or KINDS[kind]["devices"] or devices_of(campaign["paths"]),
+        "sides": ENDS[side],
+        "needs": asked.get("needs", []),
+    } for side in (sides if isinstance(sides, list) else [sides])]
+
+
+def _group(factor, level):
+    """Return what one level adds to the settings of a device, such as ``{"features": {"tso": True}}``."""
+    value = factor["values"][level]
+    settings = value if isinstance(value, dict) else dict.fromkeys(factor["settings"], value)
+    group = KINDS[factor["kind"]]["group"]
+    return {group: settings} if group else settings
+
+
+def _merge(side, device, added):
+    target = side.setdefault(device, {})
+    for key, value in added.items():
+        if isinstance(value, dict):
+            target.setdefault(key, {}).update(value)
+        else:
+            target[key] = value
+
+
+def settings_of(factors, levels, with_needs=False):
+    """Return ``{end: {device class: settings}}`` of a profile; ``levels`` is ``{factor: level}``.
+
+    With ``with_needs``, features that a factor needs are on at its levels other than the first.
+    """
+    ends = {"client": {}, "server": {}}
+    needed = []
+    for factor in factors:
+        level = levels[factor["name"]]
+        for side in factor["sides"]:
+            for device in factor["devices"]:
+                _merge(ends[side], device, _group(factor, level))
+        if with_needs and level != factor["levels"][0]:
+            needed.append(factor)
+    for factor in needed:
+        for side in factor["sides"]:
+            for device in factor["devices"]:
+                _merge(ends[side], device, {"features": dict.fromkeys(factor["needs"], True)})
+    return ends
