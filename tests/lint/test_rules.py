@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 
@@ -103,3 +104,35 @@ def test_files_are_short():
     lengths = {name: (CHECKOUT / name).read_text(errors="replace").count("\n") for name in tracked
                if name.endswith(TEXTS) and (CHECKOUT / name).is_file()}
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
+@pytest.mark.parametrize("path", sorted(CHECKOUT.glob("plugins/modules/*.py")), ids=name_of)
+def test_every_module_has_an_integration_target(path):
+    assert (CHECKOUT / "tests/integration/targets" / path.stem / "tasks/main.yml").is_file()
+
+
+@pytest.mark.parametrize("path", sorted(path for path in CHECKOUT.glob("roles/*") if path.is_dir()), ids=name_of)
+def test_every_role_has_its_parts(path):
+    parts = ("README.md", "defaults/main.yml", "meta/argument_specs.yml", "meta/main.yml")
+    assert [part for part in parts if not (path / part).is_file()] == []
+
+
+def test_action_groups_name_every_module():
+    modules = sorted("offload.lab." + path.stem for path in CHECKOUT.glob("plugins/modules/*.py"))
+    groups = yaml.safe_load((CHECKOUT / "meta/runtime.yml").read_text())["action_groups"]
+    named = [name if name.startswith("offload.lab.") else "offload.lab." + name for name in groups["all"]]
+    assert named == modules
+
+
+def test_an_execution_environment_gets_what_the_controller_has():
+    wanted = {line.split("==")[0] for line in (CHECKOUT / "requirements/controller.in").read_text().splitlines()}
+    listed = set((CHECKOUT / "meta/ee-requirements.txt").read_text().splitlines())
+    assert {line for line in listed if line[0] != "#"} == {line for line in wanted if line[0] != "#"} - {"ansible-core"}
+
+
+def test_no_registry_host_is_named():
+    """Set-up asks whatever index, mirror or Galaxy server the machine is configured for."""
+    pattern = r"(pypi|galaxy\.ansible|npmjs|deb\.debian|quay|docker|ghcr|pythonhosted)\.(org|com|io)"
+    found = subprocess.run(["git", "-C", str(CHECKOUT), "grep", "-lIE", pattern], text=True, stdout=subprocess.PIPE,
+                           check=False)
+    assert found.stdout.split() == []
