@@ -25,6 +25,18 @@ options:
     vars:
       - name: inventory_hostname
       - name: ansible_host
+  become_success_timeout:
+    description: Seconds to wait for privilege escalation to succeed. Used with ansible-core 2.19 and later.
+    type: int
+    default: 10
+    vars:
+      - name: ansible_local_become_success_timeout
+  become_strip_preamble:
+    description: Whether the output of privilege escalation itself is removed. Used with ansible-core 2.19 and later.
+    type: bool
+    default: true
+    vars:
+      - name: ansible_local_become_strip_preamble
 extends_documentation_fragment:
   - ansible.builtin.connection_pipelining
 """
@@ -37,17 +49,20 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError, AnsibleFileNo
 from ansible.plugins.connection.local import Connection as LocalConnection
 from ansible.utils.display import Display
 
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._nodes import enter, home
+from ansible_collections.offload.lab.plugins.module_utils._privileges import require
 
 display = Display()
 COPY = ["dd", "bs=1M", "status=none"]
 
 
-def check_node(node, user_id, exists=os.path.exists):
-    """Raise a connection failure that says what to do if the node cannot be entered by this user."""
-    if user_id != 0:
-        raise AnsibleConnectionFailure(
-            "Only root can enter node {0!r} of the single-host lab: run Ansible with sudo, or as root.".format(node))
+def check_node(node, exists=os.path.exists):
+    """Raise a connection failure that says what to do if the node cannot be entered."""
+    try:
+        require(["CAP_SYS_ADMIN"], to_do="Run Ansible with sudo, or as root.")
+    except InputError as error:
+        raise AnsibleConnectionFailure(str(error)) from error
     # A name with a slash would be a path that leads elsewhere.
     if node in ("", ".", "..") or "/" in node or "\0" in node or not exists(home(node) + "/ready"):
         raise AnsibleConnectionFailure("node {0!r} of the single-host lab is not there: "
@@ -66,7 +81,7 @@ class Connection(LocalConnection):
 
     def _connect(self):
         self._node = self.get_option("remote_addr")
-        check_node(self._node, os.geteuid())
+        check_node(self._node)
         return super()._connect()
 
     def exec_command(self, cmd, in_data=None, sudoable=True):

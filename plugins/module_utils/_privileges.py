@@ -19,10 +19,9 @@ def missing_capabilities(status, needed):
     return [name for name in needed if not bits >> CAPABILITIES[name] & 1]
 
 
-def require(needed, status_file="/proc/self/status"):
-    """Raise :class:`InputError` if this process lacks one of the ``needed`` capabilities."""
+def require(needed, status_file="/proc/self/status", to_do="Run it with 'become: true'."):
+    """Raise :class:`InputError`, which says what ``to_do``, if one of the ``needed`` capabilities is missing."""
     with open(status_file, encoding="ascii", errors="replace") as stream:
         missing = missing_capabilities(stream.read(), needed)
     if missing:
-        raise InputError("this task needs root: {0} is missing".format(" and ".join(missing)), "not permitted",
-                         "Run it with 'become: true'.")
+        raise InputError("this task needs root: {0} is missing".format(" and ".join(missing)), "not permitted", to_do)

@@ -147,7 +147,7 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._namespace_processes import end_processes
 from ansible_collections.offload.lab.plugins.module_utils._nodes import validate
 from ansible_collections.offload.lab.plugins.module_utils._nodes_plan import (
@@ -158,6 +158,7 @@ from ansible_collections.offload.lab.plugins.module_utils._nodes_plan import (
     summary,
 )
 from ansible_collections.offload.lab.plugins.module_utils._nodes_state import read_state
+from ansible_collections.offload.lab.plugins.module_utils._privileges import require
 from ansible_collections.offload.lab.plugins.module_utils._runner import run
 
 NODE_SPEC = {
@@ -210,9 +211,8 @@ def main():
     lab, state = module.params["name"], module.params["state"]
     try:
         wanted = validate(lab, module.params["nodes"])
-        if os.geteuid() != 0:
-            raise InputError("nodes can only be made and removed by root", "this machine",
-                             "Run the playbook with sudo, or as root.")
+        # The connection to the nodes needs root too, so that "become" in one task would not do.
+        require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], to_do="Run the playbook with sudo, or as root.")
         os.umask(0o022)  # the nodes' directories are for all their users, whatever root's own umask is
         alone()
         module.exit_json(**make(lab, wanted, state, [node["name"] for node in wanted], module.check_mode))
