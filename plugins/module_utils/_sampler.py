@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
-import os
 import select
 import socket
 import struct
 import time
 
-from ansible_collections.offload.lab.plugins.module_utils import _packets
+from ansible_collections.offload.lab.plugins.module_utils import _netns, _packets
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 
-CLONE_NEWNET = 0x40000000
 ETH_P_ALL = 0x0003
 SOL_PACKET, PACKET_AUXDATA = 263, 8
 SIOCGIFMTU, SIOCETHTOOL = 0x8921, 0x8946
@@ -32,27 +30,10 @@ def key(device):
     return "{0}/{1}".format(device["netns"], device["name"]) if device.get("netns") else device["name"]
 
 
-def _setns(descriptor):
-    if ctypes.CDLL(None, use_errno=True).setns(descriptor, CLONE_NEWNET) != 0:
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error))
-
-
 def open_socket(family, kind, protocol=0, netns=None):
     """Return a socket that lives in the named network namespace; this thread is back in its own afterwards."""
-    if not netns:
+    with _netns.inside(netns):
         return socket.socket(family, kind, protocol)
-    here = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-    try:
-        there = os.open(os.path.join("/run/netns", netns), os.O_RDONLY)
-        try:
-            _setns(there)
-            return socket.socket(family, kind, protocol)
-        finally:
-            os.close(there)
-            _setns(here)
-    finally:
-        os.close(here)
 
 
 def _request(device, extra):
@@ -81,7 +62,7 @@ def features_of(devices):
         try:
             with open_socket(socket.AF_INET, socket.SOCK_DGRAM, netns=device.get("netns")) as sock:
                 found[key(device)] = active_features(sock, device)
-        except OSError:
+        except (OSError, LabError):
             found[key(device)] = None
     return found
 
