@@ -9,7 +9,7 @@ Every test is asked for key=value output, so that nothing is guessed from column
 from __future__ import annotations
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._netperf_values import (
+from ansible_collections.offload.lab.plugins.module_utils._values import (
     address,
     boolean,
     label,

@@ -18,7 +18,7 @@ import signal
 import time
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._netperf_values import name as checked_name
+from ansible_collections.offload.lab.plugins.module_utils._values import name as checked_name
 
 FOLDER = "/var/lib/offload-lab/spool"
 
