@@ -48,7 +48,7 @@ def canonical(letters):
 def check_letters(letters, where):
     """Return the user's letters in ethtool's order; raises :class:`InputError` for an unknown letter."""
     unknown = sorted(set(letters) - set(ORDER))
-    if unknown or not letters:
+    if unknown:
         raise InputError("{0!r} is no set of hash fields".format(letters), where,
                          "Use letters of {0!r}, such as 'sd' or 'sdfn'.".format(ORDER))
     return canonical(letters)

@@ -118,11 +118,14 @@ EXAMPLES = r"""
     channels:
       combined: 4
 
-- name: Restore the features that were read earlier
+- name: Remember how a device is set
+  offload.lab.ethtool_info:
+    devices: [eth0]
+  register: earlier
+
+- name: Restore what was read earlier
   offload.lab.ethtool:
-    devices:
-      - name: eth0
-        features_wanted: "{{ earlier.devices.eth0.features_wanted }}"
+    devices: "{{ earlier.restore }}"
 """
 
 RETURN = r"""

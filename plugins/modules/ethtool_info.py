@@ -71,6 +71,10 @@ EXAMPLES = r"""
     gather: [features]
   register: earlier
 
+- name: Restore later what was read
+  offload.lab.ethtool:
+    devices: "{{ earlier.restore }}"
+
 - name: Say which devices can segment VXLAN packets
   ansible.builtin.debug:
     msg: "{{ found.devices | dict2items
@@ -144,6 +148,14 @@ devices:
       description: C(supported); if so C(counters), by the names that the driver gives them; if not, C(reason).
       type: dict
       sample: {supported: true, counters: {rx_packets: 12}}
+restore:
+  description:
+    - What was read that can be set, as a list for the option O(offload.lab.ethtool#module:devices), which restores it.
+    - The RSS table is not among it.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{name: eth0, netns: null, features_wanted: {tx-tcp-segmentation: true}, channels: {combined: 4}}]
 kernel_log:
   description: C(supported); if so C(lines), those of the kernel log that tell of tunnel offloads; if not, C(reason).
   returned: with O(gather=kernel_log)
@@ -225,6 +237,18 @@ def read(params):
     return found
 
 
+def restore_item(device):
+    """Return what was read of a device and can be set, as an item of the option ``devices`` of the module ethtool."""
+    item = {"name": device["name"], "netns": device["netns"]}
+    if "features_wanted" in device:
+        item["features_wanted"] = device["features_wanted"]
+    for kind in ("channels", "rings", "coalesce", "rx_flow_hash"):
+        current = {name: value for name, value in device.get(kind, {}).get("current", {}).items() if value is not None}
+        if current:
+            item[kind] = current
+    return item
+
+
 def require_for(netns):
     """Raise the error for a network namespace that is not there, or that this process may not enter."""
     check_netns(netns)
@@ -242,7 +266,8 @@ def main():
         supports_check_mode=True,
     )
     try:
-        result = {"devices": read(module.params)}
+        devices = read(module.params)
+        result = {"devices": devices, "restore": [restore_item(device) for device in devices.values()]}
         if "kernel_log" in module.params["gather"]:
             result["kernel_log"] = read_kernel_log()
     except LabError as error:

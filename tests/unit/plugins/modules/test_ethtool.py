@@ -1,0 +1,89 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ansible_collections.offload.lab.plugins.module_utils import _ethtool_change, _ethtool_read
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._ethtool_texts import lines, warnings
+from ansible_collections.offload.lab.plugins.module_utils._runner import Result, in_netns
+from ansible_collections.offload.lab.plugins.modules import ethtool
+
+CASES = yaml.safe_load((Path(__file__).parent / "ethtool_cases.yml").read_text(encoding="utf-8"))["cases"]
+DEFAULTS = {"netns": None, "features": {}, "rx_flow_hash": {}, "channels": {}, "rings": {}, "coalesce": {},
+            "fixed": "error", "protect": []}
+
+
+class Commands:
+    """Stands for the process door: answers the expected commands, each once and in this order."""
+
+    def __init__(self, expected):
+        self.expected = list(expected)
+
+    def run(self, argv, netns=None, check=True):
+        argv = in_netns(argv, netns)
+        assert self.expected, "one command too many: {0}".format(argv)
+        command = self.expected.pop(0)
+        assert " ".join(argv) == command["argv"]
+        assert not check
+        return Result(argv, command.get("rc", 0), command.get("out", ""), command.get("err", ""))
+
+
+@pytest.fixture
+def change(monkeypatch):
+    """Run the module's body with its commands answered from a list."""
+    def call(params, commands, check_mode=False):
+        door = Commands(commands)
+        for module in (_ethtool_read, _ethtool_change):
+            monkeypatch.setattr(module, "run", door.run)
+        monkeypatch.setattr(_ethtool_change, "check_netns", lambda netns: None)
+        monkeypatch.setattr(ethtool, "require", lambda needed: None)
+        try:
+            return ethtool.change(dict(DEFAULTS, **params), check_mode)
+        finally:
+            assert door.expected == []
+    return call
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_cases(case, change):
+    arguments = (case["params"], case["commands"], case.get("check_mode", False))
+    if "error" in case:
+        with pytest.raises(LabError) as caught:
+            change(*arguments)
+        assert str(caught.value) == case["error"]
+        return
+    devices = change(*arguments)
+    assert list(devices) == list(case["devices"])
+    for key, expected in case["devices"].items():
+        assert {name: devices[key][name] for name in expected} == expected
+
+
+def test_nobody_without_the_right_may_change_anything(monkeypatch):
+    def refuse(needed):
+        raise InputError("this task needs root: {0}".format(needed))
+
+    monkeypatch.setattr(ethtool, "require", refuse)
+    monkeypatch.setattr(_ethtool_read, "run", Commands([]).run)
+    with pytest.raises(InputError, match="CAP_NET_ADMIN"):
+        ethtool.change(dict(DEFAULTS, devices=["veth0"]), False)
+    with pytest.raises(InputError, match="CAP_SYS_ADMIN"):
+        ethtool.change(dict(DEFAULTS, devices=[{"name": "veth0", "netns": "x"}]), True)
+
+
+def test_warnings_and_diff(change):
+    case = next(case for case in CASES if case["name"].startswith("several devices"))
+    devices = change(case["params"], case["commands"])
+    assert warnings(devices) == ["veth0: not honoured: generic-receive-offload (asked on, is off [requested on])"]
+    assert lines(devices, "before") == ("veth0 features generic-receive-offload: off\n"
+                                        "veth1 features generic-receive-offload: off\n")
+    assert lines(devices, "after") == ("veth0 features generic-receive-offload: off [requested on]\n"
+                                       "veth1 features generic-receive-offload: on\n")
+    case = next(case for case in CASES if case["name"] == "channels")
+    assert warnings(change(case["params"], case["commands"])) == [
+        "veth0: not honoured: rx (asked 2, is 1) (Invalid argument)"]
