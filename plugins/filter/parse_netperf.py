@@ -1,0 +1,23 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.offload.lab.plugins.module_utils._netperf_output import parse_netperf as parse
+
+
+def parse_netperf(text):
+    """Return a dictionary for each netperf run in a text of netperf's output."""
+    if not isinstance(text, str):
+        raise AnsibleFilterError("offload.lab.parse_netperf: expected the text that netperf printed, "
+                                 "got {0}.".format(type(text).__name__))
+    return parse(text)
+
+
+class FilterModule(object):
+    """The filter offload.lab.parse_netperf."""
+
+    def filters(self):
+        return {"parse_netperf": parse_netperf}
