@@ -71,6 +71,17 @@ def parse_tables(text):
     return tables
 
 
+def parse_query(text):
+    """Return the tables that ``ovsdb-tool query`` prints: ``[{"rows": [{column: value}]}, ...]``, one a select."""
+    try:
+        results = json.loads(text)
+        return [[dict((name, _value(value, 1)) for name, value in row.items()) for row in result["rows"]]
+                for result in results]
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+        raise ParseError("not the result of a query ({0})".format(error), 1,
+                         "Look for a damaged database: ovsdb-tool show-log")
+
+
 def optional(value):
     """Return the value of a column that may be empty: OVSDB writes "no value" as an empty set."""
     return None if value == [] else value

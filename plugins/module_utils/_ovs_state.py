@@ -8,7 +8,7 @@ import json
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._names import OWNER
-from ansible_collections.offload.lab.plugins.module_utils._ovs_json import optional, parse_tables
+from ansible_collections.offload.lab.plugins.module_utils._ovs_json import optional
 
 TIMEOUT = 60  # seconds; the userspace datapath takes 18 ms to let go of a port
 TABLES = ("Open_vSwitch", "Bridge", "Port", "Interface")
@@ -44,16 +44,16 @@ def _as_list(value):
     return value if isinstance(value, list) else [value]
 
 
-def state_of(text):
-    """Return ``{"running", "root", "bridges", "ports"}`` from the output of ``list`` for the four TABLES.
+def state_of(tables, running=True):
+    """Return ``{"running", "root", "bridges", "ports"}`` from the rows of the four TABLES.
 
     A port has its row's columns, its ``bridge`` by name, and its first interface's row as ``interface``.
     """
-    root, bridges, ports, interfaces = parse_tables(text)
+    root, bridges, ports, interfaces = tables
     bridge_of = dict((port, row["name"]) for row in bridges for port in _as_list(row["ports"]))
     interface_of = dict((row["_uuid"], row) for row in interfaces)
     return {
-        "running": True,
+        "running": running,
         "root": root[0] if root else {},
         "bridges": dict((row["name"], row) for row in bridges),
         "ports": dict((row["name"], dict(row, bridge=bridge_of.get(row["_uuid"]),

@@ -144,6 +144,7 @@ import os
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils import _ovs
+from ansible_collections.offload.lab.plugins.module_utils._apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._names import check_name
 from ansible_collections.offload.lab.plugins.module_utils._ovs_ports import ours, plan, wanted_ports
@@ -177,7 +178,7 @@ def converge(params, check_mode):
     before, after, steps = plan(state, bridge, wanted, owner, present=present, purge=params["purge"])
     if not check_mode:
         check_possible(state, bridge, wanted if present else {})
-        _ovs.apply(steps)
+        apply(steps)
         after = ours(_ovs.read(), bridge, owner) if steps else before
     return {"changed": bool(steps), "ports": after, "commands": steps,
             "diff": {"before": {"ports": before}, "after": {"ports": after}}}

@@ -1,0 +1,20 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading links and forwarding databases."""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.module_utils._ip_json import parse_fdb, parse_links
+from ansible_collections.offload.lab.plugins.module_utils._netns import inside
+from ansible_collections.offload.lab.plugins.module_utils._runner import run
+
+
+def read(netns=None):
+    """Return the links of a network namespace by name, see :func:`parse_links`."""
+    with inside(netns):
+        return parse_links(run(["ip", "-json", "-details", "address", "show"]).out)
+
+
+def read_fdb(device):
+    """Return the remotes that a VXLAN device knows, see :func:`parse_fdb`."""
+    return parse_fdb(run(["bridge", "-json", "fdb", "show", "dev", device]).out)

@@ -1,0 +1,61 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which daemons of Open vSwitch run on this host, and which datapath its kernel allows."""
+from __future__ import annotations
+
+import fcntl
+import os
+
+from ansible_collections.offload.lab.plugins.module_utils import _ovs
+from ansible_collections.offload.lab.plugins.module_utils._errors import CommandError, InputError
+from ansible_collections.offload.lab.plugins.module_utils._runner import run
+from ansible_collections.offload.lab.plugins.module_utils._switch_plan import OVS_CTL
+
+RUN = "/run/openvswitch"
+UNITS = ("openvswitch-switch", "openvswitch")  # Debian's package, and Red Hat's
+UNIT_DIRECTORIES = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
+
+
+def runs(daemon):
+    """Tell whether a daemon holds the lock of its pid file, as Open vSwitch itself finds out."""
+    try:
+        with open(os.path.join(RUN, daemon + ".pid")) as stream:
+            fcntl.lockf(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return False
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def read():
+    """Return what :mod:`_switch_plan` calls ``seen``."""
+    db = runs("ovsdb-server")
+    return {"db": db, "vswitchd": runs("ovs-vswitchd"), "ovs": _ovs.read() if db else _ovs.read_file()}
+
+
+def kernel_datapath():
+    """Tell whether the kernel has the openvswitch module, or can load it."""
+    if os.path.isdir("/sys/module/openvswitch"):
+        return True
+    try:
+        return run(["modprobe", "--dry-run", "--quiet", "openvswitch"], check=False).rc == 0
+    except CommandError:
+        return False
+
+
+def unit_of(manager):
+    """Return the systemd unit of Open vSwitch, or None where ovs-ctl starts it. ``manager`` may be auto."""
+    found = [unit for unit in UNITS for place in UNIT_DIRECTORIES
+             if os.path.exists(os.path.join(place, unit + ".service"))]
+    if manager == "ovs-ctl" or (manager == "auto" and not (found and os.path.isdir("/run/systemd/system"))):
+        return None
+    return found[0] if found else UNITS[0]
+
+
+def check_installed():
+    """Raise InputError when Open vSwitch is not installed."""
+    if not os.path.exists(OVS_CTL):
+        raise InputError("Open vSwitch is not installed", OVS_CTL,
+                         "Install its package, or let the role switch do it: offload_lab_install_packages: true.")

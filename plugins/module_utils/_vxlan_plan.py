@@ -1,0 +1,159 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure planning of a kernel VXLAN device with head-end replication: every remote gets what has no known receiver.
+
+Attributes and forwarding database: ip-link(8) and bridge(8); the format on the wire: RFC 7348.
+"""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.module_utils import _ovs_state
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._names import (
+    ALIAS,
+    MIN_MTU,
+    check_address,
+    check_name,
+    check_range,
+    check_unique,
+)
+from ansible_collections.offload.lab.plugins.module_utils._steps import batch
+
+OVERHEAD = {4: 50, 6: 70}  # bytes: Ethernet 14, IP 20 or 40, UDP 8, VXLAN 8
+EVERY = "00:00:00:00:00:00"  # the default entry of the forwarding database
+OURS = ALIAS + "tunnel"
+MAX_VNI = (1 << 24) - 1
+# What the kernel refuses to change on a device that is there.
+FIXED = ("id", "dstport", "csum")
+
+
+def carrier(links, local):
+    """Return the device that has the address ``local``, or raise InputError."""
+    for link in links.values():
+        if local in [address.split("/")[0] for address in link["addresses"]]:
+            return link
+    raise InputError("no device has this address", local,
+                     "Give the underlay's address of this host: offload_lab_underlay_address.")
+
+
+def wanted_device(options, links):
+    """Return the user's options, checked, with the MTU that the underlay carries where none is given."""
+    wanted = dict(options, name=check_name(options["name"], "device"))
+    check_range(wanted["id"], 0, MAX_VNI, "VNI of {0}".format(wanted["name"]))
+    check_range(wanted["dstport"], 1, 65535, "UDP port of {0}".format(wanted["name"]))
+    local = check_address(wanted["local"], "local address")
+    remotes = [check_address(remote, "remote address") for remote in wanted["remotes"]]
+    for remote in remotes:
+        if remote == local:
+            raise InputError("a remote is this host itself", str(remote), "List the other hosts only.")
+        if remote.version != local.version:
+            raise InputError("the remote is IPv{0}, the local address IPv{1}".format(remote.version, local.version),
+                             str(remote), "Use addresses of one family.")
+    wanted.update(local=str(local), remotes=sorted(str(remote) for remote in remotes))
+    check_unique(wanted["remotes"], "remote")
+    underlay = carrier(links, wanted["local"])
+    carried = underlay["mtu"] - OVERHEAD[local.version]
+    if wanted["mtu"] is None:
+        wanted["mtu"] = carried
+    if not MIN_MTU <= wanted["mtu"] <= carried:
+        raise InputError("an MTU of {0} does not fit".format(wanted["mtu"]), wanted["name"],
+                         "{0} carries {1} bytes, which leaves {2} to {3} inside VXLAN.".format(
+                             underlay["name"], underlay["mtu"], MIN_MTU, carried))
+    return wanted
+
+
+def summary(link, fdb):
+    """Return what a user sets of a device, for results and diffs; None for no device. ``fdb``: see parse_fdb."""
+    if link is None:
+        return None
+    data = link["data"]
+    local = data.get("local", data.get("local6"))
+    return {
+        "id": data.get("id"),
+        "dstport": data.get("port"),
+        "local": local,
+        "csum": not data.get("udp_zero_csum6_tx", False) if local and ":" in local else bool(data.get("udp_csum")),
+        "mtu": link["mtu"],
+        "remotes": sorted(remote for mac, remote in fdb if mac == EVERY),
+        "up": link["up"],
+    }
+
+
+def _check_free(links, wanted):
+    """Raise InputError when the name or the VNI is taken by a device that is not ours."""
+    link = links.get(wanted["name"])
+    if link is not None and (link["kind"] != "vxlan" or link["alias"] != OURS):
+        raise InputError("the device exists and is not ours (its alias is not {0})".format(OURS), link["name"],
+                         "Choose another name, or remove it: ip link del {0}".format(link["name"]))
+    for other in links.values():
+        taken = (other["data"].get("id"), other["data"].get("port")) == (wanted["id"], wanted["dstport"])
+        if other["kind"] == "vxlan" and other["name"] != wanted["name"] and taken:
+            raise InputError("the device {0} has this VNI and UDP port already".format(other["name"]),
+                             wanted["name"], "Choose another VNI, or remove that device.")
+
+
+def _create_line(wanted):
+    """Return the line that makes the device. Packets without an outer checksum are always accepted."""
+    csum = "udpcsum" if wanted["csum"] else "noudpcsum"
+    if ":" in wanted["local"]:
+        csum = "{0} udp6zerocsumrx".format("noudp6zerocsumtx" if wanted["csum"] else "udp6zerocsumtx")
+    return "link add name {name} mtu {mtu} type vxlan id {id} dstport {dstport} local {local} {0}".format(
+        csum, **wanted)
+
+
+def _link_lines(before, wanted):
+    """Return the lines for ip from ``before`` (None: no device) to ``wanted``."""
+    name = wanted["name"]
+    if before is None:
+        return [_create_line(wanted), "link set dev {0} alias {1} up".format(name, OURS)]
+    lines = []
+    if before["local"] != wanted["local"]:
+        lines.append("link set dev {0} type vxlan local {1}".format(name, wanted["local"]))
+    if before["mtu"] != wanted["mtu"]:
+        lines.append("link set dev {0} mtu {1}".format(name, wanted["mtu"]))
+    return lines + ([] if before["up"] else ["link set dev {0} up".format(name)])
+
+
+def _fdb_lines(fdb, wanted):
+    """Return the lines for bridge: remotes that are gone go with every address learned from them."""
+    known = [remote for mac, remote in fdb if mac == EVERY]
+    gone = set(known) - set(wanted["remotes"])
+    entry = "fdb {0} {1} dev " + wanted["name"] + " dst {2}"
+    return [entry.format("del", mac, remote) for mac, remote in fdb if remote in gone] + [
+        entry.format("append", EVERY, remote) for remote in wanted["remotes"] if remote not in known]
+
+
+def _release(ovs, name):
+    """Return the step that takes the device out of its bridge: Open vSwitch holds on to a device that is gone."""
+    port = ovs["ports"].get(name)
+    if port is None or port["interface"].get("type"):
+        return []
+    if _ovs_state.owner_of(port) is None:
+        raise InputError("its port on bridge {0} is not ours, and the device must be made anew".format(port["bridge"]),
+                         name, _ovs_state.hand_over("Port", name, "tunnel"))
+    return [_ovs_state.transaction([["del-port", port["bridge"], name]])]
+
+
+def _must_recreate(before, wanted):
+    family = before is not None and before["local"] and (":" in before["local"]) == (":" in wanted["local"])
+    return not family or any(before[key] != wanted[key] for key in FIXED)
+
+
+def plan_present(links, fdb, ovs, wanted):
+    """Return the steps to the wanted device; ``ovs`` is the state of Open vSwitch (:mod:`_ovs_state`)."""
+    _check_free(links, wanted)
+    name = wanted["name"]
+    before = summary(links.get(name), fdb)
+    if not _must_recreate(before, wanted):
+        return batch(_link_lines(before, wanted)) + batch(_fdb_lines(fdb, wanted), program="bridge")
+    removal = ["link del dev {0}".format(name)] if before else []
+    return _release(ovs, name) + batch(removal + _link_lines(None, wanted)) + batch(
+        _fdb_lines([], wanted), program="bridge")
+
+
+def plan_absent(links, ovs, name):
+    """Return the steps that remove our device; one that is not ours stays."""
+    link = links.get(name)
+    if link is None or link["alias"] != OURS:
+        return []
+    return _release(ovs, name) + batch(["link del dev {0}".format(name)])

@@ -1,0 +1,147 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""MTU and state of devices that exist."""
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: link
+short_description: MTU and state of network devices
+version_added: 0.1.0
+author:
+  - The offload.lab developers (@offload-lab)
+description:
+  - Sets the MTU of devices that exist, and brings them up or down.
+  - All devices are checked before any is changed.
+extends_documentation_fragment:
+  - offload.lab.attributes
+options:
+  devices:
+    description:
+      - The devices.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      name:
+        description:
+          - Name of the device.
+        type: str
+        required: true
+      netns:
+        description:
+          - Network namespace of the device, see C(ip netns). The default is O(netns).
+        type: str
+      mtu:
+        description:
+          - MTU in bytes, within the range that the device's driver tells. The default is O(mtu).
+        type: int
+      up:
+        description:
+          - Whether the device is up. The default is O(up).
+        type: bool
+  netns:
+    description:
+      - Network namespace of the devices that name none. Without it they are in the namespace of the task.
+    type: str
+  mtu:
+    description:
+      - MTU in bytes of the devices that give none. Without it their MTU is left as it is.
+    type: int
+  up:
+    description:
+      - Whether the devices that do not say so are up. Without it they are left as they are.
+    type: bool
+seealso:
+  - module: offload.lab.ethtool
+"""
+
+EXAMPLES = r"""
+- name: Use jumbo frames on the underlay
+  offload.lab.link:
+    mtu: 9000
+    devices:
+      - name: eth1
+
+- name: Let a tenant and its port follow
+  offload.lab.link:
+    mtu: 8950
+    up: true
+    devices:
+      - {name: tenant1-veth0, netns: tenant1}
+      - {name: tenant1-veth1}
+"""
+
+RETURN = r"""
+devices:
+  description: The devices as they are now or in check mode would be, by C(name) or C(netns/name).
+  returned: success
+  type: dict
+  sample: {"tenant1/tenant1-veth0": {"mtu": 8950, "up": true}}
+commands:
+  description: The commands that were run, or would be.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    argv:
+      description: The command and its arguments.
+      type: list
+      elements: str
+      returned: success
+    stdin:
+      description: What it reads from standard input, or null.
+      type: str
+      returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.offload.lab.plugins.module_utils import _links
+from ansible_collections.offload.lab.plugins.module_utils._apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._link_plan import plan, wanted_devices
+
+DEVICE_SPEC = {
+    "name": {"type": "str", "required": True},
+    "netns": {"type": "str"},
+    "mtu": {"type": "int"},
+    "up": {"type": "bool"},
+}
+
+
+def read(wanted):
+    """Return the links of every namespace that a device is in."""
+    return dict((netns, _links.read(netns)) for netns in set(device["netns"] for device in wanted))
+
+
+def converge(params, check_mode):
+    """Bring the devices to what is wanted; return the module's result."""
+    wanted = wanted_devices(params["devices"], params["netns"], params["mtu"], params["up"])
+    before, after, steps = plan(read(wanted), wanted)
+    if steps and not check_mode:
+        apply(steps)
+        after = plan(read(wanted), wanted)[0]
+    return {"changed": bool(steps), "devices": after, "commands": steps,
+            "diff": {"before": {"devices": before}, "after": {"devices": after}}}
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "devices": {"type": "list", "elements": "dict", "required": True, "options": DEVICE_SPEC},
+            "netns": {"type": "str"},
+            "mtu": {"type": "int"},
+            "up": {"type": "bool"},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        module.exit_json(**converge(module.params, module.check_mode))
+    except LabError as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Open vSwitch running, with the lab's bridge."""
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: switch
+short_description: Open vSwitch running, with the bridge of the lab
+version_added: 0.1.0
+author:
+  - The offload.lab developers (@offload-lab)
+description:
+  - Starts Open vSwitch if it does not run, and makes a bridge with the wanted datapath.
+  - For the userspace datapath it sets C(other_config:userspace-tso-enable=true) before C(ovs-vswitchd) starts.
+    Without it a tenant whose TX checksum offload is on gets no TCP through.
+  - A running C(ovs-vswitchd) is restarted for that setting, unless it runs other bridges, which is an error.
+  - The bridge carries C(external_ids:offload-lab=switch). A bridge without this mark is never changed.
+  - V(absent) removes the bridge and the setting, and stops Open vSwitch if this module has started it and nobody else
+    uses it by then.
+extends_documentation_fragment:
+  - offload.lab.attributes
+options:
+  bridge:
+    description:
+      - Name of the bridge.
+    type: str
+    default: br-int
+  datapath:
+    description:
+      - V(system) is the kernel's datapath, V(netdev) the userspace datapath.
+      - V(auto) is V(system) if the kernel has the module C(openvswitch) or can load it, and else V(netdev).
+    type: str
+    choices: [auto, system, netdev]
+    default: auto
+  service_manager:
+    description:
+      - What starts and stops Open vSwitch.
+      - V(auto) is V(systemd) where it runs and has a unit of Open vSwitch, and else V(ovs-ctl).
+    type: str
+    choices: [auto, systemd, ovs-ctl]
+    default: auto
+  state:
+    description:
+      - Whether the bridge is there.
+    type: str
+    choices: [present, absent]
+    default: present
+seealso:
+  - module: offload.lab.ovs_ports
+"""
+
+EXAMPLES = r"""
+- name: Make the bridge on the datapath that the host has
+  offload.lab.switch:
+    bridge: br-int
+
+- name: Make the bridge on the userspace datapath, without a service manager
+  offload.lab.switch:
+    bridge: br-int
+    datapath: netdev
+    service_manager: ovs-ctl
+
+- name: Remove the bridge, and stop Open vSwitch if the lab has started it
+  offload.lab.switch:
+    bridge: br-int
+    state: absent
+"""
+
+RETURN = r"""
+datapath:
+  description: The datapath of the bridge, V(system) or V(netdev), also for O(state=absent).
+  returned: success
+  type: str
+  sample: netdev
+switch:
+  description: The switch as it is now or in check mode would be.
+  returned: success
+  type: dict
+  contains:
+    running:
+      description: Whether both daemons run.
+      type: bool
+      returned: success
+    userspace_tso:
+      description: Whether TCP segmentation offload of the userspace datapath is on.
+      type: bool
+      returned: success
+    datapath:
+      description: The datapath of the bridge; null if there is no bridge.
+      type: str
+      returned: success
+  sample: {"running": true, "userspace_tso": true, "datapath": "netdev"}
+commands:
+  description: The commands that were run, or would be.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    argv:
+      description: The command and its arguments.
+      type: list
+      elements: str
+      returned: success
+    stdin:
+      description: What it reads from standard input, or null.
+      type: str
+      returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.offload.lab.plugins.module_utils import _switch_state
+from ansible_collections.offload.lab.plugins.module_utils._apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._names import check_name
+from ansible_collections.offload.lab.plugins.module_utils._switch_plan import (
+    plan_absent,
+    plan_present,
+    predict,
+    service_of,
+    summary,
+)
+
+
+def make(bridge, datapath, service, check_mode):
+    """Bring the switch up; return the module's result."""
+    seen = _switch_state.read()
+    steps = plan_present(seen, bridge, datapath, service)
+    if not check_mode:
+        _switch_state.check_installed()
+        apply(steps)
+    return finish(bridge, seen, steps, predict(seen, bridge, datapath), check_mode)
+
+
+def remove(bridge, service, check_mode):
+    """Remove the switch; return the module's result."""
+    seen = _switch_state.read()
+    steps = plan_absent(seen, bridge, service)
+    if not check_mode:
+        apply(steps)
+    return finish(bridge, seen, steps, predict(seen, bridge, None), check_mode)
+
+
+def finish(bridge, seen, steps, predicted, check_mode):
+    """Return the result: what was there, what is there now or would be."""
+    before = summary(seen, bridge)
+    after = predicted if check_mode else summary(_switch_state.read(), bridge) if steps else before
+    return {"changed": bool(steps), "switch": after, "commands": steps,
+            "diff": {"before": {"switch": before}, "after": {"switch": after}}}
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "bridge": {"type": "str", "default": "br-int"},
+            "datapath": {"type": "str", "default": "auto", "choices": ["auto", "system", "netdev"]},
+            "service_manager": {"type": "str", "default": "auto", "choices": ["auto", "systemd", "ovs-ctl"]},
+            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        },
+        supports_check_mode=True,
+    )
+    params = module.params
+    try:
+        bridge = check_name(params["bridge"], "bridge")
+        datapath = params["datapath"]
+        if datapath == "auto":
+            datapath = "system" if _switch_state.kernel_datapath() else "netdev"
+        service = service_of(_switch_state.unit_of(params["service_manager"]))
+        if params["state"] == "present":
+            result = make(bridge, datapath, service, module.check_mode)
+        else:
+            result = remove(bridge, service, module.check_mode)
+        module.exit_json(datapath=datapath, **result)
+    except LabError as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()

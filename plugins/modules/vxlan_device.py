@@ -1,0 +1,179 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A kernel VXLAN device that converges."""
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: vxlan_device
+short_description: A kernel VXLAN device with several remotes
+version_added: 0.1.0
+author:
+  - The offload.lab developers (@offload-lab)
+description:
+  - Makes a VXLAN device of the kernel, as the tunnel of a bridge on Open vSwitch's userspace datapath.
+  - Every remote gets a copy of the frames whose receiver is not known yet (head-end replication).
+    Broadcasts of more than two hosts can not loop, because the device never sends out what came in through it.
+  - The MTU is derived from the device that has the address O(local).
+  - The kernel cannot change O(id), O(dstport) and O(csum) of a device, so for these it is made anew.
+    A port of Open vSwitch on the device is removed first, because Open vSwitch would hold on to the old device.
+    Add it again with M(offload.lab.ovs_ports).
+  - What the module makes carries the alias C(offload.lab:tunnel). A device without it is never changed.
+extends_documentation_fragment:
+  - offload.lab.attributes
+options:
+  name:
+    description:
+      - Name of the device, at most 15 characters.
+    type: str
+    default: vxlan0
+  id:
+    description:
+      - VXLAN network identifier (VNI), 0 to 16777215.
+    type: int
+    default: 10
+  dstport:
+    description:
+      - UDP port of all hosts, 1 to 65535.
+    type: int
+    default: 4789
+  local:
+    description:
+      - The address of this host on the underlay, without prefix length. A device must have it.
+      - Required for O(state=present).
+    type: str
+  remotes:
+    description:
+      - Addresses of the other hosts, of the same family as O(local).
+    type: list
+    elements: str
+    default: []
+  csum:
+    description:
+      - Whether outer packets have a UDP checksum.
+    type: bool
+    default: false
+  mtu:
+    description:
+      - MTU in bytes. The largest, and the default, is the underlay's less 50, or less 70 over IPv6.
+    type: int
+  state:
+    description:
+      - Whether the device is there.
+    type: str
+    choices: [present, absent]
+    default: present
+seealso:
+  - module: offload.lab.ovs_ports
+"""
+
+EXAMPLES = r"""
+- name: Connect this host to two others
+  offload.lab.vxlan_device:
+    name: vxlan0
+    id: 10
+    local: 198.18.0.1
+    remotes:
+      - 198.18.0.2
+      - 198.18.0.3
+
+- name: Remove the device
+  offload.lab.vxlan_device:
+    name: vxlan0
+    state: absent
+"""
+
+RETURN = r"""
+device:
+  description: The device as it is now or in check mode would be; null if there is none.
+  returned: success
+  type: dict
+  sample: {"id": 10, "dstport": 4789, "local": "198.18.0.1", "csum": false, "mtu": 8950, "remotes": ["198.18.0.2"],
+           "up": true}
+commands:
+  description: The commands that were run, or would be.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    argv:
+      description: The command and its arguments.
+      type: list
+      elements: str
+      returned: success
+    stdin:
+      description: What it reads from standard input, or null.
+      type: str
+      returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.offload.lab.plugins.module_utils import _links, _ovs
+from ansible_collections.offload.lab.plugins.module_utils._apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._names import check_name
+from ansible_collections.offload.lab.plugins.module_utils._vxlan_plan import (
+    plan_absent,
+    plan_present,
+    summary,
+    wanted_device,
+)
+
+OPTIONS = ("name", "id", "dstport", "local", "remotes", "csum", "mtu")
+
+
+def read(name):
+    """Return ``(links, forwarding database)``."""
+    links = _links.read()
+    vxlan = name in links and links[name]["kind"] == "vxlan"
+    return links, _links.read_fdb(name) if vxlan else []
+
+
+def converge(params, check_mode):
+    """Bring the device to what is wanted; return the module's result."""
+    name = check_name(params["name"], "device")
+    links, fdb = read(name)
+    ovs = _ovs.read(missing_ok=True)
+    if params["state"] == "present":
+        wanted = wanted_device(dict((option, params[option]) for option in OPTIONS), links)
+        steps = plan_present(links, fdb, ovs, wanted)
+        after = dict((key, value) for key, value in wanted.items() if key != "name")
+        after["up"] = True
+    else:
+        steps, after = plan_absent(links, ovs, name), None
+    before = summary(links.get(name), fdb)
+    if not steps:
+        after = before
+    elif not check_mode:
+        apply(steps)
+        links, fdb = read(name)
+        after = summary(links.get(name), fdb)
+    return {"changed": bool(steps), "device": after, "commands": steps,
+            "diff": {"before": {"device": before}, "after": {"device": after}}}
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "name": {"type": "str", "default": "vxlan0"},
+            "id": {"type": "int", "default": 10},
+            "dstport": {"type": "int", "default": 4789},
+            "local": {"type": "str"},
+            "remotes": {"type": "list", "elements": "str", "default": []},
+            "csum": {"type": "bool", "default": False},
+            "mtu": {"type": "int"},
+            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        },
+        required_if=[("state", "present", ["local"])],
+        supports_check_mode=True,
+    )
+    try:
+        module.exit_json(**converge(module.params, module.check_mode))
+    except LabError as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()
