@@ -1,0 +1,110 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._nodes import (
+    enter,
+    lab_hosts,
+    lab_of,
+    natural,
+    port_of,
+    validate,
+)
+
+
+def node(name="a-node1", addresses=(), mtu=9000):
+    return {"name": name, "addresses": list(addresses), "mtu": mtu}
+
+
+def test_validate_normalises_addresses():
+    wanted = validate("a", [node(addresses=["198.18.0.1/24", "2001:0db8:0::1/64"])])
+    assert wanted == [node(addresses=["198.18.0.1/24", "2001:db8::1/64"])]
+
+
+# What is refused: (lab, nodes, a part of the message).
+BAD = [
+    ("", [], "'' is not a name for a lab"),
+    ("-a", [], "'-a' is not a name for a lab"),
+    ("a b", [], "'a b' is not a name for a lab"),
+    ("a/../b", [], "is not a name for a lab"),
+    ("a" * 41, [], "is not a name for a lab"),
+    ("a", [node("node1")], "'node1' is not a name for a node of the lab 'a'"),
+    ("a", [node("b-node1")], "'b-node1' is not a name for a node of the lab 'a'"),
+    ("a", [node("a-b-node1")], "'a-b-node1' is not a name for a node of the lab 'a'"),
+    ("a", [node("a-")], "'a-' is not a name"),
+    ("a", [node("a-fabric")], "'a-fabric' is not a name"),
+    ("a", [node("a-lo")], "'a-lo' is not a name"),
+    ("a", [node("a-br0")], "'a-br0' is not a name"),
+    ("a", [node("a-x;reboot")], "is not a name"),
+    ("a", [node("a-node1\n")], "is not a name"),
+    ("a", [node("a-sixteen_letters_")], "is not a name"),
+    ("a", [node(), node()], "the node 'a-node1' is listed twice"),
+    ("a", [node(mtu=67)], "a-node1: the MTU 67 is not in the range 68 to 65535"),
+    ("a", [node(mtu=65536)], "a-node1: the MTU 65536 is not in the range 68 to 65535"),
+    ("a", [node(mtu=1279, addresses=["2001:db8::1/64"])], "a-node1: the MTU 1279 is too small for IPv6"),
+    ("a", [node(addresses=["198.18.0.1"])], "a-node1: '198.18.0.1' is not an address with a prefix length"),
+    ("a", [node(addresses=["198.18.0.256/24"])], "a-node1: '198.18.0.256/24' is not an address"),
+    ("a", [node(addresses=["198.18.0.1/24", "198.18.0.1/16"])], "the address 198.18.0.1 is already given to a-node1"),
+    ("a", [node(addresses=["198.18.0.1/24"]), node("a-node2", ["198.18.0.1/24"])],
+     "a-node2: the address 198.18.0.1 is already given to a-node1"),
+]
+
+
+@pytest.mark.parametrize(("lab", "nodes", "message"), BAD)
+def test_bad_input(lab, nodes, message):
+    with pytest.raises(InputError) as caught:
+        validate(lab, nodes)
+    assert message in str(caught.value)
+
+
+def test_a_lab_is_all_before_the_last_hyphen():
+    assert (lab_of("a-b-node1"), port_of("a-b-node1")) == ("a-b", "node1")
+
+
+def test_nodes_sort_by_number():
+    assert sorted(["a-node10", "a-node9", "a-node1"], key=natural) == ["a-node1", "a-node9", "a-node10"]
+
+
+def test_enter_names_the_three_namespaces():
+    assert enter("a-node1", ["id"]) == [
+        "nsenter", "--net=/run/netns/a-node1", "--mount=/run/offload-lab/a-node1/mnt",
+        "--uts=/run/offload-lab/a-node1/uts", "--", "id"]
+
+
+def test_hosts_of_a_lab():
+    hosts = lab_hosts("demo", 2, 1500, "198.18.0.0/24")
+    assert list(hosts) == ["node1", "node2"]
+    assert hosts["node2"] == {
+        "ansible_connection": "offload.lab.namespace",
+        "ansible_host": "demo-node2",
+        "ansible_python_interpreter": "/usr/bin/python3",
+        "offload_lab_index": 2,
+        "offload_lab_underlay_device": "underlay0",
+        "offload_lab_underlay_address": "198.18.0.2",
+        "offload_lab_underlay_prefix": 24,
+        "offload_lab_underlay_mtu": 1500,
+    }
+
+
+def test_hosts_over_ipv6():
+    host = lab_hosts("demo", 12, 1500, "2001:2::/64")["node12"]
+    assert (host["offload_lab_underlay_address"], host["offload_lab_underlay_prefix"]) == ("2001:2::c", 64)
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"nodes": 0}, "nodes: 0 nodes are not in the range 1 to 254"),
+    ({"nodes": 255}, "nodes: 255 nodes are not in the range 1 to 254"),
+    ({"nodes": 3, "underlay": "198.18.0.0/30"}, "3 nodes are not in the range 1 to 2"),
+    ({"underlay": "198.18.0.1/24"}, "underlay: '198.18.0.1/24' is not a network"),
+    ({"underlay": "everywhere"}, "underlay: 'everywhere' is not a network"),
+    ({"name": "no blanks"}, "'no blanks' is not a name for a lab"),
+    ({"mtu": 10}, "the MTU 10 is not in the range"),
+])
+def test_hosts_that_cannot_be(options, message):
+    with pytest.raises(InputError) as caught:
+        lab_hosts(**dict({"name": "lab", "nodes": 2, "mtu": 9000, "underlay": "198.18.0.0/24"}, **options))
+    assert message in str(caught.value)

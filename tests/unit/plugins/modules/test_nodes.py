@@ -1,0 +1,69 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import CommandError
+from ansible_collections.offload.lab.plugins.modules import nodes
+
+EMPTY = {"claims": [], "homes": [], "netns": [], "nodes": {}, "ports": {},
+         "mountpoints": {"/var/lib/offload-lab": "present"}}
+WANTED = [{"name": "a-node1", "addresses": ["198.18.0.1/24"], "mtu": 9000}]
+
+
+@pytest.fixture(name="commands")
+def _commands(monkeypatch):
+    """Let the module see a machine without nodes, and return the commands that it runs there."""
+    ran = []
+    monkeypatch.setattr(nodes, "read_state", lambda runner, lab, names: EMPTY)
+    monkeypatch.setattr(nodes, "end_processes", lambda inodes: None)
+    monkeypatch.setattr(nodes, "run", lambda argv, stdin=None, check=True: ran.append((argv, stdin, check)))
+    return ran
+
+
+def make(check_mode, state="present"):
+    return nodes.make("a", WANTED, state, ["a-node1"], check_mode)
+
+
+def test_check_mode_shows_what_apply_runs(commands):
+    checked = make(check_mode=True)
+    assert commands == []
+    applied = make(check_mode=False)
+    assert checked["changed"] and applied["changed"]
+    assert checked["commands"] == applied["commands"]
+    assert commands == [(step["argv"], step["stdin"], step["check"]) for step in checked["commands"]]
+
+
+def test_check_mode_predicts_the_nodes(commands):
+    result = make(check_mode=True)
+    assert result["nodes"] == WANTED
+    assert result["diff"] == {"before": {"nodes": []}, "after": {"nodes": WANTED}}
+
+
+def test_nothing_to_remove(commands):
+    result = make(check_mode=False, state="absent")
+    assert (result["changed"], result["commands"], commands) == (False, [], [])
+
+
+def test_a_command_that_fails_ends_it(commands, monkeypatch):
+    def fail(argv, stdin=None, check=True):
+        raise CommandError("failed", argv)
+
+    monkeypatch.setattr(nodes, "run", fail)
+    with pytest.raises(CommandError, match="mkdir -p"):
+        make(check_mode=False)
+
+
+def test_the_lock_is_waited_for(monkeypatch):
+    class Taken:
+        LOCK_EX = LOCK_NB = 0
+
+        @staticmethod
+        def flock(place, operation):
+            raise BlockingIOError
+
+    monkeypatch.setattr(nodes, "fcntl", Taken)
+    with pytest.raises(nodes.LabError, match="another process has held the lock for 0.1 s"):
+        nodes.alone(timeout=0.1)
