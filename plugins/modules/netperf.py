@@ -36,6 +36,9 @@ options:
       - Path of the campaign's C(plan.json), on the controller.
       - Exactly one of O(plan) and O(cells) is needed.
     type: path
+  mtu:
+    description: With O(plan), the visit's MTU of the underlay in bytes. Needed where the plan has several.
+    type: int
   block:
     description: Number of the block of O(plan) to measure, from 1.
     type: int
@@ -84,6 +87,9 @@ options:
       mtu:
         description: MTU of the underlay in bytes; copied to the record.
         type: int
+      pair:
+        description: The two nodes; copied to the record.
+        type: str
   endpoints:
     description:
       - With O(plan), the ends of each path. C(client) and C(server) map the name of a path to C(address), C(netns), and
@@ -209,31 +215,17 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils import _netperf_command, _netperf_run, _spool
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-
-SPEC = {
-    "plan": {"type": "path"}, "block": {"type": "int"}, "visit": {"type": "int"},
-    "cells": {"type": "list", "elements": "dict", "options": {
-        "id": {"type": "str", "required": True},
-        "workload": {"type": "dict", "required": True},
-        "endpoints": {"type": "list", "elements": "dict", "required": True},
-        "path": {"type": "str"}, "profile": {"type": "str"}, "mtu": {"type": "int"},
-    }},
-    "endpoints": {"type": "dict"}, "port": {"type": "int", "default": 12865}, "record": {"type": "path"},
-    "campaign": {"type": "str", "default": "netperf"}, "client": {"type": "str"}, "server": {"type": "str"},
-    "chunk_seconds": {"type": "int", "default": 60}, "collect": {"type": "bool", "default": False},
-    "chunk": {"type": "str"}, "spool": {"type": "path", "default": "/var/lib/offload-lab/spool"},
-}
-
+from ansible_collections.offload.lab.plugins.module_utils._netperf_spec import SPEC
 
 def checked(cells):
-    """Return [(id, workload, endpoints)], all checked before anything runs."""
-    return [(cell["id"], _netperf_command.workload(cell["workload"]),
+    """Return [(name, workload, endpoints)], all checked before anything runs; a name is id and pair."""
+    return [({"id": cell["id"], "pair": cell["pair"]}, _netperf_command.workload(cell["workload"]),
              [_netperf_command.endpoint(end) for end in cell["endpoints"]]) for cell in cells or ()]
 
 
 def planned(cells):
     """Return the command lines by cell."""
-    return dict((name, [" ".join(_netperf_command.argv(load, test, end))
+    return dict((name["id"], [" ".join(_netperf_command.argv(load, test, end))
                         for test, end in _netperf_command.streams_of(load, ends)]) for name, load, ends in cells)
 
 
@@ -242,7 +234,7 @@ def measure(module, cells, chunk):
     version = _netperf_run.preflight([end for _name, _load, ends in cells for end in ends])
     done = []
     for name, load, ends in cells:
-        row = dict(_netperf_run.run_cell(load, ends), id=name)
+        row = dict(_netperf_run.run_cell(load, ends), **name)
         done.append(row)
         try:
             if chunk:
@@ -260,8 +252,8 @@ def run(module):
     if module.check_mode:
         return {"planned": planned(cells)}
     left = _spool.collect(params["spool"], params["campaign"]) if params["collect"] else {}
-    known = set(row["id"] for rows in left.values() for row in rows)
-    cells = [cell for cell in cells if cell[0] not in known]
+    known = set((row["id"], row.get("pair")) for rows in left.values() for row in rows)
+    cells = [cell for cell in cells if (cell[0]["id"], cell[0]["pair"]) not in known]
     found = {"left": dict((os.path.basename(path), rows) for path, rows in left.items()), "cells": []}
     if cells:
         chunk = _spool.Chunk(params["spool"], params["campaign"], params["chunk"]) if params["chunk"] else None

@@ -1,0 +1,32 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: the options of module netperf, shared by its part on the node and its part on the controller."""
+from __future__ import annotations
+
+CELL = {
+    "id": {"type": "str", "required": True},
+    "workload": {"type": "dict", "required": True},
+    "endpoints": {"type": "list", "elements": "dict", "required": True},
+    "path": {"type": "str"},
+    "profile": {"type": "str"},
+    "mtu": {"type": "int"},
+    "pair": {"type": "str"},
+}
+SPEC = {
+    "plan": {"type": "path"},
+    "mtu": {"type": "int"},
+    "block": {"type": "int"},
+    "visit": {"type": "int"},
+    "cells": {"type": "list", "elements": "dict", "options": CELL},
+    "endpoints": {"type": "dict"},
+    "port": {"type": "int", "default": 12865},
+    "record": {"type": "path"},
+    "campaign": {"type": "str", "default": "netperf"},
+    "client": {"type": "str"},
+    "server": {"type": "str"},
+    "chunk_seconds": {"type": "int", "default": 60},
+    "collect": {"type": "bool", "default": False},
+    "chunk": {"type": "str"},
+    "spool": {"type": "path", "default": "/var/lib/offload-lab/spool"},
+}

@@ -1,0 +1,162 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What one task of module netperf has to measure, what of it is recorded, and how far the campaign is."""
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._netperf_command import seconds, workload
+from ansible_collections.offload.lab.plugins.plugin_utils import _progress, _trials
+from ansible_collections.offload.lab.plugins.plugin_utils._plan_file import read_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._records import Records, key_of
+
+
+def _pick_visit(plan, options):
+    asked = (options["block"], options["visit"])
+    found = [visit for visit in plan["visits"]
+             if (visit["block"], visit["visit"]) == asked and options["mtu"] in (None, visit["mtu"])]
+    where = f"block {options['block']} visit {options['visit']}"
+    if not found:
+        raise InputError("the plan has no such visit", where, "Take block, visit and mtu from the plan.")
+    if len(found) > 1:
+        raise InputError("the plan has it at several MTUs", where, "Give 'mtu' too.")
+    return found[0]
+
+
+def visit_summaries(visits):
+    """Return what a loop over visits needs of each, without its cells."""
+    return [{"block": visit["block"], "visit": visit["visit"], "mtu": visit["mtu"], "profile": visit["profile"],
+             "repeat": bool(visit.get("repeat"))} for visit in visits]
+
+
+class Measurement:
+    """One task: its cells, its record and its progress. ``show`` and ``warn`` take a text for the user."""
+
+    def __init__(self, options, show, warn):
+        self.options, self.show, self.warn = options, show, warn
+        self.pair = f"{options['client']}-{options['server']}" if options["server"] else options["client"]
+        self.plan = self._read_plan()
+        self.visit = _pick_visit(self.plan, options) if self.plan and options["block"] is not None else None
+        self.cells = self._cells()
+        self.records = Records(options["record"]) if options["record"] else None
+        for text in self.records.repaired if self.records else ():
+            warn(text)
+        self.trials, self.skipped, self.collected = [], 0, 0
+        name = self.plan["name"] if self.plan else options["campaign"]
+        self.names = {"campaign": name, "client": options["client"], "server": options["server"], "pair": self.pair}
+        self.key = self._spool_key(name)
+
+    def _read_plan(self):
+        if not self.options["plan"]:
+            return None
+        plan = read_plan(self.options["plan"])
+        if plan is None:
+            raise InputError("there is no such plan", self.options["plan"], "Make it with module offload.lab.plan.")
+        return plan
+
+    def _cells(self):
+        if self.visit:
+            return _trials.checked(_trials.visit_cells(self.plan, self.visit, self.options["endpoints"],
+                                                       self.options["port"], self.pair))
+        return _trials.checked([dict(cell, pair=cell.get("pair") or self.pair) for cell in self.options["cells"] or ()])
+
+    def _spool_key(self, name):
+        """Return the name of this campaign's chunks: a campaign of the same name in another folder is another one."""
+        place = f"{os.path.abspath(self.options['record'] or '')}\n{(self.plan or {}).get('created')}"
+        short = re.sub(r"[^A-Za-z0-9_.]", "_", name)[:40].lstrip(".") or "campaign"
+        return f"{short}-{hashlib.sha256(place.encode()).hexdigest()[:12]}"
+
+    def chunk_name(self, cells):
+        """Return the name of a chunk in the client's spool."""
+        text = f"{self.pair}-{cells[0]['id']}" if cells else self.pair
+        return re.sub(r"[^A-Za-z0-9_.-]", "_", text)[-64:].lstrip("-.")
+
+    def _known(self, cell):
+        return bool(self.records) and (self.pair_of(cell), cell["id"]) in self.records.known
+
+    def pair_of(self, cell):
+        """Return the pair that a cell is recorded under."""
+        return str(cell.get("pair") or self.pair)
+
+    def todo(self):
+        """Return the cells that are not in the record."""
+        return [cell for cell in self.cells if not self._known(cell)]
+
+    def chunks(self):
+        """Return the cells that are not in the record, in lists of about ``chunk_seconds``."""
+        todo = self.todo()
+        self.skipped = len(self.cells) - len(todo) - self.collected
+        return _trials.chunks_of(todo, self.options["chunk_seconds"])
+
+    sent = staticmethod(_trials.sent)
+
+    def record(self, answer):
+        """Record an answer of the module and return the names of the spool files that are done with."""
+        done = []
+        for name, rows in sorted((answer.get("left") or {}).items()):
+            self.collected += sum(self._take(row) for row in rows)
+            done.append(name)
+        for row in answer.get("cells") or ():
+            self._take(row)
+        if answer.get("spooled"):
+            done.append(answer["spooled"])
+        if self.visit and self.trials:
+            self._show()
+        return done
+
+    def _take(self, row):
+        """Record one row of the client; return whether it was new."""
+        cell = self._planned(row)
+        if cell is None:
+            self.warn(f"the client had measured {row['id']}, which is not in this plan: left out")
+            return False
+        names = dict(self.names, pair=self.pair_of(cell))
+        trial = _trials.trial(cell, row, names)
+        if self.records and key_of(trial) in self.records.known:
+            return False
+        if self.records:
+            self.records.append(trial)
+        self.trials.append(trial)
+        return True
+
+    def _planned(self, row):
+        """Return the cell that a row belongs to: of this task, or left by an earlier one of the plan."""
+        for cell in self.cells:
+            if cell["id"] == row["id"] and row.get("pair") in (None, self.pair_of(cell)):
+                return cell
+        for visit in self.plan["visits"] if self.plan else ():
+            for cell in _trials.visit_cells(self.plan, visit, None, self.options["port"], row.get("pair") or self.pair):
+                if cell["id"] == row["id"]:
+                    return cell
+        return None
+
+    def _mine(self, cell):
+        return cell.get("pair") in (None, self.pair)
+
+    def visits_left(self):
+        """Return the visits of the plan in which this pair has cells that are not recorded."""
+        return [visit for visit in self.plan["visits"]
+                if any(self._mine(cell) and not self._known(cell) for cell in visit["cells"])]
+
+    def _show(self):
+        known = {name for _pair, name in self.records.known} if self.records else {t["id"] for t in self.trials}
+        workloads = {load["name"]: seconds(workload(load))[0] for load in self.plan["workloads"]}
+        left = _progress.seconds_left(self.plan["visits"], known, lambda cell: workloads[cell["workload"]])
+        done = sum(cell["id"] in known for cell in self.visit["cells"])
+        self.show(_progress.progress_line(self.plan, self.visit, done, self.trials[-1]["result"], left))
+
+    def summary(self):
+        """Return the task's result: counts, the first errors, and the trials themselves if nothing keeps them."""
+        failed = [f"{trial['id']}: {trial['error']}" for trial in self.trials if trial["error"]]
+        marked = sum(1 for trial in self.trials if trial["marks"])
+        found = {"changed": bool(self.trials), "measured": len(self.trials), "failed_trials": len(failed),
+                 "errors": failed[:10], "marked": marked, "skipped_trials": max(0, self.skipped),
+                 "collected": self.collected, "record": self.options["record"],
+                 "msg": f"{len(self.trials)} trials recorded, {len(failed)} with an error"}
+        if not self.records:
+            found["trials"] = self.trials
+        return found

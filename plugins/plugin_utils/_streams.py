@@ -1,0 +1,143 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: the parsed results of a trial's streams become one result, summed over the time in which all of them ran.
+
+A stream is ``{"started", "finished"}`` in seconds since the epoch; a row is what ``parse_netperf`` gives for its text.
+"""
+from __future__ import annotations
+
+LATENCIES = {"min": "MIN_LATENCY", "mean": "MEAN_LATENCY", "p50": "P50_LATENCY", "p90": "P90_LATENCY",
+             "p99": "P99_LATENCY", "max": "MAX_LATENCY", "stddev": "STDDEV_LATENCY"}
+BITS = {"10^3bits/s": 1e-3, "10^6bits/s": 1.0, "10^9bits/s": 1e3,
+        "KBytes/s": 8 * 1024 / 1e6, "MBytes/s": 8 * 1024 ** 2 / 1e6, "GBytes/s": 8 * 1024 ** 3 / 1e6}
+
+
+def interims(row):
+    """Return a stream's interim results as [(start, end, Mbit/s)]; of none, or of transactions, an empty list."""
+    return [(part["ending_at"] - part["seconds"], part["ending_at"], part["throughput"] * BITS[part["unit"]])
+            for part in row.get("interim") or () if part.get("unit") in BITS and part.get("seconds", 0) > 0]
+
+
+def window(stream, row):
+    """Return (start, end) of a stream's traffic.
+
+    Interim results tell it; else a test of one iteration ends with its process and took ``elapsed_s``; with several
+    iterations only the process's own times are left.
+    """
+    parts = interims(row)
+    if parts:
+        return parts[0][0], parts[-1][1]
+    start, end = stream["started"], stream["finished"]
+    if row.get("elapsed_s") and (_selector(row, "CONFIDENCE_ITERATION") or 1) == 1:
+        start = max(start, end - row["elapsed_s"])
+    return start, end
+
+
+def common(windows):
+    """Return (start, end, share): the time in which all streams ran, and its share of the longest stream's time."""
+    start, end = max(first for first, _last in windows), min(last for _first, last in windows)
+    longest = max(last - first for first, last in windows)
+    return start, end, max(0.0, end - start) / longest if longest > 0 else 0.0
+
+
+def rate_within(row, start, end):
+    """Return a stream's throughput in Mbit/s inside a window, from its interim results; else its mean."""
+    parts = [(min(last, end) - max(first, start), rate) for first, last, rate in interims(row)]
+    covered = sum(seconds for seconds, _rate in parts if seconds > 0)
+    if covered <= 0:
+        return row.get("throughput_mbps")
+    return sum(seconds * rate for seconds, rate in parts if seconds > 0) / covered
+
+
+def _selector(row, name):
+    return (row.get("selectors") or {}).get(name)
+
+
+def _known(values):
+    return [value for value in values if value is not None]
+
+
+def _total(values):
+    known = _known(values)
+    return sum(known) if known else None
+
+
+def _mean(values):
+    known = _known(values)
+    return sum(known) / len(known) if known else None
+
+
+def _one(rows, field):
+    """Return a quantity of the whole host that only a single stream can be charged with."""
+    return rows[0].get(field) if len(rows) == 1 else None
+
+
+def latency(rows):
+    """Return latencies in microseconds. Percentiles of several streams cannot be joined, so they are left out."""
+    if len(rows) == 1:
+        found = {name: _selector(rows[0], selector) for name, selector in LATENCIES.items()}
+        return found if _known(found.values()) else None
+    joined = {"min": min(_known(_selector(row, "MIN_LATENCY") for row in rows), default=None),
+              "max": max(_known(_selector(row, "MAX_LATENCY") for row in rows), default=None)}
+    pairs = [(_selector(row, "MEAN_LATENCY"), row.get("transactions_per_s")) for row in rows]
+    if all(mean and rate for mean, rate in pairs):
+        joined["mean"] = sum(mean * rate for mean, rate in pairs) / sum(rate for _mean, rate in pairs)
+    return joined if _known(joined.values()) else None
+
+
+def _confidence_met(rows):
+    met = [row.get("confidence_met") for row in rows]
+    if any(value is False for value in met):
+        return False
+    return True if met and all(met) else None
+
+
+def _confidence_width(rows):
+    widths = {}
+    for row in rows:
+        for quantity, width in (row.get("confidence_width") or {}).items():
+            if width is not None:
+                widths[quantity] = max(width, widths.get(quantity, width))
+    return widths or None
+
+
+def _throughput(streams, rows):
+    windows = [window(stream, row) for stream, row in zip(streams, rows)]
+    start, end, share = common(windows)
+    several = len(rows) > 1
+    rates = [rate_within(row, start, end) if several and share else row.get("throughput_mbps") for row in rows]
+    found = {"throughput_mbps": _total(rates),
+             "throughput_sent_mbps": _total(row.get("throughput_sent_mbps") for row in rows),
+             "overlap": share if several else None, "window_start": start, "window_s": max(0.0, end - start),
+             "stream_mbps": rates if several and _known(rates) else None}
+    kinds = {row.get("test") for row in rows}
+    if kinds == {"TCP_STREAM", "TCP_MAERTS"}:
+        found["forward_mbps"] = _total(rate for rate, row in zip(rates, rows) if row["test"] == "TCP_STREAM")
+        found["reverse_mbps"] = _total(rate for rate, row in zip(rates, rows) if row["test"] == "TCP_MAERTS")
+    return found
+
+
+def summarise(streams, rows):
+    """Return the ``result`` field of a trial, whose streams all have a row without an error."""
+    mss = _known(_selector(row, "TRANSPORT_MSS") for row in rows)
+    result = _throughput(streams, rows)
+    result.update({
+        "transactions_per_s": _total(row.get("transactions_per_s") for row in rows),
+        "elapsed_s": max(_known(row.get("elapsed_s") for row in rows), default=None),
+        "local_cpu_percent": _mean(row.get("local_cpu_percent") for row in rows),
+        "remote_cpu_percent": _mean(row.get("remote_cpu_percent") for row in rows),
+        "local_service_demand": _one(rows, "local_service_demand"),
+        "remote_service_demand": _one(rows, "remote_service_demand"),
+        "confidence_met": _confidence_met(rows),
+        "confidence_width": _confidence_width(rows),
+        "iterations": max(_known(_selector(row, "CONFIDENCE_ITERATION") for row in rows), default=None),
+        "mss": min(mss, default=None),
+        "retransmits": _total([_selector(row, "LOCAL_TRANSPORT_RETRANS") for row in rows]
+                              + [_selector(row, "REMOTE_TRANSPORT_RETRANS") for row in rows]),
+        "latency_us": latency(rows),
+        "message_size": rows[0].get("message_size"),
+        "send_socket_size": rows[0].get("send_socket_size"),
+        "recv_socket_size": rows[0].get("recv_socket_size"),
+    })
+    return result
