@@ -51,7 +51,8 @@ def rate_within(row, start, end):
 
 
 def _selector(row, name):
-    return (row.get("selectors") or {}).get(name)
+    value = (row.get("selectors") or {}).get(name)
+    return value if isinstance(value, (int, float)) and value >= 0 else None  # netperf's -1 is "not known"
 
 
 def _known(values):
