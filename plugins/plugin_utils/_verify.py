@@ -12,7 +12,8 @@ OFFLOADS = ("tx-", "rx-", "generic-", "large-", "scatter-", "tcp-", "udp-", "rec
 
 def _samples(packets, device):
     """Return the device's samples of all paths, tests and ends."""
-    ends = [end for path in packets.values() for test in path.values() for end in test.values() if isinstance(end, dict)]
+    tests = [test for path in packets.values() for test in path.values()]
+    ends = [end for test in tests for end in test.values() if isinstance(end, dict)]
     return [end[device] for end in ends if isinstance(end.get(device), dict)]
 
 
