@@ -15,7 +15,7 @@ description:
   - All devices are read and planned before the first change. Wrong input for one device changes nothing on any.
   - Features are changed and compared as single bits of the kernel. After the change they are read back, because
     the exit status of C(ethtool -K) does not tell whether a change took, and because one change may cause others.
-  - In check mode, RV(devices.*.after) is what the plan sets; what drivers would change along with it is not foreseen.
+  - In check mode, RV(devices.after) is what the plan sets; what drivers would change along with it is not foreseen.
 extends_documentation_fragment:
   - offload.lab.attributes
 options:
@@ -40,7 +40,7 @@ options:
       - Names are those that C(ethtool -k) lists, kernel names such as C(rx-gro), or the legacy names C(rx), C(tx),
         C(sg), C(tso), C(ufo), C(gso), C(gro), C(lro), C(rxvlan), C(txvlan), C(ntuple), C(rxhash) and their long forms.
       - A legacy name of a group, such as C(tso), sets every bit of the group that the device can change.
-        Fixed bits of a group that stay otherwise are returned in RV(devices.*.fixed).
+        Fixed bits of a group that stay otherwise are returned in RV(devices.fixed).
       - A bit that is named singly wins over the groups that hold it.
     type: dict
     default: {}
@@ -73,7 +73,7 @@ options:
     type: str
     choices:
       error: Fail before anything is changed.
-      report: Go on without it, and return it in RV(devices.*.fixed).
+      report: Go on without it, and return it in RV(devices.fixed).
     default: error
   protect:
     description:
@@ -143,7 +143,7 @@ devices:
       type: dict
       sample: {features: {tx-checksum-ip-generic: {active: true, fixed: false, requested: null}}}
     after:
-      description: The state after, of the same shape as RV(devices.*.before).
+      description: The state after, of the same shape as RV(devices.before).
       type: dict
       sample: {features: {tx-checksum-ip-generic: {active: false, fixed: false, requested: null}}}
     steps:
@@ -154,7 +154,7 @@ devices:
     failed_steps:
       description:
         - The steps that ended with another exit status than 0, with C(cmd), C(rc) and C(reason).
-        - ethtool ends so also when it has done a part; see RV(devices.*.not_honoured) for what is not as asked.
+        - ethtool ends so also when it has done a part; see RV(devices.not_honoured) for what is not as asked.
       type: list
       elements: dict
     not_honoured:

@@ -115,7 +115,7 @@ devices:
       type: dict
       sample: {supported: true, current: {combined: 4}, maximum: {combined: 8}}
     rings:
-      description: As RV(devices.*.channels), in descriptors.
+      description: As RV(devices.channels), in descriptors.
       type: dict
       sample: {supported: false, reason: Operation not supported}
     coalesce:

@@ -65,6 +65,12 @@ def test_parse_features(text, expected):
     assert parse_features(text) == expected
 
 
+def only(devices):
+    """Return the features of the one device of a listing."""
+    assert len(devices) == 1
+    return list(devices.values())[0]
+
+
 def expectations():
     """Return the rows read off by hand from real listings."""
     with open(corpus_dir() / "ethtool_k_expected.tsv", encoding="utf-8", newline="") as stream:
@@ -77,7 +83,7 @@ def test_values_read_off_by_hand():
     assert rows
     for row in rows:
         text = (corpus_dir() / row["file"]).read_text(encoding="utf-8")
-        (features,) = parse_features(text).values()
+        features = only(parse_features(text))
         expected = {"active": row["state"] == "on", "fixed": row["fixed"] == "yes",
                     "requested": requested[row["requested"]]}
         assert features[row["feature"]] == expected, row
@@ -87,7 +93,7 @@ def test_every_row_of_every_recorded_listing_is_taken():
     for path in sorted((corpus_dir() / "ethtool_k").iterdir()):
         text = path.read_text(encoding="utf-8")
         rows = [line for line in text.splitlines() if line.split(":")[-1].split(" [")[0].strip() in ("on", "off")]
-        (features,) = parse_features(text).values()
+        features = only(parse_features(text))
         assert len(features) == len(rows), path
 
 

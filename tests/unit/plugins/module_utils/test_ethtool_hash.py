@@ -43,8 +43,8 @@ def test_recorded_hash_fields():
 ])
 def test_recorded_tables(name, device, expected, functions):
     text = (corpus_dir() / "ethtool_x" / name).read_text(encoding="utf-8")
-    (table,) = parse_rss(text).values()
     assert list(parse_rss(text)) == [device]
+    table = parse_rss(text)[device]
     assert (table["rings"], len(table["indirection"]), len(set(table["indirection"]))) == expected
     assert (table["key"], table["functions"]) == (None, functions)
 
