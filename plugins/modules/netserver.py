@@ -1,0 +1,155 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: netserver
+short_description: Run netserver on lab addresses only
+version_added: 0.1.0
+description:
+  - Starts one netserver for each address, detached, in the network namespace that has the address.
+  - A netserver is bound to its address, never to all addresses of a node.
+  - Its state is kept in C(/run/offload-lab). Before a process is signalled it is verified to be the one that was
+    started, by its start time, command line and network namespace.
+  - A port that is held by another process is an error, before anything is started.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes
+options:
+  servers:
+    description:
+      - Where to listen.
+      - With O(state=absent) what to stop. Without it everything that this module has started on the node is stopped.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      address:
+        description: The IPv4 or IPv6 address to listen on.
+        type: str
+        required: true
+      port:
+        description: The TCP port of the control connections, 1 to 65535.
+        type: int
+        default: 12865
+      netns:
+        description: Name of the network namespace that has the address. None is the node's own.
+        type: str
+  purge:
+    description: Also stop the netservers that this module has started and that are not in O(servers).
+    type: bool
+    default: false
+  state:
+    description: Whether the netservers run.
+    type: str
+    choices: [present, absent]
+    default: present
+notes:
+  - Needs root where a namespace is given, and for C(/run/offload-lab).
+seealso:
+  - module: offload.lab.netperf
+"""
+
+EXAMPLES = r"""
+- name: Listen on the underlay and in a tenant
+  offload.lab.netserver:
+    servers:
+      - address: 198.18.0.2
+      - address: 192.168.10.2
+        netns: tenant1
+
+- name: Stop all netservers of the lab
+  offload.lab.netserver:
+    state: absent
+"""
+
+RETURN = r"""
+servers:
+  description: The netservers of the lab that run now, by C(netns/address:port).
+  returned: success
+  type: list
+  elements: str
+  sample: ["198.18.0.2:12865", "tenant1/192.168.10.2:12865"]
+started:
+  description: Those that were started, or would be in check mode.
+  returned: success
+  type: list
+  elements: str
+  sample: ["198.18.0.2:12865"]
+stopped:
+  description: Those that were stopped, or would be in check mode.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+"""
+
+import os
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.offload.lab.plugins.module_utils import _netserver
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._netperf_command import endpoint
+
+
+def checked(servers):
+    """Return the servers checked, each once."""
+    found = {}
+    for server in servers:
+        known = endpoint(server)
+        known.pop("local")
+        found[_netserver.label(known)] = known
+    return list(found.values())
+
+
+def names(before, paths):
+    """Return what the processes of state files are called; a file whose process is gone goes by its own name."""
+    return sorted(_netserver.label(before[path]["server"]) if before[path] else os.path.basename(path)
+                  for path in paths)
+
+
+def run(module):
+    """Bring the netservers to the wanted state and return the module's result."""
+    wanted = checked(module.params["servers"])
+    before = _netserver.known()
+    stop, start = _netserver.plan(before, wanted, module.params["state"], module.params["purge"])
+    held = [_netserver.label(before[path]["server"]) for path in stop if before[path]]
+    _netserver.require_free([server for server in start if _netserver.label(server) not in held])
+    if not module.check_mode:
+        _netserver.stop_all(stop)
+        _netserver.start_all(start)
+    running = names(before, [path for path in before if before[path]])
+    stopped, started = names(before, stop), sorted(_netserver.label(server) for server in start)
+    after = sorted((set(running) - set(stopped)) | set(started))
+    return {"changed": bool(stop or start), "servers": after, "started": started, "stopped": stopped,
+            "diff": {"before": "\n".join(running + [""]), "after": "\n".join(after + [""])}}
+
+
+def main():
+    """Entry point."""
+    module = AnsibleModule(
+        argument_spec={
+            "servers": {"type": "list", "elements": "dict", "default": [], "options": {
+                "address": {"type": "str", "required": True},
+                "port": {"type": "int", "default": 12865},
+                "netns": {"type": "str"},
+            }},
+            "purge": {"type": "bool", "default": False},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        module.exit_json(**run(module))
+    except LabError as error:
+        module.fail_json(msg=str(error))
+    except OSError as error:
+        module.fail_json(msg="netserver: {0}. Run it as root (become: true).".format(error))
+
+
+if __name__ == "__main__":
+    main()
