@@ -49,7 +49,8 @@ class ActionModule(ActionBase):
     def _call(self, work, cells, options, task_vars, collect):
         """Run the module once on the client; its failure is ours."""
         arguments = {"cells": [work.sent(cell) for cell in cells], "campaign": work.key, "collect": collect,
-                     "spool": options["spool"], "chunk": work.chunk_name(cells) if work.records else None}
+                     "spool": options["spool"], "chunk": work.chunk_name(cells) if work.records else None,
+                     "probe": None if collect else options["probe"], "watch": options["watch"]}
         answer = self._execute_module(module_name="offload.lab.netperf", module_args=arguments, task_vars=task_vars)
         if answer.get("failed"):
             raise AnsibleActionFail(answer.get("msg", "the module failed"), result=answer)

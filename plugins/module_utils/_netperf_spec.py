@@ -13,6 +13,11 @@ CELL = {
     "mtu": {"type": "int"},
     "pair": {"type": "str"},
 }
+PROBE = {
+    "address": {"type": "str", "required": True},
+    "port": {"type": "int", "default": 12866},
+    "token": {"type": "str", "required": True, "no_log": True},
+}
 SPEC = {
     "plan": {"type": "path"},
     "mtu": {"type": "int"},
@@ -27,6 +32,10 @@ SPEC = {
     "server": {"type": "str"},
     "chunk_seconds": {"type": "int", "default": 60},
     "collect": {"type": "bool", "default": False},
+    "probe": {"type": "dict", "options": PROBE},
+    "watch": {"type": "dict"},
+    "evidence": {"type": "dict"},
+    "expect": {"type": "dict"},
     "chunk": {"type": "str"},
     "spool": {"type": "path", "default": "/var/lib/offload-lab/spool"},
 }

@@ -126,6 +126,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils import _runner, _sampler
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._netperf_spec import PROBE
 from ansible_collections.offload.lab.plugins.module_utils._probe import Probe
 
 SETTLE = 0.05  # seconds until a stream has left slow start behind, on the machines that were tried
@@ -183,11 +184,7 @@ def main():
                       "default": ["TCP_STREAM"]},
             "seconds": {"type": "float", "default": 0.3},
             "vxlan_port": {"type": "int", "default": 4789},
-            "probe": {"type": "dict", "required": True, "options": {
-                "address": {"type": "str", "required": True},
-                "port": {"type": "int", "default": 12866},
-                "token": {"type": "str", "required": True, "no_log": True},
-            }},
+            "probe": {"type": "dict", "required": True, "options": PROBE},
         },
         supports_check_mode=True,
     )

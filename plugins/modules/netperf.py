@@ -126,6 +126,40 @@ options:
       - Without O(cells), O(block) and O(visit) nothing is measured.
     type: bool
     default: false
+  probe:
+    description:
+      - Where the server's probe answers, see M(offload.lab.probe). With it each trial gets the CPU time of both ends,
+        taken in one window over the time in which all its streams run.
+    type: dict
+    suboptions:
+      address:
+        description: Its address.
+        type: str
+        required: true
+      port:
+        description: Its TCP port.
+        type: int
+        default: 12866
+      token:
+        description: What it wants to hear.
+        type: str
+        required: true
+  watch:
+    description:
+      - With O(probe), the devices whose features must not change during a trial. C(client) and C(server) are lists of
+        C(name) and, inside a namespace, C(netns).
+    type: dict
+  evidence:
+    description:
+      - What was learned at the visit and is kept with each of its trials. C(settings) by end (V(client), V(server)) is
+        the C(devices) of M(offload.lab.ethtool), C(packets) is that of M(offload.lab.evidence), C(underlay) names the
+        underlay device by end.
+    type: dict
+  expect:
+    description:
+      - What the guards compare each trial with. C(vni) of the tunnel, C(underlay_ip) and C(path_ip), V(4) or V(6),
+        C(timestamps), whether TCP carries them, C(speed_mbps) of the line, null for a device without one.
+    type: dict
   chunk:
     description: Name of the chunk in the spool. Set by the part on the controller.
     type: str
@@ -216,6 +250,9 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.offload.lab.plugins.module_utils import _netperf_command, _netperf_run, _spool
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._netperf_spec import SPEC
+from ansible_collections.offload.lab.plugins.module_utils._probe import Probe
+from ansible_collections.offload.lab.plugins.module_utils._trial_watch import BothEnds
+
 
 def checked(cells):
     """Return [(name, workload, endpoints)], all checked before anything runs; a name is id and pair."""
@@ -229,12 +266,22 @@ def planned(cells):
                         for test, end in _netperf_command.streams_of(load, ends)]) for name, load, ends in cells)
 
 
+def watcher(params):
+    """Return a function that makes the watch of one trial; without a probe nothing is watched."""
+    if not params["probe"]:
+        return lambda: None
+    server = Probe(params["probe"]["address"], params["probe"]["port"], params["probe"]["token"])
+    devices = params["watch"] or {}
+    return lambda: BothEnds(server, devices.get("client") or [], devices.get("server") or [])
+
+
 def measure(module, cells, chunk):
     """Run the cells one after the other; each is in the spool before the next begins."""
     version = _netperf_run.preflight([end for _name, _load, ends in cells for end in ends])
+    watch = watcher(module.params)
     done = []
     for name, load, ends in cells:
-        row = dict(_netperf_run.run_cell(load, ends), **name)
+        row = dict(_netperf_run.run_cell(load, ends, watch()), **name)
         done.append(row)
         try:
             if chunk:

@@ -115,13 +115,17 @@ class Measurement:
             self.warn(f"the client had measured {row['id']}, which is not in this plan: left out")
             return False
         names = dict(self.names, pair=self.pair_of(cell))
-        trial = _trials.trial(cell, row, names)
+        trial = _trials.trial(cell, row, names, self.options["expect"], self._evidence_for(cell))
         if self.records and key_of(trial) in self.records.known:
             return False
         if self.records:
             self.records.append(trial)
         self.trials.append(trial)
         return True
+
+    def _evidence_for(self, cell):
+        """Return the visit's evidence for a cell of this task; what an earlier task left has none any more."""
+        return self.options["evidence"] if any(cell["id"] == mine["id"] for mine in self.cells) else None
 
     def _planned(self, row):
         """Return the cell that a row belongs to: of this task, or left by an earlier one of the plan."""

@@ -13,6 +13,7 @@ from ansible_collections.offload.lab.plugins.module_utils._netperf_command impor
     workload,
 )
 from ansible_collections.offload.lab.plugins.module_utils._netperf_output import parse_netperf
+from ansible_collections.offload.lab.plugins.plugin_utils._evidence import expected, trial_evidence
 from ansible_collections.offload.lab.plugins.plugin_utils._guards import marks_of
 from ansible_collections.offload.lab.plugins.plugin_utils._streams import summarise
 
@@ -110,17 +111,20 @@ def result_of(row):
         return {}, f"the output could not be used: {error}"
 
 
-def trial(cell, row, names, expected=None):
+def trial(cell, row, names, lab=None, visit=None):
     """Return the record of one trial.
 
     ``cell`` is the planned cell, ``row`` what the client sent, ``names`` has ``campaign``, ``client``, ``server`` and
-    ``pair``; ``expected`` is what the guards compare with, see :mod:`_guards`.
+    ``pair``; ``lab`` is what the guards compare with and ``visit`` what was learned at the visit, see :mod:`_evidence`.
     """
+    test = (cell.get("workload") or {}).get("test", "")
+    evidence = trial_evidence(visit, cell["path"], test) if visit and cell.get("path") else None
+    expect = expected(cell["path"], test, cell["mtu"], lab) if lab and cell.get("path") and cell.get("mtu") else {}
     result, error = result_of(row)
     record = dict({"schema": SCHEMA, "id": cell["id"]}, **names)
     record.update({key: cell.get(key) for key in RECORDED})
     record.update(started=row["started"], finished=row["finished"], streams=row["streams"], result=result,
                   cpu=cpu_of_trial(row["watched"], result) if row.get("watched") and result else None,
-                  evidence=row.get("evidence"), marks=[], error=error)
-    record["marks"] = [] if error else marks_of(record, expected or {})
+                  evidence=evidence, marks=[], error=error)
+    record["marks"] = [] if error else marks_of(record, expect)
     return record
