@@ -1,0 +1,91 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The state of a node before the first change, on its disk until it is restored."""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+
+from ansible_collections.offload.lab.plugins.module_utils import _netns
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+
+SCHEMA = 1
+
+
+def key_of(device):
+    """Return ``name`` or ``netns/name`` of a device ``{"name", "netns"}``."""
+    return "{0}/{1}".format(device["netns"], device["name"]) if device.get("netns") else device["name"]
+
+
+def read(path):
+    """Return the snapshot in a file, or None where there is no file."""
+    try:
+        with open(path) as stream:
+            found = json.load(stream)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise LabError("the snapshot cannot be read ({0})".format(error), path,
+                       "Restore the node by hand, then remove the file.")
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        raise LabError("this is no snapshot of schema {0}".format(SCHEMA), path,
+                       "Restore with the version of offload.lab that wrote it.")
+    return found
+
+
+def merge(old, devices, other):
+    """Return the snapshot with what it lacks added. What it has is never replaced: the state may have changed since."""
+    merged = dict(old or {"schema": SCHEMA, "devices": [], "other": {}})
+    known = set(key_of(device) for device in merged["devices"])
+    merged["devices"] = merged["devices"] + [device for device in devices if key_of(device) not in known]
+    merged["other"] = dict(other, **merged["other"])
+    return merged
+
+
+def check_devices(devices):
+    """Raise InputError unless every item names its device."""
+    for device in devices:
+        if not isinstance(device, dict) or not isinstance(device.get("name"), str):
+            raise InputError("not a device with its settings", repr(device)[:80],
+                             "Give what module offload.lab.ethtool_info returns as 'restore'.")
+
+
+def _sync_folder(path):
+    descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write(path, snapshot):
+    """Write the whole file at one stroke and wait until it is on the disk."""
+    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+    descriptor = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as stream:
+        json.dump(snapshot, stream, indent=1, sort_keys=True)
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.rename(path + ".new", path)
+    _sync_folder(path)
+
+
+def remove(path):
+    """Remove the file, and its folder if nothing else is in it."""
+    os.unlink(path)
+    _sync_folder(path)
+    with contextlib.suppress(OSError):
+        os.rmdir(os.path.dirname(path))
+
+
+def exists(device):
+    """Tell whether a device is there now."""
+    try:
+        with _netns.inside(device.get("netns")):
+            socket.if_nametoindex(device["name"])
+    except (InputError, OSError):
+        return False
+    return True
