@@ -1,0 +1,88 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A single-host lab of a test: its playbooks, and commands inside its nodes."""
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+from ansible_collections.offload.lab.tests.support import CHECKOUT, run
+
+RECAP = re.compile(r"^(\S+)\s+: ok=(\d+)\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.MULTILINE)
+
+
+def changed(output):
+    """Return ``{host: tasks that changed something}`` from the recap of a play."""
+    return {host: int(count) for host, _ok, count, _unreachable, _failed in RECAP.findall(output)}
+
+
+class Lab:
+    """A lab of ``nodes`` nodes under its own name, so that it never meets another one on this machine."""
+
+    def __init__(self, name, nodes=2):
+        self.name, self.nodes = name, nodes
+
+    def play(self, playbook, *arguments, rc=0, timeout=600, **variables):
+        """Run a playbook of the collection; ``variables`` are extra variables of it."""
+        argv = ["ansible-playbook", f"playbooks/{playbook}.yml", *arguments]
+        if variables:
+            argv += ["-e", json.dumps({f"offload_lab_{key}": value for key, value in variables.items()})]
+        return run(argv, rc=rc, timeout=timeout, OFFLOAD_LAB_NAME=self.name, OFFLOAD_LAB_NODES=str(self.nodes))
+
+    def up(self, **variables):
+        """Make the nodes and the lab."""
+        self.play("nodes")
+        return self.play("lab", **variables)
+
+    def down(self):
+        """Remove everything."""
+        self.play("teardown")
+        self.play("nodes_absent")
+
+    def module(self, module, host="lab_nodes", rc=0, **arguments):
+        """Run one module on a host and return its output."""
+        return run(["ansible", host, "-m", module, "-a", json.dumps(arguments)], rc=rc,
+                   OFFLOAD_LAB_NAME=self.name, OFFLOAD_LAB_NODES=str(self.nodes))
+
+    def inside(self, number, *argv, rc=0, netns=None, timeout=60):
+        """Run a command inside a node, or inside a tenant of it, and return its output."""
+        state = f"/run/offload-lab/{self.name}-node{number}"
+        enter = ["nsenter", f"--net=/run/netns/{self.name}-node{number}", f"--mount={state}/mnt", f"--uts={state}/uts"]
+        return run([*enter, *(["ip", "netns", "exec", netns] if netns else []), *argv], rc=rc, timeout=timeout)
+
+
+def traces():
+    """Return what a lab might leave on this machine: namespaces, mounts, links, processes, files."""
+    names = {"comm": set()}
+    for entry in Path("/proc").glob("[0-9]*/comm"):
+        try:
+            comm = entry.read_text().strip()
+        except OSError:
+            continue
+        if comm.startswith(("ovs", "netserver", "netperf", "offload")):
+            names["comm"].add(f"{comm} {entry.parent.name}")
+    return {
+        "namespaces": set(run(["ip", "netns"]).splitlines()),
+        "mounts": {line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()
+                   if "offload" in line or "netns" in line},
+        "links": set(re.findall(r"^\d+: ([^:@]+)", run(["ip", "-o", "link"]), re.MULTILINE)),
+        "files": {str(path) for root in ("/run/offload-lab", "/var/lib/offload-lab", "/etc/openvswitch/conf.db")
+                  for path in [Path(root), *Path(root).glob("*")] if path.exists()},
+        "processes": names["comm"],
+    }
+
+
+def features(device):
+    """Return the features of one of this machine's own devices as ethtool prints them."""
+    return run(["ethtool", "-k", device]) if os.path.exists(f"/sys/class/net/{device}") else ""
+
+
+def own_devices():
+    """Return the devices of this machine's root namespace."""
+    return sorted(path.name for path in Path("/sys/class/net").iterdir())
+
+
+__all__ = ["CHECKOUT", "Lab", "changed", "features", "own_devices", "traces"]

@@ -1,0 +1,62 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""make demo, as a newcomer types it: real measurements, a complete results folder, and nothing left behind."""
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.offload.lab.tests.support import run
+from ansible_collections.offload.lab.tests.system.lab import features, own_devices, traces
+
+
+@pytest.fixture(scope="module")
+def demo(lab_packages_required, tmp_path_factory):
+    results = tmp_path_factory.mktemp("demo")
+    before = traces(), [features(device) for device in own_devices()]
+    output = run(["make", "demo", f"RESULTS={results}"], timeout=900)
+    after = traces(), [features(device) for device in own_devices()]
+    return output, results / "demo", before, after
+
+
+def test_it_ends_with_the_table_and_the_report(demo):
+    output, folder, _before, _after = demo
+    assert output.rstrip().splitlines()[-1] == f"Report: {folder}/report.html"
+    for word in ("physical", "tenant_vxlan", "TCP_STREAM", "UDP_STREAM"):
+        assert word.lower() in output[output.rindex("Teardown") if "Teardown" in output else 0:].lower(), word
+
+
+def test_the_results_are_complete(demo):
+    folder = demo[1]
+    for name in ("plan.json", "manifest.json", "trials.jsonl", "analysis.json", "report.html", "report.md", "trials.csv"):
+        assert (folder / name).stat().st_size > 0, name
+
+
+def test_every_trial_was_measured_once_and_parsed(demo):
+    folder = demo[1]
+    trials = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+    plan = json.loads((folder / "plan.json").read_text())
+    assert len(trials) >= 48
+    assert [trial["error"] for trial in trials if trial["error"]] == []
+    assert sorted(trial["id"] for trial in trials) == sorted(
+        cell["id"] for visit in plan["visits"] for cell in visit["cells"])
+    assert {trial["path"] for trial in trials} == {"physical", "tenant_vxlan"}
+    assert {trial["workload"]["test"] for trial in trials} == {"TCP_STREAM", "UDP_STREAM"}
+    assert all(trial["result"]["throughput_mbps"] > 0 for trial in trials)
+
+
+def test_every_trial_carries_its_evidence_and_cpu(demo):
+    trials = [json.loads(line) for line in (demo[1] / "trials.jsonl").read_text().splitlines()]
+    for trial in trials:
+        assert trial["cpu"]["combined"] is True and list(trial["cpu"]["ends"]) == ["combined"]
+        vnis = {tuple(end["vnis"]) for end in trial["evidence"]["underlay"].values()}
+        assert vnis == ({(10,)} if trial["path"] == "tenant_vxlan" else {()}), trial["id"]
+        if trial["path"] == "tenant_vxlan" and trial["workload"]["test"] == "TCP_STREAM":
+            assert trial["result"]["mss"] == 8898
+
+
+def test_nothing_is_left_behind(demo):
+    _output, _folder, before, after = demo
+    assert after == before

@@ -1,0 +1,62 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Eight nodes: every tenant reaches every other, and a broadcast does not loop."""
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+
+import pytest
+
+from ansible_collections.offload.lab.tests.system.lab import Lab, traces
+
+NODES, TENANTS = 8, 3
+
+
+@pytest.fixture(scope="module")
+def lab(lab_packages_required):
+    before = traces()
+    made = Lab("systest8", NODES)
+    made.down()
+    made.up(tenant_count=TENANTS)
+    yield made
+    made.down()
+    assert traces() == before
+
+
+@pytest.fixture(scope="module")
+def addresses(lab):
+    """Return ``{(node, tenant): address}``."""
+    found = {}
+    for node in range(1, NODES + 1):
+        for tenant in range(1, TENANTS + 1):
+            shown = lab.inside(node, "ip", "-o", "-4", "addr", "show", f"tenant{tenant}-veth0", netns=f"tenant{tenant}")
+            found[node, tenant] = re.search(r"inet ([0-9.]+)/", shown).group(1)
+    assert len(set(found.values())) == NODES * TENANTS
+    return found
+
+
+def test_every_tenant_reaches_every_other(lab, addresses):
+    def reach(pair):
+        (node, tenant), other = pair
+        output = lab.inside(node, "ping", "-c", "1", "-W", "3", addresses[other], netns=f"tenant{tenant}", rc=None)
+        return None if " 1 received" in output else pair
+
+    pairs = [(one, other) for one, other in product(addresses, addresses) if one != other]
+    with ThreadPoolExecutor(8) as pool:
+        assert [pair for pair in pool.map(reach, pairs) if pair] == []
+
+
+def test_a_broadcast_arrives_once_and_does_not_loop(lab, addresses):
+    """One ARP request for an address that nobody has: each tenant sees it once."""
+    listener = "timeout 3 tcpdump -l -n -i tenant2-veth0 'arp and arp[24:4] = 0xc0a80afe' 2>/dev/null | wc -l"
+    with ThreadPoolExecutor(NODES) as pool:
+        heard = [pool.submit(lab.inside, node, "sh", "-c", listener, netns="tenant2") for node in range(1, NODES + 1)]
+        sender = "import time; time.sleep(1); import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); " \
+                 "s.bind(('tenant1-veth0', 0)); " \
+                 "s.send(b'\\xff' * 6 + b'\\x02\\0\\0\\0\\0\\x01' + b'\\x08\\x06\\0\\x01\\x08\\0\\x06\\x04\\0\\x01' + " \
+                 "b'\\x02\\0\\0\\0\\0\\x01\\xc0\\xa8\\x0a\\x01' + b'\\0' * 6 + b'\\xc0\\xa8\\x0a\\xfe')"
+        lab.inside(1, "python3", "-c", sender, netns="tenant1")
+        assert [int(future.result().split()[-1]) for future in heard] == [1] * NODES

@@ -1,0 +1,156 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lab of two nodes as a user builds it: what is there, that it converges, and what wrong values say."""
+from __future__ import annotations
+
+import json
+import re
+import time
+
+import pytest
+
+from ansible_collections.offload.lab.tests.support import run
+from ansible_collections.offload.lab.tests.system.lab import Lab, changed, traces
+
+NAME = "systest"
+
+
+@pytest.fixture(scope="module")
+def lab(lab_packages_required):
+    before = traces()
+    made = Lab(NAME)
+    made.down()
+    first = made.play("nodes")
+    assert changed(first)["localhost"] == 1
+    plan = made.play("lab", "--check", "--diff")
+    made.plan = (plan, made.inside(1, "ip", "-o", "link"), made.inside(1, "ip", "netns"))
+    made.first = made.play("lab")
+    yield made
+    made.down()
+    assert traces() == before
+
+
+def test_check_mode_on_a_fresh_node_plans_and_changes_nothing(lab):
+    plan, links, namespaces = lab.plan
+    assert changed(plan)["node1"] > 0
+    assert "br-int" not in links and "veth" not in links.replace("underlay0", "")
+    assert namespaces == ""
+
+
+def test_the_second_run_changes_nothing(lab):
+    assert changed(lab.first)["node1"] > 0
+    assert changed(lab.play("lab")) == {"node1": 0, "node2": 0}
+
+
+def test_the_switch_has_its_bridge_tunnel_and_tenant(lab):
+    shown = lab.inside(1, "ovs-vsctl", "show")
+    for name in ("br-int", "vxlan0", "tenant1-veth1", "host-veth1"):
+        assert re.search(rf'Port "?{name}"?$', shown, re.MULTILINE), shown
+
+
+def test_tenants_talk_through_vxlan_with_vni_10(lab):
+    capture = f"/tmp/{NAME}.pcap"
+    tcpdump = ["timeout", "4", "tcpdump", "-i", "underlay0", "-n", "-U", "-w", capture, "udp", "port", "4789"]
+    lab.inside(1, "sh", "-c", " ".join(tcpdump) + " >/dev/null 2>&1 & sleep 1; "
+               "ip netns exec tenant1 ping -c 5 -i 0.2 -W 2 192.168.10.2 >/dev/null; wait")
+    seen = run(["tcpdump", "-n", "-r", capture])
+    run(["rm", "-f", capture])
+    assert len(re.findall(r"\.4789: VXLAN, flags \[I\] \(0x08\), vni 10", seen)) >= 10, seen
+    assert re.search(r"ICMP echo reply", seen), seen
+
+
+def test_the_tenant_has_its_mtu_and_the_path_carries_it(lab):
+    assert " mtu 8950 " in lab.inside(1, "ip", "link", "show", "tenant1-veth0", netns="tenant1")
+    # 8922 bytes of data, 8 of ICMP and 20 of IP are the whole of 8950.
+    lab.inside(1, "ping", "-c", "2", "-M", "do", "-s", "8922", "-W", "2", "192.168.10.2", netns="tenant1")
+    lab.inside(1, "ping", "-c", "1", "-M", "do", "-s", "8923", "-W", "1", "192.168.10.2", netns="tenant1", rc=1)
+
+
+@pytest.mark.parametrize("other", [{"vni": 20}, {"tunnel_csum": True}, {"tenant_count": 3}])
+def test_a_change_converges_in_one_run_and_back(lab, other):
+    assert sum(changed(lab.play("lab", **other)).values()) > 0
+    assert changed(lab.play("lab", **other)) == {"node1": 0, "node2": 0}
+    lab.inside(1, "ping", "-c", "1", "-W", "2", tenant_address(lab, 2), netns="tenant1")
+    assert sum(changed(lab.play("lab")).values()) > 0
+    assert changed(lab.play("lab")) == {"node1": 0, "node2": 0}
+    assert lab.inside(1, "ip", "netns", "list").split()[0] == "tenant1"
+    lab.inside(1, "ping", "-c", "1", "-W", "2", "192.168.10.2", netns="tenant1")
+
+
+def tenant_address(lab, number):
+    shown = lab.inside(number, "ip", "-o", "-4", "addr", "show", "tenant1-veth0", netns="tenant1")
+    return re.search(r"inet ([0-9.]+)/", shown).group(1)
+
+
+def test_a_changed_remote_ip_converges_and_back(lab):
+    assert changed(lab.play("lab", "--limit", "node1", tunnel_remotes=["198.18.0.77"]))["node1"] > 0
+    lab.inside(1, "ping", "-c", "1", "-W", "1", "192.168.10.2", netns="tenant1", rc=1)
+    assert changed(lab.play("lab"))["node1"] > 0
+    lab.inside(1, "ping", "-c", "1", "-W", "2", "192.168.10.2", netns="tenant1")
+
+
+def message(output):
+    """Return the one message of a task that failed."""
+    found = re.findall(r'^\s*(?:msg|"msg"): (.*(?:\n {8,}.*)*)', output, re.MULTILINE) \
+        or re.findall(r"\[ERROR\]: (.*)", output)
+    assert found, output
+    return " ".join(" ".join(found).split())
+
+
+@pytest.mark.parametrize("module, arguments, words", [
+    ("ethtool", {"devices": ["underlay0"], "features": {"tx-tcp-segmantation": True}}, ["underlay0", "tx-tcp-segmantation"]),
+    ("ethtool", {"devices": ["underlay0"], "features": {"rx-all": True}}, ["underlay0", "rx-all", "fixed"]),
+    ("ethtool", {"devices": ["eth77"], "features": {"tso": True}}, ["eth77"]),
+    ("netperf", {"cells": [{"id": "a", "workload": {"test": "TCP_STREAM"}, "endpoints": [{"address": "198.18.0.1"}]}]},
+     ["198.18.0.1", "netserver"]),
+], ids=["unknown feature", "fixed feature", "no such device", "no netserver"])
+def test_a_wrong_value_of_a_module_gives_one_message(lab, module, arguments, words):
+    before = lab.inside(1, "ethtool", "-k", "underlay0")
+    said = message(lab.module(f"offload.lab.{module}", "node1", rc=2, **arguments))
+    assert all(word in said for word in words), said
+    assert lab.inside(1, "ethtool", "-k", "underlay0") == before
+
+
+@pytest.mark.parametrize("variables, words", [
+    ({"tenant_mtu": 9001}, ["9001"]),
+    ({"tenants": [{"name": "a", "address": "192.168.10.1/24"}, {"name": "b", "address": "192.168.10.1/24"}]},
+     ["192.168.10.1"]),
+], ids=["MTU too large", "address twice"])
+def test_a_wrong_value_of_a_role_gives_one_message_before_any_change(lab, variables, words):
+    before = lab.inside(1, "ip", "netns"), lab.inside(1, "ovs-vsctl", "list-ports", "br-int")
+    said = message(lab.play("lab", rc=2, **variables))
+    assert all(word in said for word in words), said
+    assert (lab.inside(1, "ip", "netns"), lab.inside(1, "ovs-vsctl", "list-ports", "br-int")) == before
+
+
+def test_no_netperf_gives_one_message(lab):
+    cell = {"id": "a", "workload": {"test": "TCP_STREAM"}, "endpoints": [{"address": "198.18.0.2"}]}
+    hidden = "mount --bind /dev/null /usr/bin/netperf"
+    lab.inside(1, "sh", "-c", hidden)
+    try:
+        said = message(lab.module("offload.lab.netperf", "node1", rc=2, cells=[cell]))
+    finally:
+        lab.inside(1, "umount", "/usr/bin/netperf")
+    assert "netperf" in said, said
+
+
+def test_not_root_gives_one_message(lab):
+    argv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", "HOME=/tmp/offload-lab-nobody",
+            "ansible", "localhost", "-m", "offload.lab.nodes", "-a", json.dumps({"name": "none", "nodes": [{"name": "none-node1"}]})]
+    output = run(argv, rc=None)
+    run(["rm", "-rf", "/tmp/offload-lab-nobody"])
+    assert "root" in output, output
+
+
+def test_a_hundred_tenants_and_their_removal(lab):
+    """The lab keeps working with many tenants; how long it takes is a matter of make bench."""
+    network = {"tenant_count": 100, "tenant_network": "10.20.0.0/16"}
+    assert changed(lab.play("lab", **network))["node1"] > 0
+    assert changed(lab.play("lab", **network)) == {"node1": 0, "node2": 0}
+    assert len(lab.inside(2, "ip", "netns").splitlines()) == 100
+    lab.inside(1, "ping", "-c", "1", "-W", "2", tenant_address(lab, 2), netns="tenant100")
+    started = time.monotonic()
+    lab.play("lab")
+    print(f"back to one tenant in {time.monotonic() - started:.1f} s")
+    assert len(lab.inside(2, "ip", "netns").splitlines()) == 1
