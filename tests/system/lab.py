@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A single-host lab of a test: its playbooks, and commands inside its nodes."""
+
 from __future__ import annotations
 
 import json
@@ -44,8 +45,12 @@ class Lab:
 
     def module(self, module, host="lab_nodes", rc=0, **arguments):
         """Run one module on a host and return its output."""
-        return run(["ansible", host, "-m", module, "-a", json.dumps(arguments)], rc=rc,
-                   OFFLOAD_LAB_NAME=self.name, OFFLOAD_LAB_NODES=str(self.nodes))
+        return run(
+            ["ansible", host, "-m", module, "-a", json.dumps(arguments)],
+            rc=rc,
+            OFFLOAD_LAB_NAME=self.name,
+            OFFLOAD_LAB_NODES=str(self.nodes),
+        )
 
     def inside(self, number, *argv, rc=0, netns=None, timeout=60):
         """Run a command inside a node, or inside a tenant of it, and return its output."""
@@ -66,11 +71,18 @@ def traces():
             names["comm"].add(f"{comm} {entry.parent.name}")
     return {
         "namespaces": set(run(["ip", "netns"]).splitlines()),
-        "mounts": {line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()
-                   if "offload" in line or "netns" in line},
+        "mounts": {
+            line.split()[1]
+            for line in Path("/proc/mounts").read_text().splitlines()
+            if "offload" in line or "netns" in line
+        },
         "links": set(re.findall(r"^\d+: ([^:@]+)", run(["ip", "-o", "link"]), re.MULTILINE)),
-        "files": {str(path) for root in ("/run/offload-lab", "/var/lib/offload-lab", "/etc/openvswitch/conf.db")
-                  for path in [Path(root), *Path(root).glob("*")] if path.exists()},
+        "files": {
+            str(path)
+            for root in ("/run/offload-lab", "/var/lib/offload-lab", "/etc/openvswitch/conf.db")
+            for path in [Path(root), *Path(root).glob("*")]
+            if path.exists()
+        },
         "processes": names["comm"],
     }
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """make demo, as a newcomer types it: real measurements, a complete results folder, and nothing left behind."""
+
 from __future__ import annotations
 
 import json
@@ -25,12 +26,20 @@ def test_it_ends_with_the_table_and_the_report(demo):
     output, folder, _before, _after = demo
     assert output.rstrip().splitlines()[-1] == f"Report: {folder}/report.html"
     for word in ("physical", "tenant_vxlan", "TCP_STREAM", "UDP_STREAM"):
-        assert word.lower() in output[output.rindex("Teardown") if "Teardown" in output else 0:].lower(), word
+        assert word.lower() in output[output.rindex("Teardown") if "Teardown" in output else 0 :].lower(), word
 
 
 def test_the_results_are_complete(demo):
     folder = demo[1]
-    for name in ("plan.json", "manifest.json", "trials.jsonl", "analysis.json", "report.html", "report.md", "trials.csv"):
+    for name in (
+        "plan.json",
+        "manifest.json",
+        "trials.jsonl",
+        "analysis.json",
+        "report.html",
+        "report.md",
+        "trials.csv",
+    ):
         assert (folder / name).stat().st_size > 0, name
 
 
@@ -41,7 +50,8 @@ def test_every_trial_was_measured_once_and_parsed(demo):
     assert len(trials) >= 48
     assert [trial["error"] for trial in trials if trial["error"]] == []
     assert sorted(trial["id"] for trial in trials) == sorted(
-        cell["id"] for visit in plan["visits"] for cell in visit["cells"])
+        cell["id"] for visit in plan["visits"] for cell in visit["cells"]
+    )
     assert {trial["path"] for trial in trials} == {"physical", "tenant_vxlan"}
     assert {trial["workload"]["test"] for trial in trials} == {"TCP_STREAM", "UDP_STREAM"}
     assert all(trial["result"]["throughput_mbps"] > 0 for trial in trials)

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Eight nodes: every tenant reaches every other, and a broadcast does not loop."""
+
 from __future__ import annotations
 
 import re
@@ -54,9 +55,11 @@ def test_a_broadcast_arrives_once_and_does_not_loop(lab, addresses):
     listener = "timeout 3 tcpdump -l -n -i tenant2-veth0 'arp and arp[24:4] = 0xc0a80afe' 2>/dev/null | wc -l"
     with ThreadPoolExecutor(NODES) as pool:
         heard = [pool.submit(lab.inside, node, "sh", "-c", listener, netns="tenant2") for node in range(1, NODES + 1)]
-        sender = "import time; time.sleep(1); import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); " \
-                 "s.bind(('tenant1-veth0', 0)); " \
-                 "s.send(b'\\xff' * 6 + b'\\x02\\0\\0\\0\\0\\x01' + b'\\x08\\x06\\0\\x01\\x08\\0\\x06\\x04\\0\\x01' + " \
-                 "b'\\x02\\0\\0\\0\\0\\x01\\xc0\\xa8\\x0a\\x01' + b'\\0' * 6 + b'\\xc0\\xa8\\x0a\\xfe')"
+        sender = (
+            "import time; time.sleep(1); import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); "
+            "s.bind(('tenant1-veth0', 0)); "
+            "s.send(b'\\xff' * 6 + b'\\x02\\0\\0\\0\\0\\x01' + b'\\x08\\x06\\0\\x01\\x08\\0\\x06\\x04\\0\\x01' + "
+            "b'\\x02\\0\\0\\0\\0\\x01\\xc0\\xa8\\x0a\\x01' + b'\\0' * 6 + b'\\xc0\\xa8\\x0a\\xfe')"
+        )
         lab.inside(1, "python3", "-c", sender, netns="tenant1")
         assert [int(future.result().split()[-1]) for future in heard] == [1] * NODES

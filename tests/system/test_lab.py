@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The lab of two nodes as a user builds it: what is there, that it converges, and what wrong values say."""
+
 from __future__ import annotations
 
 import json
@@ -52,8 +53,13 @@ def test_the_switch_has_its_bridge_tunnel_and_tenant(lab):
 def test_tenants_talk_through_vxlan_with_vni_10(lab):
     capture = f"/tmp/{NAME}.pcap"
     tcpdump = ["timeout", "4", "tcpdump", "-i", "underlay0", "-n", "-U", "-w", capture, "udp", "port", "4789"]
-    lab.inside(1, "sh", "-c", " ".join(tcpdump) + " >/dev/null 2>&1 & sleep 1; "
-               "ip netns exec tenant1 ping -c 5 -i 0.2 -W 2 192.168.10.2 >/dev/null; wait")
+    lab.inside(
+        1,
+        "sh",
+        "-c",
+        " ".join(tcpdump) + " >/dev/null 2>&1 & sleep 1; "
+        "ip netns exec tenant1 ping -c 5 -i 0.2 -W 2 192.168.10.2 >/dev/null; wait",
+    )
     seen = run(["tcpdump", "-n", "-r", capture])
     run(["rm", "-f", capture])
     assert len(re.findall(r"\.4789: VXLAN, flags \[I\] \(0x08\), vni 10", seen)) >= 10, seen
@@ -92,19 +98,31 @@ def test_a_changed_remote_ip_converges_and_back(lab):
 
 def message(output):
     """Return the one message of a task that failed."""
-    found = re.findall(r'^\s*(?:msg|"msg"): (.*(?:\n {8,}.*)*)', output, re.MULTILINE) \
-        or re.findall(r"\[ERROR\]: (.*)", output)
+    found = re.findall(r'^\s*(?:msg|"msg"): (.*(?:\n {8,}.*)*)', output, re.MULTILINE) or re.findall(
+        r"\[ERROR\]: (.*)", output
+    )
     assert found, output
     return " ".join(" ".join(found).split())
 
 
-@pytest.mark.parametrize("module, arguments, words", [
-    ("ethtool", {"devices": ["underlay0"], "features": {"tx-tcp-segmantation": True}}, ["underlay0", "tx-tcp-segmantation"]),
-    ("ethtool", {"devices": ["underlay0"], "features": {"rx-all": True}}, ["underlay0", "rx-all", "fixed"]),
-    ("ethtool", {"devices": ["eth77"], "features": {"tso": True}}, ["eth77"]),
-    ("netperf", {"cells": [{"id": "a", "workload": {"test": "TCP_STREAM"}, "endpoints": [{"address": "198.18.0.1"}]}]},
-     ["198.18.0.1", "netserver"]),
-], ids=["unknown feature", "fixed feature", "no such device", "no netserver"])
+@pytest.mark.parametrize(
+    "module, arguments, words",
+    [
+        (
+            "ethtool",
+            {"devices": ["underlay0"], "features": {"tx-tcp-segmantation": True}},
+            ["underlay0", "tx-tcp-segmantation"],
+        ),
+        ("ethtool", {"devices": ["underlay0"], "features": {"rx-all": True}}, ["underlay0", "rx-all", "fixed"]),
+        ("ethtool", {"devices": ["eth77"], "features": {"tso": True}}, ["eth77"]),
+        (
+            "netperf",
+            {"cells": [{"id": "a", "workload": {"test": "TCP_STREAM"}, "endpoints": [{"address": "198.18.0.1"}]}]},
+            ["198.18.0.1", "netserver"],
+        ),
+    ],
+    ids=["unknown feature", "fixed feature", "no such device", "no netserver"],
+)
 def test_a_wrong_value_of_a_module_gives_one_message(lab, module, arguments, words):
     before = lab.inside(1, "ethtool", "-k", "underlay0")
     said = message(lab.module(f"offload.lab.{module}", "node1", rc=2, **arguments))
@@ -112,11 +130,17 @@ def test_a_wrong_value_of_a_module_gives_one_message(lab, module, arguments, wor
     assert lab.inside(1, "ethtool", "-k", "underlay0") == before
 
 
-@pytest.mark.parametrize("variables, words", [
-    ({"tenant_mtu": 9001}, ["9001"]),
-    ({"tenants": [{"name": "a", "address": "192.168.10.1/24"}, {"name": "b", "address": "192.168.10.1/24"}]},
-     ["192.168.10.1"]),
-], ids=["MTU too large", "address twice"])
+@pytest.mark.parametrize(
+    "variables, words",
+    [
+        ({"tenant_mtu": 9001}, ["9001"]),
+        (
+            {"tenants": [{"name": "a", "address": "192.168.10.1/24"}, {"name": "b", "address": "192.168.10.1/24"}]},
+            ["192.168.10.1"],
+        ),
+    ],
+    ids=["MTU too large", "address twice"],
+)
 def test_a_wrong_value_of_a_role_gives_one_message_before_any_change(lab, variables, words):
     before = lab.inside(1, "ip", "netns"), lab.inside(1, "ovs-vsctl", "list-ports", "br-int")
     said = message(lab.play("lab", rc=2, **variables))
@@ -136,8 +160,20 @@ def test_no_netperf_gives_one_message(lab):
 
 
 def test_not_root_gives_one_message(lab):
-    argv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", "HOME=/tmp/offload-lab-nobody",
-            "ansible", "localhost", "-m", "offload.lab.nodes", "-a", json.dumps({"name": "none", "nodes": [{"name": "none-node1"}]})]
+    argv = [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "env",
+        "HOME=/tmp/offload-lab-nobody",
+        "ansible",
+        "localhost",
+        "-m",
+        "offload.lab.nodes",
+        "-a",
+        json.dumps({"name": "none", "nodes": [{"name": "none-node1"}]}),
+    ]
     output = run(argv, rc=None)
     run(["rm", "-rf", "/tmp/offload-lab-nobody"])
     assert "root" in output, output
