@@ -43,8 +43,10 @@ def _link(row):
         "kind": info.get("info_kind"),
         "data": _part(info, "info_data", dict),
         "master": row.get("master"),
-        "peer_netns": row.get("link_netns"),
+        "index": row["ifindex"],
         "peer": row.get("link"),
+        "peer_index": row.get("link_index"),
+        "peer_netns": row.get("link_netnsid"),
         "addresses": ["{0}/{1}".format(entry["local"], entry["prefixlen"])
                       for entry in _part(row, "addr_info", list) if "local" in entry],
         "global": ["{0}/{1}".format(entry["local"], entry["prefixlen"])
@@ -56,13 +58,22 @@ def parse_links(text):
     """Return ``{name: link}``.
 
     A link has ``mtu``, ``min_mtu`` and ``max_mtu`` in bytes (0: not told), ``up``, ``mac``, ``alias``, ``kind`` (such
-    as veth), ``data`` of that kind, ``master``, the ``peer`` of a veth by name (where it is in this namespace) and
-    ``peer_netns``, ``addresses`` with their prefix lengths and ``global``, those that are not link-local.
+    as veth), ``data`` of that kind, ``master``, its ``index``, ``addresses`` with their prefix lengths, and
+    ``global``, those that are not link-local. A veth has its ``peer`` by name if that is in this namespace, and else
+    ``peer_index`` and ``peer_netns``, the id of the other namespace.
     """
     try:
         return dict((row["ifname"], _link(row)) for row in _objects(text, "links"))
     except (KeyError, TypeError) as error:
         raise ParseError("a link without {0}".format(error), 1, ADVICE)
+
+
+def parse_namespaces(text):
+    """Return ``{name: id}`` of the named network namespaces; a namespace that no link leads to has no id (None)."""
+    try:
+        return dict((row["name"], row.get("id")) for row in _objects(text, "namespaces"))
+    except KeyError as error:
+        raise ParseError("a namespace without {0}".format(error), 1, "Give the output of ip -json netns list.")
 
 
 def parse_fdb(text):

@@ -4,7 +4,7 @@
 """Reading links and forwarding databases."""
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.module_utils._ip_json import parse_fdb, parse_links
+from ansible_collections.offload.lab.plugins.module_utils._ip_json import parse_fdb, parse_links, parse_namespaces
 from ansible_collections.offload.lab.plugins.module_utils._netns import inside
 from ansible_collections.offload.lab.plugins.module_utils._runner import run
 
@@ -13,6 +13,11 @@ def read(netns=None):
     """Return the links of a network namespace by name, see :func:`parse_links`."""
     with inside(netns):
         return parse_links(run(["ip", "-json", "-details", "address", "show"]).out)
+
+
+def namespaces():
+    """Return the ids of the named network namespaces, see :func:`parse_namespaces`."""
+    return parse_namespaces(run(["ip", "-json", "netns", "list"]).out)
 
 
 def read_fdb(device):

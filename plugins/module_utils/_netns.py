@@ -19,11 +19,6 @@ def path_of(netns):
     return os.path.join(FOLDER, netns) if netns else "/proc/self/ns/net"
 
 
-def names():
-    """Return the names of the network namespaces."""
-    return sorted(os.listdir(FOLDER)) if os.path.isdir(FOLDER) else []
-
-
 def inode(path):
     """Return what identifies the namespace behind a file, or None where there is none."""
     try:

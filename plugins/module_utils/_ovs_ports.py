@@ -86,8 +86,8 @@ def ours(state, bridge, owner):
                 if port["bridge"] == bridge and _ovs_state.owner_of(port) == owner)
 
 
-def plan(state, bridge, wanted, owner, *, present=True, purge=False):
-    """Return ``(before, after, steps)``: ports by name, and at most one ovs-vsctl transaction.
+def changes(state, bridge, wanted, owner, *, present=True, purge=False):
+    """Return ``(before, after, commands)``: ports by name, and the commands of the transaction between.
 
     ``wanted`` is :func:`wanted_ports`. With ``present`` false these ports are removed; a port that is not ours is
     never touched.
@@ -103,4 +103,10 @@ def plan(state, bridge, wanted, owner, *, present=True, purge=False):
     for name in sorted(set(before) | set(after)):
         if before.get(name) != after.get(name):
             commands += port_commands(bridge, name, before.get(name), after.get(name))
+    return before, after, commands
+
+
+def plan(*words, **options):
+    """Return ``(before, after, steps)`` for the arguments of :func:`changes`."""
+    before, after, commands = changes(*words, **options)
     return before, after, [_ovs_state.transaction(commands)] if commands else []

@@ -1,0 +1,90 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure view of the tenants that a host has: what is ours, which veths are whole, what is in the way.
+
+``seen`` is ``{"links": links of the host, "inside": {namespace: its links}, "ids": {namespace: id}, "ovs": state}``;
+``inside`` has the namespaces that were looked into.
+"""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._names import ALIAS
+from ansible_collections.offload.lab.plugins.module_utils._tenants_check import DEVICE, PORT
+
+NOTHING = {"mtu": None, "mac": None, "up": False, "alias": None, "global": []}
+
+
+def mark(name):
+    """Return the alias of a tenant's links."""
+    return ALIAS + name
+
+
+def marked(links):
+    """Return the names of the tenants whose port on the host carries our mark."""
+    names = [name[:-len(PORT)] for name in links if name.endswith(PORT)]
+    return sorted(name for name in names if links[name + PORT]["alias"] == mark(name))
+
+
+def led_to(links, ids):
+    """Return the namespaces that our veths lead to."""
+    return set(name for name in marked(links)
+               if ids.get(name) is not None and links[name + PORT]["peer_netns"] == ids[name])
+
+
+def owned_namespaces(seen):
+    """Return the namespaces that are ours: our veth leads there, or their loopback carries our mark."""
+    return led_to(seen["links"], seen["ids"]) | set(
+        name for name, links in seen["inside"].items() if links.get("lo", {}).get("alias") == mark(name))
+
+
+def check_free(seen, wanted):
+    """Raise InputError when a namespace or device of a wanted tenant exists and is not ours."""
+    owned = owned_namespaces(seen)
+    for tenant in wanted.values():
+        alias = mark(tenant["name"])
+        if tenant["netns"] in seen["ids"] and tenant["netns"] not in owned:
+            raise InputError("the network namespace exists and is not ours (alias of its lo: not {0})".format(alias),
+                             tenant["netns"],
+                             "Choose another name, or remove it: ip netns del {0}".format(tenant["netns"]))
+        for name in [tenant["port"]] + ([] if tenant["netns"] else [tenant["device"]]):
+            if seen["links"].get(name, {"alias": alias})["alias"] != alias:
+                raise InputError("the device exists and is not ours (its alias is not {0})".format(alias), name,
+                                 "Choose another name, or remove it: ip link del {0}".format(name))
+
+
+def ends(seen, tenant):
+    """Return ``(port, device)``, the two links of a tenant's veth; ``(None, None)`` if they are not its two ends."""
+    port = seen["links"].get(tenant["port"])
+    device = (seen["inside"].get(tenant["netns"], {}) if tenant["netns"] else seen["links"]).get(tenant["device"])
+    if not port or not device:
+        return None, None
+    if tenant["netns"]:
+        joined = (port["peer_index"], device["peer_index"]) == (device["index"], port["index"])
+    else:
+        joined = (port["peer"], device["peer"]) == (device["name"], port["name"])
+    return (port, device) if joined else (None, None)
+
+
+def summary(seen, tenant):
+    """Return what a user sees of a tenant that is there, or None."""
+    port, device = ends(seen, tenant)
+    if port is None:
+        return None
+    return {"netns": tenant["netns"], "device": tenant["device"], "port": tenant["port"],
+            "addresses": device["global"], "mtu": device["mtu"], "mac": device["mac"],
+            "up": port["up"] and device["up"], "bridge": seen["ovs"]["ports"].get(tenant["port"], {}).get("bridge")}
+
+
+def predicted(tenant, bridge, before):
+    """Return :func:`summary` as it will be; a MAC address that is not given is left to the kernel."""
+    known = before["mac"] if before else None
+    return {"netns": tenant["netns"], "device": tenant["device"], "port": tenant["port"],
+            "addresses": tenant["addresses"], "mtu": tenant["mtu"], "mac": tenant["mac"] or known, "up": True,
+            "bridge": bridge}
+
+
+def found(seen, name):
+    """Return a tenant that is there as :func:`wanted_tenant` would name its parts."""
+    netns = name if name in seen["ids"] and name in owned_namespaces(seen) else None
+    return {"name": name, "netns": netns, "device": name + DEVICE, "port": name + PORT}

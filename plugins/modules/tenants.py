@@ -1,0 +1,275 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tenants: network namespaces with a veth on the switch."""
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: tenants
+short_description: Network namespaces with a veth on the switch
+version_added: 0.1.0
+author:
+  - The offload.lab developers (@offload-lab)
+description:
+  - Makes any number of tenants in one call. A tenant is a network namespace with one end of a veth, whose other end is
+    a port of an Open vSwitch bridge.
+  - Tenant V(tenant1) has the namespace V(tenant1), in it the device V(tenant1-veth0), and on the bridge
+    the port V(tenant1-veth1).
+  - A tenant's device has the listed addresses and, link-local ones apart, no others.
+  - What the module makes carries the alias C(offload.lab:NAME), also the C(lo) of a namespace, and its ports
+    carry C(external_ids:offload-lab=tenants). A namespace, device, port or bridge without our mark is never changed.
+  - Open vSwitch holds on to a device that is gone. So the port of a veth that must be made anew is removed first.
+extends_documentation_fragment:
+  - offload.lab.attributes
+options:
+  tenants:
+    description:
+      - The tenants.
+      - For O(state=absent) only their names count. No tenants at all means every tenant of ours.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description:
+          - Name of the tenant, at most 9 characters.
+        type: str
+        required: true
+      namespace:
+        description:
+          - Whether the tenant has a namespace of its own.
+          - With V(false) both ends of the veth are in the namespace of the host.
+        type: bool
+        default: true
+      addresses:
+        description:
+          - Addresses of its device with their prefix lengths.
+        type: list
+        elements: str
+        default: []
+      mtu:
+        description:
+          - MTU of its device and port in bytes. The default is O(mtu).
+        type: int
+      mac:
+        description:
+          - MAC address of its device. Without it the kernel chooses one.
+          - With a MAC address that follows from its address, a tenant that is made anew is found by its neighbours at
+            once.
+        type: str
+  bridge:
+    description:
+      - Name of the bridge. It must exist, unless in check mode or if no tenant is wanted.
+    type: str
+    default: br-int
+  mtu:
+    description:
+      - MTU in bytes of the tenants that give none.
+      - The default is what O(underlay_device) leaves, or 1500 without it.
+    type: int
+  underlay_device:
+    description:
+      - The device that carries the tunnel. A tenant whose MTU does not fit into it is refused.
+    type: str
+  encapsulation:
+    description:
+      - Bytes that the tunnel adds to a tenant's IP packet. It is 50 for VXLAN over IPv4, and 70 over IPv6.
+    type: int
+    default: 50
+  purge:
+    description:
+      - Whether tenants of ours that are not listed are removed. Used with O(state=present).
+    type: bool
+    default: false
+  state:
+    description:
+      - V(present) makes the tenants, V(absent) ends the processes in their namespaces and removes them.
+    type: str
+    choices: [present, absent]
+    default: present
+notes:
+  - Open vSwitch takes some milliseconds for each port that is removed from the userspace datapath. The module does not
+    wait for that, unless the same ports are made again.
+seealso:
+  - module: offload.lab.ovs_ports
+  - module: offload.lab.link
+"""
+
+EXAMPLES = r"""
+- name: Make two tenants with the MTU that the underlay leaves
+  offload.lab.tenants:
+    underlay_device: eth1
+    tenants:
+      - name: tenant1
+        addresses: [192.168.10.1/24]
+      - name: tenant2
+        addresses: [192.168.10.3/24]
+
+- name: Let the host itself take part in the overlay
+  offload.lab.tenants:
+    tenants:
+      - name: host
+        namespace: false
+        addresses: [192.168.0.1/24]
+        mtu: 8950
+
+- name: Remove all tenants
+  offload.lab.tenants:
+    state: absent
+"""
+
+RETURN = r"""
+tenants:
+  description: The tenants that were wanted, or were removed, as they are now or in check mode would be, by name.
+  returned: success
+  type: dict
+  sample: {"tenant1": {"netns": "tenant1", "device": "tenant1-veth0", "port": "tenant1-veth1", "mtu": 8950, "up": true,
+           "addresses": ["192.168.10.1/24"], "mac": "02:00:c0:a8:0a:01", "bridge": "br-int"}}
+commands:
+  description: The commands that were run, or would be.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    argv:
+      description: The command and its arguments.
+      type: list
+      elements: str
+      returned: success
+    stdin:
+      description: What it reads from standard input, or null.
+      type: str
+      returned: success
+"""
+
+import os
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.offload.lab.plugins.module_utils import _links, _netns, _ovs
+from ansible_collections.offload.lab.plugins.module_utils._apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._names import check_name
+from ansible_collections.offload.lab.plugins.module_utils._namespace_processes import end_processes
+from ansible_collections.offload.lab.plugins.module_utils._tenants_check import (
+    check_host,
+    wanted_tenants,
+)
+from ansible_collections.offload.lab.plugins.module_utils._tenants_plan import plan_absent, plan_present, present_names
+from ansible_collections.offload.lab.plugins.module_utils._tenants_view import (
+    found,
+    led_to,
+    owned_namespaces,
+    predicted,
+    summary,
+)
+
+TENANT_SPEC = {
+    "name": {"type": "str", "required": True},
+    "namespace": {"type": "bool", "default": True},
+    "addresses": {"type": "list", "elements": "str", "default": []},
+    "mtu": {"type": "int"},
+    "mac": {"type": "str"},
+}
+
+
+def look(names, everything, missing_ok):
+    """Return what :mod:`_tenants_view` calls ``seen``; with ``everything`` also of namespaces that were not named."""
+    links, ids = _links.read(), _links.namespaces()
+    inside = {}
+    for netns in ids:
+        if netns in names:
+            inside[netns] = _links.read(netns)
+        elif everything and netns not in led_to(links, ids):
+            try:
+                inside[netns] = _links.read(netns)
+            except LabError:
+                continue  # somebody's namespace that cannot be entered is none of ours
+    return {"links": links, "ids": ids, "inside": inside, "ovs": _ovs.read(missing_ok)}
+
+
+def limit_of(links, params):
+    """Return ``(bytes, why)``, the largest MTU that the underlay leaves, or None if no underlay is named."""
+    name = params["underlay_device"]
+    if name is None:
+        return None
+    if name not in links:
+        raise InputError("there is no such network device", name, "Give the underlay's: offload_lab_underlay_device.")
+    return (links[name]["mtu"] - params["encapsulation"],
+            "{0} carries {1} bytes, of which the tunnel takes {2}.".format(
+                name, links[name]["mtu"], params["encapsulation"]))
+
+
+def remove_wholly(seen, names):
+    """End the processes in the namespaces that are to go: they would keep a namespace alive without its name."""
+    going = [name for name in names if name in owned_namespaces(seen) and name in seen["ids"]]
+    if going:
+        end_processes([_netns.inode(_netns.path_of(name)) for name in going])
+
+
+def wait_gone(names, timeout=5):
+    """Wait until the kernel has removed the ports of namespaces, which it does in the background."""
+    deadline = time.monotonic() + timeout
+    paths = [os.path.join("/sys/class/net", found_name) for found_name in names]
+    while any(os.path.exists(path) for path in paths) and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def present(params, check_mode):
+    """Return ``(seen, names that go, steps, after)`` for tenants that are wanted."""
+    seen = look([tenant["name"] for tenant in params["tenants"]], params["purge"], check_mode or not params["tenants"])
+    limit = limit_of(seen["links"], params)
+    wanted = wanted_tenants(params["tenants"], params["mtu"] or (limit[0] if limit else 1500), limit)
+    check_host(wanted, seen["links"])
+    bridge = params["bridge"]
+    if wanted and not check_mode and bridge not in seen["ovs"]["bridges"]:
+        raise InputError("there is no such bridge", bridge, "Make it first: role offload.lab.switch.")
+    gone = [name for name in present_names(seen, bridge) if name not in wanted] if params["purge"] else []
+    after = dict((name, predicted(tenant, bridge, summary(seen, tenant))) for name, tenant in wanted.items())
+    return seen, gone, plan_present(seen, bridge, wanted, gone), after
+
+
+def absent(params):
+    """Return ``(seen, names that go, steps, after)`` for tenants that are not wanted."""
+    names = [check_name(tenant["name"], "tenant") for tenant in params["tenants"]]
+    seen = look(names, not names, True)
+    gone = [name for name in present_names(seen, params["bridge"]) if not names or name in names]
+    return seen, gone, plan_absent(seen, params["bridge"], gone), {}
+
+
+def converge(params, check_mode):
+    """Bring the tenants to what is wanted; return the module's result."""
+    check_name(params["bridge"], "bridge")
+    seen, gone, steps, after = present(params, check_mode) if params["state"] == "present" else absent(params)
+    before = dict((name, summary(seen, found(seen, name))) for name in sorted(set(after) | set(gone)))
+    if not check_mode:
+        remove_wholly(seen, gone)
+        apply(steps)
+        wait_gone([found(seen, name)["port"] for name in gone])
+    return {"changed": bool(steps), "tenants": after, "commands": steps,
+            "diff": {"before": {"tenants": before}, "after": {"tenants": after}}}
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "tenants": {"type": "list", "elements": "dict", "default": [], "options": TENANT_SPEC},
+            "bridge": {"type": "str", "default": "br-int"},
+            "mtu": {"type": "int"},
+            "underlay_device": {"type": "str"},
+            "encapsulation": {"type": "int", "default": 50},
+            "purge": {"type": "bool", "default": False},
+            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        module.exit_json(**converge(module.params, module.check_mode))
+    except LabError as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()
