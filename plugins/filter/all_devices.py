@@ -16,7 +16,7 @@ def all_devices(devices, classes=None):
     except LabError as error:
         raise AnsibleFilterError(f"offload.lab.all_devices: {error}")
     except (AttributeError, KeyError, TypeError):
-        raise AnsibleFilterError("offload.lab.all_devices: expected mappings by device class, see the filter's documentation.")
+        raise AnsibleFilterError("offload.lab.all_devices: expected mappings by device class (see ansible-doc).")
 
 
 class FilterModule(object):

@@ -16,7 +16,7 @@ def device_settings(settings, devices):
     except LabError as error:
         raise AnsibleFilterError(f"offload.lab.device_settings: {error}")
     except (AttributeError, KeyError, TypeError):
-        raise AnsibleFilterError("offload.lab.device_settings: expected mappings by device class, see the filter's documentation.")
+        raise AnsibleFilterError("offload.lab.device_settings: expected mappings by device class (see ansible-doc).")
 
 
 class FilterModule(object):
