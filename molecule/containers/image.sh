@@ -9,6 +9,7 @@ if podman image exists "$image"; then
     exit 0
 fi
 # The packages enable their daemons: starting what the lab needs, and nothing else, is the roles' work.
+# shellcheck disable=SC2016 # mmdebstrap's own variable
 mmdebstrap --quiet --variant=minbase --components=main,non-free --include="$packages" \
     --customize-hook='chroot "$1" systemctl disable --quiet netperf openvswitch-switch' "$suite" - |
     podman import --quiet - "$image" >/dev/null
