@@ -16,6 +16,8 @@ HEADER = re.compile(r"^(?:Features|Offload parameters) for (\S+):$")
 OTHER_HEADER = re.compile(r"^(?:.* for \S+|Actual changes|NIC statistics):$")
 # ethtool before 2.6.35 wrote "tcp segmentation offload", later versions write it with hyphens.
 ROW = re.compile(r"^([A-Za-z][\w.-]*(?: [\w.-]+)*)\s*:\s*(on|off)(?=[\s\[]|$)(.*)$", re.ASCII)
+# A listing may stand in a mail or a forum as a quotation.
+QUOTE = "> \t"
 MARKER = re.compile(r"\[(fixed|requested on|requested off|not requested)\]")
 
 # Rows that ethtool prints from the legacy flags of one or many kernel features: short name, long name and pattern
@@ -44,7 +46,7 @@ def parse_features(text):
     active state. A text may list several devices; a device whose listing failed has no features. Lines that are no rows
     (errors, prompts, comments) are left out. Rows of a text without any header belong to the device ``""``.
     """
-    lines = [line.strip() for line in text.split("\n")]
+    lines = [line.lstrip(QUOTE).rstrip() for line in text.split("\n")]
     device = None if any(HEADER.match(line) for line in lines) else ""
     devices = {}
     for line in lines:

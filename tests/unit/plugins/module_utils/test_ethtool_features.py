@@ -56,6 +56,7 @@ CASES = [
     ("no space before the marker", "Features for eth0:\nhighdma: on[fixed]",
      {"eth0": {"highdma": {"active": True, "fixed": True, "requested": None}}}),
     ("no header", "# ethtool -k eth0 | grep segm\ntx-gre-segmentation: on\n", {"": {"tx-gre-segmentation": ON}}),
+    ("quoted in a mail", "> Features for eth0:\n> highdma: on\n", {"eth0": {"highdma": ON}}),
     ("no rows", "no features here: only text, on [and off]\nhighdma: onwards\n: on\n", {}),
 ]
 
