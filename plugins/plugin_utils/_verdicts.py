@@ -41,7 +41,12 @@ def proof_of(bits):
 def share_of(sample, bits):
     """Return the share of bytes in one device's sample that tells of these bits; None without packets or proof."""
     proof = proof_of(bits)
-    return sample.get(proof[0], {}).get(proof[1]) if proof and sample else None
+    if not proof or not sample:
+        return None
+    seen = sample.get(proof[0], {})
+    if proof[1] == "tunnel_super_share" and seen.get("bytes") and seen.get(proof[1]) is None:
+        return 0.0  # there was traffic, and none of it was encapsulated
+    return seen.get(proof[1])
 
 
 def _judge(bits, on, off, tunnel_csum):

@@ -52,6 +52,16 @@ class Lab:
             OFFLOAD_LAB_NODES=str(self.nodes),
         )
 
+    def ask(self, module, host, **arguments):
+        """Run one module on a host and return its result."""
+        output = run(
+            ["ansible", host, "-o", "-m", module, "-a", json.dumps(arguments)],
+            OFFLOAD_LAB_NAME=self.name,
+            OFFLOAD_LAB_NODES=str(self.nodes),
+            ANSIBLE_CALLBACK_RESULT_FORMAT="json",
+        )
+        return json.loads(output[output.index("=> ") + 3 :])
+
     def inside(self, number, *argv, rc=0, netns=None, timeout=60):
         """Run a command inside a node, or inside a tenant of it, and return its output."""
         state = f"/run/offload-lab/{self.name}-node{number}"

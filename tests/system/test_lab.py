@@ -12,24 +12,8 @@ import time
 import pytest
 
 from ansible_collections.offload.lab.tests.support import run
-from ansible_collections.offload.lab.tests.system.lab import Lab, changed, traces
+from ansible_collections.offload.lab.tests.system.lab import changed
 
-NAME = "systest"
-
-
-@pytest.fixture(scope="module")
-def lab(lab_packages_required):
-    before = traces()
-    made = Lab(NAME)
-    made.down()
-    first = made.play("nodes")
-    assert changed(first)["localhost"] == 1
-    plan = made.play("lab", "--check", "--diff")
-    made.plan = (plan, made.inside(1, "ip", "-o", "link"), made.inside(1, "ip", "netns"))
-    made.first = made.play("lab")
-    yield made
-    made.down()
-    assert traces() == before
 
 
 def test_check_mode_on_a_fresh_node_plans_and_changes_nothing(lab):
@@ -51,7 +35,7 @@ def test_the_switch_has_its_bridge_tunnel_and_tenant(lab):
 
 
 def test_tenants_talk_through_vxlan_with_vni_10(lab):
-    capture = f"/tmp/{NAME}.pcap"
+    capture = f"/tmp/{lab.name}.pcap"
     tcpdump = ["timeout", "4", "tcpdump", "-i", "underlay0", "-n", "-U", "-w", capture, "udp", "port", "4789"]
     lab.inside(
         1,

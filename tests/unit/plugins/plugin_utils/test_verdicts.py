@@ -60,3 +60,9 @@ def test_share_is_read_from_the_side_that_speaks_of_the_feature():
     assert verdicts.share_of(sample, ["rx-gro"]) == 0.2
     assert verdicts.share_of(sample, ["tx-generic-segmentation"]) is None
     assert verdicts.share_of({}, ["rx-gro"]) is None
+
+
+def test_traffic_without_any_encapsulation_is_a_share_of_nothing():
+    sample = {"out": {"bytes": 9000, "super_share": 0.9, "tunnel_super_share": None}}
+    assert verdicts.share_of(sample, ["tx-udp_tnl-segmentation"]) == 0.0
+    assert verdicts.share_of({"out": {"bytes": 0, "tunnel_super_share": None}}, ["tx-udp_tnl-segmentation"]) is None

@@ -1,0 +1,26 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One lab of two nodes for all system tests; when it goes, the machine must be as it was."""
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.offload.lab.tests.system.lab import Lab, changed, traces
+
+
+@pytest.fixture(scope="session")
+def lab(lab_packages_required):
+    before = traces()
+    made = Lab("systest")
+    made.down()
+    first = made.play("nodes")
+    assert changed(first)["localhost"] == 1
+    plan = made.play("lab", "--check", "--diff")
+    made.plan = (plan, made.inside(1, "ip", "-o", "link"), made.inside(1, "ip", "netns"))
+    made.first = made.play("lab")
+    yield made
+    made.down()
+    assert traces() == before
+
+

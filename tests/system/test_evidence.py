@@ -1,0 +1,80 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Features toggled one after the other on a real lab: the packets must say what each did."""
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.plugin_utils._verdicts import share_of, verdict
+
+UNDERLAY = {"name": "underlay0"}
+TENANT = {"name": "tenant1-veth0", "netns": "tenant1"}
+TUNNEL = {"name": "vxlan0"}
+TSO = ["tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation"]
+START = {"tx": True, "tso": True, "gso": True, "gro": False, "tx-udp_tnl-segmentation": True}
+SENDER, RECEIVER = "node1", "node2"
+
+# what, on whom, device, feature asked, its bits, path, the sender's TSO meanwhile, verdict
+CASES = [
+    ("TSO of the underlay", SENDER, UNDERLAY, "tso", TSO, "physical", None, "applied"),
+    ("GSO of the underlay", SENDER, UNDERLAY, "gso", ["generic-segmentation-offload"], "physical", None, "applied"),
+    ("GRO of the underlay, segments arrive", RECEIVER, UNDERLAY, "gro", ["generic-receive-offload"], "physical", False,
+     "applied"),
+    ("GRO of the underlay, super-packets arrive", RECEIVER, UNDERLAY, "gro", ["generic-receive-offload"], "physical",
+     True, "no_op"),
+    ("TX checksum of the underlay", SENDER, UNDERLAY, "tx", ["tx-checksum-ip-generic"], "physical", None,
+     "changed_others"),
+    ("tunnel segmentation of the underlay", SENDER, UNDERLAY, "tx-udp_tnl-segmentation", ["tx-udp_tnl-segmentation"],
+     "tenant_vxlan", None, "applied"),
+    ("tunnel segmentation with checksum, tunnel without", SENDER, UNDERLAY, "tx-udp_tnl-csum-segmentation",
+     ["tx-udp_tnl-csum-segmentation"], "tenant_vxlan", None, "masked"),
+    ("TSO of the tenant", SENDER, TENANT, "tso", TSO, "tenant_vxlan", None, "applied"),
+    ("GSO of the tenant", SENDER, TENANT, "gso", ["generic-segmentation-offload"], "tenant_vxlan", None, "applied"),
+    ("TX checksum of the tenant", SENDER, TENANT, "tx", ["tx-checksum-ip-generic"], "tenant_vxlan", None,
+     "changed_others"),
+    ("tunnel segmentation of the tenant", SENDER, TENANT, "tx-udp_tnl-segmentation", ["tx-udp_tnl-segmentation"],
+     "tenant_vxlan", None, "no_op"),
+    ("tunnel segmentation of the tunnel device", SENDER, TUNNEL, "tx-udp_tnl-segmentation",
+     ["tx-udp_tnl-segmentation"], "tenant_vxlan", None, "unsupported"),
+]
+ENDS = {
+    "physical": {"local_address": "198.18.0.1", "address": "198.18.0.2"},
+    "tenant_vxlan": {"netns": "tenant1", "local_address": "192.168.10.1", "address": "192.168.10.2"},
+}
+
+
+def key(device):
+    return f"{device['netns']}/{device['name']}" if device.get("netns") else device["name"]
+
+
+@pytest.fixture(scope="module")
+def probe(lab):
+    started = lab.ask("offload.lab.probe", RECEIVER, address="198.18.0.2")
+    yield {"address": "198.18.0.2", "token": started["token"]}
+    for node in (SENDER, RECEIVER):
+        lab.ask("offload.lab.ethtool", node, devices=[UNDERLAY, TENANT], features=START)
+
+
+def observe(lab, probe, case, level):
+    """Set everything to a known start, then one feature to a level; return what verdict() wants to know."""
+    _what, node, device, feature, bits, path, sender_tso, _verdict = case
+    lab.ask("offload.lab.ethtool", "node1", devices=[UNDERLAY, TENANT], features=START)
+    lab.ask("offload.lab.ethtool", "node2", devices=[UNDERLAY, TENANT], features=START)
+    if sender_tso is not None:
+        lab.ask("offload.lab.ethtool", SENDER, devices=[UNDERLAY], features={"tso": sender_tso})
+    report = lab.ask("offload.lab.ethtool", node, devices=[device], features={feature: level}, fixed="report")
+    seen = lab.ask("offload.lab.evidence", SENDER, probe=probe, paths=[dict(
+        ENDS[path], name=path, client_devices=[UNDERLAY, TENANT, TUNNEL],
+        server_devices=[UNDERLAY, TENANT, TUNNEL])])["packets"][path]["TCP_STREAM"]
+    assert "error" not in seen, seen
+    sample = seen["client" if node == SENDER else "server"][key(device)]
+    return dict(report["devices"][key(device)], share=share_of(sample, bits))
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
+def test_the_verdict_follows_from_what_was_seen(lab, probe, case):
+    on, off = observe(lab, probe, case, True), observe(lab, probe, case, False)
+    found = verdict(case[4], [on], [off], tunnel_csum=False)
+    print(f"{case[0]}: on {on['share']}, off {off['share']}: {found['verdict']} ({found['reason'] or found['proof']})")
+    assert found["verdict"] == case[-1], found
