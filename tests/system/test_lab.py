@@ -15,7 +15,6 @@ from ansible_collections.offload.lab.tests.support import run
 from ansible_collections.offload.lab.tests.system.lab import changed
 
 
-
 def test_check_mode_on_a_fresh_node_plans_and_changes_nothing(lab):
     plan, links, namespaces = lab.plan
     assert changed(plan)["node1"] > 0
