@@ -50,7 +50,8 @@ class ActionModule(ActionBase):
         """Run the module once on the client; its failure is ours."""
         arguments = {"cells": [work.sent(cell) for cell in cells], "campaign": work.key, "collect": collect,
                      "spool": options["spool"], "chunk": work.chunk_name(cells) if work.records else None,
-                     "probe": None if collect else options["probe"], "watch": options["watch"]}
+                     "probe": None if collect else options["probe"], "watch": options["watch"],
+                     "reach": work.reach(cells, collect)}
         answer = self._execute_module(module_name="offload.lab.netperf", module_args=arguments, task_vars=task_vars)
         if answer.get("failed"):
             raise AnsibleActionFail(answer.get("msg", "the module failed"), result=answer)

@@ -37,5 +37,6 @@ SPEC = {
     "evidence": {"type": "dict"},
     "expect": {"type": "dict"},
     "chunk": {"type": "str"},
+    "reach": {"type": "list", "elements": "dict", "default": []},
     "spool": {"type": "path", "default": "/var/lib/offload-lab/spool"},
 }

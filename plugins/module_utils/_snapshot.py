@@ -5,14 +5,17 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import socket
+import struct
 
 from ansible_collections.offload.lab.plugins.module_utils import _netns
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
 
 SCHEMA = 1
+SIOCGIFMTU = 0x8921  # linux/sockios.h
 
 
 def key_of(device):
@@ -38,11 +41,22 @@ def read(path):
 
 def merge(old, devices, other):
     """Return the snapshot with what it lacks added. What it has is never replaced: the state may have changed since."""
-    merged = dict(old or {"schema": SCHEMA, "devices": [], "other": {}})
+    merged = dict(old or {"schema": SCHEMA, "devices": [], "links": [], "other": {}})
     known = set(key_of(device) for device in merged["devices"])
-    merged["devices"] = merged["devices"] + [device for device in devices if key_of(device) not in known]
+    added = [device for device in devices if key_of(device) not in known]
+    merged["devices"] = merged["devices"] + added
+    merged["links"] = merged["links"] + [link_of(device) for device in added if exists(device)]
     merged["other"] = dict(other, **merged["other"])
     return merged
+
+
+def link_of(device):
+    """Return ``{"name", "netns", "mtu"}`` of a device that is there."""
+    request = struct.pack("16s16x", device["name"].encode())
+    with _netns.inside(device.get("netns")):
+        with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as asking:
+            answer = fcntl.ioctl(asking.fileno(), SIOCGIFMTU, request)
+    return {"name": device["name"], "netns": device.get("netns"), "mtu": struct.unpack_from("i", answer, 16)[0]}
 
 
 def check_devices(devices):

@@ -16,7 +16,8 @@ description:
   - On the client each finished cell is kept in O(spool) until the controller has recorded it, so that a chunk that
     finished while the controller was gone is collected, not repeated.
   - A cell that fails or does not end becomes a trial with its error, and the others go on.
-  - Before anything is measured it is checked that netperf is there and that every netserver answers.
+  - Before a list of cells is measured, and with O(collect) before a plan is, it is checked that netperf is there and
+    that every netserver answers.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -163,6 +164,11 @@ options:
   chunk:
     description: Name of the chunk in the spool. Set by the part on the controller.
     type: str
+  reach:
+    description: Endpoints that must answer before anything is measured. Set by the part on the controller.
+    type: list
+    elements: dict
+    default: []
   spool:
     description: Folder of the spool on the client.
     type: path
@@ -277,7 +283,6 @@ def watcher(params):
 
 def measure(module, cells, chunk):
     """Run the cells one after the other; each is in the spool before the next begins."""
-    version = _netperf_run.preflight([end for _name, _load, ends in cells for end in ends])
     watch = watcher(module.params)
     done = []
     for name, load, ends in cells:
@@ -289,7 +294,7 @@ def measure(module, cells, chunk):
         except OSError as error:
             module.warn("The spool cannot be written ({0}); the trials are returned all the same.".format(error))
             chunk = None
-    return {"cells": done, "netperf_version": version}
+    return done
 
 
 def run(module):
@@ -301,10 +306,12 @@ def run(module):
     left = _spool.collect(params["spool"], params["campaign"]) if params["collect"] else {}
     known = set((row["id"], row.get("pair")) for rows in left.values() for row in rows)
     cells = [cell for cell in cells if (cell[0]["id"], cell[0]["pair"]) not in known]
+    if params["reach"]:
+        _netperf_run.preflight([_netperf_command.endpoint(end) for end in params["reach"]])
     found = {"left": dict((os.path.basename(path), rows) for path, rows in left.items()), "cells": []}
     if cells:
         chunk = _spool.Chunk(params["spool"], params["campaign"], params["chunk"]) if params["chunk"] else None
-        found.update(measure(module, cells, chunk))
+        found["cells"] = measure(module, cells, chunk)
         found["spooled"] = os.path.basename(chunk.path) if chunk else None
     return found
 

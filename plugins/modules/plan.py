@@ -120,6 +120,12 @@ pairs:
   type: list
   elements: dict
   sample: []
+tests:
+  description: The netperf tests of the workloads.
+  returned: success
+  type: list
+  elements: str
+  sample: [TCP_STREAM, UDP_STREAM]
 estimated_s:
   description: A rough estimate of the time in seconds.
   returned: success

@@ -9,8 +9,8 @@ module: snapshot
 short_description: Keep the state of a node on its disk until it is restored
 version_added: 0.1.0
 description:
-  - Writes the settings of devices, as M(offload.lab.ethtool_info) returns them in C(restore), to a file of the node.
-    The file is on the disk when the task ends.
+  - Writes the settings of devices, as M(offload.lab.ethtool_info) returns them in C(restore), and their MTU to a file
+    of the node. The file is on the disk when the task ends.
   - What is in the file already is never replaced, because the node may have been changed since. Only devices that it
     lacks are added.
   - Restoring is done by M(offload.lab.ethtool), or as a whole by the role P(offload.lab.offloads#role).
@@ -84,6 +84,12 @@ missing:
   type: list
   elements: str
   sample: []
+links:
+  description: The MTU of these devices in bytes, in the form that M(offload.lab.link) takes.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{name: eth0, netns: null, mtu: 1500}]
 other:
   description: What else is in the snapshot.
   returned: success
@@ -110,10 +116,12 @@ def run(module):
             _snapshot.write(path, after)
         else:
             _snapshot.remove(path)
-    shown = after or before or {"devices": [], "other": {}}
+    shown = after or before or {"devices": [], "links": [], "other": {}}
     here = [device for device in shown["devices"] if _snapshot.exists(device)]
+    links = [link for link in shown["links"] if _snapshot.exists(link)]
     names = [[_snapshot.key_of(device) for device in state["devices"]] if state else [] for state in (before, after)]
-    return {"changed": after != before, "exists": after is not None, "devices": here, "other": shown["other"],
+    return {"changed": after != before, "exists": after is not None, "devices": here, "links": links,
+            "other": shown["other"],
             "missing": sorted(set(map(_snapshot.key_of, shown["devices"])) - set(map(_snapshot.key_of, here))),
             "diff": dict(zip(("before", "after"), ("\n".join(sorted(part) + [""]) for part in names)))}
 

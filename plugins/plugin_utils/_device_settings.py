@@ -39,3 +39,9 @@ def all_devices(devices, classes=None):
         for device in devices.get(name) or ():
             found[device.get("netns"), device["name"]] = {"name": device["name"], "netns": device.get("netns")}
     return list(found.values())
+
+
+def visit_links(devices, mtu, overhead, tunnelled=("tenant", "tenant_port", "host", "host_port")):
+    """Return ``[{"name", "netns", "mtu"}]`` for an MTU of the underlay; what is inside the tunnel has less."""
+    return ([{**device, "mtu": mtu} for device in all_devices(devices, ["underlay"])]
+            + [{**device, "mtu": mtu - overhead} for device in all_devices(devices, tunnelled)])

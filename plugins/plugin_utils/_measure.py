@@ -94,6 +94,18 @@ class Measurement:
 
     sent = staticmethod(_trials.sent)
 
+    def reach(self, cells, collect):
+        """Return the endpoints that must answer first: of all paths of a plan before it begins, or of plain cells.
+
+        In a visit of a plan nothing is asked beforehand: what fails there is a trial with its error.
+        """
+        if self.plan and not (collect and self.options["endpoints"]):
+            return []
+        ends = [end for cell in cells for end in cell["endpoints"]]
+        for path in self.plan["paths"] if self.plan else ():
+            ends += _trials.pair_endpoints(path, self.options["endpoints"], self.options["port"])
+        return list({(end["netns"], end["address"]): end for end in ends}.values())
+
     def record(self, answer):
         """Record an answer of the module and return the names of the spool files that are done with."""
         done = []
