@@ -4,6 +4,7 @@
 """What a node of a single-host lab is: its names, its places on the machine, its addresses, its variables."""
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import re
 
@@ -39,6 +40,14 @@ def lab_of(node):
 def port_of(node):
     """Return the name of a node's port on the bridge of the fabric."""
     return node.rpartition("-")[2]
+
+
+def mac_of(node):
+    """Return the MAC address of a node's underlay device, locally administered.
+
+    It comes from the name, so that a node that is made anew is not unknown to its neighbours' ARP caches.
+    """
+    return ":".join(["02"] + ["{0:02x}".format(byte) for byte in hashlib.sha256(node.encode()).digest()[:5]])
 
 
 def natural(name):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from ansible_collections.offload.lab.plugins.module_utils._nodes import BRIDGE, DEVICE
+from ansible_collections.offload.lab.plugins.module_utils._nodes import BRIDGE, DEVICE, mac_of
 
 
 def joined(device, port):
@@ -31,8 +31,8 @@ def port_lines(node, name, device, port):
     """Return the lines, for the fabric, that make the veth of a node or mend its port ``name``."""
     if not joined(device, port):
         # The other end is made in its namespace at once: moving it there would cost 16 ms a node.
-        return ["link add name {0} up mtu {1} master {2} type veth peer name {3} mtu {1} netns {4}".format(
-            name, node["mtu"], BRIDGE, DEVICE, node["name"])]
+        return ["link add name {0} up mtu {1} master {2} type veth peer name {3} mtu {1} address {4} netns {5}".format(
+            name, node["mtu"], BRIDGE, DEVICE, mac_of(node["name"]), node["name"])]
     lines = []
     if port["mtu"] != node["mtu"]:
         lines.append("link set dev {0} mtu {1}".format(name, node["mtu"]))

@@ -10,6 +10,7 @@ from ansible_collections.offload.lab.plugins.module_utils._nodes import (
     enter,
     lab_hosts,
     lab_of,
+    mac_of,
     natural,
     port_of,
     validate,
@@ -63,6 +64,11 @@ def test_bad_input(lab, nodes, message):
 
 def test_a_lab_is_all_before_the_last_hyphen():
     assert (lab_of("a-b-node1"), port_of("a-b-node1")) == ("a-b", "node1")
+
+
+def test_mac_addresses_are_local_and_stay():
+    assert mac_of("lab-node1") == "02:f1:e7:c8:6b:35"
+    assert len({mac_of("lab-node{0}".format(number)) for number in range(254)}) == 254
 
 
 def test_nodes_sort_by_number():

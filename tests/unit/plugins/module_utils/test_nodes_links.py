@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._nodes import port_of
+from ansible_collections.offload.lab.plugins.module_utils._nodes import mac_of, port_of
 from ansible_collections.offload.lab.plugins.module_utils._nodes_links import underlay_lines
 
 NODE = {"name": "a-node1", "addresses": ["198.18.0.1/24"], "mtu": 9000}
-MADE = ("link add name node1 up mtu 9000 master br0 type veth peer name underlay0 mtu 9000 netns a-node1")
+MADE = ("link add name node1 up mtu 9000 master br0 type veth "
+        "peer name underlay0 mtu 9000 address {0} netns a-node1".format(mac_of("a-node1")))
 UP = {"ifindex": 1, "peer": None, "mtu": 65536, "up": True, "master": None, "addresses": []}
 
 
