@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils import _ethtool_read
+from ansible_collections.offload.lab.plugins.module_utils import _ethtool_gather, _ethtool_read
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._runner import Result, in_netns
-from ansible_collections.offload.lab.plugins.modules import ethtool_info
 
 UNSUPPORTED = {"supported": False, "reason": "Operation not supported"}
 REFUSED = (1, "", "netlink error: Operation not supported\n")
@@ -65,13 +64,13 @@ def commands(monkeypatch):
         return Result(argv, rc, out, err)
 
     monkeypatch.setattr(_ethtool_read, "run", run)
-    monkeypatch.setattr(ethtool_info, "check_netns", lambda netns: None)
-    monkeypatch.setattr(ethtool_info, "require", lambda needed: None)
+    monkeypatch.setattr(_ethtool_gather, "check_netns", lambda netns: None)
+    monkeypatch.setattr(_ethtool_gather, "require", lambda needed: None)
     return seen
 
 
 def read(**params):
-    return ethtool_info.read(dict({"devices": None, "netns": None, "gather": ethtool_info.KINDS,
+    return _ethtool_gather.read(dict({"devices": None, "netns": None, "gather": _ethtool_gather.KINDS,
                                    "flow_types": ["udp4", "tcp6"]}, **params))
 
 
@@ -97,7 +96,7 @@ def test_everything_of_all_devices(commands):
 
 
 def test_what_can_be_restored(commands):
-    assert [ethtool_info.restore_item(device) for device in read(netns="tenant1").values()] == [
+    assert [_ethtool_gather.restore_item(device) for device in read(netns="tenant1").values()] == [
         {"name": "veth0", "netns": "tenant1", "features_wanted": {"tx-tcp-segmentation": True},
          "rx_flow_hash": {"udp4": "sd"}},
         {"name": "veth1", "netns": "tenant1", "features_wanted": {"generic-receive-offload": True},
