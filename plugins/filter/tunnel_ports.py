@@ -1,0 +1,24 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils import _lab_plan
+
+
+def tunnel_ports(remotes, datapath, vni, port=4789, csum=False):
+    """Return the tunnel's ports, as module ovs_ports takes them."""
+    try:
+        return _lab_plan.tunnel_ports(remotes, datapath, int(vni), int(port), csum)
+    except (LabError, ValueError) as error:
+        raise AnsibleFilterError(f"offload.lab.tunnel_ports: {error}") from error
+
+
+class FilterModule(object):
+    """The filter offload.lab.tunnel_ports."""
+
+    def filters(self):
+        return {"tunnel_ports": tunnel_ports}

@@ -1,0 +1,115 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: who has which address in the lab, by which devices and addresses a node is measured, and its tunnels."""
+from __future__ import annotations
+
+import ipaddress
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._names import check_range
+from ansible_collections.offload.lab.plugins.module_utils._tenants_check import DEVICE, PORT
+
+DATAPATHS = ("system", "netdev")
+
+
+def mac_of(address):
+    """Return a local unicast MAC address that follows from the address, so that a tenant made anew keeps it."""
+    return ":".join(f"{byte:02x}" for byte in (2, address.version) + tuple(address.packed[-4:]))
+
+
+def _network(text, what):
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError as error:
+        raise InputError(f"not a network ({error})", f"{what} {text!r}", "Write it as 192.168.10.0/24.") from None
+
+
+def _member(name, network, number, **more):
+    """Return a tenant with the address ``number`` (from 1) of the network."""
+    room = network.num_addresses - (2 if network.version == 4 else 1)
+    if number > room:
+        raise InputError(f"the network has {room} addresses, {name} would need number {number}", str(network),
+                         "Widen offload_lab_tenant_network or offload_lab_host_network, or plan fewer tenants.")
+    address = network.network_address + number
+    return {"name": name, "addresses": [f"{address}/{network.prefixlen}"], "mac": mac_of(address), **more}
+
+
+def tenant_plan(count, index, nodes, network, host_network=None):
+    """Return the tenants of node ``index`` (from 1) of ``nodes``, as module tenants takes them.
+
+    Tenant t of node i has address number (t - 1) × nodes + i, so that another number of tenants changes no address.
+    With ``host_network`` the host itself takes part, with address number i.
+    """
+    check_range(count, 0, 1 << 16, "number of tenants")
+    check_range(index, 1, nodes, "index of the node")
+    network = _network(network, "offload_lab_tenant_network")
+    plan = [_member(f"tenant{number}", network, (number - 1) * nodes + index) for number in range(1, count + 1)]
+    if host_network:
+        plan.append(_member("host", _network(host_network, "offload_lab_host_network"), index, namespace=False))
+    return plan
+
+
+def _end(tenant):
+    """Return a tenant's end of a path, or None for a tenant without an address."""
+    netns = tenant["name"] if tenant.get("namespace", True) else None
+    addresses = tenant.get("addresses") or []
+    return {"netns": netns, "address": addresses[0].split("/")[0]} if addresses else None
+
+
+def endpoints(tenants, underlay_address):
+    """Return the node's end of each path: ``{path: {"netns", "address"}}``, all tenants in ``all`` of tenant_vxlan."""
+    ends = [end for end in map(_end, tenants) if end]
+    inside = [end for end in ends if end["netns"]]
+    outside = [end for end in ends if not end["netns"]]
+    found = {"physical": {"netns": None, "address": underlay_address}}
+    if outside:
+        found["physical_vxlan"] = outside[0]
+    if inside:
+        found["tenant_vxlan"] = dict(inside[0], all=inside)
+    return found
+
+
+def devices(tenants, underlay_device, datapath):
+    """Return ``{class: [{"name", "netns"}]}``, the devices of a node that a campaign can vary.
+
+    The kernel's datapath makes the device of its tunnels itself, and names it after the UDP port.
+    """
+    inside = [tenant["name"] for tenant in tenants if tenant.get("namespace", True)]
+    outside = [tenant["name"] for tenant in tenants if not tenant.get("namespace", True)]
+    return {
+        "underlay": [{"name": underlay_device}],
+        "tenant": [{"name": name + DEVICE, "netns": name} for name in inside],
+        "tenant_port": [{"name": name + PORT} for name in inside],
+        "host": [{"name": name + DEVICE} for name in outside],
+        "host_port": [{"name": name + PORT} for name in outside],
+        "tunnel": [{"name": "vxlan0"}] if datapath == "netdev" else [],
+    }
+
+
+def remotes(addresses, node):
+    """Return the underlay addresses of all other nodes, from ``{node: address or None}``."""
+    for name, address in addresses.items():
+        if name != node and not address:
+            raise InputError("its address on the underlay is not known", name,
+                             "Set offload_lab_underlay_address for it, or do not leave it out with --limit.")
+    return [address for name, address in addresses.items() if name != node]
+
+
+def tunnel_ports(addresses, datapath, vni, port, csum):
+    """Return the tunnel's ports as module ovs_ports takes them, to the remote ``addresses``.
+
+    The kernel's datapath has a port for each remote. They are protected where there are several: what came in by one
+    never goes out by another, so that a broadcast in the full mesh does not loop. The userspace datapath has one
+    device for all.
+    """
+    if datapath not in DATAPATHS:
+        raise InputError("not a datapath", repr(datapath), f"Use one of {', '.join(DATAPATHS)}.")
+    if datapath == "netdev":
+        return [{"name": "vxlan0"}]
+    return [{
+        "name": f"vxlan{number}",
+        "type": "vxlan",
+        "protected": len(addresses) > 1,
+        "options": {"remote_ip": address, "key": vni, "dst_port": port, "csum": csum},
+    } for number, address in enumerate(addresses)]
