@@ -70,8 +70,8 @@ def commands(monkeypatch):
 
 
 def read(**params):
-    return _ethtool_gather.read(dict({"devices": None, "netns": None, "gather": _ethtool_gather.KINDS,
-                                   "flow_types": ["udp4", "tcp6"]}, **params))
+    defaults = {"devices": None, "netns": None, "gather": _ethtool_gather.KINDS, "flow_types": ["udp4", "tcp6"]}
+    return _ethtool_gather.read(dict(defaults, **params))
 
 
 def test_everything_of_all_devices(commands):
