@@ -27,7 +27,7 @@ class ActionModule(ActionBase):
         _checked, options = self.validate_argument_spec(SPEC, **NEEDS)
         options["client"] = options["client"] or (task_vars or {}).get("inventory_hostname", "client")
         try:
-            work = Measurement(options, Display().display, Display().warning)
+            work = Measurement(options, Display().display, Display().warning, self._task.check_mode)
             result.update(self._measure(work, options, task_vars))
         except LabError as error:
             raise AnsibleActionFail(str(error))
@@ -39,6 +39,7 @@ class ActionModule(ActionBase):
         if options["collect"]:
             self._record(work, self._call(work, [], options, task_vars, collect=True), task_vars, options)
         for chunk in work.chunks():
+            work.hold(chunk)
             answer = self._call(work, chunk, options, task_vars, collect=False)
             self._record(work, answer, task_vars, options)
         summary = work.summary()

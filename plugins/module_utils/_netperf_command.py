@@ -103,8 +103,16 @@ def workload(given):
     }
     if checked["interim"] and checked["confidence"]:
         raise InputError("interim results and confidence iterations do not go together", checked["name"])
+    if interim is None and not checked["confidence"] and processes(checked) > 1:
+        # They tell when each stream really ran, and how much of its rate fell into the time of all.
+        checked["interim"] = min(1.0, checked["duration"] / 10.0)
     checked.update(_sizes(given, test))
     return checked
+
+
+def processes(load):
+    """Return the number of netperf processes of a cell. Every tenant sends: fewer streams become as many."""
+    return max(load["streams"], load["tenants"]) * (2 if load["bidirectional"] else 1)
 
 
 def endpoint(given):
@@ -124,15 +132,14 @@ def endpoint(given):
 def streams_of(load, endpoints):
     """Return [(test, endpoint)], one a netperf process; streams are dealt to the tenants' endpoints in turn.
 
-    Every tenant sends: fewer streams than tenants become as many. Bidirectional runs as many TCP_MAERTS beside the
-    TCP_STREAMs.
+    Bidirectional runs as many TCP_MAERTS beside the TCP_STREAMs.
     """
     if len(endpoints) < load["tenants"]:
         raise InputError("there are {0} endpoints, fewer than the {1} tenants asked for".format(
             len(endpoints), load["tenants"]), load["name"], "Ask for fewer tenants, or make more in the lab.")
     tests = (load["test"], "TCP_MAERTS") if load["bidirectional"] else (load["test"],)
-    count = max(load["streams"], load["tenants"])
-    return [(test, endpoints[index % load["tenants"]]) for test in tests for index in range(count)]
+    each = processes(load) // len(tests)
+    return [(test, endpoints[index % load["tenants"]]) for test in tests for index in range(each)]
 
 
 def _pair(sending, receiving, client_sends):
@@ -182,6 +189,6 @@ def argv(load, test, end):
 def seconds(load):
     """Return (expected, longest) time of one cell in seconds; the longest is when netperf is given up."""
     confidence = load["confidence"] or {"iterations_min": 1, "iterations_max": 1}
-    processes = max(load["streams"], load["tenants"])
-    return (confidence["iterations_min"] * load["duration"] + 0.3 + 0.01 * processes,
-            confidence["iterations_max"] * (load["duration"] + 2) + 15 + 0.2 * processes)
+    count = processes(load)
+    return (confidence["iterations_min"] * load["duration"] + 0.3 + 0.01 * count,
+            confidence["iterations_max"] * (load["duration"] + 2) + 15 + 0.2 * count)

@@ -10,7 +10,7 @@ import re
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._netperf_command import seconds, workload
-from ansible_collections.offload.lab.plugins.plugin_utils import _progress, _trials
+from ansible_collections.offload.lab.plugins.plugin_utils import _campaign_lock, _progress, _trials
 from ansible_collections.offload.lab.plugins.plugin_utils._plan_file import read_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._records import Records, key_of
 
@@ -34,21 +34,31 @@ def visit_summaries(visits):
 
 
 class Measurement:
-    """One task: its cells, its record and its progress. ``show`` and ``warn`` take a text for the user."""
+    """One task: its cells, its record and its progress.
 
-    def __init__(self, options, show, warn):
+    ``show`` and ``warn`` take a text for the user. A ``dry`` one changes nothing on the controller either.
+    """
+
+    def __init__(self, options, show, warn, dry=False):
         self.options, self.show, self.warn = options, show, warn
         self.pair = f"{options['client']}-{options['server']}" if options["server"] else options["client"]
         self.plan = self._read_plan()
         self.visit = _pick_visit(self.plan, options) if self.plan and options["block"] is not None else None
         self.cells = self._cells()
-        self.records = Records(options["record"]) if options["record"] else None
+        self.lock = f"{options['record']}.lock" if options["record"] and not dry else None
+        self.hold()
+        self.records = Records(options["record"], dry) if options["record"] else None
         for text in self.records.repaired if self.records else ():
             warn(text)
         self.trials, self.skipped, self.collected = [], 0, 0
         name = self.plan["name"] if self.plan else options["campaign"]
         self.names = {"campaign": name, "client": options["client"], "server": options["server"], "pair": self.pair}
         self.key = self._spool_key(name)
+
+    def hold(self, cells=()):
+        """Keep other controllers from the record for as long as measuring these cells takes."""
+        if self.lock:
+            _campaign_lock.acquire(self.lock, _campaign_lock.controller(), sum(cell["seconds"] for cell in cells))
 
     def _read_plan(self):
         if not self.options["plan"]:

@@ -8,6 +8,7 @@ changed on the disk is seen. A line without a check is taken as it is.
 """
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -105,30 +106,34 @@ def _set_aside(path, good, bad):
 
 
 class Records:
-    """The record file of a campaign, open for more trials. ``repaired`` says what was set aside, one text a line."""
+    """The record file of a campaign, open for more trials. ``repaired`` says what was set aside, one text a line.
 
-    def __init__(self, path):
+    With ``dry`` the file is read only, and left as it is.
+    """
+
+    def __init__(self, path, dry=False):
         self.path = path
         try:
-            os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
             good, bad = scan(path)
-            if bad:
+            if not dry:
+                os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+            if bad and not dry:
                 _set_aside(path, good, bad)
         except OSError as error:
             raise InputError(f"the record cannot be written ({error.strerror})", path,
                              "Set offload_lab_results_dir to a folder you may write to.")
         self.repaired = [f"{path} line {number}: {reason}; kept in {path}.damaged" for number, _line, reason in bad]
         self.known = {key_of(record) for _number, _line, record in good}
+        self.size = os.path.getsize(path) if os.path.exists(path) else 0
 
     def append(self, record):
         """Write one trial and wait until it is on the disk. A trial that is known is refused."""
-        if key_of(record) in self.known:
-            raise LabError("this trial is recorded already", f"{self.path} {record['id']}")
-        line = encode(record).encode()
         try:
             descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
             try:
-                self._write_whole(descriptor, line)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                self._refuse_known(record, os.fstat(descriptor).st_size)
+                self._write_whole(descriptor, encode(record).encode())
             finally:
                 os.close(descriptor)
             if not self.known:
@@ -138,8 +143,14 @@ class Records:
                            "Make room or mend the folder, then run the campaign again: it goes on from here.")
         self.known.add(key_of(record))
 
-    @staticmethod
-    def _write_whole(descriptor, line):
+    def _refuse_known(self, record, size):
+        """Raise if the trial is recorded, be it by a worker whose controller was killed."""
+        if size != self.size:
+            self.known = {key_of(other) for other in read(self.path)[0]}
+        if key_of(record) in self.known:
+            raise LabError("this trial is recorded already", f"{self.path} {record['id']}")
+
+    def _write_whole(self, descriptor, line):
         size = os.fstat(descriptor).st_size
         try:
             if os.write(descriptor, line) != len(line):
@@ -148,3 +159,4 @@ class Records:
         except OSError:
             os.ftruncate(descriptor, size)
             raise
+        self.size = size + len(line)

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 LATENCIES = {"min": "MIN_LATENCY", "mean": "MEAN_LATENCY", "p50": "P50_LATENCY", "p90": "P90_LATENCY",
              "p99": "P99_LATENCY", "max": "MAX_LATENCY", "stddev": "STDDEV_LATENCY"}
-BITS = {"10^3bits/s": 1e-3, "10^6bits/s": 1.0, "10^9bits/s": 1e3,
-        "KBytes/s": 8 * 1024 / 1e6, "MBytes/s": 8 * 1024 ** 2 / 1e6, "GBytes/s": 8 * 1024 ** 3 / 1e6}
+# Units of interim results, as factors to the unit that is summed: Mbit/s, or transactions/s.
+UNITS = {"10^3bits/s": 1e-3, "10^6bits/s": 1.0, "10^9bits/s": 1e3, "Trans/s": 1.0,
+         "KBytes/s": 8 * 1024 / 1e6, "MBytes/s": 8 * 1024 ** 2 / 1e6, "GBytes/s": 8 * 1024 ** 3 / 1e6}
 
 
 def interims(row):
-    """Return a stream's interim results as [(start, end, Mbit/s)]; of none, or of transactions, an empty list."""
-    return [(part["ending_at"] - part["seconds"], part["ending_at"], part["throughput"] * BITS[part["unit"]])
-            for part in row.get("interim") or () if part.get("unit") in BITS and part.get("seconds", 0) > 0]
+    """Return a stream's interim results as [(start, end, rate)], in Mbit/s or in transactions/s."""
+    return [(part["ending_at"] - part["seconds"], part["ending_at"], part["throughput"] * UNITS[part["unit"]])
+            for part in row.get("interim") or () if part.get("unit") in UNITS and part.get("seconds", 0) > 0]
 
 
 def window(stream, row):
@@ -41,12 +42,18 @@ def common(windows):
     return start, end, max(0.0, end - start) / longest if longest > 0 else 0.0
 
 
-def rate_within(row, start, end):
-    """Return a stream's throughput in Mbit/s inside a window, from its interim results; else its mean."""
+def rate_within(row, quantity, start, end):
+    """Return a stream's ``quantity`` (``throughput_mbps`` or ``transactions_per_s``) inside a window.
+
+    It is taken from interim results; without them it is the mean of the whole run. Those of UDP_STREAM count what was
+    sent, not what arrived, so that its mean is all there is.
+    """
+    if row.get(quantity) is None or row.get("test") == "UDP_STREAM":
+        return row.get(quantity)
     parts = [(min(last, end) - max(first, start), rate) for first, last, rate in interims(row)]
     covered = sum(seconds for seconds, _rate in parts if seconds > 0)
     if covered <= 0:
-        return row.get("throughput_mbps")
+        return row[quantity]
     return sum(seconds * rate for seconds, rate in parts if seconds > 0) / covered
 
 
@@ -103,28 +110,29 @@ def _confidence_width(rows):
     return widths or None
 
 
-def _throughput(streams, rows):
-    windows = [window(stream, row) for stream, row in zip(streams, rows)]
-    start, end, share = common(windows)
+def _sums(streams, rows):
+    start, end, share = common([window(stream, row) for stream, row in zip(streams, rows)])
     several = len(rows) > 1
-    rates = [rate_within(row, start, end) if several and share else row.get("throughput_mbps") for row in rows]
-    found = {"throughput_mbps": _total(rates),
+
+    def rates(quantity):
+        return [rate_within(row, quantity, start, end) if several and share else row.get(quantity) for row in rows]
+
+    megabits = rates("throughput_mbps")
+    found = {"throughput_mbps": _total(megabits), "transactions_per_s": _total(rates("transactions_per_s")),
              "throughput_sent_mbps": _total(row.get("throughput_sent_mbps") for row in rows),
              "overlap": share if several else None, "window_start": start, "window_s": max(0.0, end - start),
-             "stream_mbps": rates if several and _known(rates) else None}
-    kinds = {row.get("test") for row in rows}
-    if kinds == {"TCP_STREAM", "TCP_MAERTS"}:
-        found["forward_mbps"] = _total(rate for rate, row in zip(rates, rows) if row["test"] == "TCP_STREAM")
-        found["reverse_mbps"] = _total(rate for rate, row in zip(rates, rows) if row["test"] == "TCP_MAERTS")
+             "stream_mbps": megabits if several and _known(megabits) else None}
+    if {row.get("test") for row in rows} == {"TCP_STREAM", "TCP_MAERTS"}:
+        found["forward_mbps"] = _total(rate for rate, row in zip(megabits, rows) if row["test"] == "TCP_STREAM")
+        found["reverse_mbps"] = _total(rate for rate, row in zip(megabits, rows) if row["test"] == "TCP_MAERTS")
     return found
 
 
 def summarise(streams, rows):
     """Return the ``result`` field of a trial, whose streams all have a row without an error."""
     mss = _known(_selector(row, "TRANSPORT_MSS") for row in rows)
-    result = _throughput(streams, rows)
+    result = _sums(streams, rows)
     result.update({
-        "transactions_per_s": _total(row.get("transactions_per_s") for row in rows),
         "elapsed_s": max(_known(row.get("elapsed_s") for row in rows), default=None),
         "local_cpu_percent": _mean(row.get("local_cpu_percent") for row in rows),
         "remote_cpu_percent": _mean(row.get("remote_cpu_percent") for row in rows),
