@@ -102,6 +102,7 @@ def make_plan(factors=2, *, blocks=6, paths=PATHS, mtus=(9000,), workloads=("tcp
     return {"schema": 1, "name": name, "seed": seed, "created": "2026-01-05T08:00:00Z", "design": design,
             "blocks": blocks, "control": control, "paths": list(paths), "mtus": list(mtus), "workloads": works,
             "factors": [{"name": f, "kind": "feature", "levels": ["off", "on"], "devices": ["underlay", "tenant"],
+                         "values": {"off": False, "on": True}, "settings": [f], "needs": [],
                          "sides": ["client", "server"]} for f in features],
             "profiles": dict((name, {"levels": levels, "settings": _settings(levels)})
                              for name, levels in profiles.items()), "visits": visits}

@@ -1,0 +1,95 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a plan and its trials to analysis.json: effects with intervals, attribution, recommendations. Pure.
+
+The shape is in schemas/analysis.json and docs/data-format.md.
+"""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.plugin_utils import _metrics, _power, _statistics
+from ansible_collections.offload.lab.plugins.plugin_utils._attribution import attribution
+from ansible_collections.offload.lab.plugins.plugin_utils._cube import collect
+from ansible_collections.offload.lab.plugins.plugin_utils._metric_analysis import MetricAnalysis
+from ansible_collections.offload.lab.plugins.plugin_utils._recommend import recommendations
+
+SCHEMA = 1
+FACTOR_KEYS = ("name", "kind", "levels", "devices", "sides", "needs")
+
+
+def table_id(table):
+    """Return a table's name: pair (where there are several), path, MTU and workload."""
+    return "/".join(str(table[key]) for key in ("pair", "path", "mtu", "workload") if table[key] is not None)
+
+
+def analyse(plan, trials, manifest=None, include_marked=False):
+    """Return the analysis (the content of analysis.json).
+
+    ``trials`` is an iterable of trial records, read once. Failed trials are left out, and, unless ``include_marked``,
+    those that a guard excludes; both are counted. ``manifest`` tells whether both ends are one machine.
+    """
+    one_host = _metrics.one_host(manifest)
+    cube = collect(plan, trials, include_marked, one_host)
+    metrics = [MetricAnalysis(cube, name) for name in cube.metrics()]
+    tables = [_table(cube, metrics, place) for place in range(len(cube.tables))]
+    found = attribution(cube, metrics, table_id)
+    return {
+        "schema": SCHEMA, "campaign": plan["name"], "kind": plan.get("kind", "measured"), "design": plan["design"],
+        "seed": plan["seed"], "created": plan["created"], "blocks": plan["blocks"], "control": plan["control"],
+        "methods": _methods(include_marked, one_host),
+        "trials": _trials(cube),
+        "factors": [{key: factor.get(key) for key in FACTOR_KEYS} for factor in plan["factors"]],
+        "profiles": {name: profile["levels"] for name, profile in plan["profiles"].items()},
+        "tables": tables, "attribution": found, "recommendations": recommendations(plan, tables, found),
+        "untestable": _untestable(plan, tables), "warnings": list(_warnings(cube)),
+    }
+
+
+def _methods(include_marked, one_host):
+    return {
+        "estimate": "geometric mean of ratios to the control, paired inside blocks",
+        "interval": "Student's t on log ratios", "confidence": _statistics.CONFIDENCE,
+        "test": "sign-flip, two-sided", "correction": "Holm within a table's metric", "alpha": _statistics.ALPHA,
+        "power": _power.POWER, "fewest_blocks": _statistics.FEWEST_BLOCKS, "include_marked": include_marked,
+        "one_host": one_host,
+    }
+
+
+def _table(cube, metrics, place):
+    table = cube.tables[place]
+    return dict(table, id=table_id(table),
+                metrics=[metric.document(place) for metric in metrics if metric.measured(place)])
+
+
+def _trials(cube):
+    counts = cube.counts
+    missing = counts["planned"] - (counts["recorded"] - counts["unplanned"] - counts["twice"])
+    return dict(counts, missing=max(0, missing), marks=dict(sorted(cube.marks.items())),
+                excluded_by=dict(sorted(cube.excluded_by.items())), failures=cube.failures)
+
+
+def _untestable(plan, tables):
+    """Return ``{factor or profile: reason}``: what the campaign says, and profiles without a single used trial."""
+    found = dict(plan.get("untestable") or {})
+    seen = {row["profile"] for table in tables for metric in table["metrics"] for row in metric["rows"] if row["n"]}
+    for name in plan["profiles"]:
+        if name != plan["control"] and name not in seen:
+            found[name] = "no trial of this profile could be used"
+    return found
+
+
+def _warnings(cube):
+    trials = _trials(cube)
+    if trials["missing"]:
+        yield f"{trials['missing']} of {trials['planned']} trials were not measured"
+    if trials["failed"]:
+        yield f"{trials['failed']} trials failed"
+    if trials["excluded"]:
+        reasons = ", ".join(f"{guard} {count}" for guard, count in trials["excluded_by"].items())
+        yield f"{trials['excluded']} marked trials are left out ({reasons})"
+    if trials["unplanned"]:
+        yield f"{trials['unplanned']} trials are not in the plan and are left out"
+    if trials["twice"]:
+        yield f"{trials['twice']} trials repeat a measured cell and are left out"
+    if cube.blocks < _statistics.FEWEST_BLOCKS:
+        yield f"{cube.blocks} blocks give no interval and no test: {_statistics.FEWEST_BLOCKS} are needed"
