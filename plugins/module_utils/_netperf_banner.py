@@ -111,8 +111,10 @@ def read_interim(scan):
     if not found:
         return False
     throughput, unit, seconds, ending = found.groups()
-    scan.result_run().interim.append({"throughput": float(throughput), "unit": unit.replace(" ", ""),
-                                      "seconds": float(seconds), "ending_at": float(ending)})
+    run = scan.result_run()
+    run.csv = found.re is INTERIM_CSV
+    run.interim.append({"throughput": float(throughput), "unit": unit.replace(" ", ""),
+                        "seconds": float(seconds), "ending_at": float(ending)})
     scan.at += 1
     return True
 

@@ -16,6 +16,7 @@ from ansible_collections.offload.lab.plugins.module_utils._netperf_banner import
 from ansible_collections.offload.lab.plugins.module_utils._netperf_scan import (
     INTEGER,
     NOT_A_NUMBER,
+    UNIT,
     find_unit,
     fixed,
     integer,
@@ -98,7 +99,8 @@ def layout_of(words):
     for layout, forms in FORMS.items():
         if len(words) >= len(forms) and all(("." in word or word in NOT_A_NUMBER) == bool(form)
                                             for word, form in zip(words, forms)):
-            return layout
+            # netperf's own choice of columns begins with the same numbers, then has the unit.
+            return None if len(words) > len(forms) and UNIT.match(words[len(forms)]) else layout
     return None
 
 
@@ -150,21 +152,15 @@ def udp_row(scan, run, row, words):
     """What was sent: ``size message elapsed okay errors throughput [cpu demand]``, then what arrived."""
     size, message, elapsed, okay, errors = row
     places = 1 if run.cpu or (len(words) > 5 and re.match(r"-?\d{1,18}\.\d\Z", words[5])) else 2
-    try:
-        sent = udp_values(words[5:], places)
-    except (IndexError, ValueError):
-        run.broken(scan.number, scan.text)
-        return 1
-    step = 1
-    while step < 3 and not scan.ahead(step).strip():
-        step += 1
+    step = 1 if scan.ahead(1).strip() else 2
     second = scan.ahead(step).split(None, 6)
     try:
+        sent = udp_values(words[5:], places)
         recv_size, _elapsed, arrived_okay = integer(second[0]), fixed(second[1], 2), integer(second[2])
         arrived = udp_values(second[3:], places)
     except (IndexError, ValueError):
-        run.error = "line {0}: no whole row of what arrived follows".format(scan.number)
-        return 1
+        run.error = "line {0}: broken off in the rows of what was sent and what arrived".format(scan.number)
+        return step + 1 if second and INTEGER.match(second[0]) and not layout_of(second) else 1
     run.values.update(send_socket_size=size, recv_socket_size=recv_size, message_size=message, elapsed_s=elapsed,
                       throughput=arrived[0], sent=sent[0], local_cpu_percent=sent[1], local_service_demand=sent[2],
                       remote_cpu_percent=arrived[1], remote_service_demand=arrived[2])
@@ -207,7 +203,9 @@ def read_segment(scan):
     run = scan.run
     if run is None or run.error is not None or "TRANSPORT_MSS" in run.selectors:
         run = scan.begin()
-    if word.isdigit() and len(word) < 10 and not scan.is_cut(step):
+    # It is printed in six places, or with a space behind it.
+    whole = len(scan.ahead(step)) >= 6 or scan.ahead(step).endswith(" ")
+    if word.isdigit() and len(word) < 10 and whole and not scan.is_cut(step):
         run.selectors["TRANSPORT_MSS"] = int(word)
         run.layout, run.done = run.layout or "mss", True
     elif not run.done:
@@ -219,13 +217,14 @@ def read_segment(scan):
 def read_bare(scan):
     """Read the lone number of netperf -v 0, with the brand of -B behind it."""
     found = BARE.match(scan.text)
-    if found and scan.is_cut() and not found.group(2) and len(scan.text.rstrip()) < 7:
+    run = scan.run
+    after_banner = (run is not None and run.open and run.banner and not run.layout and not run.selectors
+                    and not run.csv and "," not in scan.ahead(1))
+    if found and not found.group(2) and len(scan.text.rstrip()) < 7 and (after_banner or scan.is_cut()):
         # Printed with a width of 7: a shorter one is what is left of a service demand.
         found = None
-    run = scan.run
-    after_banner = run is not None and run.open and run.banner and not run.layout and not run.selectors
     demand = BARE_DEMAND.match(scan.text) if after_banner else None
-    if demand and (demand.group(2) or not found):
+    if demand and (demand.group(2) or "." not in demand.group(1)[-3:]):
         run.selectors["SERVICE_DEMAND"] = float(demand.group(1))
         run.done = True
     elif found and (after_banner or in_list(scan)):
@@ -246,9 +245,15 @@ def in_list(scan):
         last = scan.at
         while last < len(scan.lines) and scan.lines[last].strip() and "netperf" not in scan.lines[last]:
             last += 1
-        whole = all(BARE.match(line) for line in scan.lines[scan.at:min(last, len(scan.lines) - 1)])
+        whole = begins_paragraph(scan) and all(BARE.match(line) for line in scan.lines[scan.at:min(last, len(scan.lines) - 1)])
         scan.checked_until, scan.bare_until = last, last if whole else -1
     return scan.at <= scan.bare_until
+
+
+def begins_paragraph(scan):
+    """Return whether the line before is none, empty, or a command."""
+    before = scan.lines[scan.at - 1].strip() if scan.at else ""
+    return not before or "netperf" in before
 
 
 def read_other(scan):

@@ -22,6 +22,7 @@ from ansible_collections.offload.lab.plugins.module_utils._netperf_selectors imp
 )
 
 KEYVAL = re.compile(r"\s{0,20}([A-Z][A-Z0-9_]{2,40})=(.*)\Z", re.S)
+CUT_NAME = re.compile(r"\s*[A-Z]?[A-Z0-9_]{0,40}\s*\Z")
 INTERIM_KEYVAL = re.compile(r"\s{0,20}NETPERF_(INTERIM_RESULT|UNITS|INTERVAL|ENDING)\[\d{1,9}\]=(.*)\Z", re.S)
 INTERIM_KEYS = {"INTERIM_RESULT": "throughput", "UNITS": "unit", "INTERVAL": "seconds", "ENDING": "ending_at"}
 SIMPLE = re.compile(r"-?\d{1,18}(?:\.\d{1,12})?\s*\Z")
@@ -33,7 +34,7 @@ MOST_LINES = 100
 def read_keyval(scan):
     """Read one line ``NAME=VALUE``."""
     if "=" not in scan.text:
-        return False
+        return read_cut_name(scan)
     found = KEYVAL.match(scan.text)
     if not found:
         return read_interim_keyval(scan)
@@ -47,6 +48,18 @@ def read_keyval(scan):
         run = scan.result_run()
     run.layout, run.done, run.last = "keyval", True, scan.at
     store(run, name, text, scan.is_cut())
+    scan.at += 1
+    return True
+
+
+def read_cut_name(scan):
+    """Read a line between the lines of a run that broke off before its ``=``, or is empty."""
+    run = scan.run
+    if run is None or run.layout != "keyval" or run.last != scan.at - 1 or not CUT_NAME.match(scan.text):
+        return False
+    if scan.text.strip():
+        run.broken(scan.number, scan.text)
+    run.last = scan.at
     scan.at += 1
     return True
 
@@ -127,7 +140,10 @@ def read_csv_row(scan):
     """Read a row of CSV without its header (netperf -P 0 -- -o): of its values only the throughput can be told."""
     text = scan.text
     run = scan.run
-    if "," not in text or not text.lstrip()[:1].isdigit() or (run is not None and run.open and run.layout):
+    if "," not in text or not text.lstrip()[:1].isdigit():
+        return False
+    if run is not None and run.open and (run.banner or run.layout or run.interim):
+        # netperf that prints a banner prints the header too; what looks like a row is a broken interim result.
         return False
     parts = [part.strip() for part in text.split(",", 400)]
     units = [place for place, part in enumerate(parts) if is_unit(part)]

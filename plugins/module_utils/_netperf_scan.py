@@ -40,6 +40,7 @@ class Run(object):
         self.unit = None
         self.cpu = False
         self.last = -1
+        self.csv = False
         self.failing = False
         self.ended = False
         self.done = False

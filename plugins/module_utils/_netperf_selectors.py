@@ -86,32 +86,28 @@ def places(name):
     return next((count for end, count in PLACES if name.endswith(end)), 0)
 
 
-def read_value(name, text, cut):
-    """Return a selector's value: a number, a text, or None for nan.
-
-    ``cut`` says that the text ends here without a line end. ValueError when the value is, or may be, not whole.
-    """
+def read_value(name, text):
+    """Return a selector's value: a number, a text, None for nan or nothing; ValueError when it is not whole."""
     text = text.strip()
     wanted = places(name)
     if text in NOT_A_NUMBER:
         return None
     if wanted and len(text.partition(".")[2]) < wanted:
         raise ValueError(text)
-    if name == "THROUGHPUT_UNITS" and cut and not is_unit(text):
+    if wanted and not NUMBER.match(text) or name == "THROUGHPUT_UNITS" and not is_unit(text):
         raise ValueError(text)
-    if text[:1] == '"':
-        return text.strip('"')
     if NUMBER.match(text):
         return float(text) if "." in text else int(text)
-    if wanted:
-        raise ValueError(text)
-    return text
+    return (text.strip('"') if text[:1] == '"' else text) or None
 
 
 def store(run, name, text, cut):
-    """Keep a selector of a run; what may have been cut off is left out, and what a result is made of ends the run."""
+    """Keep a selector of a run, or its error when the value is not whole.
+
+    ``cut`` says that the text ends behind the value, without a line end.
+    """
     try:
-        value = read_value(name, text, cut)
+        value = read_value(name, text)
     except ValueError:
         run.error = "broken off in {0}={1}".format(name, text.strip()[:60])
         return
