@@ -13,9 +13,9 @@ from ansible_collections.offload.lab.plugins.module_utils._netperf_scan import N
 
 # A banner is "NAME TEST", then the addresses; a shell prompt may stand before it on the line.
 NAME = re.compile(
-    r"(?:(TCP|UDP|UDPLITE|SCTP|DCCP|SDP|DG|DNS|STREAM|TCPIPV6|UDPIPV6|XTI TCP|XTI UDP|DLPI CO|DLPI CL) (1-TO-MANY )?"
-    r"(STREAM|MAERTS|SENDFILE|MSS|UNIDIRECTIONAL SEND|REQUEST/RESPONSE|Connect/Request/Response|Connect/Close"
-    r"|Transactional/Request/Response)|(OMNI)(?: [A-Za-z|]{1,30})?)\Z")
+    r"(?:(TCP|UDP|UDPLITE|SCTP|DCCP|SDP|DG|DNS|STREAM|TCPIPV6|UDPIPV6|TIPC|XTI TCP|XTI UDP|DLPI CO|DLPI CL) "
+    r"(1-TO-MANY )?(STREAM|MAERTS|SENDFILE|MSS|UNIDIRECTIONAL SEND|REQUEST/RESPONSE|Connect/Request/Response"
+    r"|Connect/Close|Transactional/Request/Response)|(OMNI)(?: [A-Za-z|]{1,30})?)\Z")
 LONGEST_NAME = 70
 AFTER_NAME = re.compile(r" TEST(?= from\b| to\b| ?:| \(|\s*\Z)")
 KINDS = {"UNIDIRECTIONAL SEND": "STREAM", "REQUEST/RESPONSE": "RR", "Connect/Request/Response": "CRR",
@@ -30,8 +30,8 @@ INTERIM = re.compile(r".{0,200}?Interim result:\s*(-?\d{1,18}\.\d\d) (\S{1,12}\s
 INTERIM_CSV = re.compile(r"\s*(-?\d{1,18}\.\d\d),(\S{1,12}\s{0,8}/s),(-?\d{1,9}\.\d{1,3}),(\d{1,12}\.\d{3})\s*\Z")
 
 TROUBLE = re.compile(r"error|errno|fail|could ?n[o']t|cannot|no response|partial|refused|reset by|unreachable|unable"
-                     r"|too (?:long|small)|invalid option|requires an argument|not found|no route|timed? ?out|timeout|denied"
-                     r"|broken pipe|interrupted|are you sure", re.I)
+                     r"|too (?:long|small)|invalid option|requires an argument|not found|no route|timed? ?out|timeout"
+                     r"|denied|broken pipe|interrupted|are you sure", re.I)
 # netperf names itself or one of its functions; captures are known that lost the first letter.
 SPEAKER = re.compile(r"\s*(?:n?etperf: |[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+:? )")
 # These come before a test begins, and end netperf: each is a run of its own.
@@ -39,7 +39,8 @@ START = re.compile(r"\s*(?:e?stablish control: |r?esolve_host: |c?omplete_addrin
                    r"|c?ould not open output selection file|N?etperf does not understand|\S{0,40}sh: .{0,60}netperf: "
                    r"|n?etperf: (?:command )?not found)", re.I)
 FOLLOW = re.compile(r"\s*(?:e?stablish_control could not|N?etperf could not resolve|getaddrinfo returned"
-                    r"|p?lease verify that|a?nd that test family|a?re you sure there is a netserver|file must be larger)", re.I)
+                    r"|p?lease verify that|a?nd that test family|a?re you sure there is a netserver"
+                    r"|file must be larger)", re.I)
 LAST = re.compile(r"\s*(?:e?stablish_control could not|N?etperf could not resolve|a?nd that test family|usage: netperf"
                   r"|c?ould not open output selection file)", re.I)
 USAGE = "Usage: netperf"
@@ -77,9 +78,20 @@ def read_banner(scan):
         # What netperf writes to stderr can stand before the banner that waited in the buffer of stdout.
         scan.runs.remove(early)
         run.line, run.notes = early.line, early.notes
-    set_limit(run, text)
+    set_limit(run, " ".join([text] + wrapped(scan)))
     scan.at += 1
     return True
+
+
+def wrapped(scan):
+    """Return the next lines, in which a banner may go on that mail has wrapped."""
+    lines = []
+    for step in (1, 2):
+        line = scan.ahead(step)
+        if " TEST" in line or line.startswith("!!!"):
+            break
+        lines.append(line[:200])
+    return lines
 
 
 def set_limit(run, text):

@@ -9,7 +9,6 @@ header adds the unit, and whether CPU columns follow.
 """
 from __future__ import annotations
 
-import contextlib
 import re
 
 from ansible_collections.offload.lab.plugins.module_utils._netperf_banner import note
@@ -32,10 +31,8 @@ UNITS_LINE = (("rr", re.compile(r"bytes +[Bb]ytes +bytes +bytes +secs\b")),
 RATE_UNIT = re.compile(r"Send +Recv +Size +Size +Time +(10\^[369]bits|[KMG]Bytes) +local\b")
 # The decimals of a row's first words, 0 for whole numbers.
 FORMS = {"stream": (0, 0, 0, 2, 2), "rr": (0, 0, 0, 0, 2, 2), "udp": (0, 0, 2, 0, 0)}
+NUMERIC = re.compile(r"-?\d{1,18}(?:\.\d{0,3})?\Z")
 HEADER_WORDS = re.compile(r"(?:Socket|Window) (?:Socket|Window|Size|Message) |Size Size |Send Recv ")
-HISTOGRAM = re.compile(r"(?:UNIT|TEN|HUNDRED)_M?U?SEC\b|>?100_SECS:|HIST_TOTAL:|Histogram of ")
-BARE = re.compile(r"\s*(-?\d{1,18}\.\d\d)(?:\s+(\S.*))?\s*\Z")
-BARE_DEMAND = re.compile(r"\s*(-?\d{1,18}\.\d{2,3})(?: +([A-Z?]))?\s*\Z")
 
 
 def read_header(scan):
@@ -65,7 +62,8 @@ def read_units(scan):
             run = scan.result_run()
             run.layout = layout
             run.cpu = " us/" in text
-            run.unit = run.unit or find_unit(text) or ("per sec" if "per sec" in text else None)
+            rate = next((words for words in ("per sec", "per tran") if words in text), None)
+            run.unit = run.unit or find_unit(text) or rate
             return
 
 
@@ -75,23 +73,35 @@ def read_row(scan):
     if not words or words[0][-1:] not in "0123456789-":
         return False
     run = scan.run
-    expected = run is not None and run.open and run.layout in ROWS
     layout = layout_of(words)
+    below = scan.is_below_row(layout or (run.layout if run is not None and is_cut_row(scan, words) else None))
     try:
-        row = [fixed(word, form) if form else integer(word) for word, form in zip(words, FORMS.get(layout, ()))]
-    except ValueError:
-        layout = None
-    # A row that stands alone can be known as broken only below another one.
-    if layout is None and not expected and not (scan.at == scan.row_end and words[0].isdigit()):
-        return False
-    run = scan.result_run()
-    if layout is None:
-        run.broken(scan.number, scan.text)
-        scan.at += 1
-    else:
-        scan.at += ROWS[layout](scan, run, row, words)
-        scan.row_end = scan.at if not run.banner else -1
+        row = [fixed(word, form) if form else integer(word) for word, form in zip(words, FORMS[layout])]
+    except (KeyError, ValueError):
+        # Without a header a row can be known as a broken one only below another row.
+        awaited = run is not None and run.open and run.layout in FORMS
+        return (awaited or below) and read_broken_row(scan, layout, below)
+    run = scan.inherit() if below else scan.result_run()
+    run.layout = layout
+    scan.at += ROWS[layout](scan, run, row, words)
+    run.last = scan.at
     return True
+
+
+def read_broken_row(scan, layout, below):
+    """Read what is left of a row: its run has an error and no numbers."""
+    # The second line of a run whose first one is broken tells nothing new.
+    second = below and layout is None and scan.run.error and scan.run.layout != "stream"
+    run = scan.inherit() if below and not second else scan.run
+    run.broken(scan.number, scan.text)
+    scan.at += 1
+    run.last = scan.at
+    return True
+
+
+def is_cut_row(scan, words):
+    """Return whether words below a row may be what is left of another row, and not just a number."""
+    return all(NUMERIC.match(word) for word in words) and (len(words) > 1 or scan.is_cut())
 
 
 def layout_of(words):
@@ -176,84 +186,6 @@ def udp_values(words, places):
 
 
 ROWS = {"stream": stream_row, "rr": rr_row, "udp": udp_row}
-
-
-def read_details(scan):
-    """Read what netperf -v 2 adds behind the table: alignments, histogram, segment size."""
-    text = scan.text.lstrip()
-    if HISTOGRAM.match(text):
-        scan.at += 1
-        return True
-    if text.startswith("Maximum") and scan.ahead(1).startswith("Segment") and scan.ahead(2).startswith("Size (bytes)"):
-        return read_segment(scan)
-    if not text.startswith("Alignment ") or "Offset" not in text:
-        return False
-    row = scan.ahead(3).split(None, 8)
-    if "RoundTrip" in text and len(row) == 8 and scan.run is not None and scan.run.done:
-        with contextlib.suppress(ValueError):
-            scan.run.selectors.update(RT_LATENCY=fixed(row[4], 3), TRANSACTION_RATE=fixed(row[5], 3))
-    scan.at += 4 if row and row[0].isdigit() else 3
-    return True
-
-
-def read_segment(scan):
-    """Read the segment size that TCP_MSS, and netperf -v 2, print."""
-    step = 3 if scan.ahead(3).strip() else 4
-    word = scan.ahead(step).strip()
-    run = scan.run
-    if run is None or run.error is not None or "TRANSPORT_MSS" in run.selectors:
-        run = scan.begin()
-    # It is printed in six places, or with a space behind it.
-    whole = len(scan.ahead(step)) >= 6 or scan.ahead(step).endswith(" ")
-    if word.isdigit() and len(word) < 10 and whole and not scan.is_cut(step):
-        run.selectors["TRANSPORT_MSS"] = int(word)
-        run.layout, run.done = run.layout or "mss", True
-    elif not run.done:
-        run.broken(scan.number, scan.text)
-    scan.at += step + 1
-    return True
-
-
-def read_bare(scan):
-    """Read the lone number of netperf -v 0, with the brand of -B behind it."""
-    found = BARE.match(scan.text)
-    run = scan.run
-    after_banner = (run is not None and run.open and run.banner and not run.layout and not run.selectors
-                    and not run.csv and "," not in scan.ahead(1))
-    if found and not found.group(2) and len(scan.text.rstrip()) < 7 and (after_banner or scan.is_cut()):
-        # Printed with a width of 7: a shorter one is what is left of a service demand.
-        found = None
-    demand = BARE_DEMAND.match(scan.text) if after_banner else None
-    if demand and (demand.group(2) or "." not in demand.group(1)[-3:]):
-        run.selectors["SERVICE_DEMAND"] = float(demand.group(1))
-        run.done = True
-    elif found and (after_banner or in_list(scan)):
-        run = run if after_banner else scan.begin()
-        scan.row_end = scan.at + 1 if not run.banner else -1
-        run.values["throughput"] = float(found.group(1))
-        run.selectors.update({"RESULT_BRAND": found.group(2).strip()} if found.group(2) else {})
-        run.done = True
-    else:
-        return False
-    scan.at += 1
-    return True
-
-
-def in_list(scan):
-    """Return whether the paragraph holds nothing but such numbers, so that a number in prose is not taken for one."""
-    if scan.at > scan.checked_until:
-        last = scan.at
-        while last < len(scan.lines) and scan.lines[last].strip() and "netperf" not in scan.lines[last]:
-            last += 1
-        whole = begins_paragraph(scan) and all(BARE.match(line) for line in scan.lines[scan.at:min(last, len(scan.lines) - 1)])
-        scan.checked_until, scan.bare_until = last, last if whole else -1
-    return scan.at <= scan.bare_until
-
-
-def begins_paragraph(scan):
-    """Return whether the line before is none, empty, or a command."""
-    before = scan.lines[scan.at - 1].strip() if scan.at else ""
-    return not before or "netperf" in before
 
 
 def read_other(scan):

@@ -22,7 +22,7 @@ from ansible_collections.offload.lab.plugins.module_utils._netperf_selectors imp
 )
 
 KEYVAL = re.compile(r"\s{0,20}([A-Z][A-Z0-9_]{2,40})=(.*)\Z", re.S)
-CUT_NAME = re.compile(r"\s*[A-Z]?[A-Z0-9_]{0,40}\s*\Z")
+CUT_NAME = re.compile(r"\s*[A-Z][A-Z0-9_]{0,40}\s*\Z")
 INTERIM_KEYVAL = re.compile(r"\s{0,20}NETPERF_(INTERIM_RESULT|UNITS|INTERVAL|ENDING)\[\d{1,9}\]=(.*)\Z", re.S)
 INTERIM_KEYS = {"INTERIM_RESULT": "throughput", "UNITS": "unit", "INTERVAL": "seconds", "ENDING": "ending_at"}
 SIMPLE = re.compile(r"-?\d{1,18}(?:\.\d{1,12})?\s*\Z")
@@ -41,8 +41,7 @@ def read_keyval(scan):
     name, text = found.groups()
     run = scan.run
     # All the lines of a run come together; a name that comes again is of the next one (netperf -P 0).
-    same = run is not None and run.layout == "keyval" and name not in run.selectors and run.last == scan.at - 1
-    if not same:
+    if not is_between(scan) or name in run.selectors:
         if not (name in NAMES or (run is not None and run.open and run.banner)):
             return False
         run = scan.result_run()
@@ -53,15 +52,20 @@ def read_keyval(scan):
 
 
 def read_cut_name(scan):
-    """Read a line between the lines of a run that broke off before its ``=``, or is empty."""
-    run = scan.run
-    if run is None or run.layout != "keyval" or run.last != scan.at - 1 or not CUT_NAME.match(scan.text):
+    """Read a line among the lines of a run that broke off before its ``=``."""
+    if not CUT_NAME.match(scan.text) or not is_between(scan):
         return False
-    if scan.text.strip():
-        run.broken(scan.number, scan.text)
-    run.last = scan.at
+    scan.run.broken(scan.number, scan.text)
+    scan.run.last = scan.at
     scan.at += 1
     return True
+
+
+def is_between(scan):
+    """Return whether the line follows one of a run's lines, or an empty one behind it."""
+    run = scan.run
+    before = scan.at - 1 if scan.at and scan.lines[scan.at - 1].strip() else scan.at - 2
+    return run is not None and run.layout == "keyval" and run.last == before
 
 
 def read_interim_keyval(scan):
@@ -91,16 +95,16 @@ def read_csv(scan):
     while step < MOST_LINES and is_header_text(scan.ahead(step).replace(",", " ")):
         text += " " + scan.ahead(step)
         step += 1
-    headers = [" ".join(part.split()) for part in text.split(",")]
     run = scan.result_run()
     run.layout = "csv"
+    run.headers = [" ".join(part.split()) for part in text.split(",")]
     values = split_csv(scan.ahead(step))
-    if len(values) < len(headers):
+    if len(values) < len(run.headers):
         run.broken(scan.number, scan.ahead(step) or text)
     else:
-        cut = len(headers) - 1 if scan.is_cut(step) and len(values) == len(headers) else -1
-        take(run, headers, values, cut)
+        take(scan, run, values, step)
     scan.at += step + 1
+    run.last = scan.at
     return True
 
 
@@ -126,10 +130,11 @@ def split_csv(line):
         return []
 
 
-def take(run, headers, values, cut):
-    """Keep the values of a run's columns; the column ``cut`` is the last word of a text without a line end."""
+def take(scan, run, values, step):
+    """Keep the values of a run's columns, which stand ``step`` lines further on."""
     run.done = True
-    for place, (header, value) in enumerate(zip(headers, values)):
+    cut = len(run.headers) - 1 if scan.is_cut(step) and len(values) == len(run.headers) else -1
+    for place, (header, value) in enumerate(zip(run.headers, values)):
         name = HEADERS.get(header) or upper(header)
         # netperf 2.7 gives several columns of Remote OS Security one header: the first is kept.
         if name and name not in run.selectors:
@@ -137,11 +142,22 @@ def take(run, headers, values, cut):
 
 
 def read_csv_row(scan):
-    """Read a row of CSV without its header (netperf -P 0 -- -o): of its values only the throughput can be told."""
-    text = scan.text
-    run = scan.run
-    if "," not in text or not text.lstrip()[:1].isdigit():
+    """Read a row of CSV without its header (netperf -P 0 -- -o)."""
+    if "," not in scan.text:
         return False
+    if scan.is_below_row("csv") and scan.run.headers:
+        values = split_csv(scan.text)
+        if len(values) == len(scan.run.headers):
+            take(scan, scan.inherit(), values, 0)
+            scan.at += 1
+            scan.run.last = scan.at
+            return True
+    return scan.text.lstrip()[:1].isdigit() and read_lone_csv_row(scan)
+
+
+def read_lone_csv_row(scan):
+    """Read a row below no header: of its values only the throughput can be told."""
+    text, run = scan.text, scan.run
     if run is not None and run.open and (run.banner or run.layout or run.interim):
         # netperf that prints a banner prints the header too; what looks like a row is a broken interim result.
         return False
@@ -177,11 +193,12 @@ def read_human(scan):
     if sum(header in HEADERS for header in headers) * 2 < len(headers):
         return False
     run = human_run(scan, headers)
+    run.headers = headers
     values = cells_of(scan.ahead(step), starts)
     if len(values) != len(headers):
         run.broken(scan.numbers[min(scan.at + step, len(scan.numbers) - 1)], scan.ahead(step))
     else:
-        take(run, headers, values, len(headers) - 1 if scan.is_cut(step) else -1)
+        take(scan, run, values, step)
     scan.at += step + 1
     return True
 

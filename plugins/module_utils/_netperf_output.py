@@ -4,20 +4,22 @@
 """The output of netperf, of every version and format from 2.4 to 2.7, as dictionaries. Pure.
 
 ``_netperf_scan`` has the text and the run being read, ``_netperf_banner`` what stands around results,
-``_netperf_classic`` the tables, ``_netperf_omni`` the output by selectors, ``_netperf_values`` the keys of the result.
+``_netperf_classic`` the tables, ``_netperf_details`` what -v adds to them or leaves of them, ``_netperf_omni`` the
+output by selectors, ``_netperf_values`` the keys of the result.
 """
 from __future__ import annotations
 
 from ansible_collections.offload.lab.plugins.module_utils import _netperf_banner as banner
 from ansible_collections.offload.lab.plugins.module_utils import _netperf_classic as classic
+from ansible_collections.offload.lab.plugins.module_utils import _netperf_details as details
 from ansible_collections.offload.lab.plugins.module_utils import _netperf_omni as omni
 from ansible_collections.offload.lab.plugins.module_utils._netperf_scan import Scan
 from ansible_collections.offload.lab.plugins.module_utils._netperf_values import entry
 
 # Each reads what it knows in the line reached and moves on, or leaves the line to the next one.
 READERS = (classic.read_row, banner.read_banner, omni.read_keyval, banner.read_interim, banner.read_confidence,
-           classic.read_header, classic.read_details, omni.read_csv, omni.read_csv_row, omni.read_human,
-           classic.read_bare, banner.read_error, classic.read_other)
+           classic.read_header, details.read_details, omni.read_csv, omni.read_csv_row, omni.read_human,
+           details.read_bare, banner.read_error, classic.read_other)
 
 
 def parse_netperf(text):
@@ -28,6 +30,9 @@ def parse_netperf(text):
     """
     scan = Scan(text)
     while scan.at < len(scan.lines):
+        if not scan.text.strip():
+            scan.at += 1
+            continue
         for reader in READERS:
             if reader(scan):
                 break

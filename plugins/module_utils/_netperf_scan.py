@@ -8,7 +8,7 @@ import re
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # Marks of quoted mail and of comments in front of a pasted log.
-QUOTE = re.compile(r"(?:[>#] ?)+")
+QUOTE = re.compile(r"(?:(?:[>#*]|//) ?)+")
 # More digits than any counter has would only make int() slow or fail.
 INTEGER = re.compile(r"-?\d{1,18}\Z")
 FIXED = {places: re.compile(r"-?\d{{1,18}}\.\d{{{0}}}\Z".format(places)) for places in (1, 2, 3)}
@@ -39,7 +39,8 @@ class Run(object):
         self.layout = None
         self.unit = None
         self.cpu = False
-        self.last = -1
+        self.headers = ()
+        self.last = -9
         self.csv = False
         self.failing = False
         self.ended = False
@@ -64,13 +65,13 @@ class Scan(object):
         for number, line in enumerate(ESCAPES.sub("", text).split("\n"), 1):
             # A log kept in JSON has its line ends written as backslash and n.
             for part in line.rstrip("\r").split("\\n") if "\\n" in line else (line.rstrip("\r"),):
-                self.lines.append(QUOTE.sub("", part, count=1) if part[:1] in (">", "#") else part)
+                self.lines.append(QUOTE.sub("", part, count=1) if part[:1] in (">", "#", "*", "/") else part)
                 self.numbers.append(number)
         self.at = 0
         self.runs = []
         self.run = None
-        # Where a row without a header ended, and how far a list of lone numbers was found to go.
-        self.row_end = self.bare_until = self.checked_until = -1
+        # How far a paragraph was looked at, and how far it was found to be a list of lone numbers.
+        self.bare_until = self.checked_until = -1
 
     @property
     def text(self):
@@ -94,6 +95,19 @@ class Scan(object):
         self.run = Run(self.number, test, banner)
         self.runs.append(self.run)
         return self.run
+
+    def inherit(self):
+        """Begin a run in the line below the row of the one before, whose headers were printed once for both."""
+        above = self.run
+        run = self.begin(above.test)
+        run.layout, run.unit, run.cpu, run.headers = above.layout, above.unit, above.cpu, above.headers
+        return run
+
+    def is_below_row(self, layout):
+        """Return whether nothing but a few empty lines is between this line and the row of a run of that layout."""
+        run = self.run
+        return (run is not None and not run.open and layout is not None and run.layout == layout
+                and 0 <= self.at - run.last < 4 and not any(line.strip() for line in self.lines[run.last:self.at]))
 
     def result_run(self):
         """Return the run that a result found here belongs to: the open one, else a new one without a banner."""
