@@ -60,7 +60,7 @@ def scan(path):
     lines = _lines(path)
     good, bad, seen = [], [], {}
     for number, line in enumerate(lines, 1):
-        if not line.strip():
+        if not line:
             continue
         try:
             record = decode(line)

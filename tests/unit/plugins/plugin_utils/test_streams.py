@@ -1,0 +1,148 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.plugin_utils import _streams
+
+
+def stream(started, finished):
+    return {"started": started, "finished": finished}
+
+
+def row(mbps=None, elapsed=10.0, interim=(), **more):
+    return dict({"test": "TCP_STREAM", "throughput_mbps": mbps, "throughput_sent_mbps": mbps, "elapsed_s": elapsed,
+                 "transactions_per_s": None, "interim": list(interim), "selectors": {}}, **more)
+
+
+def parts(start, rates, seconds=1.0, unit="10^6bits/s"):
+    return [{"throughput": rate, "unit": unit, "seconds": seconds, "ending_at": start + seconds * number}
+            for number, rate in enumerate(rates, 1)]
+
+
+@pytest.mark.parametrize("given, expected", [
+    (row(1.0, elapsed=8.0), (102.0, 110.0)),  # netperf set up for two seconds
+    (row(1.0, elapsed=None), (100.0, 110.0)),
+    (row(1.0, elapsed=12.0), (100.0, 110.0)),
+    (row(1.0, elapsed=3.0, selectors={"CONFIDENCE_ITERATION": 3}), (100.0, 110.0)),
+    (row(1.0, interim=parts(101.0, [1, 2, 3])), (101.0, 104.0)),
+])
+def test_when_a_stream_ran(given, expected):
+    assert _streams.window(stream(100.0, 110.0), given) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("windows, expected", [
+    ([(0, 10)], (0, 10, 1.0)),
+    ([(0, 10), (1, 10)], (1, 10, 0.9)),
+    ([(0, 10), (0, 4)], (0, 4, 0.4)),
+    ([(0, 4), (6, 10)], (6, 4, 0.0)),
+    ([(5, 5)], (5, 5, 0.0)),
+])
+def test_overlap(windows, expected):
+    assert _streams.common(windows) == pytest.approx(expected)
+
+
+def test_one_stream_is_what_netperf_says():
+    result = _streams.summarise([stream(0, 10)], [row(
+        9410.5, elapsed=10.0, throughput_sent_mbps=9411.0, local_cpu_percent=40.0, remote_cpu_percent=50.0,
+        local_service_demand=1.5, remote_service_demand=2.0, confidence_met=True, confidence_width={"throughput": 2.1},
+        message_size=16384, send_socket_size=4096, recv_socket_size=8192,
+        selectors={"TRANSPORT_MSS": 8948, "LOCAL_TRANSPORT_RETRANS": 3, "REMOTE_TRANSPORT_RETRANS": 0,
+                   "CONFIDENCE_ITERATION": 5})])
+    assert result == {
+        "throughput_mbps": 9410.5, "throughput_sent_mbps": 9411.0, "transactions_per_s": None, "overlap": None,
+        "window_start": 0, "window_s": 10, "stream_mbps": None, "elapsed_s": 10.0, "local_cpu_percent": 40.0,
+        "remote_cpu_percent": 50.0, "local_service_demand": 1.5, "remote_service_demand": 2.0, "confidence_met": True,
+        "confidence_width": {"throughput": 2.1}, "iterations": 5, "mss": 8948, "retransmits": 3, "latency_us": None,
+        "message_size": 16384, "send_socket_size": 4096, "recv_socket_size": 8192}
+
+
+def test_netperfs_minus_one_is_not_known():
+    result = _streams.summarise([stream(0, 1)], [row(1.0, selectors={
+        "TRANSPORT_MSS": -1, "LOCAL_TRANSPORT_RETRANS": -1, "REMOTE_TRANSPORT_RETRANS": -1})])
+    assert result["mss"] is None and result["retransmits"] is None
+
+
+def test_means_are_added_without_interim_results():
+    result = _streams.summarise([stream(0, 10), stream(1, 11)], [row(3000.0), row(2000.0)])
+    assert result["throughput_mbps"] == 5000.0
+    assert result["overlap"] == pytest.approx(0.9)
+    assert result["window_start"] == 1 and result["window_s"] == 9
+    assert result["stream_mbps"] == [3000.0, 2000.0]
+
+
+def test_the_whole_host_is_billed_to_nobody():
+    rows = [row(1.0, local_service_demand=4.0, local_cpu_percent=80.0) for _number in range(4)]
+    result = _streams.summarise([stream(0, 10)] * 4, rows)
+    assert result["local_service_demand"] is None
+    assert result["local_cpu_percent"] == 80.0
+
+
+def test_only_the_time_of_all_streams_counts():
+    """The first stream runs alone for two seconds, at twice the speed."""
+    early = row(1333.0, interim=parts(0.0, [2000, 2000, 1000, 1000, 1000, 1000]))
+    late = row(1000.0, interim=parts(2.0, [1000, 1000, 1000, 1000]))
+    result = _streams.summarise([stream(0, 6), stream(2, 6)], [early, late])
+    assert result["throughput_mbps"] == pytest.approx(2000.0)
+    assert result["overlap"] == pytest.approx(4 / 6)
+
+
+def test_a_part_of_an_interval_counts_by_its_length():
+    early = row(0.0, interim=parts(0.0, [1000, 3000]))
+    late = row(0.0, interim=parts(0.5, [500, 500, 500]))
+    result = _streams.summarise([stream(0, 2), stream(0.5, 3.5)], [early, late])
+    assert result["stream_mbps"] == pytest.approx([(0.5 * 1000 + 3000) / 1.5, 500.0])
+
+
+def test_streams_that_never_ran_together_have_their_means_and_no_overlap():
+    result = _streams.summarise([stream(0, 10), stream(20, 30)], [row(3.0), row(4.0)])
+    assert result["overlap"] == 0.0 and result["window_s"] == 0.0
+    assert result["throughput_mbps"] == 7.0
+
+
+def test_interim_results_of_udp_count_what_was_sent():
+    rows = [row(800.0, test="UDP_STREAM", interim=parts(0.0, [1000, 1000])) for _number in range(2)]
+    assert _streams.summarise([stream(0, 2)] * 2, rows)["throughput_mbps"] == 1600.0
+
+
+def test_both_ways():
+    rows = [row(3000.0), row(2000.0, test="TCP_MAERTS")]
+    result = _streams.summarise([stream(0, 10)] * 2, rows)
+    assert (result["throughput_mbps"], result["forward_mbps"], result["reverse_mbps"]) == (5000.0, 3000.0, 2000.0)
+
+
+def transactions(rate, interim=(), **latencies):
+    selectors = {f"{name.upper()}_LATENCY": value for name, value in latencies.items()}
+    return row(None, test="TCP_RR", transactions_per_s=rate, interim=interim, selectors=selectors)
+
+
+def test_latencies_of_one_stream():
+    result = _streams.summarise([stream(0, 1)], [transactions(100.0, min=1, mean=10.5, p50=9, p90=20, p99=30, max=99,
+                                                              stddev=2.5)])
+    assert result["latency_us"] == {"min": 1, "mean": 10.5, "p50": 9, "p90": 20, "p99": 30, "max": 99, "stddev": 2.5}
+    assert result["throughput_mbps"] is None and result["transactions_per_s"] == 100.0
+
+
+def test_percentiles_are_never_joined():
+    result = _streams.summarise([stream(0, 1)] * 2, [transactions(300.0, min=1, mean=10.0, p99=30, max=99),
+                                                     transactions(100.0, min=2, mean=20.0, p99=50, max=90)])
+    assert result["latency_us"] == {"min": 1, "max": 99, "mean": 12.5}
+    assert result["transactions_per_s"] == 400.0
+
+
+def test_transactions_inside_the_window():
+    early = transactions(0.0, parts(0.0, [200, 100], unit="Trans/s"))
+    late = transactions(0.0, parts(1.0, [100], unit="Trans/s"))
+    assert _streams.summarise([stream(0, 2), stream(1, 2)], [early, late])["transactions_per_s"] == pytest.approx(200.0)
+
+
+@pytest.mark.parametrize("met, expected", [([True, True], True), ([True, False], False), ([None, None], None),
+                                           ([True, None], None), ([None, False], False)])
+def test_confidence_of_all_streams(met, expected):
+    rows = [row(1.0, confidence_met=value, confidence_width={"throughput": width, "local_cpu": None})
+            for value, width in zip(met, (2.0, 3.0))]
+    result = _streams.summarise([stream(0, 1)] * 2, rows)
+    assert result["confidence_met"] is expected
+    assert result["confidence_width"] == {"throughput": 3.0}
