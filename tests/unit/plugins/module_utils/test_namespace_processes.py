@@ -18,7 +18,7 @@ from ansible_collections.offload.lab.plugins.module_utils._namespace_processes i
     processes_in,
 )
 
-STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(); time.sleep(60)"
+STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(60)"
 SPARE = {1}  # an inode that no namespace has: what is in it, the test says
 
 
@@ -60,7 +60,7 @@ def test_a_process_that_has_gone_is_in_none():
 
 
 def test_a_process_ends_with_sigterm(child):
-    process = child("import time; print(); time.sleep(60)")
+    process = child("import time; print(flush=True); time.sleep(60)")
     end_processes(SPARE, grace=20)
     assert process.wait() == -15
 
