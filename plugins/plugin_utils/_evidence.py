@@ -30,8 +30,11 @@ def expected(path, test, mtu, lab):
     return found
 
 
-def _settings(devices):
-    return {device: {name: report.get(name) or {} for name in REPORTED} for device, report in devices.items()}
+def flat(report):
+    """Return what module ethtool reports of a device in one mapping each: features by name, others as ``kind name``."""
+    return {name: {setting if kind == "features" else f"{kind} {setting}": value
+                   for kind, settings in (report.get(name) or {}).items() for setting, value in settings.items()}
+            for name in REPORTED}
 
 
 def _underlay(sample):
@@ -47,7 +50,8 @@ def trial_evidence(visit, path, test):
     """
     direction = "TCP_MAERTS" if test.endswith("MAERTS") else "TCP_STREAM"
     packets = (visit.get("packets") or {}).get(path, {}).get(direction, {})
-    field = {"settings": {end: _settings(devices) for end, devices in (visit.get("settings") or {}).items()}}
+    field = {"settings": {end: {device: flat(report) for device, report in devices.items()}
+                          for end, devices in (visit.get("settings") or {}).items()}}
     if "error" in packets:
         return dict(field, error=packets["error"])
     underlay = visit.get("underlay") or {}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.offload.lab.plugins.plugin_utils._evidence import flat
 from ansible_collections.offload.lab.plugins.plugin_utils._verdicts import share_of, verdict
 
 UNDERLAY = {"name": "underlay0"}
@@ -69,7 +70,7 @@ def observe(lab, probe, case, level):
         server_devices=[UNDERLAY, TENANT, TUNNEL])])["packets"][path]["TCP_STREAM"]
     assert "error" not in seen, seen
     sample = seen["client" if node == SENDER else "server"][key(device)]
-    return dict(report["devices"][key(device)], share=share_of(sample, bits))
+    return dict(flat(report["devices"][key(device)]), share=share_of(sample, bits))
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
