@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from statistics import mean
 
 DIFFERENCE = 0.25  # of the share of bytes: less is not called an action of the device
+MAIN_SHARE = 0.1  # of the bytes of both directions
 TUNNEL_FEATURES = {"tx-udp_tnl-segmentation": False, "tx-udp_tnl-csum-segmentation": True}  # outer checksum needed
 
 # What proves a feature: pattern of its name, as `ethtool -k` lists it or as the kernel has it, direction on the
@@ -44,6 +45,9 @@ def share_of(sample, bits):
     if not proof or not sample:
         return None
     seen = sample.get(proof[0], {})
+    both_ways = sum(sample.get(way, {}).get("bytes", 0) for way in ("out", "in"))
+    if seen.get("bytes", 0) < MAIN_SHARE * both_ways:
+        return None  # the way of the acknowledgements, not of the data
     if proof[1] == "tunnel_super_share" and seen.get("bytes") and seen.get(proof[1]) is None:
         return 0.0  # there was traffic, and none of it was encapsulated
     return seen.get(proof[1])

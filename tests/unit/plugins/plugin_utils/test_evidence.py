@@ -41,7 +41,8 @@ def sample(share, vnis):
 def visit(share):
     devices = {"underlay0": sample(share, [10]), "tenant1/tenant1-veth0": sample(0.0, [])}
     return {
-        "settings": {"client": {"underlay0": {"before": {"big": 1}, "not_honoured": {"features": {"rx-gro": {"asked": True}}}, "fixed": {}}}},
+        "settings": {"client": {"underlay0": {
+            "before": {"big": 1}, "not_honoured": {"features": {"rx-gro": {"asked": True}}}, "fixed": {}}}},
         "packets": {"physical": {"TCP_STREAM": {"client": devices, "server": devices}}},
         "underlay": {"client": "underlay0", "server": "underlay0"},
     }
@@ -54,7 +55,13 @@ def test_a_stray_packet_in_the_tunnel_is_no_encapsulated_path():
 
 def test_a_trial_carries_what_was_reported_and_not_whole_listings():
     settings = evidence.trial_evidence(visit(0), "physical", "TCP_STREAM")["settings"]
-    assert settings == {"client": {"underlay0": {"not_honoured": {"rx-gro": {"asked": True}}, "side_effects": {}, "fixed": {}}}}
+    report = {"not_honoured": {"rx-gro": {"asked": True}}, "side_effects": {}, "fixed": {}}
+    assert settings == {"client": {"underlay0": report}}
+
+
+def test_settings_of_other_kinds_are_told_apart_from_features():
+    found = evidence.flat({"not_honoured": {"features": {"rx": 1}, "rings": {"rx": 2}}})
+    assert found["not_honoured"] == {"rx": 1, "rings rx": 2}
 
 
 def test_a_path_that_was_not_sampled_or_failed_says_so():

@@ -1,0 +1,109 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verdict of each factor of a campaign, on each device and path, from the evidence that its trials carry."""
+from __future__ import annotations
+
+from itertools import product
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._ethtool_alias import resolve
+from ansible_collections.offload.lab.plugins.plugin_utils._verdicts import share_of, verdict
+
+ENDS = ("client", "server")
+
+
+def features_of(manifest, node, device):
+    """Return the features of a node's device as the manifest lists them, before the campaign."""
+    before = ((manifest or {}).get("nodes") or {}).get(node, {}).get("before") or {}
+    return (before.get("devices") or {}).get(device, {}).get("features") or {}
+
+
+def bits_of(names, features, device):
+    """Return the kernel bits behind a factor's names on a device; a name that the device does not list gives none."""
+    bits = []
+    for name in names:
+        try:
+            bits += resolve(name, features, device)
+        except LabError:
+            continue
+    return bits
+
+
+def class_of(device, manifest, node):
+    """Return the device's class as a plan has it, from its key."""
+    if "/" in device:
+        return "tenant"
+    before = ((manifest or {}).get("nodes") or {}).get(node, {}).get("before") or {}
+    return "underlay" if device in (before.get("links") or {}) else "other"
+
+
+def matched(plan, factor):
+    """Return (profiles at on, profiles at off, whether other factors differ too).
+
+    Profiles that differ in this factor alone are taken where the design has them.
+    """
+    levels = {name: profile["levels"] for name, profile in plan["profiles"].items()}
+    on = [name for name, held in levels.items() if held.get(factor) == "on"]
+    off = [name for name, held in levels.items() if held.get(factor) == "off"]
+    alone = [(one, other) for one, other in product(on, off)
+             if all(levels[one].get(key) == levels[other].get(key)
+                    for key in set(levels[one]) | set(levels[other]) if key != factor)]
+    if alone:
+        return {one for one, _other in alone}, {other for _one, other in alone}, False
+    return set(on), set(off), True
+
+
+def _visits(trials):
+    """Yield one trial of each visit, pair and path: all of them carry the same evidence."""
+    seen = set()
+    for trial in trials:
+        place = (trial.get("mtu"), trial.get("block"), trial.get("visit"), trial.get("pair"), trial.get("path"))
+        if (trial.get("evidence") or {}).get("packets") and place not in seen:
+            seen.add(place)
+            yield trial
+
+
+def _observation(trial, end, device, bits):
+    shares = [share_of(ends.get(end, {}).get(device), bits) for ends in _samples(trial)]
+    shares = [share for share in shares if share is not None]
+    return dict(trial["evidence"].get("settings", {}).get(end, {}).get(device, {}),
+                share=max(shares) if shares else None)
+
+
+def _samples(trial):
+    packets = trial["evidence"]["packets"]
+    return [packets] if any(end in packets for end in ENDS) else list(packets.values())
+
+
+def _tunnel_csum(trials):
+    seen = {csum for trial in trials for end in (trial["evidence"].get("underlay") or {}).values()
+            for csum in end.get("outer_csum", [])}
+    return seen.pop() if len(seen) == 1 else None
+
+
+def verdicts_of(plan, trials, manifest):
+    """Return rows ``{"factor", "path", "end", "device", "verdict", "reason", "proof", "share_on", "share_off", ...}``.
+
+    Only factors of kind feature have packets that prove them. ``confounded`` says that the two levels were compared
+    between profiles that differ in other factors too, as in the design on_off; side effects then belong to no factor.
+    """
+    visits = list(_visits(trials))
+    csum = _tunnel_csum(visits)
+    places = sorted({(trial["path"], end, trial[end], device) for trial in visits for end in ENDS
+                     for device in trial["evidence"].get("settings", {}).get(end, {})
+                     if any(device in sample.get(end, {}) for sample in _samples(trial))})
+    rows = []
+    for factor in (factor for factor in plan["factors"] if factor["kind"] == "feature"):
+        on, off, confounded = matched(plan, factor["name"])
+        for path, end, node, device in places:
+            if end not in factor["sides"] or class_of(device, manifest, node) not in factor["devices"]:
+                continue
+            bits = bits_of(factor["settings"], features_of(manifest, node, device), device)
+            levels = [[dict(_observation(trial, end, device, bits), **({"side_effects": {}} if confounded else {}))
+                       for trial in visits if trial["path"] == path and trial[end] == node and trial["profile"] in held]
+                      for held in (on, off)]
+            if bits and all(levels):
+                rows.append(dict(verdict(bits, *levels, tunnel_csum=csum), factor=factor["name"], path=path, end=end,
+                                 node=node, device=device, confounded=confounded))
+    return rows

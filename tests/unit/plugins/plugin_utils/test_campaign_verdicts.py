@@ -1,0 +1,68 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign_verdicts import matched, verdicts_of
+
+FEATURE = {"active": True, "fixed": False, "requested": None}
+LISTED = {"tcp-segmentation-offload": FEATURE, "tx-tcp-segmentation": FEATURE, "generic-receive-offload": FEATURE}
+MANIFEST = {"nodes": {node: {"before": {"links": {"underlay0": {}}, "devices": {"underlay0": {"features": LISTED}}}}
+                      for node in ("node1", "node2")}}
+
+
+def factor(name):
+    return {"name": name, "kind": "feature", "settings": [name], "devices": ["underlay"], "sides": ["client", "server"]}
+
+
+def plan(**profiles):
+    return {"factors": [factor("tso"), factor("gro")], "profiles": {
+        name: {"levels": dict(zip(("tso", "gro"), levels))} for name, levels in profiles.items()}}
+
+
+def sample(outgoing, incoming):
+    return {"out": {"bytes": 500, "super_share": outgoing}, "in": {"bytes": 500, "super_share": incoming}, "vnis": []}
+
+
+def trial(visit, profile, outgoing, incoming, side_effects=()):
+    settings = {"underlay0": {"side_effects": {name: {} for name in side_effects}, "not_honoured": {}, "fixed": {}}}
+    return {"path": "physical", "mtu": 9000, "block": 1, "visit": visit, "profile": profile, "client": "node1",
+            "server": "node2", "pair": "node1-node2",
+            "evidence": {"settings": {"client": settings, "server": settings}, "underlay": {},
+                         "packets": {"client": {"underlay0": sample(outgoing, 0.0)},
+                                     "server": {"underlay0": sample(0.0, incoming)}}}}
+
+
+ALONE = plan(none=("off", "off"), tso=("on", "off"), gro=("off", "on"))
+TRIALS = [trial(1, "none", 0.0, 0.0), trial(2, "tso", 0.98, 0.98, ["tx-udp-segmentation"]), trial(3, "gro", 0.0, 0.9)]
+
+
+def rows(found):
+    return {(row["factor"], row["end"]): row["verdict"] for row in found}
+
+
+def test_profiles_that_differ_in_one_factor_are_compared():
+    assert matched(ALONE, "tso") == ({"tso"}, {"none"}, False)
+    assert matched(plan(all_on=("on", "on"), all_off=("off", "off")), "tso") == ({"all_on"}, {"all_off"}, True)
+
+
+def test_verdicts_of_a_campaign():
+    found = verdicts_of(ALONE, TRIALS, MANIFEST)
+    assert rows(found) == {("tso", "client"): "changed_others", ("tso", "server"): "no_op",
+                           ("gro", "client"): "no_op", ("gro", "server"): "applied"}
+    assert found[0]["others"] == ["tx-udp-segmentation"]
+
+
+def test_side_effects_belong_to_no_factor_when_all_change_at_once():
+    trials = [trial(1, "all_off", 0.0, 0.0), trial(2, "all_on", 0.98, 0.98, ["tx-udp-segmentation"])]
+    found = verdicts_of(plan(all_on=("on", "on"), all_off=("off", "off")), trials, MANIFEST)
+    assert rows(found)["tso", "client"] == "applied"
+    assert all(row["confounded"] for row in found)
+
+
+@pytest.mark.parametrize("trials, manifest", [
+    ([], MANIFEST), (TRIALS, None), ([dict(TRIALS[0], evidence=None)], MANIFEST)])
+def test_without_evidence_there_is_no_verdict(trials, manifest):
+    assert verdicts_of(ALONE, trials, manifest) == []
