@@ -75,6 +75,8 @@ def parse_query(text):
     """Return the tables that ``ovsdb-tool query`` prints: ``[{"rows": [{column: value}]}, ...]``, one a select."""
     try:
         results = json.loads(text)
+        if not isinstance(results, list):
+            raise ValueError("it is no list")
         return [[dict((name, _value(value, 1)) for name, value in row.items()) for row in result["rows"]]
                 for result in results]
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:

@@ -14,6 +14,7 @@ from ansible_collections.offload.lab.plugins.module_utils._tenants_view import (
     NOTHING,
     check_free,
     ends,
+    led_to,
     mark,
     marked,
     owned_namespaces,
@@ -83,9 +84,9 @@ def veth_steps(seen, wanted, gone):
 
 def removal_lines(seen, names):
     """Return the lines that remove tenants: a veth goes with its namespace, and in no time (20 ms one by one)."""
-    owned, ours = owned_namespaces(seen), marked(seen["links"])
+    owned, ours, going = owned_namespaces(seen), marked(seen["links"]), led_to(seen["links"], seen["ids"])
     lines = ["netns del {0}".format(name) for name in names if name in owned and name in seen["ids"]]
-    return lines + ["link del dev {0}".format(name + PORT) for name in names if name in ours and name not in owned]
+    return lines + ["link del dev {0}".format(name + PORT) for name in names if name in ours and name not in going]
 
 
 def _settled(root):

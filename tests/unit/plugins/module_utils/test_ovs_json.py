@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import ParseError
-from ansible_collections.offload.lab.plugins.module_utils._ovs_json import optional, parse_tables
+from ansible_collections.offload.lab.plugins.module_utils._ovs_json import optional, parse_query, parse_tables
 from ansible_collections.offload.lab.tests.unit.corpus import corpus_dir
 
 VALUES = [
@@ -93,6 +93,15 @@ JSON = st.recursive(st.one_of(st.none(), st.text(max_size=5), st.integers()),
 def test_any_text_is_tables_or_our_error(text):
     try:
         tables = parse_tables(text)
+    except ParseError:
+        return
+    assert all(isinstance(row, dict) for table in tables for row in table)
+
+
+@given(st.one_of(st.text(), st.lists(st.dictionaries(st.sampled_from(["rows", "error"]), JSON)).map(json.dumps)))
+def test_any_text_is_the_result_of_a_query_or_our_error(text):
+    try:
+        tables = parse_query(text)
     except ParseError:
         return
     assert all(isinstance(row, dict) for table in tables for row in table)

@@ -1,0 +1,42 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The filters of the lab's plan: strings as a survey gives them, and errors that name the filter."""
+from __future__ import annotations
+
+import pytest
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.offload.lab.plugins.filter import lab_view, tenant_plan, tunnel_ports, tunnel_remotes
+
+
+def use(module, name, *words):
+    return module.FilterModule().filters()[name](*words)
+
+
+def test_tenant_plan():
+    assert use(tenant_plan, "tenant_plan", "1", "2", "2", "192.168.10.0/24")[0]["addresses"] == ["192.168.10.2/24"]
+    with pytest.raises(AnsibleFilterError, match="offload.lab.tenant_plan: .*254 addresses"):
+        use(tenant_plan, "tenant_plan", 300, 1, 1, "192.168.10.0/24")
+    with pytest.raises(AnsibleFilterError, match="offload.lab.tenant_plan"):
+        use(tenant_plan, "tenant_plan", "many", 1, 1, "192.168.10.0/24")
+
+
+def test_lab_view():
+    view = use(lab_view, "lab_view", [{"name": "a", "addresses": ["10.0.0.1/8"]}], "eth1", "198.18.0.1", "netdev")
+    assert view["endpoints"]["tenant_vxlan"]["netns"] == "a"
+    assert view["devices"]["underlay"] == [{"name": "eth1"}]
+
+
+def test_tunnel_remotes():
+    hosts = {"a": {"offload_lab_underlay_address": "198.18.0.1"}, "b": {"offload_lab_underlay_address": "198.18.0.2"},
+             "c": {}}
+    assert use(tunnel_remotes, "tunnel_remotes", ["a", "b"], "a", hosts) == ["198.18.0.2"]
+    with pytest.raises(AnsibleFilterError, match="offload.lab.tunnel_remotes: c: "):
+        use(tunnel_remotes, "tunnel_remotes", ["a", "c"], "a", hosts)
+
+
+def test_tunnel_ports():
+    assert use(tunnel_ports, "tunnel_ports", ["198.18.0.2"], "system", "10")[0]["options"]["key"] == 10
+    with pytest.raises(AnsibleFilterError, match="offload.lab.tunnel_ports"):
+        use(tunnel_ports, "tunnel_ports", [], "auto", 10)

@@ -1,0 +1,313 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan for tenants, run on a small model of a host: it converges from any state, and touches nothing else."""
+from __future__ import annotations
+
+import copy
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ansible_collections.offload.lab.plugins.module_utils import _ovs_state
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._names import OWNER
+from ansible_collections.offload.lab.plugins.module_utils._tenants_check import wanted_tenants
+from ansible_collections.offload.lab.plugins.module_utils._tenants_plan import (
+    plan_absent,
+    plan_present,
+    present_names,
+)
+from ansible_collections.offload.lab.plugins.module_utils._tenants_view import found, predicted, summary
+
+HOST = None
+
+
+class Host(object):
+    """Namespaces, links and ports as the kernel and Open vSwitch keep them; ``run`` obeys the steps of a plan."""
+
+    def __init__(self):
+        self.spaces = {HOST: {"lo": self.link("lo", 1)}}
+        self.ports = {}
+        self.root = {"next_cfg": 5, "cur_cfg": 5}
+        self.count = 1
+        self.waited = []
+
+    @staticmethod
+    def link(name, index, **more):
+        return dict({"name": name, "index": index, "mtu": 1500, "up": False, "mac": "kernel's", "alias": None,
+                     "peer": None, "peer_index": None, "peer_netns": None, "global": [], "addresses": [],
+                     "kind": None, "data": {}}, **more)
+
+    def seen(self):
+        ids = dict((name, number) for number, name in enumerate(sorted(filter(None, self.spaces))))
+        spaces = copy.deepcopy(self.spaces)
+        for links in spaces.values():
+            for link in links.values():
+                link["peer_netns"] = ids.get(link["peer_netns"])
+        ovs = dict(_ovs_state.empty(), running=True, root=dict(self.root), ports=copy.deepcopy(self.ports),
+                   bridges={"br-int": {"name": "br-int", "external_ids": {OWNER: "switch"}}})
+        return {"links": spaces.pop(HOST), "inside": spaces, "ids": ids, "ovs": ovs}
+
+    def new_index(self):
+        self.count += 1
+        return self.count
+
+    def veth(self, one, mtu, other, space, mac=None):
+        first, second = self.new_index(), self.new_index()
+        assert one not in self.spaces[HOST]
+        assert other not in self.spaces[space]
+        away = space is not HOST
+        self.spaces[HOST][one] = self.link(one, first, mtu=mtu, kind="veth", peer=None if away else other,
+                                           peer_index=second if away else None, peer_netns=space)
+        self.spaces[space][other] = self.link(other, second, mtu=mtu, kind="veth", peer=None if away else one,
+                                              peer_index=first if away else None, mac=mac or "kernel's")
+
+    def delete(self, space, name):
+        link = self.spaces[space].pop(name)
+        for links in self.spaces.values():
+            for other in list(links.values()):
+                if other["peer_index"] == link["index"] or (other["peer"] == name and link["peer"] == other["name"]):
+                    del links[other["name"]]
+
+    def line(self, space, line):
+        words = line.split()
+        if words[:2] == ["netns", "add"]:
+            assert words[2] not in self.spaces
+            self.spaces[words[2]] = {"lo": self.link("lo", 1)}
+        elif words[:2] == ["netns", "del"]:
+            for name in list(self.spaces[words[2]]):
+                self.delete(words[2], name)
+            del self.spaces[words[2]]
+        elif words[:2] == ["link", "add"]:
+            more = dict(zip(words[6::2], words[7::2]))
+            self.veth(words[3], int(words[5]), more["name"] if "name" in more else words[words.index("peer") + 2],
+                      words[words.index("netns") + 1] if "netns" in words else HOST,
+                      words[words.index("address") + 1] if "address" in words else None)
+        elif words[:2] == ["link", "del"]:
+            self.delete(space, words[3])
+        elif words[:2] == ["link", "set"]:
+            self.set(self.spaces[space][words[3]], words[4:])
+        else:
+            assert words[0] == "address"
+            addresses = self.spaces[space][words[4]]["global"]
+            (addresses.append if words[1] == "add" else addresses.remove)(words[2])
+
+    @staticmethod
+    def set(link, words):
+        while words:
+            if words[0] == "up":
+                link["up"], words = True, words[1:]
+            else:
+                link["mac" if words[0] == "address" else words[0]] = int(words[1]) if words[0] == "mtu" else words[1]
+                words = words[2:]
+
+    def vsctl(self, words):
+        self.waited.append("--no-wait" not in words)
+        for command in " ".join(words[2:]).replace("--no-wait ", "").split(" -- "):
+            verb, *rest = command.split()
+            if verb == "add-port":
+                assert rest[1] not in self.ports
+                self.ports[rest[1]] = port("br-int", None)
+            elif verb == "del-port":
+                del self.ports[rest[1]]
+            elif verb == "set" and rest[0] == "Port":
+                assert rest[2] == 'external_ids:"{0}"="tenants"'.format(OWNER)
+                self.ports[rest[1]]["external_ids"] = {OWNER: "tenants"}
+            elif verb == "set":
+                self.root["next_cfg"] = int(rest[-1].split("=")[1])
+
+    def run(self, steps):
+        for step in steps:
+            if step["argv"][0] == "ovs-vsctl":
+                self.vsctl(step["argv"])
+            else:
+                space = step["argv"][2] if step["argv"][1] == "-netns" else HOST
+                for line in step["stdin"].splitlines():
+                    self.line(space, line)
+
+
+def port(bridge, owner):
+    return {"bridge": bridge, "external_ids": {OWNER: owner} if owner else {}, "other_config": {}, "protected": False,
+            "tag": [], "interface": {"type": "", "options": {}}}
+
+
+def tenants(count=2, host=True, mtu=8950):
+    plan = [{"name": "tenant{0}".format(number), "addresses": ["192.168.10.{0}/24".format(number)],
+             "mac": "02:00:00:00:00:{0:02x}".format(number)} for number in range(1, count + 1)]
+    veth = {"name": "host", "namespace": False, "addresses": ["192.168.0.1/24"], "mac": "02:00:00:00:01:01"}
+    return wanted_tenants(plan + ([veth] if host else []), mtu)
+
+
+def present(host, wanted, purge=False):
+    seen = host.seen()
+    gone = [name for name in present_names(seen, "br-int") if name not in wanted] if purge else []
+    steps = plan_present(seen, "br-int", wanted, gone)
+    host.run(steps)
+    return steps
+
+
+def ready(*words, **options):
+    host = Host()
+    present(host, tenants(*words, **options))
+    return host
+
+
+def test_from_nothing():
+    wanted, host = tenants(100), Host()
+    steps = present(host, wanted)
+    assert [step["argv"][:2] for step in steps] == (
+        [["ip", "-batch"]] + [["ip", "-netns"]] * 100 + [["ip", "-batch"], ["ovs-vsctl", "--timeout=60"]])
+    seen = host.seen()
+    for tenant in wanted.values():
+        assert summary(seen, tenant) == predicted(tenant, "br-int", None), tenant["name"]
+        assert host.spaces[tenant["netns"]]["lo"]["up"] or not tenant["netns"]
+
+
+def test_twice_is_once():
+    assert present(ready(), tenants()) == []
+
+
+def test_more_and_fewer():
+    host = ready(1)
+    present(host, tenants(3))
+    assert "tenant3" in host.spaces
+    present(host, tenants(1))
+    assert "tenant3" in host.spaces, "without purge it stays"
+    present(host, tenants(1), purge=True)
+    assert host.spaces.keys() == {HOST, "tenant1"}
+    assert host.ports.keys() == {"tenant1-veth1", "host-veth1"}
+
+
+def test_another_mtu_address_and_mac():
+    host = ready(1)
+    [steps_of_ip] = [[step for step in present(host, wanted_tenants([
+        {"name": "tenant1", "addresses": ["192.168.11.1/24", "fd00::1/64"], "mac": "02:00:00:00:00:99"}], 1450))
+        if step["argv"][0] == "ip"]]
+    assert [step["stdin"].splitlines() for step in steps_of_ip] == [
+        ["link set dev tenant1-veth1 mtu 1450"],
+        ["address del 192.168.10.1/24 dev tenant1-veth0", "address add 192.168.11.1/24 dev tenant1-veth0",
+         "address add fd00::1/64 dev tenant1-veth0 nodad",
+         "link set dev tenant1-veth0 address 02:00:00:00:00:99 mtu 1450"]]
+
+
+def test_a_tenant_becomes_a_host_veth_and_back():
+    host = Host()
+    inside = wanted_tenants([{"name": "a", "addresses": ["10.0.0.1/24"]}], 1500)
+    outside = wanted_tenants([{"name": "a", "addresses": ["10.0.0.1/24"], "namespace": False}], 1500)
+    for wanted in (inside, outside, inside):
+        present(host, wanted)
+        assert present(host, wanted) == []
+        assert ("a" in host.spaces) == (wanted is inside)
+
+
+def test_open_vswitch_lets_go_of_a_device_before_it_is_made_anew():
+    host = ready(1)
+    host.delete(HOST, "tenant1-veth1")
+    steps = present(host, tenants(1))
+    assert steps[0]["argv"][2:] == ["del-port", "br-int", "tenant1-veth1"]
+    assert host.waited[-2:] == [True, True]
+    assert present(host, tenants(1)) == []
+
+
+def test_removal_does_not_wait_but_what_comes_next_does():
+    host = ready()
+    host.run(plan_absent(host.seen(), "br-int", ["tenant1", "tenant2", "host"]))
+    assert (host.spaces.keys(), host.ports) == ({HOST}, {})
+    assert (host.waited[-1], host.root["next_cfg"]) == (False, 6)
+    steps = present(host, tenants(1))
+    assert steps[0]["argv"][2:] == ["wait-until", "Open_vSwitch", ".", "cur_cfg>=6"]
+
+
+def foreign_namespace(host):
+    host.spaces["tenant1"] = {"lo": host.link("lo", 1)}
+
+
+def foreign_device(host):
+    host.veth("tenant1-veth1", 1500, "eth9", HOST)
+
+
+def foreign_host_veth(host):
+    host.veth("eth9", 1500, "host-veth0", HOST)
+
+
+def foreign_port(host):
+    host.ports["tenant1-veth1"] = port("br-int", None)
+
+
+def port_elsewhere(host):
+    host.ports["tenant1-veth1"] = port("br-ex", "tenants")
+
+
+@pytest.mark.parametrize("make", [foreign_namespace, foreign_device, foreign_host_veth, foreign_port, port_elsewhere])
+def test_what_is_not_ours_is_refused_and_never_removed(make):
+    host = Host()
+    make(host)
+    before = copy.deepcopy((host.spaces, host.ports))
+    with pytest.raises(InputError, match="not ours|on bridge br-ex"):
+        present(host, tenants())
+    host.run(plan_absent(host.seen(), "br-int", present_names(host.seen(), "br-int")))
+    assert (host.spaces, host.ports) == before
+
+
+def rename(host):
+    links, index = host.spaces["tenant1"], host.new_index()
+    name = "old{0}".format(index)
+    links[name] = dict(links.pop("tenant1-veth0"), name=name)
+    links["tenant1-veth0"] = host.link("tenant1-veth0", index)
+
+
+# What may happen to a lab behind our back, or be missing after a crash.
+DAMAGE = {
+    "veth": lambda host: host.delete(HOST, "tenant1-veth1"),
+    "host veth": lambda host: host.delete(HOST, "host-veth0"),
+    "namespace": lambda host: host.line(HOST, "netns del tenant1"),
+    "second namespace": lambda host: host.line(HOST, "netns del tenant2"),
+    "port": lambda host: host.ports.pop("tenant1-veth1"),
+    "all ports": lambda host: host.ports.clear(),
+    "addresses": lambda host: host.spaces["tenant2"]["tenant2-veth0"]["global"].clear(),
+    "another address": lambda host: host.spaces[HOST]["host-veth0"]["global"].append("10.1.1.1/8"),
+    "down": lambda host: host.spaces["tenant2"]["tenant2-veth0"].update(up=False),
+    "mtu": lambda host: host.spaces[HOST]["tenant2-veth1"].update(mtu=1500),
+    "loopback": lambda host: host.spaces["tenant2"]["lo"].update(up=False),
+    "alias inside": lambda host: host.spaces["tenant2"]["tenant2-veth0"].update(alias=None),
+    "renamed, another of its name": rename,
+}
+
+
+@settings(max_examples=100)
+@given(st.lists(st.sampled_from(sorted(DAMAGE)), max_size=4))
+def test_it_converges_from_any_damage(names):
+    host, wanted = ready(2), tenants(2)
+    for name in names:
+        try:
+            DAMAGE[name](host)
+        except KeyError:
+            continue  # gone by an earlier damage
+    present(host, wanted)
+    seen = host.seen()
+    assert [summary(seen, tenant) for tenant in wanted.values()] == [
+        predicted(tenant, "br-int", None) for tenant in wanted.values()]
+    assert present(host, wanted) == []
+
+
+@settings(max_examples=100)
+@given(st.lists(st.sampled_from(sorted(DAMAGE)), max_size=4))
+def test_all_is_removed_whatever_is_left(names):
+    host = ready(2)
+    for name in names:
+        try:
+            DAMAGE[name](host)
+        except KeyError:
+            continue
+    host.run(plan_absent(host.seen(), "br-int", present_names(host.seen(), "br-int")))
+    assert (host.spaces.keys(), set(host.spaces[HOST]), host.ports) == ({HOST}, {"lo"}, {})
+    assert present_names(host.seen(), "br-int") == []
+
+
+def test_before_shows_tenants_that_go():
+    seen = ready(1).seen()
+    assert summary(seen, found(seen, "tenant1"))["addresses"] == ["192.168.10.1/24"]
+    assert summary(seen, found(seen, "host"))["netns"] is None
+    assert summary(seen, found(seen, "tenant9")) is None

@@ -1,0 +1,109 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan of a lab: addresses, paths, devices, tunnels."""
+from __future__ import annotations
+
+import ipaddress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._tenants_check import wanted_tenants
+from ansible_collections.offload.lab.plugins.plugin_utils._lab_plan import (
+    devices,
+    endpoints,
+    remotes,
+    tenant_plan,
+    tunnel_ports,
+)
+
+NETWORK, HOSTS = "192.168.10.0/24", "192.168.0.0/24"
+
+
+def test_two_nodes():
+    assert tenant_plan(2, 2, 2, NETWORK, HOSTS) == [
+        {"name": "tenant1", "addresses": ["192.168.10.2/24"], "mac": "02:04:c0:a8:0a:02"},
+        {"name": "tenant2", "addresses": ["192.168.10.4/24"], "mac": "02:04:c0:a8:0a:04"},
+        {"name": "host", "addresses": ["192.168.0.2/24"], "mac": "02:04:c0:a8:00:02", "namespace": False}]
+
+
+def test_without_host_veth():
+    assert [tenant["name"] for tenant in tenant_plan(1, 1, 2, NETWORK)] == ["tenant1"]
+
+
+def test_ipv6():
+    assert tenant_plan(1, 2, 2, "fd00:10::/64") == [
+        {"name": "tenant1", "addresses": ["fd00:10::2/64"], "mac": "02:06:00:00:00:02"}]
+
+
+@given(st.integers(1, 8), st.integers(0, 20), st.integers(0, 20))
+def test_addresses_are_unique_and_stay(nodes, count, more):
+    plans = [tenant_plan(count, index, nodes, NETWORK, HOSTS) for index in range(1, nodes + 1)]
+    addresses = [tenant["addresses"][0] for plan in plans for tenant in plan]
+    assert len(set(addresses)) == len(addresses) == nodes * (count + 1)
+    assert all(ipaddress.ip_interface(address).ip not in (ipaddress.ip_network(NETWORK).broadcast_address,)
+               for address in addresses)
+    larger = tenant_plan(count + more, nodes, nodes, NETWORK, HOSTS)
+    assert [tenant for tenant in plans[-1] if tenant not in larger] == []
+    wanted_tenants(plans[0], 8950)
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    ((100, 1, 3, NETWORK), "has 254 addresses, tenant86"), ((1, 1, 2, "192.168.10.1/24"), "not a network"),
+    ((1, 1, 2, NETWORK, "x"), "offload_lab_host_network"), ((1, 3, 2, NETWORK), "out of range"),
+    ((-1, 1, 2, NETWORK), "out of range"), ((1, 0, 2, NETWORK), "out of range"),
+])
+def test_bad_plans(words, message):
+    with pytest.raises(InputError, match=message):
+        tenant_plan(*words)
+
+
+def test_paths():
+    assert endpoints(tenant_plan(2, 1, 2, NETWORK, HOSTS), "198.18.0.1") == {
+        "physical": {"netns": None, "address": "198.18.0.1"},
+        "physical_vxlan": {"netns": None, "address": "192.168.0.1"},
+        "tenant_vxlan": {"netns": "tenant1", "address": "192.168.10.1", "all": [
+            {"netns": "tenant1", "address": "192.168.10.1"}, {"netns": "tenant2", "address": "192.168.10.3"}]}}
+
+
+def test_paths_without_tenants():
+    assert list(endpoints([{"name": "silent"}], "198.18.0.1")) == ["physical"]
+
+
+def test_devices():
+    assert devices(tenant_plan(1, 1, 2, NETWORK, HOSTS), "eth1", "netdev") == {
+        "underlay": [{"name": "eth1"}], "tenant": [{"name": "tenant1-veth0", "netns": "tenant1"}],
+        "tenant_port": [{"name": "tenant1-veth1"}], "host": [{"name": "host-veth0"}],
+        "host_port": [{"name": "host-veth1"}], "tunnel": [{"name": "vxlan0"}]}
+    assert devices([], "eth1", "system")["tunnel"] == []
+
+
+def test_remotes_are_all_others():
+    assert remotes({"a": "198.18.0.1", "b": "198.18.0.2", "c": "198.18.0.3"}, "b") == ["198.18.0.1", "198.18.0.3"]
+    assert remotes({"a": None}, "a") == []
+    with pytest.raises(InputError, match="^c: its address on the underlay"):
+        remotes({"a": "198.18.0.1", "c": None}, "a")
+
+
+def test_tunnel_of_two_nodes_on_the_kernels_datapath():
+    assert tunnel_ports(["198.18.0.2"], "system", 10, 4789, True) == [
+        {"name": "vxlan0", "type": "vxlan", "protected": False,
+         "options": {"remote_ip": "198.18.0.2", "key": 10, "dst_port": 4789, "csum": True}}]
+
+
+def test_a_full_mesh_is_protected():
+    ports = tunnel_ports(["198.18.0.2", "198.18.0.3"], "system", 10, 4789, False)
+    assert [(port["name"], port["options"]["remote_ip"], port["protected"]) for port in ports] == [
+        ("vxlan0", "198.18.0.2", True), ("vxlan1", "198.18.0.3", True)]
+
+
+def test_the_userspace_datapath_has_one_device_for_all():
+    assert tunnel_ports(["198.18.0.2", "198.18.0.3"], "netdev", 10, 4789, False) == [{"name": "vxlan0"}]
+
+
+def test_unknown_datapath():
+    with pytest.raises(InputError, match="Use one of system, netdev"):
+        tunnel_ports([], "kernel", 10, 4789, False)
