@@ -62,9 +62,13 @@ def read_units(scan):
             run = scan.result_run()
             run.layout = layout
             run.cpu = " us/" in text
-            rate = next((words for words in ("per sec", "per tran") if words in text), None)
-            run.unit = run.unit or find_unit(text) or rate
+            run.unit = run.unit or find_unit(text) or rate_unit(text)
             return
+
+
+def rate_unit(text):
+    """Return the unit of a rate of requests; with service demand by KB another line of the header has the unit."""
+    return next((words for words in ("per sec", "per tran") if words in text and "us/KB" not in text), None)
 
 
 def read_row(scan):

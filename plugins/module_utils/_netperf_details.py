@@ -56,8 +56,7 @@ def read_bare(scan):
     run = scan.run
     after_banner = (run is not None and run.open and run.banner and not run.layout and not run.selectors
                     and not run.csv and "," not in scan.ahead(1))
-    if found and not found.group(2) and len(scan.text.rstrip()) < 7 and (after_banner or scan.is_cut()):
-        # Printed with a width of 7: a shorter one is what is left of a service demand.
+    if found and not found.group(2) and (after_banner or scan.is_cut()) and not is_whole(scan, after_banner):
         found = None
     demand = BARE_DEMAND.match(scan.text) if after_banner else None
     if demand and (demand.group(2) or "." not in demand.group(1)[-3:]):
@@ -72,6 +71,15 @@ def read_bare(scan):
         return False
     scan.at += 1
     return True
+
+
+def is_whole(scan, after_banner):
+    """Return whether a lone number may be whole, which is printed with a width of 7 and often a space behind it.
+
+    A shorter one is what is left of a service demand; one that ends the text below a banner, of an interim result.
+    """
+    text = scan.text
+    return len(text.rstrip()) >= 7 and not (after_banner and scan.is_cut() and text == text.rstrip())
 
 
 def in_list(scan):

@@ -98,7 +98,7 @@ def widths(run):
 
 
 def confidence_met(run):
-    """Return whether netperf reached the confidence it was asked for (-i, -I), None where that was not asked or not said.
+    """Return whether netperf reached the confidence it was asked for (-i, -I), None where it was not asked or not said.
 
     Tables carry a warning when it was not. By selectors netperf gives only the widths reached: they are held against
     CONFIDENCE_INTERVAL, and where that was not printed against the +/- of the banner, which is half of it.

@@ -13,6 +13,8 @@ from ansible_collections.offload.lab.tests.unit.corpus import corpus_dir
 
 COLUMNS = {"elapsed_s": "elapsed", "local_cpu_percent": "local_cpu_pct", "remote_cpu_percent": "remote_cpu_pct",
            "local_service_demand": "local_sd", "remote_service_demand": "remote_sd"}
+ROW = ("elapsed_s", "throughput_mbps", "local_cpu_percent", "remote_cpu_percent", "local_service_demand",
+       "remote_service_demand")
 UNITS = {"10^6bits/sec": "10^6bits/s", "MBytes/sec": "MBytes/s", "per sec": "Trans/s"}
 CONFIDENCE = {"na": None, "yes": True, "no": False}
 
@@ -89,8 +91,7 @@ def test_log_of_study_003(study):
         sizes = [run["recv_socket_size"], run["send_socket_size"], run["message_size"]]
         assert run["error"] is None and run["test"] == "TCP_STREAM" and run["confidence_met"] is False
         assert sizes == [int(word) for word in row[:3]]
-        assert [run[key] for key in ("elapsed_s", "throughput_mbps", "local_cpu_percent", "remote_cpu_percent",
-                                     "local_service_demand", "remote_service_demand")] == [float(word) for word in row[3:]]
+        assert [run[key] for key in ROW] == [float(word) for word in row[3:]]
         widths = [line for line in after[:8] if line.startswith("!!!") and "%" in line]
         assert list(run["confidence_width"].values()) == [float(line.rsplit(":", 1)[1].strip(" %")) for line in widths]
 
