@@ -106,10 +106,17 @@ def _bind_error(server):
     return 0
 
 
-def require_free(servers):
-    """Raise before anything is started when an address is not here, or its port is held by somebody else."""
+def require_free(servers, check_mode=False):
+    """Raise before anything is started when an address is not here, or its port is held by somebody else.
+
+    In check mode an earlier task may only have said that it would make the namespace and the address.
+    """
     for server in servers:
+        if check_mode and not os.path.exists(_netns.path_of(server["netns"])):
+            continue
         error = _bind_error(server)
+        if check_mode and error == errno.EADDRNOTAVAIL:
+            continue
         if error == errno.EADDRNOTAVAIL:
             raise InputError("the node does not have this address", "netserver {0}".format(label(server)),
                              "Give an address of the node, and of the namespace if one is given.")

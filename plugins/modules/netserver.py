@@ -118,7 +118,8 @@ def run(module):
     before = _netserver.known()
     stop, start = _netserver.plan(before, wanted, module.params["state"], module.params["purge"])
     held = [_netserver.label(before[path]["server"]) for path in stop if before[path]]
-    _netserver.require_free([server for server in start if _netserver.label(server) not in held])
+    _netserver.require_free([server for server in start if _netserver.label(server) not in held],
+                            module.check_mode)
     if not module.check_mode:
         _netserver.stop_all(stop)
         _netserver.start_all(start)

@@ -100,8 +100,8 @@ def message(output):
         ("ethtool", {"devices": ["eth77"], "features": {"tso": True}}, ["eth77"]),
         (
             "netperf",
-            {"cells": [{"id": "a", "workload": {"test": "TCP_STREAM"}, "endpoints": [{"address": "198.18.0.1"}]}]},
-            ["198.18.0.1", "netserver"],
+            {"cells": [{"id": "a", "workload": {"test": "TCP_STREAM"}, "endpoints": [{"address": "198.18.0.2", "port": 12999}]}]},
+            ["198.18.0.2", "12999", "netserver"],
         ),
     ],
     ids=["unknown feature", "fixed feature", "no such device", "no netserver"],
