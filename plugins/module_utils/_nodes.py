@@ -95,7 +95,8 @@ def check_name(lab, name):
 def check_mtu(name, mtu, addresses):
     """Raise :class:`InputError` if the underlay device cannot have this MTU with these addresses."""
     if not MTU_RANGE[0] <= mtu <= MTU_RANGE[1]:
-        raise InputError("the MTU {0} is not in the range {1} to {2}".format(mtu, *MTU_RANGE), name)
+        raise InputError("the MTU {0} is not in the range {1} to {2}".format(mtu, *MTU_RANGE), name,
+                         "Use one that is, such as 9000 or 1500.")
     if mtu < 1280 and any(address.version == 6 for address in addresses):
         raise InputError("the MTU {0} is too small for IPv6".format(mtu), name, "IPv6 needs 1280 or more.")
 
@@ -121,7 +122,7 @@ def lab_hosts(name, nodes, mtu, underlay):
     most = min(254, network.num_addresses - 2)
     if not 1 <= nodes <= most:
         raise InputError("{0} nodes are not in the range 1 to {1}, the addresses of {2}".format(nodes, most, network),
-                         "nodes")
+                         "nodes", "Ask for fewer nodes, or give the underlay a larger network.")
     hosts = {}
     for index in range(1, nodes + 1):
         address = str(network[index])
