@@ -122,7 +122,7 @@ def lab_hosts(name, nodes, mtu, underlay):
     most = min(254, network.num_addresses - 2)
     if not 1 <= nodes <= most:
         raise InputError("{0} nodes are not in the range 1 to {1}, the addresses of {2}".format(nodes, most, network),
-                         "nodes", "Ask for fewer nodes, or give the underlay a larger network.")
+                         "nodes", "A larger network has room for more, up to 254.")
     hosts = {}
     for index in range(1, nodes + 1):
         address = str(network[index])
