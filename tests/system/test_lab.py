@@ -119,7 +119,7 @@ def test_a_wrong_value_of_a_module_gives_one_message(lab, module, arguments, wor
     [
         ({"tenant_mtu": 9001}, ["9001"]),
         (
-            {"tenants": [{"name": "a", "addresses": ["192.168.10.1/24"]}, {"name": "b", "addresses": ["192.168.10.1/24"]}]},
+            {"tenants": [{"name": name, "addresses": ["192.168.10.1/24"]} for name in ("a", "b")]},
             ["192.168.10.1"],
         ),
     ],
