@@ -13,6 +13,9 @@ import math
 import os
 import random
 
+from ansible_collections.offload.lab.plugins.plugin_utils import _design
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import read_campaign
+
 FEATURES = (
     "tx-checksum-ip-generic", "tx-tcp-segmentation", "tx-generic-segmentation", "rx-gro", "rx-checksum",
     "tx-udp_tnl-segmentation", "tx-udp_tnl-csum-segmentation", "tx-scatter-gather", "rx-gro-hw", "rx-gro-list",
@@ -21,7 +24,7 @@ FEATURES = (
     "rx-vlan-hw-parse", "tx-vlan-hw-insert", "rx-vlan-filter", "rx-vlan-stag-hw-parse", "tx-vlan-stag-hw-insert",
     "rx-udp_tunnel-port-offload", "tx-gre-segmentation", "tx-gre-csum-segmentation", "tx-ipxip4-segmentation",
     "tx-ipxip6-segmentation", "tx-sctp-segmentation", "tx-checksum-sctp", "tx-esp-segmentation", "esp-hw-offload",
-    "rx-ntuple-filter", "rx-lro", "tx-nocache-copy", "highdma", "hw-tc-offload", "loopback", "rx-fcs",
+    "rx-ntuple-filter", "rx-lro", "tx-nocache-copy", "highdma", "hw-tc-offload", "rx-all", "rx-fcs",
 )
 WORKLOADS = {
     "tcp_stream": {"test": "TCP_STREAM", "message_size": 16384},
@@ -56,56 +59,19 @@ class Truth:
         return value
 
 
-def profiles_of(design, factors):
-    """Return ``({profile: levels}, control)`` of the designs that need no list from the user."""
-    off, on = dict.fromkeys(factors, "off"), dict.fromkeys(factors, "on")
-    if design == "on_off":
-        return {"all_off": off, "all_on": on}, "all_off"
-    if design == "one_at_a_time":
-        return dict([("all_off", off)] + [(f + "=on", dict(off, **{f: "on"})) for f in factors]), "all_off"
-    return dict([("all_on", on)] + [(f + "=off", dict(on, **{f: "off"})) for f in factors]), "all_on"
-
-
-def _settings(levels):
-    features = dict((factor, level == "on") for factor, level in levels.items())
-    side = {"underlay": {"features": features}, "tenant": {"features": features}}
-    return {"client": side, "server": side}
-
-
-def _workloads(names):
-    """Any number of workloads: the four named ones, then the same with other message sizes."""
-    known = list(WORKLOADS)
-    return [dict(WORKLOADS[name], name=name, duration=1, streams=1) if name in WORKLOADS else
-            dict(WORKLOADS[known[index % 4]], name=name, duration=1, streams=1, message_size=64 << (index % 11))
-            for index, name in enumerate(names)]
+def _workload(index, name):
+    """The named workloads, and beyond them the same with other message sizes."""
+    known = WORKLOADS.get(name) or dict(list(WORKLOADS.values())[index % 4], message_size=64 << (index % 11))
+    return dict(known, name=name, duration=1)
 
 
 def make_plan(factors=2, *, blocks=6, paths=PATHS, mtus=(9000,), workloads=("tcp_stream", "udp_stream"),
               design="on_off", seed=1, name="synthetic"):
-    """Return a plan as plan.json has it; ``factors`` is how many of :data:`FEATURES` are varied."""
-    generator = random.Random(seed)
-    features = FEATURES[:factors]
-    profiles, control = profiles_of(design, features)
-    works = _workloads(workloads)
-    visits = []
-    for mtu in mtus:
-        for block in range(1, blocks + 1):
-            stays = [(profile, False) for profile in profiles] + [(control, True)]
-            generator.shuffle(stays)
-            for visit, (profile, repeat) in enumerate(stays, 1):
-                cells = [(path, work["name"]) for path in paths for work in works]
-                generator.shuffle(cells)
-                prefix = "m{0}-b{1:02d}-v{2:02d}".format(mtu, block, visit)
-                visits.append({"block": block, "visit": visit, "mtu": mtu, "profile": profile, "repeat": repeat,
-                               "cells": [{"id": "{0}-c{1:03d}".format(prefix, number), "cell": number, "path": path,
-                                          "workload": work} for number, (path, work) in enumerate(cells, 1)]})
-    return {"schema": 1, "name": name, "seed": seed, "created": "2026-01-05T08:00:00Z", "design": design,
-            "blocks": blocks, "control": control, "paths": list(paths), "mtus": list(mtus), "workloads": works,
-            "factors": [{"name": f, "kind": "feature", "levels": ["off", "on"], "devices": ["underlay", "tenant"],
-                         "values": {"off": False, "on": True}, "settings": [f], "needs": [],
-                         "sides": ["client", "server"]} for f in features],
-            "profiles": dict((name, {"levels": levels, "settings": _settings(levels)})
-                             for name, levels in profiles.items()), "visits": visits}
+    """Return the real plan of a campaign; ``factors`` is how many of :data:`FEATURES` are varied."""
+    campaign = {"name": name, "seed": seed, "blocks": blocks, "design": design, "paths": list(paths),
+                "mtus": list(mtus), "factors": list(FEATURES[:factors]),
+                "workloads": [_workload(index, work) for index, work in enumerate(workloads)]}
+    return _design.make_plan(read_campaign(campaign, "synthetic"), "2026-01-05T08:00:00Z")
 
 
 def _end(generator, busy, cpus, window):
@@ -154,14 +120,14 @@ def _result(test, value, generator):
 def make_trials(plan, truth=None, *, seed=2, failures=0.0, marked=0.0, cpus=2, combined=False, cpu=True, raw=RAW):
     """Yield the trial records of a plan. ``failures`` and ``marked`` are shares (0 to 1)."""
     truth, generator, clock = truth or Truth(), random.Random(seed), 1767600000.0
-    tests = dict((work["name"], work["test"]) for work in plan["workloads"])
     blocks = dict((block, math.exp(generator.gauss(0, truth.block_noise)) * (1 + truth.drift) ** block)
                   for block in range(1, plan["blocks"] + 1))
     options = {"cpus": cpus, "combined": combined}
+    works = dict((work["name"], work) for work in plan["workloads"])
     for visit in plan["visits"]:
         levels = plan["profiles"][visit["profile"]]["levels"]
         for cell in visit["cells"]:
-            test = tests[cell["workload"]]
+            test = works[cell["workload"]]["test"]
             base = BASE_MBPS.get(test, 21000.0) * (0.55 if "vxlan" in cell["path"] else 1.0) * (
                 0.8 if visit["mtu"] < 2000 else 1.0)
             value = truth.throughput(levels, base, blocks[visit["block"]], generator)
@@ -171,8 +137,8 @@ def make_trials(plan, truth=None, *, seed=2, failures=0.0, marked=0.0, cpus=2, c
                 "schema": 1, "id": cell["id"], "campaign": plan["name"], "block": visit["block"],
                 "visit": visit["visit"], "cell": cell["cell"], "pair": "node1-node2", "client": "node1",
                 "server": "node2", "path": cell["path"], "mtu": visit["mtu"], "profile": visit["profile"],
-                "repeat": visit.get("repeat", False),
-                "workload": next(work for work in plan["workloads"] if work["name"] == cell["workload"]),
+                "repeat": visit["repeat"],
+                "workload": works[cell["workload"]],
                 "started": clock, "finished": clock + 1.0,
                 "streams": [{"netns": None, "argv": ["netperf", "-H", "198.18.0.2"], "rc": int(failed), "raw": raw,
                              "stderr": "", "started": clock, "finished": clock + 1.0}],

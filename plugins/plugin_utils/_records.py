@@ -46,34 +46,54 @@ def key_of(record):
 
 
 def _lines(path):
+    """Yield the lines of a file with their ends; a missing file has none."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
-            return stream.read().split("\n")
+            yield from stream
     except FileNotFoundError:
-        return [""]
+        return
     except OSError as error:
         raise InputError(f"the record cannot be read ({error.strerror})", path, "Check the file and its permissions.")
 
 
-def scan(path):
-    """Return ``(good, bad)``: ``good`` are (line number, text, record), ``bad`` are (line number, text, reason)."""
-    lines = _lines(path)
-    good, bad, seen = [], [], {}
-    for number, line in enumerate(lines, 1):
+def _judged(path):
+    """Yield ``(line number, text, record, None)`` of a good line, and a reason instead of a record of a bad one."""
+    seen = {}
+    for number, ended in enumerate(_lines(path), 1):
+        line = ended.rstrip("\n")
         if not line:
             continue
         try:
             record = decode(line)
-            if number == len(lines):
+            if line == ended:
                 raise ValueError("the last line is torn")
             first = seen.setdefault(key_of(record), number)
             if first != number:
                 raise ValueError(f"trial {record['id']} is in line {first} already")
         except ValueError as error:
-            bad.append((number, line, str(error)))
+            yield number, line, None, str(error)
+        else:
+            yield number, line, record, None
+
+
+def scan(path):
+    """Return ``(good, bad)``: ``good`` are (line number, text, record), ``bad`` are (line number, text, reason)."""
+    good, bad = [], []
+    for number, line, record, reason in _judged(path):
+        if record is None:
+            bad.append((number, line, reason))
         else:
             good.append((number, line, record))
     return good, bad
+
+
+def stream_records(path, problems):
+    """Yield the records one by one, for files that are larger than memory; ``problems`` gets a text a bad line."""
+    for number, _line, record, reason in _judged(path):
+        if record is None:
+            problems.append(f"line {number}: {reason}")
+        else:
+            yield record
 
 
 def read(path):

@@ -1,0 +1,37 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of module report: the report of a campaign, made on the controller; see plugins/modules/report.py."""
+from __future__ import annotations
+
+import os
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils._report import make_report
+
+MOST_TABLE = 20000  # characters of the table in the task's result: an event must stay small
+
+
+class ActionModule(ActionBase):
+    """Make the report and return where it is, its headline and its table."""
+
+    _requires_connection = False
+
+    def run(self, tmp=None, task_vars=None):
+        result = super().run(tmp, task_vars)
+        _checked, arguments = self.validate_argument_spec({"results": {"type": "path", "required": True}})
+        try:
+            made = make_report(os.path.abspath(arguments["results"]), check=self._task.check_mode)
+        except LabError as error:
+            raise AnsibleActionFail(str(error))
+        report = made["files"]["report.html"]
+        for line in [*made["table"].splitlines(), "", f"Report: {report}"]:
+            Display().display(f"  {line}")
+        if not self._task.diff:
+            made.pop("diff")
+        result.update(made, table=made["table"][:MOST_TABLE], report=report)
+        return result

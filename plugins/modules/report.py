@@ -1,0 +1,72 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: report
+short_description: Make the report of a campaign from its results folder
+version_added: 0.1.0
+description:
+  - Analyses the trials of a campaign on the controller and writes what was found into the campaign's results folder.
+  - C(report.html) is one file with its figures inside. It loads nothing from a network.
+  - C(report.md) has the same facts for a merge request, C(report.txt) the comparison for a console.
+  - C(analysis.json) and C(trials.csv) have the numbers, C(recommended.yml) the settings that the evidence supports.
+  - The lab is not needed. The same folder gives the same files, byte for byte, on any controller.
+  - Files are replaced whole, and only when their content differs.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes
+attributes:
+  platform:
+    platforms: all
+  action:
+    description: Has an action plugin that does all the work on the controller.
+    support: full
+options:
+  results:
+    description:
+      - The folder of one campaign on the controller, with C(plan.json) and C(trials.jsonl).
+      - C(manifest.json) is read when it is there. Without it the report says that the conditions are not known.
+    type: path
+    required: true
+requirements:
+  - The Python packages scipy, matplotlib and Jinja2 on the controller
+notes:
+  - With fewer than six blocks there are no intervals and no tests, and the report says so.
+"""
+
+EXAMPLES = r"""
+- name: Make the report of a campaign
+  offload.lab.report:
+    results: results/demo
+  register: report
+
+- name: Show the comparison
+  ansible.builtin.debug:
+    msg: "{{ report.table.splitlines() }}"
+"""
+
+RETURN = r"""
+report:
+  description: The path of C(report.html) on the controller.
+  returned: success
+  type: str
+  sample: /srv/results/demo/report.html
+files:
+  description: The paths of all files of the report, by name.
+  returned: success
+  type: dict
+  sample: {report.html: /srv/results/demo/report.html, report.md: /srv/results/demo/report.md}
+headline:
+  description: The answer of the campaign in one or two sentences.
+  returned: success
+  type: str
+  sample: "TCP_STREAM over tenant_vxlan at MTU 9000: all_on gave 84 % more throughput than all_off (71 to 97 %)."
+table:
+  description: The comparison as text of at most 100 columns.
+  returned: success
+  type: str
+  sample: "tenant_vxlan · MTU 9000 · tcp_stream    Mbit/s    middle half    ratio    95 % interval"
+"""

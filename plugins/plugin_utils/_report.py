@@ -1,0 +1,122 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a results folder to its report: reads plan, manifest and trials, writes all outputs whole or not at all.
+
+Nothing but the folder's content goes in: no clock, no host, no path, so that the same folder gives the same bytes.
+"""
+from __future__ import annotations
+
+import contextlib
+import filecmp
+import json
+import os
+import shutil
+import tempfile
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.plugin_utils import _plan_file, _report_html, _report_page, _report_plain
+from ansible_collections.offload.lab.plugins.plugin_utils import _report_recommended as recommended
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign_verdicts import verdicts_of
+from ansible_collections.offload.lab.plugins.plugin_utils._records import stream_records
+from ansible_collections.offload.lab.plugins.plugin_utils._report_trials import Digest
+from ansible_collections.offload.lab.plugins.plugin_utils._report_view import findings_of
+
+OUTPUTS = ("analysis.json", "trials.csv", "recommended.yml", "report.txt", "report.md", "report.html")
+
+
+def read_json(path):
+    """Return the content of a JSON file, or None where there is no file."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return json.load(stream)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"the file cannot be read ({error.strerror})", path, "Check its permissions.")
+    except ValueError as error:
+        raise InputError(f"this is not JSON: {error}", path, "Restore the file, or remove it to report without it.")
+
+
+def _analyse(plan, trials, manifest):
+    """Analyse with scipy, which not every controller has."""
+    try:
+        from ansible_collections.offload.lab.plugins.plugin_utils._analysis import analyse  # noqa: PLC0415
+    except ImportError as error:
+        if (error.name or "").split(".")[0] in ("scipy", "numpy"):
+            raise LabError(f"the Python package {error.name} is missing on the controller", "report",
+                           "Install it with: pip install scipy")
+        raise
+    return analyse(plan, trials, manifest)
+
+
+def _read(folder):
+    """Return ``(plan, manifest, path of the trials)`` of a results folder."""
+    plan = _plan_file.read_plan(os.path.join(folder, "plan.json"))
+    if plan is None:
+        raise InputError("there is no plan.json", folder, "Give the folder of one campaign, such as results/demo.")
+    trials = os.path.join(folder, "trials.jsonl")
+    if not os.path.exists(trials):
+        raise InputError("there is no trials.jsonl", folder, "Run the campaign first: nothing has been measured yet.")
+    return plan, read_json(os.path.join(folder, "manifest.json")), trials
+
+
+def _write(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="utf-8", newline="\n") as stream:
+        stream.write(text)
+
+
+def _make(folder, new):
+    """Write all outputs of the campaign in ``folder`` into the folder ``new``; return the page."""
+    plan, manifest, trials = _read(folder)
+    digest, problems = Digest(plan["control"]), []
+    with open(os.path.join(new, "trials.csv"), "w", encoding="utf-8", newline="") as stream:
+        analysis = _analyse(plan, digest.watch(stream_records(trials, problems), stream), manifest)
+    findings = findings_of(analysis, verdicts_of(plan, digest.evidence, manifest))
+    findings["warnings"] += ["trials.jsonl, " + problem for problem in problems]
+    page = _report_page.page(findings, plan, digest, manifest)
+    _write(new, "analysis.json", json.dumps(analysis, indent=1, sort_keys=True, allow_nan=False) + "\n")
+    _write(new, "recommended.yml", recommended.recommended(findings, plan, manifest))
+    _write(new, "report.txt", _report_plain.console(page))
+    _write(new, "report.md", _report_plain.markdown(page))
+    _write(new, "report.html", _report_html.render(page, plan, digest))
+    return page
+
+
+def _same(new, old):
+    return os.path.exists(old) and filecmp.cmp(new, old, shallow=False)
+
+
+def _text(path):
+    with contextlib.suppress(OSError), open(path, encoding="utf-8") as stream:
+        return stream.read()
+    return ""
+
+
+def make_report(folder, check=False):
+    """Make the report of the campaign whose results are in ``folder``; with ``check`` nothing in it is changed.
+
+    Returns ``{"changed", "files", "headline", "table", "diff"}``.
+    """
+    folder = os.path.abspath(folder)
+    if not os.path.isdir(folder):
+        raise InputError("there is no such folder", folder, "Give the folder of one campaign, such as results/demo.")
+    try:
+        new = tempfile.mkdtemp(prefix=".report-", dir=None if check else folder)
+    except OSError as error:
+        raise InputError(f"the report cannot be written ({error.strerror})", folder, "Make the folder writable.")
+    try:
+        page = _make(folder, new)
+        changed = [name for name in OUTPUTS if not _same(os.path.join(new, name), os.path.join(folder, name))]
+        result = {
+            "changed": bool(changed), "files": dict((name, os.path.join(folder, name)) for name in OUTPUTS),
+            "headline": page["headline"], "table": _text(os.path.join(new, "report.txt")),
+            "diff": dict(before_header="report.md", after_header="report.md",
+                         before=_text(os.path.join(folder, "report.md")), after=_text(os.path.join(new, "report.md"))),
+        }
+        if not check:
+            for name in changed:
+                os.replace(os.path.join(new, name), os.path.join(folder, name))
+        return result
+    finally:
+        shutil.rmtree(new, ignore_errors=True)

@@ -1,0 +1,67 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""report.html: the page with its figures, through the template; one file, no network, the same bytes each time."""
+from __future__ import annotations
+
+import os
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils import _report_figures as figures
+from ansible_collections.offload.lab.plugins.plugin_utils import _report_panels as panels
+from ansible_collections.offload.lab.plugins.plugin_utils import _report_svg as svg
+from ansible_collections.offload.lab.plugins.plugin_utils import _report_text as text
+
+TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
+MOST_TABLES = 24  # with figures; a campaign with more has its numbers in the tables alone
+
+
+def environment():
+    """Return the Jinja2 environment of the report; everything is escaped that is not said to be safe."""
+    try:
+        import jinja2  # noqa: PLC0415
+    except ImportError:
+        raise LabError("the Python package Jinja2 is missing on the controller", "report",
+                       "Install it with: pip install Jinja2")
+    new = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True,
+                             lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    new.finalize = _keep_units_together
+    new.filters["capfirst"] = text.sentence
+    return new
+
+
+def _keep_units_together(value):
+    """A number and its per cent sign stay on one line."""
+    return value.replace(" %", "\u00a0%") if isinstance(value, str) and " %" in value else value
+
+
+def _with_figures(table, draw):
+    title = table["title"]
+    return dict(table, quantities=[dict(
+        quantity, svg=figures.forest(quantity, quantity["ident"], f"{title}: {quantity['label']}")
+        if draw and any(row["ratio"] for row in quantity["rows"]) else "") for quantity in table["quantities"]])
+
+
+def _section(ident, title, paragraphs, found, draw):
+    return {"id": ident, "title": title, "text": paragraphs, "figures": [
+        {"heading": panel["title"], "caption": panel.get("caption", ""), "numbers": panel.get("numbers"),
+         "svg": draw(panel, f"{ident}-{number}", panel["title"])} for number, panel in enumerate(found, 1)]}
+
+
+def render(page, plan, digest):
+    """Return the page as HTML."""
+    template = environment().get_template("report.html.j2")
+    drawn = [table for table in page["tables"] if table["quantities"]][:MOST_TABLES]
+    with svg.drawing():
+        blocks = [_with_figures(table, number < MOST_TABLES) for number, table in enumerate(page["blocks"])]
+        sections = [
+            _section("cpu", "CPU by kind", panels.CPU_TEXT, panels.cpu(drawn, plan), figures.cpu),
+            _section("softirq", "Softirq by CPU", panels.HEAT_TEXT, panels.heat(drawn, plan, digest), figures.heat),
+            _section("time", "Trials over time", panels.DRIFT_TEXT, panels.drift(drawn, plan, digest), figures.drift),
+        ]
+    sections = [section for section in sections if section["figures"]]
+    links = [("settings", "Settings"), ("effects", "Effects")]
+    links += [(section["id"], section["title"]) for section in sections]
+    links += [("evidence", "Evidence"), ("conditions", "Conditions"), ("marked", "Marked trials"),
+              ("repeat", "Repeat it"), ("numbers", "Numbers")]
+    return template.render(dict(page, blocks=blocks, figure_sections=sections, sections=links))

@@ -1,0 +1,151 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One pass over the trials: trials.csv, and what the report shows beside the analysis (CPU, time, marks).
+
+Records are large (raw text, each CPU) and a campaign may have 100,000, so none is kept.
+"""
+from __future__ import annotations
+
+import csv
+
+from ansible_collections.offload.lab.plugins.plugin_utils import _guards
+
+KINDS = ("user", "system", "softirq", "irq", "steal", "iowait")  # user includes nice, as most tools show it
+ENDS = ("client", "server", "combined")
+FEWEST_CPUS = 4  # a heat map of fewer says no more than the bars
+VISITS = 10  # to a profile on a path whose evidence is kept: more of the same says nothing new
+LISTED = 40  # trials named one by one in the report; trials.csv has them all
+PLACE = ("id", "campaign", "block", "visit", "cell", "repeat", "pair", "client", "server", "path", "mtu", "profile",
+         "started", "finished")
+WORKLOAD = ("name", "test", "message_size", "streams", "tenants", "duration")
+RESULTS = (
+    "throughput_mbps", "throughput_sent_mbps", "transactions_per_s", "elapsed_s", "retransmits", "mss",
+    "confidence_met", "local_cpu_percent", "remote_cpu_percent", "local_service_demand", "remote_service_demand")
+LATENCIES = ("mean", "p50", "p90", "p99")
+DEMANDS = ("service_demand_us_per_kb", "service_demand_us_per_transaction")
+COLUMNS = (PLACE + ("workload",) + WORKLOAD[1:] + RESULTS + tuple(f"latency_{name}_us" for name in LATENCIES)
+           + tuple(f"{end}_{name}" for end in ENDS
+                   for name in DEMANDS + tuple(kind + "_percent" for kind in KINDS))
+           + ("left_out", "marks", "error"))
+NOTHING = {}
+
+
+def _cpu_cells(use):
+    """Return one end's service demand and CPU shares; nice counts as user."""
+    percent = use.get("percent")
+    if not percent:
+        return [None] * (len(DEMANDS) + len(KINDS))
+    shares = [round(percent.get(kind, 0.0), 3) for kind in KINDS]
+    shares[0] = round(percent.get("user", 0.0) + percent.get("nice", 0.0), 3)
+    return [use.get(name) for name in DEMANDS] + shares
+
+
+def csv_row(trial):
+    """Return a trial as one row of :data:`COLUMNS`; None, an empty cell, is what was not measured."""
+    result, work = trial.get("result") or NOTHING, trial.get("workload") or NOTHING
+    latency = result.get("latency_us") or NOTHING
+    ends = (trial.get("cpu") or NOTHING).get("ends") or NOTHING
+    row = [trial.get(name) for name in PLACE]
+    row += [work.get(name) for name in WORKLOAD]
+    row += [result.get(name) for name in RESULTS]
+    row += [latency.get(name) for name in LATENCIES]
+    for end in ENDS:
+        row += _cpu_cells(ends.get(end) or NOTHING)
+    marks = "; ".join("{guard}: {reason}".format(**mark) for mark in trial.get("marks") or ())
+    return row + [int(bool(trial.get("error")) or _guards.excluded(trial)), marks, trial.get("error")]
+
+
+class Means:
+    """Running means by key; nothing else is kept."""
+
+    def __init__(self):
+        self.sums = {}
+
+    def add(self, key, values):
+        """Add one observation ``{name: number}`` to the key's."""
+        held = self.sums.setdefault(key, [0, {}])
+        held[0] += 1
+        for name, value in values.items():
+            held[1][name] = held[1].get(name, 0.0) + value
+
+    def get(self, key):
+        """Return ``{name: mean}`` of a key, or None."""
+        held = self.sums.get(key)
+        return dict((name, total / held[0]) for name, total in held[1].items()) if held else None
+
+
+class Digest:
+    """What the report keeps of the trials; :meth:`watch` fills it while the analysis reads them."""
+
+    def __init__(self, control):
+        self.control = control
+        self.softirq = Means()  # (table, profile, end): softirq per cent of each CPU
+        self.over_time = {}  # table: [(started, value, block, is control)]
+        self.tests = {}  # table: netperf's test
+        self.trials = self.failed = self.left_out = 0
+        self.guards = {}  # guard: {"trials", "left_out", "reason"}
+        self.errors = {}  # error text: trials
+        self.evidence = []  # of each path, some visits to each profile, slim, for the verdicts
+        self._visits = {}  # (path, MTU, pair, profile): visits whose evidence is kept
+        self.listed = []  # the first LISTED trials that were left out or failed
+        self.first = self.last = None  # seconds since the epoch
+
+    def watch(self, records, stream):
+        """Yield the records, each seen and written to ``stream`` as a row of CSV."""
+        rows = csv.writer(stream, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        for trial in records:
+            rows.writerow(csv_row(trial))
+            self.see(trial)
+            yield trial
+
+    def see(self, trial):
+        """Take one record in."""
+        self.trials += 1
+        left_out = _guards.excluded(trial)
+        if trial.get("started") is not None:
+            self.first = min(trial["started"], self.first or trial["started"])
+            self.last = max(trial.get("finished") or trial["started"], self.last or 0)
+        for mark in trial.get("marks") or ():
+            held = self.guards.setdefault(mark["guard"], {"trials": 0, "left_out": 0, "reason": mark["reason"]})
+            held["trials"] += 1
+            held["left_out"] += bool(mark.get("excludes", True))
+        if (trial.get("evidence") or NOTHING).get("packets"):
+            self._keep_evidence(trial)
+        if trial.get("error"):
+            self.failed += 1
+            self.errors[trial["error"]] = self.errors.get(trial["error"], 0) + 1
+        elif left_out:
+            self.left_out += 1
+        if trial.get("error") or left_out:
+            if len(self.listed) < LISTED:
+                self.listed.append(dict((name, trial.get(name)) for name in
+                                        ("id", "block", "path", "mtu", "profile", "workload", "marks", "error")))
+            return
+        self._measured(trial)
+
+    def _keep_evidence(self, trial):
+        """Keep the evidence of a visit once: all of its trials on a path carry the same."""
+        seen = self._visits.setdefault(tuple(trial.get(name) for name in ("path", "mtu", "pair", "profile")), set())
+        visit = trial.get("block"), trial.get("visit")
+        if visit not in seen and len(seen) < VISITS:
+            seen.add(visit)
+            self.evidence.append(dict((name, trial.get(name)) for name in PLACE + ("evidence",)))
+
+    def _measured(self, trial):
+        work, result = trial.get("workload") or {}, trial.get("result") or {}
+        table = (trial.get("path"), trial.get("mtu"), work.get("name"))
+        self.tests.setdefault(table, work.get("test"))
+        value = result.get("throughput_mbps") or result.get("transactions_per_s")
+        if value is not None and trial.get("started") is not None:
+            self.over_time.setdefault(table, []).append(
+                (trial["started"], value, trial.get("block"), trial.get("profile") == self.control))
+        for end, use in ((trial.get("cpu") or NOTHING).get("ends") or NOTHING).items():
+            if len(use.get("cpus") or ()) >= FEWEST_CPUS and use.get("window_s"):
+                self.softirq.add((table, trial.get("profile"), end), softirq_shares(use["cpus"], use["window_s"]))
+
+
+def softirq_shares(cpus, window):
+    """Return ``{CPU number: softirq time in per cent of the window}``; ``window`` is in seconds."""
+    return dict((int(cpu), min(100.0, 100.0 * seconds.get("softirq", 0.0) / window)) for cpu, seconds in cpus.items())

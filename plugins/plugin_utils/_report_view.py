@@ -1,0 +1,109 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From analysis.json to what the report shows. The only file of the report that knows the shape of the analysis.
+
+A table has ``id``, ``pair``, ``path``, ``mtu``, ``workload``, ``test``, ``notes``, ``cpu`` and ``quantities``, the main
+one first. A quantity has ``name``, ``group``, ``label``, ``unit``, ``better``, ``blocks``, ``control`` (what its ratios
+are to), ``control_row`` (None where it has no median), ``noise_floor`` and ``smallest`` (ratios above 1, or None) and
+``rows`` of ``profile``, ``label``, ``n``, ``median``, ``q1``, ``q3``, ``ratio``, ``low``, ``high``, ``p``, ``verdict``.
+Attribution and recommendations are passed on as they are: see schemas/analysis.json and _report_advice.py.
+"""
+from __future__ import annotations
+
+MAIN = ("throughput", "transactions")
+LABELS = {"transactions": "transaction rate"}
+ENDS = {"client": " at the client", "server": " at the server", "combined": " of both ends"}
+SHOWN_LATENCIES = ("latency_mean", "latency_p99")
+
+
+def _label(metric):
+    return LABELS.get(metric["metric"], metric["label"]) + ENDS.get(metric["end"], "")
+
+
+def _shown(metric):
+    """Effects on CPU shares say little without the throughput: service demand stands for them."""
+    name = metric["metric"]
+    return metric["compared"] and (name in MAIN or name.startswith("service_demand") or name in SHOWN_LATENCIES)
+
+
+def _row(row, label):
+    return {"profile": row.get("profile") or label, "label": label, "n": row["n"], "median": row.get("median"),
+            "q1": row.get("q1"), "q3": row.get("q3"), "ratio": row["ratio"], "low": row["low"], "high": row["high"],
+            "p": row["p_holm"], "verdict": row["verdict"]}
+
+
+def _quantity(metric, rows, **other):
+    found = {
+        "name": metric["metric"], "group": "main" if metric["metric"] in MAIN else metric["metric"],
+        "label": _label(metric), "unit": metric["unit"], "better": metric["better"],
+        "blocks": max([row["n"] for row in rows] or [0]), "control": metric["control"]["profile"],
+        "control_row": metric["control"], "noise_floor": metric.get("noise_floor"),
+        "smallest": metric.get("smallest_detectable"), "rows": rows}
+    found.update(other)
+    return found
+
+
+def _quantities(metrics):
+    """Return the quantities of one table. A full factorial shows its main effects first, then what they rest on."""
+    found, after = [], []
+    for metric in metrics:
+        rows = [_row(row, row["profile"]) for row in metric["rows"]]
+        if not metric.get("main_effects"):
+            found.append(_quantity(metric, rows))
+            continue
+        main = [_row(row, "{factor}={level}".format(**row)) for row in metric["main_effects"]]
+        found.append(_quantity(metric, main, control="the factor's first level", control_row=None))
+        if metric["metric"] in MAIN:
+            both = [_row(row, " × ".join(row["factors"])) for row in metric.get("interactions") or ()]
+            after.append(_quantity(metric, both, name="interactions", group="interactions", control_row=None,
+                                   label=f"interactions, {_label(metric)}", control="no interaction"))
+            after.append(_quantity(metric, rows, name="profiles", group="profiles",
+                                   label=f"{_label(metric)} of each profile"))
+    return found + [quantity for quantity in after if quantity["rows"]]
+
+
+def _cpu(table, control):
+    """Return ``{end: {kind: {profile: median per cent}}}`` of one table."""
+    found = {}
+    for metric in table["metrics"]:
+        if metric["metric"].startswith("cpu_"):
+            kind = metric["metric"].rsplit("_", 1)[1]
+            medians = dict((row["profile"], row["median"]) for row in metric["rows"])
+            medians[control] = metric["control"]["median"]
+            found.setdefault(metric["end"], {})[kind] = medians
+    return found
+
+
+def _notes(metrics, said):
+    """Return the warnings of a table's metrics; what is said of all of them, or of the campaign, is not said again."""
+    notes = []
+    for warning in dict.fromkeys(text for metric in metrics for text in metric.get("warnings") or ()):
+        names = [_label(metric) for metric in metrics if warning in (metric.get("warnings") or ())]
+        if warning not in said:
+            notes.append(("" if len(names) == len(metrics) else ", ".join(names) + ": ") + warning + ".")
+    return notes
+
+
+def _table(table, analysis):
+    metrics = [metric for metric in table["metrics"] if _shown(metric)]
+    return dict(((key, table[key]) for key in ("id", "pair", "path", "mtu", "workload", "test")),
+                notes=_notes(metrics, analysis["warnings"]), cpu=_cpu(table, analysis["control"]),
+                quantities=_quantities(metrics))
+
+
+def _common_notes(tables):
+    """Take out of the tables and return what is said of each of them: it belongs to the campaign."""
+    measured = [table for table in tables if table["quantities"]]
+    common = [note for note in (measured[0]["notes"] if len(measured) > 1 else ())
+              if all(note in table["notes"] for table in measured)]
+    for table in measured:
+        table["notes"] = [note for note in table["notes"] if note not in common]
+    return common
+
+
+def findings_of(analysis, verdicts):
+    """Return an analysis as the report shows it, with the ``verdicts`` of the evidence beside it."""
+    tables = [_table(table, analysis) for table in analysis["tables"]]
+    return {"tables": tables, "warnings": analysis["warnings"] + _common_notes(tables), "verdicts": verdicts,
+            **dict((key, analysis[key]) for key in ("attribution", "recommendations", "untestable"))}
