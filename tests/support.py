@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,9 @@ import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
-SHOWN_LINES = 60
+TAIL_LINES = 50
+FIRST_ERROR = re.compile(r"^(fatal:|\[ERROR\]|ERROR|FAILED|FATAL)|^.{0,20}\[ERROR\]: ")
+ERROR_LINES = 25
 
 
 def environment(**variables):
@@ -42,4 +45,11 @@ def run(argv, rc=0, timeout=600, cwd=CHECKOUT, **variables):
 
 
 def _tail(text):
-    return "\n".join(text.splitlines()[-SHOWN_LINES:])
+    """Return the last lines, and before them the first error where it is not among them."""
+    lines = text.splitlines()
+    first = next((number for number, line in enumerate(lines) if FIRST_ERROR.search(line)), len(lines))
+    tail_start = max(len(lines) - TAIL_LINES, 0)
+    if first >= tail_start:
+        return "\n".join(lines[tail_start:])
+    error_end = min(first + ERROR_LINES, tail_start)
+    return "\n".join([*lines[first:error_end], "[...]", *lines[tail_start:]])
