@@ -21,7 +21,7 @@ export OFFLOAD_LAB_NAME = $(NAME)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test live lock demo lab measure report teardown test unit lint integration molecule bench clean
+.PHONY: help setup setup-test live lock demo lab measure report teardown test unit lint integration molecule fuzz bench clean
 
 help:  ## this list
 	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=file.yml] [RESULTS=results]"
@@ -72,6 +72,9 @@ integration: setup-test  ## each module on real devices (root)
 
 molecule: setup-test  ## the roles in containers with systemd (root, podman)
 	@$(BIN)/pytest tests/molecule
+
+fuzz: setup-test  ## 1,000,000 mutated inputs through every parser; hours
+	@$(BIN)/python tests/fuzz
 
 bench: setup  ## benchmarks, as ratios
 	@$(BIN)/python tests/benchmarks

@@ -30,7 +30,7 @@ def read(path):
             found = json.load(stream)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise LabError("the snapshot cannot be read ({0})".format(error), path,
                        "Restore the node by hand, then remove the file.")
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:

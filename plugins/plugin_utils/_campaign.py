@@ -83,7 +83,7 @@ def load_campaign(path):
             campaign = yaml.safe_load(stream)
     except OSError as error:
         raise InputError(f"the campaign file cannot be read ({error.strerror})", path, "Give the path of a YAML file.")
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"this is not YAML: {' '.join(str(error).split())}", path, "Mend the file.")
     if not isinstance(campaign, dict):
         raise InputError("a campaign file holds one mapping", path, "Begin with 'name:'.")

@@ -20,7 +20,7 @@ def read_plan(path):
         return None
     except OSError as error:
         raise InputError(f"the plan cannot be read ({error.strerror})", path, "Check its permissions.")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"this is not JSON: {error}", path, "Restore the file, or move the folder away.")
     if not isinstance(plan, dict) or plan.get("schema") != SCHEMA:
         raise InputError(f"this is no plan of schema {SCHEMA}", path, "Use the version of offload.lab that wrote it.")

@@ -1,0 +1,77 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""make fuzz: COUNT mutated inputs (1,000,000) through every parser, in two processes; a table at the end.
+
+Usage: python tests/fuzz [COUNT [PARSER ...]]. What a parser lets fall is printed with its seed, which gives the same
+input again.
+"""
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".build" / "live"))
+
+from ansible_collections.offload.lab.tests.fuzz.mutate import mutate
+from ansible_collections.offload.lab.tests.fuzz.parsers import PARSERS
+from ansible_collections.offload.lab.tests.fuzz.trial import try_one
+
+BATCH = 10_000
+SHOWN = 5
+
+
+def batch(job):
+    """Return ``(parser, counts, failures, CPU seconds)`` of the inputs of one seed."""
+    name, seed, size = job
+    parse, samples = PARSERS[name]
+    samples, generator = samples(), random.Random(f"{name} {seed}")
+    counts, failures, started = {"rows": 0, "error": 0}, [], time.process_time()
+    for number in range(size):
+        text = mutate(generator, samples)
+        try:
+            counts[try_one(parse, text)] += 1
+        except Exception as error:
+            failures.append(f"{name}, seed {seed}, input {number}: {error!r:.200} by {text!r:.300}")
+    return name, counts, failures, time.process_time() - started
+
+
+def jobs(names, count):
+    """Return the batches of all parsers, in turns, so that an interrupted run has tried each."""
+    return [(name, seed, min(BATCH, count - seed * BATCH))
+            for seed in range(-(-count // BATCH)) for name in names]
+
+
+def show(totals):
+    """Print the table of what was seen so far."""
+    print(f"\n{'parser':<24}{'inputs':>12}{'rows':>12}{'typed error':>12}{'else':>8}{'CPU s':>9}")
+    for name, (counts, failed, seconds) in totals.items():
+        inputs = sum(counts.values()) + failed
+        print(f"{name:<24}{inputs:>12,}{counts['rows']:>12,}{counts['error']:>12,}{failed:>8,}{seconds:>9.0f}")
+
+
+def main(count, names):
+    """Run and return the number of inputs that a parser failed on."""
+    os.nice(15)
+    totals = {name: ({"rows": 0, "error": 0}, 0, 0.0) for name in names}
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        try:
+            for name, counts, failures, seconds in pool.imap_unordered(batch, jobs(names, count)):
+                before, failed, spent = totals[name]
+                totals[name] = ({kind: before[kind] + counts[kind] for kind in counts}, failed + len(failures),
+                                spent + seconds)
+                for text in failures[:max(0, SHOWN - failed)]:
+                    print(text, flush=True)
+        except KeyboardInterrupt:
+            print("\ninterrupted")
+    show(totals)
+    return sum(failed for _counts, failed, _seconds in totals.values())
+
+
+if __name__ == "__main__":
+    asked = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    sys.exit(1 if main(asked, sys.argv[2:] or tuple(PARSERS)) else 0)

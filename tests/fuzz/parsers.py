@@ -1,0 +1,138 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every parser of the collection, with the real samples that are mutated for it."""
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from ansible_collections.offload.lab.plugins.module_utils import (
+    _cpu_window,
+    _ethtool_facts,
+    _ethtool_features,
+    _ethtool_hash,
+    _ethtool_settings,
+    _ip_json,
+    _nodes_state,
+    _ovs_json,
+    _snapshot,
+)
+from ansible_collections.offload.lab.plugins.module_utils._netperf_output import parse_netperf
+from ansible_collections.offload.lab.plugins.plugin_utils import _campaign, _plan_file, _records
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+TUNNELS = """Tunnel information for eth0:
+  UDP port table 0:
+    Size: 4
+    Types: vxlan, vxlan-gpe
+    Entries (2):
+        port 4789, vxlan
+        port 1234, vxlan-gpe
+  UDP port table 1:
+    Size: 1
+    Types: none (static entries)
+    Entries (1):
+        port 4789, vxlan
+"""
+LINKS = json.dumps([{
+    "ifindex": 2, "ifname": "veth0", "link": "veth1", "flags": ["BROADCAST", "UP"], "mtu": 9000, "min_mtu": 68,
+    "max_mtu": 65535, "operstate": "UP", "address": "02:00:00:00:00:01", "link_netnsid": 0, "ifalias": "offload.lab:a",
+    "linkinfo": {"info_kind": "vxlan", "info_data": {"id": 10, "port": 4789, "udp_csum": False}},
+    "addr_info": [{"family": "inet", "local": "198.18.0.1", "prefixlen": 24, "scope": "global"}]}, {}])
+MOUNTS = """24 30 0:22 / /sys rw,nosuid,relatime shared:7 - sysfs sysfs rw
+31 24 0:4 net:[4026532291] /run/netns/lab-node1 rw shared:9 master:1 - nsfs nsfs rw
+32 24 0:4 / /run/with\\040space rw - tmpfs tmpfs rw,size=1k
+"""
+QUERY = json.dumps([{"rows": [{"name": "br-int", "ports": ["set", [["uuid", "7f1c"]]],
+                               "external_ids": ["map", [["offload-lab", "switch"]]]}]}])
+TRIAL = {
+    "schema": 1, "id": "b01-v01-c001", "campaign": "demo", "block": 1, "visit": 1, "cell": 1, "pair": "node1-node2",
+    "path": "physical", "profile": "all_on", "workload": {"name": "tcp_stream"}, "started": 1.5, "finished": 2.5,
+    "streams": [{"argv": ["netperf"], "rc": 0, "raw": "THROUGHPUT=9000.12\n", "stderr": ""}],
+    "result": {"throughput_mbps": 9000.12, "mss": None}, "marks": [], "error": None}
+CAMPAIGN = """name: fuzz
+seed: 7
+blocks: 6
+design: profiles
+sides: [client, server]
+paths: [physical, tenant_vxlan]
+mtus: [9000, 1500]
+factors: [tx, {name: gro, devices: [underlay]}]
+profiles: {base: {tx: true}, other: {tx: false}}
+control: base
+pairs: [node1-node2]
+time_budget: 20 min
+workloads:
+  - tcp_stream
+  - {name: small, test: UDP_STREAM, message_size: 64, streams: 4, confidence: {level: 99, width_percent: 5}}
+"""
+
+
+def corpus(folder):
+    """Return the recorded outputs of one kind."""
+    root = Path(os.environ.get("OFFLOAD_LAB_CORPUS") or CHECKOUT.parent / "shared" / "corpus")
+    return [path.read_text(encoding="utf-8") for path in sorted((root / folder).iterdir())]
+
+
+def trials():
+    """Return the text of a small trials.jsonl."""
+    return ["".join(_records.encode(dict(TRIAL, id=f"b01-v01-c{number:03}")) for number in range(1, size))
+            for size in (3, 5)]
+
+
+def campaigns():
+    """Return the campaigns that come with the collection, and one that uses every key."""
+    return [path.read_text(encoding="utf-8") for path in sorted((CHECKOUT / "playbooks/campaigns").glob("*.yml"))] + [
+        CAMPAIGN]
+
+
+def through_file(read):
+    """Return a parser of text for a reader of files; the file is in memory."""
+    def parse(text):
+        path = f"/dev/shm/offload-lab-fuzz-{os.getpid()}"
+        with open(path, "w", encoding="utf-8", errors="surrogatepass", newline="\n") as stream:
+            stream.write(text)
+        try:
+            return read(path)
+        finally:
+            os.unlink(path)
+    return parse
+
+
+def read_campaign(path):
+    """Read a campaign file to its end: YAML, schema, factors and workloads."""
+    return _campaign.read_campaign(_campaign.load_campaign(path), path)
+
+
+def record_rows(path):
+    """Read trials, and each line by itself."""
+    good, bad = _records.scan(path)
+    return [record for _number, _line, record in good], [reason for _number, _line, reason in bad]
+
+
+# name: (parser, its samples)
+PARSERS = {
+    "netperf": (parse_netperf, lambda: corpus("netperf")),
+    "ethtool -k": (_ethtool_features.parse_features, lambda: corpus("ethtool_k")),
+    "ethtool -l": (_ethtool_settings.parse_channels, lambda: corpus("ethtool_l")),
+    "ethtool -g": (_ethtool_settings.parse_rings, lambda: corpus("ethtool_g")),
+    "ethtool -c": (_ethtool_settings.parse_coalesce, lambda: corpus("ethtool_c")),
+    "ethtool -n": (_ethtool_hash.parse_flow_hash, lambda: corpus("ethtool_n")),
+    "ethtool -x": (_ethtool_hash.parse_rss, lambda: corpus("ethtool_x")),
+    "ethtool -i": (_ethtool_facts.parse_driver, lambda: corpus("ethtool_i")),
+    "ethtool -S": (_ethtool_facts.parse_statistics, lambda: corpus("ethtool_S")),
+    "ethtool --show-tunnels": (_ethtool_facts.parse_tunnels, lambda: [TUNNELS]),
+    "/proc/stat": (_cpu_window.parse_stat, lambda: corpus("proc_stat")),
+    "/proc/softirqs": (_cpu_window.parse_softirqs, lambda: corpus("softirqs")),
+    "OVS JSON": (_ovs_json.parse_tables, lambda: corpus("ovs_json")),
+    "ovsdb-tool query": (_ovs_json.parse_query, lambda: [QUERY]),
+    "ip -json": (_ip_json.parse_links, lambda: [LINKS]),
+    "ip -json (nodes)": (_nodes_state.parse_links, lambda: [LINKS]),
+    "mountinfo": (_nodes_state.parse_mountinfo, lambda: [MOUNTS]),
+    "trials.jsonl": (through_file(record_rows), trials),
+    "snapshot.json": (through_file(_snapshot.read), lambda: ['{"schema": 1, "devices": [], "links": [], "other": {}}']),
+    "plan.json": (through_file(_plan_file.read_plan), lambda: ['{"schema": 1, "name": "a", "visits": []}']),
+    "campaign file": (through_file(read_campaign), campaigns),
+}
