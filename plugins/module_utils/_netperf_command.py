@@ -103,9 +103,10 @@ def workload(given):
     }
     if checked["interim"] and checked["confidence"]:
         raise InputError("interim results and confidence iterations do not go together", checked["name"])
-    if interim is None and not checked["confidence"] and processes(checked) > 1:
-        # They tell when each stream really ran, and how much of its rate fell into the time of all.
-        checked["interim"] = min(1.0, checked["duration"] / 10.0)
+    if interim is None and not checked["confidence"]:
+        # One tells when a stream really ran: netperf may wait 4 s more for its peer. Several tell how much of a
+        # stream's rate fell into the time of all.
+        checked["interim"] = min(1.0, checked["duration"] / 10.0) if processes(checked) > 1 else checked["duration"]
     checked.update(_sizes(given, test))
     return checked
 

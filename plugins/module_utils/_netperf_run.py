@@ -51,17 +51,44 @@ class _Stream(object):
         }
 
 
-def _collect(streams, deadline, first_ended):
-    """Read all streams to their ends, or until the deadline; a stream ends when both its pipes do.
+class _Window(object):
+    """Tells a watch when all streams run, and when the first is about to end, in this order and once each.
 
-    ``first_ended`` is called once, at the end of the first: from then on the streams no longer all overlap.
+    Processes need a moment to begin, and can outlive their traffic: netperf may wait 4 s for its peer's results.
     """
+
+    def __init__(self, watch, load, opened):
+        settle = min(load["duration"] / 4.0, 0.01 * _netperf_command.processes(load))
+        self.pending = [(opened + settle, watch.opened)]
+        if not load["confidence"]:
+            self.pending.append((opened + load["duration"], watch.first_ended))
+        self.last = watch.first_ended
+
+    def tick(self, now):
+        """Call what is due and return when the next call is, or None."""
+        while self.pending and self.pending[0][0] <= now:
+            _when, call = self.pending.pop(0)
+            self.last = None if call == self.last else self.last
+            call()
+        return self.pending[0][0] if self.pending else None
+
+    def close(self):
+        """The first stream has ended: call what is left."""
+        self.tick(float("inf"))
+        if self.last:
+            self.last()
+            self.last = None
+
+
+def _collect(streams, deadline, window):
+    """Read all streams to their ends, or until the deadline; a stream ends when both its pipes do."""
     with selectors.DefaultSelector() as selector:
         for stream in streams:
             for name in stream.texts:
                 selector.register(getattr(stream.process, name), selectors.EVENT_READ, (stream, name))
         while selector.get_map() and time.time() < deadline:
-            for key, _events in selector.select(max(0, deadline - time.time())):
+            next_call = window.tick(time.time())
+            for key, _events in selector.select(max(0, min(deadline, next_call or deadline) - time.time())):
                 stream, name = key.data
                 data = os.read(key.fd, 65536)
                 stream.texts[name] = (stream.texts[name] + data)[:MAX_TEXT]
@@ -70,7 +97,7 @@ def _collect(streams, deadline, first_ended):
                     stream.open.discard(name)
                 if not stream.open:
                     stream.finished = time.time()
-                    first_ended()
+                    window.close()
 
 
 def _stop(streams):
@@ -120,20 +147,14 @@ class Watch(object):
     """What is observed while a cell runs; this one observes nothing. Its ``report`` is put into the cell's record."""
 
     def opened(self):
-        """All streams are about to start."""
+        """All streams run."""
 
     def first_ended(self):
-        """The first stream has ended."""
+        """The first stream has ended, or is about to."""
 
     def report(self):
         """Return fields for the cell's record."""
         return {}
-
-
-def _once(call):
-    """Return a function that calls only the first time."""
-    pending = [call]
-    return lambda: pending.pop()() if pending else None
 
 
 def run_cell(load, endpoints, watch=None):
@@ -153,12 +174,11 @@ def run_cell(load, endpoints, watch=None):
             streams = _start(planned, barrier if len(planned) > 1 else None)
         except LabError as error:
             return {"started": started, "finished": time.time(), "streams": [], "error": str(error)}
-        watch.opened()
         opened = time.time()
         fcntl.flock(barrier, fcntl.LOCK_UN)
         for stream in streams:
             stream.started = max(stream.started, opened) if len(planned) > 1 else stream.started
-        _collect(streams, opened + longest, _once(watch.first_ended))
+        _collect(streams, opened + longest, _Window(watch, load, opened))
         timed_out = any(stream.finished is None for stream in streams)
         _stop(streams)
     return dict(watch.report(), started=started, finished=time.time(),
