@@ -19,7 +19,7 @@ CASES = [
         "retransmits",
         {"result": {"mss": 1448, "retransmits": 5000, "throughput_mbps": 1000.0, "elapsed_s": 1.0}},
         {},
-        True,
+        False,
     ),
     ("confidence", {"result": {"confidence_met": False}}, {}, True),
     ("steal", {"cpu": window(percent={"steal": 5.0})}, {}, True),
