@@ -15,7 +15,7 @@ from ansible_collections.offload.lab.plugins.module_utils._netperf_scan import N
 NAME = re.compile(
     r"(?:(TCP|UDP|UDPLITE|SCTP|DCCP|SDP|DG|DNS|STREAM|TCPIPV6|UDPIPV6|TIPC|XTI TCP|XTI UDP|DLPI CO|DLPI CL) "
     r"(1-TO-MANY )?(STREAM|MAERTS|SENDFILE|MSS|UNIDIRECTIONAL SEND|REQUEST/RESPONSE|Connect/Request/Response"
-    r"|Connect/Close|Transactional/Request/Response)|(OMNI)(?: [A-Za-z|]{1,30})?)\Z")
+    r"|Connect/Close|Transactional/Request/Response)|(OMNI)(?: ([A-Za-z|]{1,30}))?)\Z")
 LONGEST_NAME = 70
 AFTER_NAME = re.compile(r" TEST(?= from\b| to\b| ?:| \(|\s*\Z)")
 KINDS = {"UNIDIRECTIONAL SEND": "STREAM", "REQUEST/RESPONSE": "RR", "Connect/Request/Response": "CRR",
@@ -49,18 +49,17 @@ AFTERWARDS = "hutdown_control"
 
 
 def find_banner(text):
-    """Return the test's name in a line that holds a banner, such as ``TCP_STREAM``, or None."""
+    """Return the test's name in a line that holds a banner, such as ``TCP_STREAM``, and its direction, if any."""
     for found in AFTER_NAME.finditer(text):
         name = NAME.search(text[max(0, found.start() - LONGEST_NAME):found.start()])
         if name:
-            return test_name(*name.groups())
-    return None
+            family, many, kind, omni, direction = name.groups()
+            return omni or test_name(family, many, kind), direction
+    return None, None
 
 
-def test_name(family, many, kind, omni):
+def test_name(family, many, kind):
     """Return netperf's name of the test for ``-t`` from the words of its banner."""
-    if omni:
-        return "OMNI"
     return "_".join((family.replace(" ", "_"), KINDS.get(kind, kind))) + ("_MANY" if many else "")
 
 
@@ -69,11 +68,12 @@ def read_banner(scan):
     text = scan.text
     if " TEST" not in text:
         return False
-    test = find_banner(text)
+    test, direction = find_banner(text)
     if test is None:
         return False
     early = scan.run
     run = scan.begin(test, banner=True)
+    run.direction = direction
     if early is not None and early.failing and not early.banner and not early.ended:
         # What netperf writes to stderr can stand before the banner that waited in the buffer of stdout.
         scan.runs.remove(early)

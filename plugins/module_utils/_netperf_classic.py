@@ -24,7 +24,7 @@ from ansible_collections.offload.lab.plugins.module_utils._netperf_scan import (
 # The first line of each table's header.
 TITLES = {"Recv Send Send": "stream", "Local /Remote": "rr", "Socket Message Elapsed": "udp"}
 # Its last line.
-UNITS_LINE = (("rr", re.compile(r"bytes +[Bb]ytes +bytes +bytes +secs\b")),
+UNITS_LINE = (("rr", re.compile(r"(?:bytes|frames) +(?:[Bb]ytes|frames) +bytes +bytes +secs\b")),
               ("udp", re.compile(r"bytes +bytes +secs\.? +# +#")),
               ("stream", re.compile(r"(bytes|frames) +\1 +bytes +secs\b")))
 # With "netperf -f" a request/response test prints throughput, and names its unit one line before.

@@ -27,6 +27,7 @@ class Run(object):
         self.line = line
         self.test = test
         self.banner = banner
+        self.direction = None
         self.values = {}
         self.selectors = {}
         self.interim = []

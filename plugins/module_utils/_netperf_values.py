@@ -57,9 +57,14 @@ def unmeasured(found, cpu, demand):
         found[demand] = None
 
 
+def direction(run):
+    """Return the direction of the data as netperf names it, such as ``Send|Recv``, empty where it was not printed."""
+    return str(run.selectors.get("DIRECTION") or run.direction or "")
+
+
 def is_request_response(run):
     """Return whether the run is of requests and responses."""
-    return ((run.test or "").endswith(("RR", "CC", "RR_MANY")) or "|" in str(run.selectors.get("DIRECTION", ""))
+    return ((run.test or "").endswith(("RR", "CC", "RR_MANY")) or "|" in direction(run)
             or run.selectors.get("THROUGHPUT_UNITS") == "Trans/s")
 
 
@@ -79,9 +84,7 @@ def omni_numbers(run):
     if is_request_response(run):
         kind = "rr"
     else:
-        # netperf's own choice of selectors names the sizes of the ends that act.
-        received = "MAERTS" in (run.test or "") or found.get("DIRECTION", "RSS_SIZE_END" in found) in ("Receive", True)
-        kind = "receive" if received else "send"
+        kind = "receive" if "MAERTS" in (run.test or "") or direction(run) == "Receive" else "send"
     recv, send, message = SIZES[kind]
     return {"throughput": found.get("THROUGHPUT"), "elapsed_s": found.get("ELAPSED_TIME"),
             "sent": None if kind == "rr" else

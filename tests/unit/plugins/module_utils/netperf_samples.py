@@ -192,7 +192,7 @@ CLASSIC = [
      + "    -1  32768  32768    60.00    1202.82\n", [{"recv_socket_size": None, "send_socket_size": 32768}]),
     ("SCTP, DLPI, sockets of UNIX",
      banner("SCTP 1-TO-MANY STREAM TEST") + STREAM_HEAD.format("10^6bits/sec") + STREAM_ROW
-     + banner("DLPI CO REQUEST/RESPONSE TEST") + RR_HEAD + RR_ROWS
+     + banner("DLPI CO REQUEST/RESPONSE TEST") + RR_HEAD.replace("bytes  Bytes", "frames frames") + RR_ROWS
      + "DG UNIDIRECTIONAL SEND TEST\n" + UDP_HEAD.format("KBytes/sec") + UDP_ROWS,
      [{"test": "SCTP_STREAM_MANY"}, {"test": "DLPI_CO_RR", "transactions_per_s": 35591.53},
       {"test": "DG_STREAM", "throughput_mbps": 23.52169}]),
