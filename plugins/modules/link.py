@@ -102,6 +102,7 @@ from ansible_collections.offload.lab.plugins.module_utils import _links
 from ansible_collections.offload.lab.plugins.module_utils._apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._link_plan import plan, wanted_devices
+from ansible_collections.offload.lab.plugins.module_utils._privileges import require
 
 DEVICE_SPEC = {
     "name": {"type": "str", "required": True},
@@ -119,6 +120,7 @@ def read(wanted):
 def converge(params, check_mode):
     """Bring the devices to what is wanted; return the module's result."""
     wanted = wanted_devices(params["devices"], params["netns"], params["mtu"], params["up"])
+    require(["CAP_NET_ADMIN"] + (["CAP_SYS_ADMIN"] if any(device["netns"] for device in wanted) else []))
     before, after, steps = plan(read(wanted), wanted)
     if steps and not check_mode:
         apply(steps)

@@ -148,6 +148,7 @@ from ansible_collections.offload.lab.plugins.module_utils._apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._names import check_name
 from ansible_collections.offload.lab.plugins.module_utils._ovs_ports import ours, plan, wanted_ports
+from ansible_collections.offload.lab.plugins.module_utils._privileges import require
 
 PORT_SPEC = {
     "name": {"type": "str", "required": True},
@@ -196,6 +197,7 @@ def main():
         supports_check_mode=True,
     )
     try:
+        require(["CAP_NET_ADMIN"])
         module.exit_json(**converge(module.params, module.check_mode))
     except LabError as error:
         module.fail_json(msg=str(error))

@@ -115,6 +115,7 @@ from ansible_collections.offload.lab.plugins.module_utils import _switch_state
 from ansible_collections.offload.lab.plugins.module_utils._apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._names import check_name
+from ansible_collections.offload.lab.plugins.module_utils._privileges import require
 from ansible_collections.offload.lab.plugins.module_utils._switch_plan import (
     plan_absent,
     plan_present,
@@ -163,6 +164,7 @@ def main():
     )
     params = module.params
     try:
+        require(["CAP_NET_ADMIN"])
         bridge = check_name(params["bridge"], "bridge")
         datapath = params["datapath"]
         if datapath == "auto":

@@ -153,6 +153,7 @@ from ansible_collections.offload.lab.plugins.module_utils._apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._names import check_name
 from ansible_collections.offload.lab.plugins.module_utils._namespace_processes import end_processes
+from ansible_collections.offload.lab.plugins.module_utils._privileges import require
 from ansible_collections.offload.lab.plugins.module_utils._tenants_check import (
     check_host,
     wanted_tenants,
@@ -243,7 +244,8 @@ def converge(params, check_mode):
     """Bring the tenants to what is wanted; return the module's result."""
     check_name(params["bridge"], "bridge")
     seen, gone, steps, after = present(params, check_mode) if params["state"] == "present" else absent(params)
-    before = dict((name, summary(seen, found(seen, name))) for name in sorted(set(after) | set(gone)))
+    before = dict((name, summary(seen, found(seen, name))) for name in sorted(after))
+    before.update((name, found(seen, name)) for name in gone)  # their inside is not read
     if not check_mode:
         remove_wholly(seen, gone)
         apply(steps)
@@ -266,6 +268,7 @@ def main():
         supports_check_mode=True,
     )
     try:
+        require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"])
         module.exit_json(**converge(module.params, module.check_mode))
     except LabError as error:
         module.fail_json(msg=str(error))

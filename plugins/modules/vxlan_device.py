@@ -114,6 +114,7 @@ from ansible_collections.offload.lab.plugins.module_utils import _links, _ovs
 from ansible_collections.offload.lab.plugins.module_utils._apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._names import check_name
+from ansible_collections.offload.lab.plugins.module_utils._privileges import require
 from ansible_collections.offload.lab.plugins.module_utils._vxlan_plan import (
     plan_absent,
     plan_present,
@@ -170,6 +171,7 @@ def main():
         supports_check_mode=True,
     )
     try:
+        require(["CAP_NET_ADMIN"])
         module.exit_json(**converge(module.params, module.check_mode))
     except LabError as error:
         module.fail_json(msg=str(error))
