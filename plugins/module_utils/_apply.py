@@ -16,7 +16,7 @@ def _complaint(result, stdin):
     message = " ".join(result.err.split())
     number, lines = message.rsplit(":", 1)[-1], (stdin or "").splitlines()
     if number.isdigit() and 0 < int(number) <= len(lines):
-        return "{0!r} failed: {1}".format(lines[int(number) - 1], message.split(" Command failed")[0])
+        return "{0!r} failed: {1}".format(lines[int(number) - 1], message.partition(" Command failed")[0])
     return "failed with exit status {0}: {1}".format(result.rc, message)
 
 

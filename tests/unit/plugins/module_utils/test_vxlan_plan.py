@@ -39,11 +39,11 @@ def ovs(owner="tunnel", kind=""):
     return dict(EMPTY, running=True, ports={"vxlan0": port})
 
 
-def lines(seen, fdb=FDB, state=EMPTY, **options):
+def lines(seen, fdb=None, state=None, **options):
     """What is run: lines of ip and bridge, and the words of ovs-vsctl's one command."""
     wanted = _vxlan_plan.wanted_device(dict(OPTIONS, **options), seen)
     found = []
-    for step in _vxlan_plan.plan_present(seen, fdb, state, wanted):
+    for step in _vxlan_plan.plan_present(seen, fdb or FDB, state or EMPTY, wanted):
         found += step["stdin"].splitlines() if step["stdin"] else [" ".join(step["argv"][2:])]
     return found
 
