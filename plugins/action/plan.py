@@ -16,7 +16,6 @@ from ansible_collections.offload.lab.plugins.module_utils._errors import InputEr
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import load_campaign, override, read_campaign
 from ansible_collections.offload.lab.plugins.plugin_utils._design import differences, make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._dry_run import describe, warnings_of
-from ansible_collections.offload.lab.plugins.plugin_utils._noise import typical_noise
 from ansible_collections.offload.lab.plugins.plugin_utils._plan_file import read_plan, summary, write_plan
 
 OVERRIDES = ("name", "seed", "blocks", "time_budget", "design", "paths", "mtus", "sides", "factors", "workloads",
@@ -52,7 +51,7 @@ class ActionModule(ActionBase):
         old = read_plan(path)
         if old is not None:
             _refuse_other_plan(old, plan, path)
-        for line in describe(plan, typical_noise()):
+        for line in describe(plan):
             Display().display(f"  {line}")
         if old is None and not self._task.check_mode:
             write_plan(path, plan)

@@ -11,6 +11,8 @@ from ansible_collections.offload.lab.plugins.plugin_utils._design import (
     comparisons,
 )
 
+SCATTER = (0.02, 0.05, 0.2)  # of the logarithm of one trial: a quiet machine, an ordinary one, one that others use
+
 
 def length(seconds):
     """Return a length of time in words: ``45 s``, ``12 min``, ``3.5 h``."""
@@ -33,12 +35,8 @@ def warnings_of(plan):
         yield f"{name} is not varied: {reason}"
 
 
-def describe(plan, noise=None):
-    """Return the dry run of a plan as a list of lines.
-
-    ``noise`` is the standard deviation of the logarithm of one trial, such as 0.05: with it the smallest effect
-    that the plan can be expected to find is told.
-    """
+def describe(plan):
+    """Return the dry run of a plan as a list of lines."""
     visits, cells = len(plan["visits"]), sum(len(visit["cells"]) for visit in plan["visits"])
     lines = [
         f"campaign {plan['name']}: {plan['design']}, seed {plan['seed']}",
@@ -49,17 +47,18 @@ def describe(plan, noise=None):
     lines += [f"  {factor['name']}: {' or '.join(factor['levels'])}, on {' and '.join(factor['devices'])} of "
               f"{' and '.join(factor['sides'])}" + (f", with {', '.join(factor['needs'])}" if factor["needs"] else "")
               for factor in plan["factors"]]
-    if noise is not None and plan["blocks"] >= FEWEST_BLOCKS:
-        lines.append(_detectable(plan, noise))
+    found = [f"{100 * (ratio - 1):.1f} % where trials scatter by {100 * noise:.0f} %"
+             for noise, ratio in detectable(plan) if ratio is not None]
+    if found:
+        lines.append(f"4 of 5 such campaigns find an effect of {', '.join(found)}")
     return lines + [f"warning: {text}" for text in warnings_of(plan)]
 
 
-def _detectable(plan, noise):
+def detectable(plan):
+    """Return [(scatter of a trial, smallest effect as a ratio that 4 of 5 campaigns find, or None)]."""
     from ansible_collections.offload.lab.plugins.plugin_utils._power import expected_detectable  # noqa: PLC0415
 
+    if plan["blocks"] < FEWEST_BLOCKS:
+        return []
     effects = comparisons(plan["design"], len(plan["profiles"]), len(plan["factors"]))
-    ratio = expected_detectable(plan["blocks"], effects, noise)
-    if ratio is None:
-        return "no effect of any size can be shown"
-    return (f"with noise of {100 * noise:.0f} % a trial, effects from {100 * (ratio - 1):.1f} % "
-            "are found in 4 of 5 campaigns")
+    return [(noise, expected_detectable(plan["blocks"], effects, noise)) for noise in SCATTER]

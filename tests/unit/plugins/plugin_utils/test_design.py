@@ -137,14 +137,14 @@ def test_too_many_profiles_are_refused():
 
 
 def test_the_dry_run_says_what_cannot_be_found():
-    lines = describe(plan(design="one_at_a_time", factors=["tx", "sg", "tso", "gso", "rx", "gro"], blocks=7), 0.05)
+    lines = describe(plan(design="one_at_a_time", factors=["tx", "sg", "tso", "gso", "rx", "gro"], blocks=7))
     assert lines[-1] == ("warning: 7 blocks cannot show any of 6 effects: a sign-flip test does not go below "
                          "2/2^7 = 0.0156, Holm asks for 0.0083. 8 blocks can.")
-    assert "no effect of any size can be shown" in lines
+    assert not any("of 5 such campaigns" in line for line in lines)
     assert describe(plan(blocks=5))[-1] == "warning: 5 blocks give no interval and no test: 6 are needed."
-    lines = describe(plan(blocks=8, untestable={"lro": "fixed by the driver"}), 0.05)
+    lines = describe(plan(blocks=8, untestable={"lro": "fixed by the driver"}))
     assert lines[2].startswith("24 visits, 96 cells, about ")
-    assert any(line.endswith("are found in 4 of 5 campaigns") for line in lines)
+    assert any(line.startswith("4 of 5 such campaigns find an effect of ") for line in lines)
     assert lines[-1] == "warning: lro is not varied: fixed by the driver"
 
 
