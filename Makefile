@@ -3,15 +3,14 @@
 NODES ?= 2
 NAME ?= lab
 RESULTS ?= results
-CAMPAIGN ?=
+CAMPAIGN ?= playbooks/campaigns/demo.yml
 
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 ROOT := sh tools/as_root.sh
 # Root's PATH may lack the virtual environment; Ansible finds its own helpers beside it.
 PLAY = $(ROOT) env PATH="$(BIN):$$PATH" ansible-playbook
-SETTINGS = -e offload_lab_results_dir="$(abspath $(RESULTS))" \
-	$(if $(CAMPAIGN),-e offload_lab_campaign_file="$(abspath $(CAMPAIGN))")
+SETTINGS = -e offload_lab_results_dir="$(abspath $(RESULTS))" -e offload_lab_campaign_file="$(abspath $(CAMPAIGN))"
 
 # Not to meet a lab that somebody forgot; NAME on the command line still wins.
 demo: NAME = demo
@@ -24,7 +23,7 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 .PHONY: help setup setup-test live lock demo lab measure report teardown test unit lint integration molecule fuzz bench clean
 
 help:  ## this list
-	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=file.yml] [RESULTS=results]"
+	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: live  ## the virtual environment and the collections (done by all others)
@@ -42,16 +41,16 @@ lock: setup  ## pin the newest versions of requirements/*.in again
 	@sh tools/lock.sh $(BIN)
 
 demo: setup  ## lab, a short campaign, its report, and all taken down again
-	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/demo.sh "$(abspath $(RESULTS))"
+	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/demo.sh "$(abspath $(RESULTS))" "$(abspath $(CAMPAIGN))"
 
 lab: setup  ## the nodes on this machine, their switches, tunnels and tenants
 	$(PLAY) playbooks/nodes.yml
 	$(PLAY) playbooks/lab.yml
 
-measure: setup  ## a campaign on the lab: CAMPAIGN=file.yml, else the demo's
+measure: setup  ## measure CAMPAIGN on the lab; a stopped one goes on
 	$(PLAY) playbooks/measure.yml $(SETTINGS)
 
-report: setup  ## the report of the campaign in RESULTS
+report: setup  ## the report of CAMPAIGN, from RESULTS
 	$(PLAY) playbooks/report.yml $(SETTINGS)
 
 teardown: setup  ## the lab and its nodes removed

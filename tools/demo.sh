@@ -1,11 +1,12 @@
 #!/bin/sh
-# From nothing to a report on this machine, and back: demo.sh RESULTS_FOLDER (root; OFFLOAD_LAB_NAME names the lab).
-# The lab is taken down at the end, also after a failure or Ctrl-C. Results of an earlier demo are moved aside.
+# From nothing to a report on this machine, and back: demo.sh RESULTS_FOLDER CAMPAIGN_FILE
+# (root; OFFLOAD_LAB_NAME names the lab). The lab is taken down at the end, also after a failure or Ctrl-C. Results of an
+# earlier demo are moved aside.
 set -eu
 cd "$(dirname "$0")/.."
-results=$1
-name=${OFFLOAD_LAB_NAME:?}
-campaign=${OFFLOAD_LAB_DEMO_CAMPAIGN:-$PWD/playbooks/campaigns/demo.yml}
+results=$1 campaign=$2
+lab=${OFFLOAD_LAB_NAME:?}
+found=$results/$(sed -n 's/^name:[[:space:]]*//p' "$campaign")
 
 play() {
     echo "== $1"
@@ -19,7 +20,7 @@ take_down() {
     trap - EXIT
     if ! { play "Teardown" playbooks/teardown.yml && play "Nodes removed" playbooks/nodes_absent.yml; } >"$log" 2>&1; then
         cat "$log" >&2
-        echo "The lab could not be taken down; try: make teardown NAME=$name" >&2
+        echo "The lab could not be taken down; try: make teardown NAME=$lab" >&2
         [ "$status" != 0 ] || status=1
     fi
     rm -f "$log"
@@ -31,14 +32,14 @@ take_down() {
 
 summary() {
     echo
-    sed -n '/^|/p' "$results/demo/report.md"
+    cat "$found/report.txt"
     echo
-    echo "Report: $results/demo/report.html"
+    echo "Report: $found/report.html"
 }
 
-if [ -d "$results/demo" ]; then
-    aside=$results/demo-$(date -r "$results/demo" +%Y%m%dT%H%M%S)
-    mv "$results/demo" "$aside"
+if [ -d "$found" ]; then
+    aside=$found-$(date -r "$found" +%Y%m%dT%H%M%S)
+    mv "$found" "$aside"
     echo "The results of an earlier demo are now in $aside"
 fi
 
