@@ -53,9 +53,8 @@ def merge(old, devices, other):
 def link_of(device):
     """Return ``{"name", "netns", "mtu"}`` of a device that is there."""
     request = struct.pack("16s16x", device["name"].encode())
-    with _netns.inside(device.get("netns")):
-        with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as asking:
-            answer = fcntl.ioctl(asking.fileno(), SIOCGIFMTU, request)
+    with _netns.inside(device.get("netns")), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        answer = fcntl.ioctl(asking.fileno(), SIOCGIFMTU, request)
     return {"name": device["name"], "netns": device.get("netns"), "mtu": struct.unpack_from("i", answer, 16)[0]}
 
 

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Finished cells on the node's disk until the controller has recorded them, and the end of a chunk left running.
 
-A chunk is one file: a header line with the pid of its module, then one JSON line a finished cell. The module keeps
-the file locked while it runs, so that a lock that cannot be had means a chunk that still measures.
+A chunk is one file: a header line with pid and start time of its module, then one JSON line a finished cell. The module
+keeps the file locked while it runs, so that a lock that cannot be had means a chunk that still measures.
 """
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import signal
 import time
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._probe_process import started_at
 from ansible_collections.offload.lab.plugins.module_utils._values import name as checked_name
 
 FOLDER = "/var/lib/offload-lab/spool"
@@ -40,7 +41,7 @@ class Chunk(object):
         self.path = os.path.join(folder, base)
         self.descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        self.append({"pid": os.getpid()})
+        self.append({"pid": os.getpid(), "started": started_at(os.getpid())})
         _sync_folder(folder)
 
     def append(self, record):
@@ -79,14 +80,15 @@ def _locked(path):
 
 def _end_module(path, patience=10):
     """End the module that still fills a chunk; its netperf processes die with it."""
-    pids = [row["pid"] for row in _rows(path) if isinstance(row.get("pid"), int)]
-    for pid in pids[-1:]:
-        os.kill(pid, signal.SIGKILL)
+    headers = [row for row in _rows(path) if isinstance(row.get("pid"), int)]
+    for header in headers[-1:]:
+        if started_at(header["pid"]) == header.get("started"):  # else the pid is somebody else's by now
+            os.kill(header["pid"], signal.SIGKILL)
     limit = time.time() + patience
     while _locked(path):
         if time.time() > limit:
             raise LabError("another measurement of this campaign still runs", path,
-                           "Wait for it to end, or end process {0}.".format(pids[-1:] or "that holds the file"))
+                           "Wait for it to end, or end the process that holds the file.")
         time.sleep(0.05)
 
 

@@ -42,7 +42,9 @@ def label(value, what):
 def address(value, what):
     """Return an IPv4 or IPv6 address as text, in its shortest form."""
     try:
-        return str(ipaddress.ip_address(value if isinstance(value, str) else repr(value)))
+        if not isinstance(value, str) or "%" in value:  # an IPv6 zone may be any text
+            raise ValueError
+        return str(ipaddress.ip_address(value))
     except ValueError:
         raise InputError("not an IP address", "{0} {1}".format(what, _shown(value)))
 
