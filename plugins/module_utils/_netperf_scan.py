@@ -26,26 +26,31 @@ class Run(object):
     def __init__(self, line, test=None, banner=False):
         self.line = line
         self.test = test
+        # Of the banner: whether there was one, "Send|Recv" and the like, the +/- asked for, whether CPU does not count.
         self.banner = banner
         self.direction = None
-        self.values = {}
-        self.selectors = {}
-        self.interim = []
-        self.widths = {}
         self.limit = None
         self.result_only = False
-        self.warned = False
-        self.notes = []
-        self.error = None
+        # Of the header: the kind of table or output, its unit, whether CPU columns follow, the columns of CSV.
         self.layout = None
         self.unit = None
         self.cpu = False
         self.headers = ()
-        self.last = -9
+        # What was printed: numbers by their keys in the result, selectors by their names, and so on.
+        self.values = {}
+        self.selectors = {}
+        self.interim = []
         self.csv = False
+        self.widths = {}
+        self.warned = False
+        # Lines that may tell why there is no result, whether one was an error, whether netperf ended with it.
+        self.notes = []
         self.failing = False
         self.ended = False
+        self.error = None
         self.done = False
+        # Up to which line it was read, for what may follow directly.
+        self.last = -9
 
     @property
     def open(self):

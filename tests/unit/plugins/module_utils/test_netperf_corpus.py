@@ -71,6 +71,17 @@ def test_every_recorded_run_is_a_run_or_an_error():
             assert (run["throughput"] is None) == (run["error"] is not None), name
 
 
+def test_recorded_runs_that_are_cut_give_no_other_number():
+    cuts = 0
+    for path in sorted((corpus_dir() / "netperf").iterdir()):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        whole = {run["throughput"] for run in parse_netperf(text)} | {None}
+        for end in range(7, min(len(text), 9000), 13):
+            assert {run["throughput"] for run in parse_netperf(text[:end])} <= whole, (path.name, text[:end][-200:])
+            cuts += 1
+    assert cuts > 5000
+
+
 @pytest.fixture
 def study():
     def parse(number):
