@@ -44,7 +44,8 @@ def retransmits(trial, _expected):
     if result.get("retransmits") and result.get("mss") and megabits:
         share = result["retransmits"] * result["mss"] * 8 / (megabits * 1e6)
         if share > RETRANSMIT_SHARE:
-            yield mark("retransmits", f"{result['retransmits']} segments sent again, {share:.1%} of all", excludes=False)
+            yield mark("retransmits", f"{result['retransmits']} segments sent again, {share:.1%} of all",
+                       excludes=False)
 
 
 def confidence(trial, _expected):

@@ -16,12 +16,12 @@ MAIN_SHARE = 0.1  # of the bytes of both directions
 TUNNEL_FEATURES = {"tx-udp_tnl-segmentation": False, "tx-udp_tnl-csum-segmentation": True}  # outer checksum needed
 
 # What proves a feature: pattern of its name, as `ethtool -k` lists it or as the kernel has it, direction on the
-# device, share of bytes (see _packets.summarise).
+# device, share of bytes (see _packets.summarise). Only what plain TCP shows: of IPv6, ECN or SCTP it says nothing.
 # Software GSO segments before the tap, so "out" speaks of the device alone.
 PROOFS = (
     ("tx-udp_tnl-*segmentation", "out", "tunnel_super_share"),
-    ("tx-tcp*-segmentation", "out", "super_share"),
-    ("tx-checksum-*", "out", "csum_not_ready_share"),
+    ("tx-tcp-segmentation", "out", "super_share"),
+    ("tx-checksum-ip*", "out", "csum_not_ready_share"),
     ("rx-gro", "in", "super_share"),
     ("generic-receive-offload", "in", "super_share"),
     ("rx-gro-hw", "in", "super_share"),
@@ -48,9 +48,14 @@ def share_of(sample, bits):
     both_ways = sum(sample.get(way, {}).get("bytes", 0) for way in ("out", "in"))
     if seen.get("bytes", 0) < MAIN_SHARE * both_ways:
         return None  # the way of the acknowledgements, not of the data
-    if proof[1] == "tunnel_super_share" and seen.get("bytes") and seen.get(proof[1]) is None:
-        return 0.0  # there was traffic, and none of it was encapsulated
+    if proof[1] == "tunnel_super_share" and seen.get("bytes") and not _own_tunnel(sample, bits):
+        return 0.0  # there was traffic, and none of it was encapsulated as the feature wants it
     return seen.get(proof[1])
+
+
+def _own_tunnel(sample, bits):
+    """Tell whether encapsulated packets had the outer checksum mode that one of the features is for."""
+    return any(TUNNEL_FEATURES.get(bit) in sample.get("outer_csum", []) for bit in bits)
 
 
 def _judge(bits, on, off, tunnel_csum):

@@ -11,10 +11,9 @@ OFFLOADS = ("tx-", "rx-", "generic-", "large-", "scatter-", "tcp-", "udp-", "rec
 
 
 def _samples(packets, device):
-    """Return the device's samples of all paths, tests and ends."""
-    tests = [test for path in packets.values() for test in path.values()]
-    ends = [end for test in tests for end in test.values() if isinstance(end, dict)]
-    return [end[device] for end in ends if isinstance(end.get(device), dict)]
+    """Return the samples of the node's own device: the node was the client of the warm-up traffic."""
+    ends = [test.get("client") for path in packets.values() for test in path.values()]
+    return [end[device] for end in ends if isinstance(end, dict) and isinstance(end.get(device), dict)]
 
 
 def _proof(feature, active, shares):
@@ -30,10 +29,15 @@ def _proof(feature, active, shares):
     return f"not seen ({share:.0%} of bytes)" if active else f"seen although off ({share:.0%} of bytes)"
 
 
-def verify_rows(devices, packets):
-    """Return rows ``{"device", "feature", "state", "fixed", "proof"}`` of all offloads that are on or may be changed.
+def _line(row):
+    fixed = "fixed" if row["fixed"] else ""
+    return f"{row['device']:<24} {row['feature']:<34} {row['state']:<4} {fixed:<6} {row['proof']}"
 
-    ``devices`` as module ethtool_info returns them, ``packets`` as module evidence does.
+
+def verify_rows(devices, packets):
+    """Return rows of all offloads that are on or may be changed, each with the ``line`` that shows it.
+
+    ``devices`` as module ethtool_info returns them, ``packets`` as module evidence does on the same node.
     """
     rows = []
     for device, found in sorted(devices.items()):
@@ -44,6 +48,7 @@ def verify_rows(devices, packets):
             if state["fixed"] and not state["active"]:
                 continue
             shares = [share for share in (share_of(sample, [feature]) for sample in samples) if share is not None]
-            rows.append({"device": device, "feature": feature, "state": "on" if state["active"] else "off",
-                         "fixed": state["fixed"], "proof": _proof(feature, state["active"], shares)})
+            row = {"device": device, "feature": feature, "state": "on" if state["active"] else "off",
+                   "fixed": state["fixed"], "proof": _proof(feature, state["active"], shares)}
+            rows.append(dict(row, line=_line(row)))
     return rows
