@@ -74,7 +74,7 @@ def plan_of(design, factors, blocks):
     return make_plan(read_campaign(campaign), "")
 
 
-def simulate(plan, noise, effects=None, seed=1, lost=0.0, campaigns=CAMPAIGNS):
+def simulate(plan, noise, effects=None, *, seed=1, lost=0.0, campaigns=CAMPAIGNS):
     """Return the analysis of many campaigns; ``effects`` {profile: ratio to the control} is the truth.
 
     ``lost`` is the share of trials that failed or were left out.
@@ -107,7 +107,8 @@ def first_profile(plan):
 
 def coverage(plan, noise, ratio, seed=1, lost=0.0):
     """Return (share of intervals that hold the truth, their median width as a ratio) of the first profile's effect."""
-    metric = simulate(plan, noise, {first_profile(plan): ratio}, seed, lost, MORE_CAMPAIGNS)
+    metric = simulate(plan, noise, {first_profile(plan): ratio}, seed=seed, lost=lost,
+                      campaigns=MORE_CAMPAIGNS)
     low, high = (metric.found["rows"][key][:, 0] for key in ("low", "high"))
     known = ~np.isnan(low)
     covered = (low[known] <= math.log(ratio)) & (math.log(ratio) <= high[known])
@@ -117,14 +118,14 @@ def coverage(plan, noise, ratio, seed=1, lost=0.0):
 def false_leaders(plan, noise, ratio, seed=1):
     """Return (share, bound) of campaigns that rank one of two equal effects above the other."""
     equals = [name for name in plan["profiles"] if name != plan["control"]][:2]
-    _labels, differences, _found = simulate(plan, noise, dict.fromkeys(equals, ratio), seed).by_factor()
+    _labels, differences, _found = simulate(plan, noise, dict.fromkeys(equals, ratio), seed=seed).by_factor()
     ranked = ranks(differences)[:, :2]
     return bounded(ranked[:, 0] != ranked[:, 1])
 
 
 def share_found(plan, noise, effect, seed=1):
     """Return the share of campaigns that call an effect (a logarithm) of the first profile significant."""
-    metric = simulate(plan, noise, {first_profile(plan): math.exp(effect)}, seed)
+    metric = simulate(plan, noise, {first_profile(plan): math.exp(effect)}, seed=seed)
     return float(metric.found["rows"]["significant"][:, 0].mean())
 
 
