@@ -14,6 +14,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._metric_analysis impor
 from ansible_collections.offload.lab.plugins.plugin_utils._recommend import recommendations
 
 SCHEMA = 1
+CANNOT_ACT = ("unsupported", "masked")
 FACTOR_KEYS = ("name", "kind", "levels", "devices", "sides", "needs")
 
 
@@ -22,17 +23,21 @@ def table_id(table):
     return "/".join(str(table[key]) for key in ("pair", "path", "mtu", "workload") if table[key] is not None)
 
 
-def analyse(plan, trials, manifest=None, include_marked=False):
+def analyse(plan, trials, manifest=None, include_marked=False, verdicts=None):
     """Return the analysis (the content of analysis.json).
 
     ``trials`` is an iterable of trial records, read once. Failed trials are left out, and, unless ``include_marked``,
-    those that a guard excludes; both are counted. ``manifest`` tells whether both ends are one machine.
+    those that a guard excludes; both are counted. ``manifest`` tells whether both ends are one machine. ``verdicts`` is
+    a function that is called once all trials are read, and returns the rows of :mod:`_campaign_verdicts`: a factor that
+    could act nowhere is not recommended.
     """
     one_host = _metrics.one_host(manifest)
     cube = collect(plan, trials, include_marked, one_host)
+    verdicts = verdicts() if verdicts else []
     metrics = [MetricAnalysis(cube, name) for name in cube.metrics()]
     tables = [_table(cube, metrics, place) for place in range(len(cube.tables))]
     found = attribution(cube, metrics, table_id)
+    idle = _idle(verdicts)
     return {
         "schema": SCHEMA, "campaign": plan["name"], "kind": plan.get("kind", "measured"), "design": plan["design"],
         "seed": plan["seed"], "created": plan["created"], "blocks": plan["blocks"], "control": plan["control"],
@@ -40,8 +45,8 @@ def analyse(plan, trials, manifest=None, include_marked=False):
         "trials": _trials(cube),
         "factors": [{key: factor.get(key) for key in FACTOR_KEYS} for factor in plan["factors"]],
         "profiles": {name: profile["levels"] for name, profile in plan["profiles"].items()},
-        "tables": tables, "attribution": found, "recommendations": recommendations(plan, tables, found),
-        "untestable": _untestable(plan, tables), "warnings": list(_warnings(cube)),
+        "tables": tables, "attribution": found, "recommendations": recommendations(plan, tables, found, idle),
+        "verdicts": verdicts, "untestable": {**_untestable(plan, tables), **idle}, "warnings": list(_warnings(cube)),
     }
 
 
@@ -66,6 +71,15 @@ def _trials(cube):
     missing = counts["planned"] - (counts["recorded"] - counts["unplanned"] - counts["twice"])
     return dict(counts, missing=max(0, missing), marks=dict(sorted(cube.marks.items())),
                 excluded_by=dict(sorted(cube.excluded_by.items())), failures=cube.failures)
+
+
+def _idle(verdicts):
+    """Return ``{factor: reason}`` of the factors that the evidence says could act on no device of no path."""
+    rows = {}
+    for row in verdicts:
+        rows.setdefault(row["factor"], []).append(row)
+    return {factor: f"{own[0]['verdict']}: {own[0]['reason']}" for factor, own in rows.items()
+            if all(row["verdict"] in CANNOT_ACT for row in own)}
 
 
 def _untestable(plan, tables):

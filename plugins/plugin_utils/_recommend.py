@@ -26,12 +26,12 @@ def _evidence(row, table, metric, end):
     return dict({key: row[key] for key in EVIDENCE}, table=table, metric=metric, end=end)
 
 
-def _by_factor(found):
+def _by_factor(found, idle):
     """Return ``{goal: {(factor, level, base): {"better": [evidence], "worse": [evidence]}}}``."""
     goals = {}
     for entry in found:
         for row in entry["candidates"]:
-            if row["verdict"] in ("better", "worse"):
+            if row["verdict"] in ("better", "worse") and row["factor"] not in idle:
                 held = goals.setdefault(entry["goal"], {}).setdefault(
                     (row["factor"], row["level"], row["base"]), {"better": [], "worse": []})
                 held[row["verdict"]].append(_evidence(row, entry["table"], entry["metric"], entry["end"]))
@@ -125,14 +125,14 @@ def _between_goals(goals):
     return agreed, conflicts
 
 
-def recommendations(plan, tables, found):
-    """Return ``{"goals", "conflicts", "levels", "settings"}``.
+def recommendations(plan, tables, found, idle=()):
+    """Return ``{"goals", "conflicts", "levels", "settings"}``; factors that are ``idle`` are not recommended.
 
     ``goals`` have the settings with their evidence; ``levels`` {factor: level} and ``settings`` (by end and device
     class, as the offloads role takes them) are what no goal contradicts.
     """
     if found:
-        held = _by_factor(found)
+        held = _by_factor(found, idle)
         goals = [_goal_by_factor(plan, goal, held[goal]) for goal in GOALS if goal in held]
     else:
         held = _by_profile(tables)

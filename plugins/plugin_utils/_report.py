@@ -38,7 +38,7 @@ def read_json(path):
         raise InputError(f"this is not JSON: {error}", path, "Restore the file, or remove it to report without it.")
 
 
-def _analyse(plan, trials, manifest):
+def _analyse(plan, trials, manifest, verdicts):
     """Analyse with scipy, which not every controller has."""
     try:
         from ansible_collections.offload.lab.plugins.plugin_utils._analysis import analyse  # noqa: PLC0415
@@ -47,7 +47,7 @@ def _analyse(plan, trials, manifest):
             raise LabError(f"the Python package {error.name} is missing on the controller", "report",
                            "Install it with: pip install scipy")
         raise
-    return analyse(plan, trials, manifest)
+    return analyse(plan, trials, manifest, verdicts=verdicts)
 
 
 def _read(folder):
@@ -71,8 +71,9 @@ def _make(folder, new):
     plan, manifest, trials = _read(folder)
     digest, problems = Digest(plan["control"]), []
     with open(os.path.join(new, "trials.csv"), "w", encoding="utf-8", newline="") as stream:
-        analysis = _analyse(plan, digest.watch(stream_records(trials, problems), stream), manifest)
-    findings = findings_of(analysis, verdicts_of(plan, digest.evidence, manifest))
+        analysis = _analyse(plan, digest.watch(stream_records(trials, problems), stream), manifest,
+                            lambda: verdicts_of(plan, digest.evidence, manifest))
+    findings = findings_of(analysis, analysis["verdicts"])
     findings["warnings"] += ["trials.jsonl, " + problem for problem in problems]
     page = _report_page.page(findings, plan, digest, manifest)
     _write(new, "analysis.json", json.dumps(analysis, indent=1, sort_keys=True, allow_nan=False) + "\n")

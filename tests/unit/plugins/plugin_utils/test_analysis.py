@@ -234,6 +234,15 @@ def test_no_trials_at_all():
     assert found["tables"][0]["metrics"] == [] and found["trials"]["missing"] == 24
 
 
+def test_what_could_not_act_is_not_recommended():
+    made = plan(design="one_at_a_time", factors=["a", "b"])
+    rows = [{"factor": "a", "verdict": verdict, "reason": "r", "end": end} for end, verdict in (
+        ("client", "masked"), ("server", "unsupported"))] + [{"factor": "b", "verdict": "no_op", "reason": ""}]
+    found = checked(made, trials(made, boost(a=1.5, b=1.5)), verdicts=lambda: rows)
+    assert found["verdicts"] == rows and found["untestable"] == {"a": "masked: r"}
+    assert found["recommendations"]["levels"] == {"b": "on"}
+
+
 def test_zero_throughput_is_no_ratio():
     made = plan(factors=["a"], blocks=6)
     rows = [dict(row, result={"throughput_mbps": 0.0}) if row["profile"] == "all_on" else row for row in trials(made)]
