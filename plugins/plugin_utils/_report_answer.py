@@ -50,7 +50,7 @@ def effect(row, what="", than=""):
 
 def _demands(table, profile):
     """What the same profile did to service demand, where that was shown."""
-    rows = [(quantity, row) for quantity in table["quantities"] if quantity["group"].startswith("service_demand")
+    rows = [(quantity, row) for quantity in table["quantities"][1:] if quantity["group"].startswith("service_demand")
             for row in quantity["rows"] if row["profile"] == profile and row["verdict"] in ("better", "worse")]
     return text.listed(effect(row, quantity["label"]) for quantity, row in rows)
 

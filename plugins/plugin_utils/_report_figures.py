@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The figures of a report, each a function from a part of the view (see _report_view.py) to inline SVG.
 
-They are 440 pixels wide: two beside each other on a screen or on paper, one on a phone with letters still readable.
+They are 400 pixels wide: two beside each other on a screen or on paper, one on a phone with letters still readable.
 Colour never speaks alone: form, fill or order say the same.
 """
 from __future__ import annotations
@@ -13,19 +13,22 @@ import math
 from ansible_collections.offload.lab.plugins.plugin_utils import _report_svg as svg
 from ansible_collections.offload.lab.plugins.plugin_utils import _report_text as text
 
-WIDTH = 440
+WIDTH = 400
 ROW = 19
-LETTER = 6.0  # pixels a letter of a label takes at most, on average
+LETTER = 6.5  # pixels that a letter of a label takes on average, in a wide font
 MUTED = svg.COLOURS["muted"]
 NICE = (1.001, 1.002, 1.005, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100)
+
+
+def _short(name, most):
+    return name if len(name) <= most else name[:most // 2] + "…" + name[len(name) - most // 2 + 1:]
 
 
 def _labels(fig, names, left, top, row=ROW):
     """Write row labels that end at ``left``, from ``top`` on; what is too long loses its middle."""
     most = int((left - 4) / LETTER)
     for place, name in enumerate(names):
-        short = name if len(name) <= most else name[:most // 2] + "…" + name[len(name) - most // 2 + 1:]
-        svg.words(fig, (left, top + row * (place + 0.5)), short, anchor="end")
+        svg.words(fig, (left, top + row * (place + 0.5)), _short(name, most), anchor="end")
 
 
 def _label_width(names, most=205):
@@ -102,14 +105,14 @@ def _legend(fig, items):
         if colour:
             svg.swatch(fig, (left, 11), colour, form)
         svg.words(fig, (left + (14 if colour else 0), 11), word, "muted", 10)
-        left += 24 + LETTER * len(word)
+        left += 24 + 6 * len(word)
 
 
 def cpu(panel, ident, title):
     """CPU time by kind, stacked, a bar a profile, the ends beside each other; per cent of all CPUs of a host."""
     names = [row["label"] for row in panel["rows"]]
     ends = panel["ends"]
-    left, height = _label_width(names, 170), ROW * len(names) + 70
+    left, height = _label_width(names, 160), ROW * len(names) + 70
     fig = svg.figure(WIDTH, height)
     gap, right = 22, 14
     width = (WIDTH - left - right - gap * (len(ends) - 1)) / len(ends)
@@ -127,7 +130,7 @@ def cpu(panel, ident, title):
         ax.set_xlim(0, max(most * 1.03, 1.0))
         places = _even_ticks(most, 3 if len(ends) > 1 else 5)
         svg.ticks(ax, "x", places, [text.number(place) if place % 1 else f"{place:.0f}" for place in places])
-        svg.words(fig, (start + width / 2, height - 12), f"{end}, % of all CPU time", "muted", 10, "middle")
+        svg.words(fig, (start + width / 2, height - 12), f"{end}, % of CPU", "muted", 10, "middle")
     _labels(fig, names, left - 5, 26)
     _legend(fig, [(kind, kind, "s") for kind in panel["kinds"]])
     return svg.to_svg(fig, ident, title, panel["summary"])
@@ -145,7 +148,7 @@ def heat(panel, ident, title):
     """Softirq time of each CPU, a row a profile, the ends above each other; per cent of each CPU's time."""
     names = [row["label"] for row in panel["rows"]]
     ends = list(panel["ends"])
-    left, part = _label_width(names, 170), 16 * len(names) + 44
+    left, part = _label_width(names, 160), 16 * len(names) + 44
     fig = svg.figure(WIDTH, part * len(ends) + 28)
     width = panel["most"] / svg.HEAT_STEPS
     for number, end in enumerate(ends):
@@ -164,7 +167,7 @@ def heat(panel, ident, title):
         svg.words(fig, middle, f"CPU of the {end}", "muted", 10, "middle")
         _labels(fig, names, left - 5, 38 + part * number, 16)
     _legend(fig, [(f"{step * width:.0f}", f"heat{step}", "s") for step in range(svg.HEAT_STEPS)]
-            + [("% softirq and more", None, "")])
+            + [("% softirq", None, "")])
     return svg.to_svg(fig, ident, title, panel["summary"])
 
 
@@ -195,6 +198,6 @@ def drift(panel, ident, title):
     svg.ticks(ax, "x", places, [text.number(place) if place % 1 else f"{place:,.0f}" for place in places])
     for place in _even_ticks(top, 4)[1:]:
         ax.axhline(place, color=svg.COLOURS["line"], linewidth=0.6, zorder=0)
-    _legend(fig, [(panel["unit"] + ":", None, ""), (panel["control_name"], "better", "S"),
+    _legend(fig, [(panel["unit"] + ":", None, ""), (_short(panel["control_name"], 20), "better", "S"),
                   ("other profiles", "same", "O")])
     return svg.to_svg(fig, ident, title, panel["summary"])

@@ -72,7 +72,7 @@ def decorate(table, number):
         quantities.append(dict(
             quantity, caption=caption(quantity), summary=summary(table["title"], quantity),
             ident=f"t{number}-{place}", table_rows=rows + [cells(row) for row in quantity["rows"]]))
-    return dict(table, id=f"t{number}", quantities=quantities, notes=list(table.get("notes") or ()))
+    return dict(table, id=f"t{number}", quantities=quantities, notes=[text.sentence(note) for note in table["notes"]])
 
 
 def pivot(tables):
@@ -90,7 +90,11 @@ def pivot(tables):
                 held[name] = max(held[name] or 1, quantity[name] or 1)
     profiles = list(dict.fromkeys(row["profile"] for quantity in turned.values() for row in quantity["rows"]))
     control = tables[0]["quantities"][0]["control"]
-    notes = [note for table in tables for note in table.get("notes") or ()]
+    said = {}
+    for table in tables:
+        for note in table["notes"]:
+            said.setdefault(note, []).append(table["short"])
+    notes = [f"{note.rstrip('.')} ({'; '.join(places)})." for note, places in said.items()]
     return {"title": f"{text.listed(profiles)} against {control}", "notes": notes, "quantities": sorted(
         turned.values(), key=lambda quantity: quantity["group"] != "main")}
 
@@ -126,7 +130,8 @@ def matrices(tables):
     groups = {}
     for table in tables:
         for quantity in table["quantities"]:
-            groups.setdefault(quantity["group"], []).append((table, quantity))
+            if quantity["group"] not in ("profiles", "interactions"):
+                groups.setdefault(quantity["group"], []).append((table, quantity))
     return [_matrix(found) for found in groups.values() if _fits(found)]
 
 
