@@ -35,8 +35,8 @@ TROUBLE = re.compile(r"error|errno|fail|could ?n[o']t|cannot|no response|partial
 # netperf names itself or one of its functions; captures are known that lost the first letter.
 SPEAKER = re.compile(r"\s*(?:n?etperf: |[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+:? )")
 # Without a banner nothing tells that a function is one of netperf's, but for the way it names them.
-OWN_SPEAKER = re.compile(r"\s*(?:n?etperf: |(?:s?end|r?ecv|u?dp|t?cp|s?ctp|c?reate|c?onnect|d?isconnect|c?lose|g?et|s?et"
-                         r"|a?lloc|a?llocate|a?ccept)_\w{1,40}: )")
+OWN_SPEAKER = re.compile(r"\s*(?:n?etperf: |(?:s?end|r?ecv|u?dp|t?cp|s?ctp|c?reate|c?onnect|d?isconnect|c?lose|g?et"
+                         r"|s?et|a?lloc|a?llocate|a?ccept)_\w{1,40}: )")
 # These come before a test begins, and end netperf: each is a run of its own.
 START = re.compile(r"\s*(?:e?stablish control: |r?esolve_host: |c?omplete_addrinfo: |t?he test you requested \("
                    r"|c?ould not open output selection file|N?etperf does not understand|\S{0,40}sh: .{0,60}netperf: "

@@ -315,7 +315,8 @@ TROUBLES = [
      + (banner("OMNI TEST") + "Throughput,Throughput Units\n1.50,Trans/s\n").replace("\n", "\\n") + '", "'
      + (banner("OMNI TEST") + "THROUGHPUT=2.50\n").replace("\n", "\\n") + '"]\n',
      [{"transactions_per_s": 1.5, "line": 1}, {"throughput": 2.5, "line": 1}]),
-    ("prose and other numbers", "netperf: a benchmark\nrun_tests: failed\nIt took 10.00 s.\n10.00 seconds, see below\nTCP STREAM TESTS\n"
+    ("prose and other numbers", "netperf: a benchmark\nrun_tests: failed\n"
+     "It took 10.00 s.\n10.00 seconds, see below\nTCP STREAM TESTS\n"
      "1795254004\n12:00:01 all 0.05 0.00\nPATH=/usr/bin\nThroughput, latency\nResult\n", []),
     ("nothing", "", []),
 ]
