@@ -15,6 +15,11 @@ IDLE_KINDS = ("idle", "iowait")
 NET_SOFTIRQS = ("NET_RX", "NET_TX")
 
 
+def _is_number(text):
+    """Tell whether this is the number of a CPU: digits, and not more than any machine has."""
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
 def _numbers(words, line):
     try:
         return [int(word) for word in words]
@@ -31,7 +36,7 @@ def parse_stat(text):
     for line, row in enumerate(text.splitlines(), 1):
         words = row.split()
         name = words[0][3:] if words and words[0].startswith("cpu") else ""
-        if not (name.isascii() and name.isdigit()):
+        if not _is_number(name):
             continue
         values = _numbers(words[1:1 + len(KINDS)], line)
         if len(values) < 4:
@@ -46,7 +51,7 @@ def parse_softirqs(text):
     for line, row in enumerate(text.splitlines(), 1):
         words = row.split()
         if words and words[0].startswith("CPU"):
-            if not all(word[:3] == "CPU" and word[3:].isascii() and word[3:].isdigit() for word in words):
+            if not all(word[:3] == "CPU" and _is_number(word[3:]) for word in words):
                 raise ParseError("the header does not name every CPU", line)
             header = [int(word[3:]) for word in words]
         elif words and words[0].endswith(":"):

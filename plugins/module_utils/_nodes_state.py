@@ -41,7 +41,7 @@ def parse_links(text):
             "addresses": ["{0}/{1}".format(info["local"], info["prefixlen"])
                           for info in link.get("addr_info", []) if info.get("scope") == "global"],
         } for link in json.loads(text or "[]") if link}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ParseError("this is not what 'ip -json address show' prints ({0!r})".format(error), 1)
 
 

@@ -16,7 +16,7 @@ import socket
 import socketserver
 import time
 
-from ansible_collections.offload.lab.plugins.module_utils import _sampler
+from ansible_collections.offload.lab.plugins.module_utils import _sampler, _sign_of_life
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 
 MAX_LINE = 1 << 20
@@ -44,6 +44,7 @@ def throttle_count():
 
 def snapshot(devices=()):
     """Return this end's state now: ``time`` (s since the epoch), raw CPU counters, features, throttle count."""
+    _sign_of_life.renew()
     return {
         "time": time.time(),
         "stat": _rows(_read("/proc/stat"), "cpu"),

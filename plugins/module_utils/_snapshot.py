@@ -87,11 +87,12 @@ def write(path, snapshot):
 
 
 def remove(path):
-    """Remove the file, and its folder if nothing else is in it."""
+    """Remove the file, and the folders of the lab in which nothing else is."""
     os.unlink(path)
     _sync_folder(path)
-    with contextlib.suppress(OSError):
-        os.rmdir(os.path.dirname(path))
+    for folder in (os.path.join(os.path.dirname(path), "spool"), os.path.dirname(path)):
+        with contextlib.suppress(OSError):  # what a controller has not collected stays
+            os.rmdir(folder)
 
 
 def exists(device):

@@ -13,7 +13,9 @@ description:
     of the node. The file is on the disk when the task ends.
   - What is in the file already is never replaced, because the node may have been changed since. Only devices that it
     lacks are added.
-  - Restoring is done by M(offload.lab.ethtool), or as a whole by the role P(offload.lab.offloads#role).
+  - With the first devices it keeps their RSS tables and receive packet steering, and Open vSwitch's C(other_config) and
+    options of tunnels too; they are in RV(other).
+  - Restoring is done by M(offload.lab.restore).
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -57,10 +59,6 @@ EXAMPLES = r"""
   offload.lab.snapshot:
   register: kept
 
-- name: Restore what is still there
-  offload.lab.ethtool:
-    devices: "{{ kept.devices }}"
-
 - name: Forget the snapshot
   offload.lab.snapshot:
     state: absent
@@ -99,7 +97,7 @@ other:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils import _snapshot
+from ansible_collections.offload.lab.plugins.module_utils import _node_state, _snapshot
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 
 
@@ -108,8 +106,10 @@ def run(module):
     path, wanted = module.params["path"], module.params["state"] == "present"
     _snapshot.check_devices(module.params["devices"])
     before = _snapshot.read(path)
-    given = module.params["devices"] or module.params["other"]
-    after = before if not given else _snapshot.merge(before, module.params["devices"], module.params["other"])
+    devices, other = module.params["devices"], module.params["other"]
+    if devices and before is None:
+        other = dict(_node_state.read([device for device in devices if _snapshot.exists(device)]), **other)
+    after = _snapshot.merge(before, devices, other) if devices or other else before
     after = after if wanted else None
     if after != before and not module.check_mode:
         if after:

@@ -1,0 +1,83 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: restore
+short_description: Restore a node exactly as its snapshot has it
+version_added: 0.1.0
+author:
+  - The offload.lab developers (@offload-lab)
+description:
+  - Sets what the snapshot of M(offload.lab.snapshot) holds - MTU, features as wanted bits, channels, rings,
+    coalescing, receive hashing, RSS table, receive packet steering, Open vSwitch's C(other_config) and the options of
+    its tunnels.
+  - Reads everything back, sets again what has become possible by it, and removes the snapshot only when all is as it
+    was.
+  - Devices that are gone are left out and returned.
+  - Without a snapshot nothing is done.
+extends_documentation_fragment:
+  - offload.lab.attributes
+options:
+  path:
+    description: The snapshot, a file of the node.
+    type: path
+    default: /var/lib/offload-lab/snapshot.json
+seealso:
+  - module: offload.lab.snapshot
+  - module: offload.lab.dead_man_switch
+notes:
+  - Needs root.
+"""
+
+EXAMPLES = r"""
+- name: Leave the node as it was found
+  offload.lab.restore:
+"""
+
+RETURN = r"""
+exists:
+  description: Whether there was a snapshot.
+  returned: success
+  type: bool
+  sample: true
+commands:
+  description: The commands that were run, or in check mode those that would be run first, as lists of arguments.
+  returned: success
+  type: list
+  elements: list
+  sample: [[ethtool, -K, eth0, tso, "on"]]
+missing:
+  description: The devices of the snapshot that are gone, by C(name) or C(netns/name).
+  returned: success
+  type: list
+  elements: str
+  sample: []
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._restore import restore
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={"path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"}},
+        supports_check_mode=True,
+    )
+    path = module.params["path"]
+    try:
+        found = restore(path, module.check_mode)
+    except LabError as error:
+        module.fail_json(msg=str(error))
+    except OSError as error:
+        module.fail_json(msg="{0}: {1}".format(error.filename or path, error.strerror or error))
+    before = "{0}\n".format(path) if found["exists"] else ""
+    module.exit_json(changed=found["exists"], diff={"before": before, "after": ""}, **found)
+
+
+if __name__ == "__main__":
+    main()
