@@ -50,12 +50,12 @@ class Cube:
         marks = {found["guard"] for found in trial.get("marks") or ()}
         for guard in marks:
             self.marks[guard] = self.marks.get(guard, 0) + 1
-        if place is None:
+        if trial.get("error"):
+            self._failed(trial)
+        elif place is None:
             self.counts["unplanned"] += 1
         elif place in self._seen:
             self.counts["twice"] += 1
-        elif trial.get("error"):
-            self._failed(trial)
         elif not include_marked and excluded(trial):
             self._excluded(trial)
         else:

@@ -1,0 +1,106 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils._compare import compare, load, welch
+from ansible_collections.offload.lab.plugins.plugin_utils._junit import junit
+from ansible_collections.offload.lab.tests import synthetic
+
+FEATURES = synthetic.FEATURES
+NOISE = {"noise": 0.01, "block_noise": 0.01}
+
+
+def campaign(label, ratios=None, base=1.0, manifest=None, **plan):
+    made = synthetic.make_plan(2, design="one_at_a_time", name=label, **{"blocks": 8, "paths": ("physical",),
+                                                                         "workloads": ("tcp_stream",), **plan})
+    truth = synthetic.Truth(ratios or {}, **NOISE)
+    trials = list(synthetic.make_trials(made, truth, seed=sum(map(ord, label)), cpu=False, raw=""))
+    for trial in trials:
+        trial["result"]["throughput_mbps"] *= base
+    return load(made, trials, manifest)
+
+
+def rows(comparison, kind="value"):
+    return {row["profile"]: row for row in comparison["compared"][0]["tables"][0]["metrics"][0]["rows"]
+            if row["kind"] == kind}
+
+
+def test_welch_is_the_one_of_scipy():
+    generator = np.random.default_rng(1)
+    first, second = generator.normal(0, 1, 9), generator.normal(0.5, 2, 7)
+    reference = stats.ttest_ind(second, first, equal_var=False)
+    n_first, n_second, mean, low, high, p = welch(first, np.append(second, np.nan))
+    assert (n_first, n_second) == (9, 7)
+    assert p == pytest.approx(reference.pvalue)
+    assert (low, high) == pytest.approx(tuple(reference.confidence_interval()))
+    assert mean == pytest.approx(second.mean() - first.mean())
+
+
+def test_a_slower_kernel_is_a_regression():
+    found = compare([campaign("old"), campaign("new", base=0.8)], threshold=0.05)
+    row = rows(found)["all_off"]
+    assert row["ratio"] == pytest.approx(0.8, rel=0.03) and row["low"] < row["ratio"] < row["high"]
+    assert row["verdict"] == "worse" and row["regression"] and not found["passed"]
+    assert found["failures"][0].startswith("new: physical/9000/tcp_stream, throughput, all_off (value): ratio 0.")
+    assert all(row["verdict"] == "same" for row in rows(found, "effect").values())
+
+
+def test_an_effect_that_is_gone_shows_though_all_is_faster():
+    found = compare([campaign("old", {FEATURES[1]: 1.5}), campaign("new", base=2.0)], threshold=0.05)
+    assert rows(found)["all_off"]["verdict"] == "better"
+    lost = rows(found, "effect")[f"{FEATURES[1]}=on"]
+    assert lost["ratio"] == pytest.approx(1 / 1.5, rel=0.03) and lost["regression"]
+
+
+def test_equals_pass():
+    found = compare([campaign("old"), campaign("new")], threshold=0.05)
+    assert found["passed"] and found["failures"] == []
+
+
+def test_what_is_worse_by_less_than_the_threshold_passes():
+    assert compare([campaign("old"), campaign("new", base=0.9)], threshold=0.2)["passed"]
+    assert compare([campaign("old"), campaign("new", base=0.5)])["passed"]  # no threshold, no judgement
+
+
+def test_too_few_blocks_are_not_judged():
+    found = compare([campaign("old"), campaign("new", base=0.5, blocks=5)], threshold=0.05)
+    row = rows(found)["all_off"]
+    assert (row["n_baseline"], row["n"], row["low"], row["p"], row["verdict"]) == (8, 5, None, None, "unknown")
+    assert found["passed"]
+    assert ElementTree.fromstring(junit(found)).find("testsuite").get("skipped") == "5"
+
+
+def test_manifests_are_compared_but_for_what_always_differs():
+    manifests = [{"nodes": {"node1": {"before": {"kernel": {"release": release}, "boot_id": boot, "same": 1}}}}
+                 for release, boot in (("6.1", "a"), ("6.18", "b"))]
+    found = compare([campaign("old", manifest=manifests[0]), campaign("new", manifest=manifests[1])])
+    assert found["manifest"] == [{"node": "node1", "name": "kernel.release", "values": ["6.1", "6.18"]}]
+
+
+def test_junit_names_the_regressions():
+    found = compare([campaign("old"), campaign("new", base=0.5), campaign("same")], threshold=0.05)
+    root = ElementTree.fromstring(junit(found))
+    suites = {suite.get("name"): suite for suite in root}
+    assert (suites["new"].get("tests"), suites["new"].get("failures")) == ("5", "3")
+    assert suites["same"].get("failures") == "0"
+    failure = suites["new"].find("testcase/failure")
+    assert failure.get("type") == "regression" and "8 and 8 blocks" in failure.get("message")
+
+
+@pytest.mark.parametrize("labels", [("old",), ("old", "old")])
+def test_names_must_tell_the_campaigns_apart(labels):
+    with pytest.raises(InputError, match="each with a name of its own"):
+        compare([campaign(label) for label in labels])
+
+
+def test_nothing_in_common_is_an_error():
+    with pytest.raises(InputError, match="new has no table that old has too"):
+        compare([campaign("old"), campaign("new", mtus=(1500,))])
