@@ -36,7 +36,7 @@ def wanted_tenant(tenant, mtu):
         "netns": name if tenant.get("namespace", True) else None,
         "device": name + DEVICE,
         "port": name + PORT,
-        "addresses": [str(check_interface(text, "address of {0}".format(name))) for text in tenant["addresses"]],
+        "addresses": [str(check_interface(text, "address of {0}".format(name))) for text in tenant.get("addresses") or []],
         "mtu": mtu if tenant.get("mtu") is None else tenant["mtu"],
         "mac": mac.lower() if mac else None,
     }
@@ -49,8 +49,8 @@ def wanted_tenants(tenants, mtu, limit=None):
     """
     check_unique([tenant["name"] for tenant in tenants], "tenant")
     wanted = [wanted_tenant(tenant, mtu) for tenant in tenants]
-    check_unique([tenant["mac"] for tenant in wanted if tenant["mac"]], "MAC address")
     _check_addresses(wanted)
+    check_unique([tenant["mac"] for tenant in wanted if tenant["mac"]], "MAC address")
     for tenant in wanted:
         _check_mtu(tenant, limit)
     return dict((tenant["name"], tenant) for tenant in wanted)

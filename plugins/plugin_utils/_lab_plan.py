@@ -8,7 +8,7 @@ import ipaddress
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._names import check_range
-from ansible_collections.offload.lab.plugins.module_utils._tenants_check import DEVICE, PORT
+from ansible_collections.offload.lab.plugins.module_utils._tenants_check import DEVICE, PORT, wanted_tenants
 
 DATAPATHS = ("system", "netdev")
 
@@ -57,6 +57,12 @@ def _end(tenant):
     return {"netns": netns, "address": addresses[0].split("/")[0]} if addresses else None
 
 
+def checked(tenants, mtu, largest):
+    """Return the tenants, after all checks that need no look at the node; MTUs are in bytes."""
+    wanted_tenants(tenants, mtu, (largest, "That is what the tunnel leaves of the underlay's MTU."))
+    return tenants
+
+
 def endpoints(tenants, underlay_address):
     """Return the node's end of each path: ``{path: {"netns", "address"}}``, all tenants in ``all`` of tenant_vxlan."""
     ends = [end for end in map(_end, tenants) if end]
@@ -68,6 +74,12 @@ def endpoints(tenants, underlay_address):
     if inside:
         found["tenant_vxlan"] = dict(inside[0], all=inside)
     return found
+
+
+def duplicates(ends):
+    """Return the addresses that several ends have, from a list of the nodes' :func:`endpoints`."""
+    found = [one["address"] for paths in ends for end in paths.values() for one in end.get("all", [end])]
+    return sorted({address for address in found if found.count(address) > 1})
 
 
 def devices(tenants, underlay_device, datapath):

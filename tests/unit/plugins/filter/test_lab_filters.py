@@ -7,7 +7,14 @@ from __future__ import annotations
 import pytest
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.offload.lab.plugins.filter import lab_view, tenant_plan, tunnel_ports, tunnel_remotes
+from ansible_collections.offload.lab.plugins.filter import (
+    lab_devices,
+    lab_duplicates,
+    lab_endpoints,
+    tenant_plan,
+    tunnel_ports,
+    tunnel_remotes,
+)
 
 
 def use(module, name, *words):
@@ -22,10 +29,29 @@ def test_tenant_plan():
         use(tenant_plan, "tenant_plan", "many", 1, 1, "192.168.10.0/24")
 
 
-def test_lab_view():
-    view = use(lab_view, "lab_view", [{"name": "a", "addresses": ["10.0.0.1/8"]}], "eth1", "198.18.0.1", "netdev")
-    assert view["endpoints"]["tenant_vxlan"]["netns"] == "a"
-    assert view["devices"]["underlay"] == [{"name": "eth1"}]
+TENANTS = [{"name": "a", "addresses": ["10.0.0.1/8"]}]
+
+
+def test_lab_endpoints():
+    ends = use(lab_endpoints, "lab_endpoints", TENANTS, "198.18.0.1", "8950", "8950")
+    assert ends["tenant_vxlan"]["netns"] == "a"
+    assert use(lab_duplicates, "lab_duplicates", [ends]) == []
+    assert use(lab_duplicates, "lab_duplicates", [ends, ends]) == ["10.0.0.1", "198.18.0.1"]
+
+
+@pytest.mark.parametrize(("tenants", "mtu", "words"), [
+    (TENANTS, 8951, "a: an MTU of 8951 does not fit. Use 68 to 8950 bytes. That is what the tunnel leaves"),
+    (TENANTS + [{"name": "b", "addresses": ["10.0.0.1/8"]}], 8950, "b: its address 10.0.0.1 is also that of a"),
+    (TENANTS + [{"name": "b", "addresses": ["10.1.0.1/16"]}], 8950, "overlaps"),
+    ([{"name": "-a", "addresses": []}], 8950, "not a usable name"),
+])
+def test_wrong_tenants(tenants, mtu, words):
+    with pytest.raises(AnsibleFilterError, match="offload.lab.lab_endpoints: .*" + words):
+        use(lab_endpoints, "lab_endpoints", tenants, "198.18.0.1", mtu, 8950)
+
+
+def test_lab_devices():
+    assert use(lab_devices, "lab_devices", TENANTS, "eth1", "netdev")["tunnel"] == [{"name": "vxlan0"}]
 
 
 def test_tunnel_remotes():

@@ -39,7 +39,7 @@ def test_ipv6():
         {"name": "tenant1", "addresses": ["fd00:10::2/64"], "mac": "02:06:00:00:00:02"}]
 
 
-@given(st.integers(1, 8), st.integers(0, 20), st.integers(0, 20))
+@given(st.integers(1, 8), st.integers(0, 15), st.integers(0, 15))
 def test_addresses_are_unique_and_stay(nodes, count, more):
     plans = [tenant_plan(count, index, nodes, NETWORK, HOSTS) for index in range(1, nodes + 1)]
     addresses = [tenant["addresses"][0] for plan in plans for tenant in plan]
