@@ -83,6 +83,14 @@ options:
     type: list
     elements: str
     default: []
+  allow_management_device:
+    description:
+      - Devices that may be changed although they carry the controller's SSH connection, or are under the device that
+        does - the parent of a VLAN, the members of a bond or a bridge.
+      - Without their names here they are refused.
+    type: list
+    elements: str
+    default: []
 seealso:
   - module: offload.lab.ethtool_info
 notes:
@@ -177,6 +185,7 @@ devices:
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.offload.lab.plugins.module_utils import _management
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._ethtool_change import (
     KINDS,
@@ -203,6 +212,7 @@ def change(params, check_mode):
     plans = {device.key: plan_device(device, before[device.key], params["fixed"] == "report") for device in devices}
     steps = {device.key: steps_of(device, plans[device.key]) for device in devices}
     check_protected(devices, steps, params["protect"])
+    _management.check([key for key in steps if steps[key]], params.get("allow_management_device", ()))
     failed = {key: [] if check_mode else apply(steps[key]) for key in steps}
     if check_mode or not any(steps.values()):
         after = {key: predict(before[key], plans[key]) for key in before}
@@ -224,6 +234,7 @@ def main():
             "coalesce": {"type": "dict", "default": {}},
             "fixed": {"type": "str", "choices": ["error", "report"], "default": "error"},
             "protect": {"type": "list", "elements": "str", "default": []},
+            "allow_management_device": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
     )

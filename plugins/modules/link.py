@@ -53,6 +53,14 @@ options:
     description:
       - Whether the devices that do not say so are up. Without it they are left as they are.
     type: bool
+  allow_management_device:
+    description:
+      - Devices that may be changed although they carry the controller's SSH connection, or are under the device that
+        does - the parent of a VLAN, the members of a bond or a bridge.
+      - Without their names here they are refused.
+    type: list
+    elements: str
+    default: []
 seealso:
   - module: offload.lab.ethtool
 """
@@ -98,7 +106,7 @@ commands:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils import _links
+from ansible_collections.offload.lab.plugins.module_utils import _links, _management
 from ansible_collections.offload.lab.plugins.module_utils._apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._link_plan import plan, wanted_devices
@@ -122,6 +130,7 @@ def converge(params, check_mode):
     wanted = wanted_devices(params["devices"], params["netns"], params["mtu"], params["up"])
     require(["CAP_NET_ADMIN"] + (["CAP_SYS_ADMIN"] if any(device["netns"] for device in wanted) else []))
     before, after, steps = plan(read(wanted), wanted)
+    _management.check([key for key in before if before[key] != after[key]], params["allow_management_device"])
     if steps and not check_mode:
         apply(steps)
         after = plan(read(wanted), wanted)[0]
@@ -136,6 +145,7 @@ def main():
             "netns": {"type": "str"},
             "mtu": {"type": "int"},
             "up": {"type": "bool"},
+            "allow_management_device": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
     )

@@ -15,6 +15,7 @@ from ansible_collections.offload.lab.plugins.module_utils import (
     _ethtool_hash,
     _ethtool_settings,
     _ip_json,
+    _management,
     _nodes_state,
     _ovs_json,
     _snapshot,
@@ -112,6 +113,11 @@ def record_rows(path):
     return [record for _number, _line, record in good], [reason for _number, _line, reason in bad]
 
 
+def way_in(text):
+    """Find the devices that carry a connection in a listing of links."""
+    return _management.devices_of("192.0.2.1 1 198.18.0.1 22", ["veth0"], _ip_json.parse_links(text))
+
+
 # name: (parser, its samples)
 PARSERS = {
     "netperf": (parse_netperf, lambda: corpus("netperf")),
@@ -130,6 +136,8 @@ PARSERS = {
     "ovsdb-tool query": (_ovs_json.parse_query, lambda: [QUERY]),
     "ip -json": (_ip_json.parse_links, lambda: [LINKS]),
     "ip -json (nodes)": (_nodes_state.parse_links, lambda: [LINKS]),
+    "ip -json (route)": (_management.parse_route, lambda: ['[{"dst": "192.0.2.1", "dev": "eth0", "flags": []}]']),
+    "way in": (way_in, lambda: [LINKS]),
     "mountinfo": (_nodes_state.parse_mountinfo, lambda: [MOUNTS]),
     "trials.jsonl": (through_file(record_rows), trials),
     "snapshot.json": (through_file(_snapshot.read), lambda: ['{"schema": 1, "devices": [], "links": [], "other": {}}']),
