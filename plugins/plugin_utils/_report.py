@@ -73,8 +73,7 @@ def _make(folder, new):
     with open(os.path.join(new, "trials.csv"), "w", encoding="utf-8", newline="") as stream:
         analysis = _analyse(plan, digest.watch(stream_records(trials, problems), stream), manifest,
                             lambda: verdicts_of(plan, digest.evidence, manifest))
-    findings = findings_of(analysis, analysis["verdicts"])
-    findings["warnings"] += ["trials.jsonl, " + problem for problem in problems]
+    findings = findings_of(analysis, problems)
     page = _report_page.page(findings, plan, digest, manifest)
     _write(new, "analysis.json", json.dumps(analysis, indent=1, sort_keys=True, allow_nan=False) + "\n")
     _write(new, "recommended.yml", recommended.recommended(findings, plan, manifest))
@@ -115,9 +114,11 @@ def make_report(folder, check=False):
             "diff": dict(before_header="report.md", after_header="report.md",
                          before=_text(os.path.join(folder, "report.md")), after=_text(os.path.join(new, "report.md"))),
         }
-        if not check:
-            for name in changed:
-                os.replace(os.path.join(new, name), os.path.join(folder, name))
+        for name in [] if check else changed:
+            os.replace(os.path.join(new, name), os.path.join(folder, name))
         return result
+    except OSError as error:
+        raise LabError(f"the report cannot be written ({error.strerror})", error.filename or folder,
+                       "Make room, or make the folder writable.")
     finally:
         shutil.rmtree(new, ignore_errors=True)

@@ -128,7 +128,7 @@ def cpu(panel, ident, title):
             edges = tops
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.set_xlim(0, max(most * 1.03, 1.0))
-        places = _even_ticks(most, 3 if len(ends) > 1 else 5)
+        places = even_ticks(most, 3 if len(ends) > 1 else 5)
         svg.ticks(ax, "x", places, [text.number(place) if place % 1 else f"{place:.0f}" for place in places])
         svg.words(fig, (start + width / 2, height - 12), f"{end}, % of CPU", "muted", 10, "middle")
     _labels(fig, names, left - 5, 26)
@@ -136,7 +136,7 @@ def cpu(panel, ident, title):
     return svg.to_svg(fig, ident, title, panel["summary"])
 
 
-def _even_ticks(most, about):
+def even_ticks(most, about):
     """Return round ticks from 0 to ``most``, about as many as wished."""
     raw = max(most, 1e-9) / about
     unit = 10 ** math.floor(math.log10(raw))
@@ -188,15 +188,15 @@ def drift(panel, ident, title):
     values = [value for series in (panel["others"], panel["control"]) for point in series for value in point[1:]]
     top = max(values) * 1.06
     ax.set_ylim(0, top)
-    svg.ticks(ax, "y", _even_ticks(top, 4), [text.number(place) if place % 1 else f"{place:,.0f}"
-                                             for place in _even_ticks(top, 4)])
+    svg.ticks(ax, "y", even_ticks(top, 4), [text.number(place) if place % 1 else f"{place:,.0f}"
+                                             for place in even_ticks(top, 4)])
     svg.words(fig, (WIDTH / 2, 178), f"{panel['time_unit']} since the first trial", "muted", 10, "middle")
     times = [point[0] for series in (panel["others"], panel["control"]) for point in series]
     pad = 0.02 * max(max(times) - min(times), 1e-6)
     ax.set_xlim(min(times) - pad, max(times) + pad)
-    places = [place for place in _even_ticks(max(times), 6) if place >= min(times) - pad]
+    places = [place for place in even_ticks(max(times), 6) if place >= min(times) - pad]
     svg.ticks(ax, "x", places, [text.number(place) if place % 1 else f"{place:,.0f}" for place in places])
-    for place in _even_ticks(top, 4)[1:]:
+    for place in even_ticks(top, 4)[1:]:
         ax.axhline(place, color=svg.COLOURS["line"], linewidth=0.6, zorder=0)
     _legend(fig, [(panel["unit"] + ":", None, ""), (_short(panel["control_name"], 20), "better", "S"),
                   ("other profiles", "same", "O")])

@@ -102,8 +102,9 @@ def _common_notes(tables):
     return common
 
 
-def findings_of(analysis, verdicts):
-    """Return an analysis as the report shows it, with the ``verdicts`` of the evidence beside it."""
+def findings_of(analysis, problems=()):
+    """Return an analysis as the report shows it; ``problems`` are texts on lines of trials.jsonl that are damaged."""
     tables = [_table(table, analysis) for table in analysis["tables"]]
-    return {"tables": tables, "warnings": analysis["warnings"] + _common_notes(tables), "verdicts": verdicts,
-            **dict((key, analysis[key]) for key in ("attribution", "recommendations", "untestable"))}
+    damaged = [f"damaged lines in trials.jsonl, {len(problems)} of them: {'; '.join(problems[:3])}"] if problems else []
+    return {"tables": tables, "warnings": analysis["warnings"] + _common_notes(tables) + damaged,
+            **dict((key, analysis[key]) for key in ("attribution", "recommendations", "untestable", "verdicts"))}
