@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import shlex
 
-from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
@@ -24,13 +23,16 @@ class ActionModule(ActionBase):
 
     def run(self, tmp=None, task_vars=None):
         result = super().run(tmp, task_vars)
+        self._warnings = []  # of the module, which core wants back as it gave them
         _checked, options = self.validate_argument_spec(SPEC, **NEEDS)
         options["client"] = options["client"] or (task_vars or {}).get("inventory_hostname", "client")
         try:
             work = Measurement(options, Display().display, Display().warning, self._task.check_mode)
             result.update(self._measure(work, options, task_vars))
+            result["warnings"] = result.get("warnings", []) + self._warnings
         except LabError as error:
-            raise AnsibleActionFail(str(error))
+            # Not raised: core would then leave out failed_when.
+            result.update(failed=True, msg=str(error))
         return result
 
     def _measure(self, work, options, task_vars):
@@ -55,9 +57,8 @@ class ActionModule(ActionBase):
                      "reach": work.reach(cells, collect)}
         answer = self._execute_module(module_name="offload.lab.netperf", module_args=arguments, task_vars=task_vars)
         if answer.get("failed"):
-            raise AnsibleActionFail(answer.get("msg", "the module failed"), result=answer)
-        for text in answer.pop("warnings", None) or ():
-            Display().warning(text)
+            raise LabError(answer.get("msg", "the module failed"))
+        self._warnings += answer.pop("warnings", None) or []
         return answer
 
     def _record(self, work, answer, task_vars, options):
