@@ -8,6 +8,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._evidence import flat
 from ansible_collections.offload.lab.plugins.plugin_utils._verdicts import share_of, verdict
+from ansible_collections.offload.lab.tests.support import run
 
 UNDERLAY = {"name": "underlay0"}
 TENANT = {"name": "tenant1-veth0", "netns": "tenant1"}
@@ -53,17 +54,19 @@ def key(device):
 def probe(lab):
     started = lab.ask("offload.lab.probe", RECEIVER, address="198.18.0.2")
     yield {"address": "198.18.0.2", "token": started["token"]}
-    for node in (SENDER, RECEIVER):
-        lab.ask("offload.lab.ethtool", node, devices=[UNDERLAY, TENANT], features=START)
+    lab.module("offload.lab.ethtool", devices=[UNDERLAY, TENANT], features=START)
+    run(["ip", "netns", "exec", f"{lab.name}-fabric", "ethtool", "-K", "node2", "tso", "on"])
 
 
 def observe(lab, probe, case, level):
     """Set everything to a known start, then one feature to a level; return what verdict() wants to know."""
     _what, node, device, feature, bits, path, sender_tso, _verdict = case
-    lab.ask("offload.lab.ethtool", "node1", devices=[UNDERLAY, TENANT], features=START)
-    lab.ask("offload.lab.ethtool", "node2", devices=[UNDERLAY, TENANT], features=START)
+    lab.module("offload.lab.ethtool", devices=[UNDERLAY, TENANT], features=START)
     if sender_tso is not None:
         lab.ask("offload.lab.ethtool", SENDER, devices=[UNDERLAY], features={"tso": sender_tso})
+        # A veth gives its receiver's GRO only what a peer without TSO sends (veth_skb_is_eligible_for_gro).
+        port_tso = ["ethtool", "-K", "node2", "tso", "on" if sender_tso else "off"]
+        run(["ip", "netns", "exec", f"{lab.name}-fabric", *port_tso])
     report = lab.ask("offload.lab.ethtool", node, devices=[device], features={feature: level}, fixed="report")
     seen = lab.ask("offload.lab.evidence", SENDER, probe=probe, paths=[dict(
         ENDS[path], name=path, client_devices=[UNDERLAY, TENANT, TUNNEL],
