@@ -60,8 +60,8 @@ def _own_tunnel(sample, bits):
 
 def _judge(bits, on, off, tunnel_csum):
     """Return (verdict, reason) from the observations at the two levels."""
-    seen = on + off
-    if all(set(bits) <= set(row.get("fixed") or ()) for row in seen):
+    # A fixed bit is reported only at the level that it does not have already.
+    if any(all(set(bits) <= set(row.get("fixed") or ()) for row in level) for level in (on, off)):
         return "unsupported", "fixed by the driver"
     for bit in bits:
         if bit in TUNNEL_FEATURES and tunnel_csum is not None and TUNNEL_FEATURES[bit] != tunnel_csum:
