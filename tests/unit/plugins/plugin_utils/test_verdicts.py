@@ -54,8 +54,8 @@ def test_a_feature_that_no_packet_shows_is_proven_by_read_back_only():
 
 
 def test_share_is_read_from_the_side_that_speaks_of_the_feature():
-    sample = {"out": {"super_share": 0.9, "tunnel_super_share": 0.1, "bytes": 9}, "in": {"super_share": 0.2, "bytes": 9},
-              "outer_csum": [False]}
+    sample = {"out": {"super_share": 0.9, "tunnel_super_share": 0.1, "bytes": 9},
+              "in": {"super_share": 0.2, "bytes": 9}, "outer_csum": [False]}
     assert verdicts.share_of(sample, ["tx-tcp-segmentation", "tx-tcp6-segmentation"]) == 0.9
     assert verdicts.share_of(sample, ["tx-udp_tnl-segmentation"]) == 0.1
     assert verdicts.share_of(sample, ["tx-udp_tnl-csum-segmentation"]) == 0.0
