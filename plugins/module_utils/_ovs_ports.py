@@ -86,6 +86,26 @@ def ours(state, bridge, owner):
                 if port["bridge"] == bridge and _ovs_state.owner_of(port) == owner)
 
 
+def _tunnel(port):
+    """Return what tells a tunnel from all others: Open vSwitch refuses a second one of the same. None for no tunnel."""
+    options = port["options"]
+    if "remote_ip" not in options:
+        return None
+    return (port["type"], options["remote_ip"], options.get("local_ip"), options.get("key", options.get("in_key")),
+            options.get("dst_port"))
+
+
+def check_tunnels(ports):
+    """Raise InputError when two of ``{name: port}`` are the same tunnel."""
+    seen = {}
+    for name in sorted(ports):
+        tunnel = _tunnel(ports[name])
+        if tunnel and tunnel in seen:
+            raise InputError("the port {0} is the same tunnel (type, remote_ip, key, dst_port)".format(seen[tunnel]),
+                             name, "Give one of them another remote_ip or key, or remove it.")
+        seen[tunnel] = name
+
+
 def changes(state, bridge, wanted, owner, *, present=True, purge=False):
     """Return ``(before, after, commands)``: ports by name, and the commands of the transaction between.
 
@@ -99,6 +119,8 @@ def changes(state, bridge, wanted, owner, *, present=True, purge=False):
     after = dict((name, port) for name, port in before.items() if name not in wanted and not (present and purge))
     if present:
         after.update(wanted)
+        others = dict((name, _ovs_state.summary(port)) for name, port in state["ports"].items() if name not in before)
+        check_tunnels(dict(others, **after))
     commands = []
     for name in sorted(set(before) | set(after)):
         if before.get(name) != after.get(name):

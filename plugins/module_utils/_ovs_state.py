@@ -93,6 +93,15 @@ def check_ports(state, bridge, names, owner):
                              name, hand_over("Port", name, owner))
 
 
+def complaint(state, names):
+    """Return what Open vSwitch says about the first of these ports that it could not set up, or None."""
+    for name in names:
+        error = optional(state["ports"].get(name, {}).get("interface", {}).get("error", []))
+        if error:
+            return "{0}: {1}".format(name, error)
+    return None
+
+
 def summary(port):
     """Return what a user sets of a port, for results and diffs."""
     return {

@@ -148,6 +148,7 @@ from ansible_collections.offload.lab.plugins.module_utils._apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._names import check_name
 from ansible_collections.offload.lab.plugins.module_utils._ovs_ports import ours, plan, wanted_ports
+from ansible_collections.offload.lab.plugins.module_utils._ovs_state import complaint
 from ansible_collections.offload.lab.plugins.module_utils._privileges import require
 
 PORT_SPEC = {
@@ -180,7 +181,10 @@ def converge(params, check_mode):
     if not check_mode:
         check_possible(state, bridge, wanted if present else {})
         apply(steps)
-        after = ours(_ovs.read(), bridge, owner) if steps else before
+        state = _ovs.read() if steps else state
+        after = ours(state, bridge, owner)
+        if present and complaint(state, wanted):
+            raise LabError(complaint(state, wanted), bridge, "See ovs-vswitchd.log on the node.")
     return {"changed": bool(steps), "ports": after, "commands": steps,
             "diff": {"before": {"ports": before}, "after": {"ports": after}}}
 

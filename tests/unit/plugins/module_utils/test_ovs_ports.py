@@ -49,6 +49,7 @@ def commands_of(before, ports, **options):
 
 
 HAVE = port(type="vxlan", options={"remote_ip": "198.18.0.2", "key": "10"})
+OTHER = port(type="vxlan", options={"remote_ip": "198.18.0.3", "key": "10"})
 CASES = {
     "a new port": ({}, [VXLAN], {}, [
         'add-port br-int vxlan0', 'set Interface vxlan0 type="vxlan"',
@@ -70,10 +71,10 @@ CASES = {
                          [{"name": "p", "other_config": {"b": 2}, "external_ids": {"y z": 'q"'}}], {}, [
         'remove Port p other_config "a"', 'set Port p other_config:"b"="2"',
         'remove Port p external_ids "x"', 'set Port p external_ids:"y z"="q\\""']),
-    "unlisted ports stay": ({"vxlan0": HAVE, "vxlan1": HAVE}, [VXLAN], {}, []),
-    "unlisted ports go": ({"vxlan0": HAVE, "vxlan1": HAVE, "mine": port("tenants"), "foreign": port(None)}, [VXLAN],
+    "unlisted ports stay": ({"vxlan0": HAVE, "vxlan1": OTHER}, [VXLAN], {}, []),
+    "unlisted ports go": ({"vxlan0": HAVE, "vxlan1": OTHER, "mine": port("tenants"), "foreign": port(None)}, [VXLAN],
                           {"purge": True}, ["del-port br-int vxlan1"]),
-    "listed ports go": ({"vxlan0": HAVE, "vxlan1": HAVE}, [VXLAN], {"present": False}, ["del-port br-int vxlan0"]),
+    "listed ports go": ({"vxlan0": HAVE, "vxlan1": OTHER}, [VXLAN], {"present": False}, ["del-port br-int vxlan0"]),
     "gone is gone": ({}, [VXLAN], {"present": False}, []),
 }
 
@@ -105,6 +106,21 @@ def test_before_and_after_show_only_the_owners_ports():
 def test_what_is_not_ours_is_refused(before, words):
     with pytest.raises(InputError, match=words):
         steps_of(before, [VXLAN])
+
+
+@pytest.mark.parametrize("other", [VXLAN, dict(VXLAN, protected=True)])
+def test_the_same_tunnel_twice_is_refused(other):
+    with pytest.raises(InputError, match="vxlan1: the port vxlan0 is the same tunnel"):
+        steps_of(state(), [VXLAN, dict(other, name="vxlan1")])
+    with pytest.raises(InputError, match="is the same tunnel"):
+        steps_of(state(theirs=port(None, "br-ex", type="vxlan", options=HAVE["interface"]["options"])), [VXLAN])
+
+
+def test_two_tunnels_can_change_places():
+    swapped = [{"name": name, "type": "vxlan", "options": {"remote_ip": remote}}
+               for name, remote in (("a", "2"), ("b", "1"))]
+    before = state(a=port(type="vxlan", options={"remote_ip": "1"}), b=port(type="vxlan", options={"remote_ip": "2"}))
+    assert len(commands_of(before, swapped)) == 2
 
 
 def test_purging_leaves_a_bridge_that_is_not_ours_alone():

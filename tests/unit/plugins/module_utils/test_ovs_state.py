@@ -38,6 +38,13 @@ def test_ports_know_their_bridge_and_interface(state):
     assert state["ports"]["br-ex"]["interface"] == {}, "a row that is missing is no reason to fail"
 
 
+def test_complaints():
+    broken = {"interface": {"error": "could not open network device x (No such device)"}}
+    state = {"ports": {"x": broken, "y": {"interface": {"error": []}}, "z": {"interface": {}}}}
+    assert _ovs_state.complaint(state, ["absent", "y", "z"]) is None
+    assert _ovs_state.complaint(state, ["y", "x"]).startswith("x: could not open")
+
+
 def test_owners(state):
     assert _ovs_state.owner_of(state["root"]) == "started"
     assert _ovs_state.owner_of(state["bridges"]["br-ex"]) is None
