@@ -61,10 +61,18 @@ def test_it_is_on_the_disk_before_it_has_its_name(path, monkeypatch):
 
 def test_others_keep_their_files(path):
     _snapshot.write(path, _snapshot.merge(None, [], {}))
-    spool = os.path.join(os.path.dirname(path), "spool")
-    os.mkdir(spool)
+    chunk = os.path.join(os.path.dirname(path), "spool", "demo-1.jsonl")
+    os.mkdir(os.path.dirname(chunk))
+    open(chunk, "w").close()
     _snapshot.remove(path)
-    assert os.path.isdir(spool)
+    assert os.path.exists(chunk) and not os.path.exists(path)
+
+
+def test_empty_folders_go_with_it(path):
+    _snapshot.write(path, _snapshot.merge(None, [], {}))
+    os.mkdir(os.path.join(os.path.dirname(path), "spool"))
+    _snapshot.remove(path)
+    assert not os.path.exists(os.path.dirname(path))
 
 
 @given(st.text())
