@@ -20,7 +20,7 @@ export OFFLOAD_LAB_NAME = $(NAME)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test live lock demo lab measure report teardown test unit lint integration molecule fuzz bench clean
+.PHONY: help setup setup-test live lock demo lab measure report teardown test unit lint integration molecule fuzz faults bench clean
 
 help:  ## this list
 	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results]"
@@ -74,6 +74,10 @@ molecule: setup-test  ## the roles in containers with systemd (root, podman)
 
 fuzz: setup-test  ## 1,000,000 mutated inputs through every parser; hours
 	@$(BIN)/python tests/fuzz
+
+faults: setup-test  ## 105 faults at random moments of campaigns, 200 states restored on each device (root); hours
+	$(ROOT) $(BIN)/python tests/faults
+	$(ROOT) env OFFLOAD_LAB_RESTORE_STATES=200 $(BIN)/pytest -s tests/system/test_restore.py
 
 bench: setup  ## benchmarks, as ratios
 	@$(BIN)/python tests/benchmarks

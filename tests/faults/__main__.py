@@ -1,0 +1,47 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""make faults: COUNT (105) faults at random moments of campaigns on a single-host lab; a table at the end.
+
+Usage: python tests/faults [COUNT [SEED [SECONDS]]]. It ends after SECONDS at the latest. Needs root.
+"""
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".build" / "live"))
+
+from ansible_collections.offload.lab.tests.faults.faults import FAULTS
+from ansible_collections.offload.lab.tests.faults.strike import finish, strike, table
+from ansible_collections.offload.lab.tests.faults.world import World
+
+
+def main(count=105, seed=1, seconds=86400):
+    """Strike, print, and return the number of faults after which something was wrong."""
+    generator, rows, end = random.Random(seed), {name: [0, 0] for name in FAULTS}, time.monotonic() + seconds
+    with tempfile.TemporaryDirectory(prefix="offload-lab-faults-") as folder:
+        world = World(folder)
+        world.up()
+        print(f"one campaign undisturbed: {world.length:.0f} s", flush=True)
+        try:
+            while sum(struck for struck, _bad in rows.values()) < count and time.monotonic() < end:
+                name = min(FAULTS, key=lambda fault: (rows[fault][0], generator.random()))
+                problems = strike(world, name, generator)
+                if problems is not None:
+                    rows[name][0] += 1
+                    rows[name][1] += bool(problems)
+                print(f"{name}: {'nothing to strike' if problems is None else problems or 'ok'}", flush=True)
+            last = finish(world)
+        finally:
+            print(table(rows), flush=True)
+            world.down()
+    print(f"the last campaign, run to its end: {last or 'ok'}")
+    return sum(bad for _struck, bad in rows.values()) + bool(last)
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main(*map(int, sys.argv[1:4])) else 0)

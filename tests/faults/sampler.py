@@ -1,0 +1,23 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs inside a node, without the project: prints the time and a device's TSO whenever it has changed."""
+from __future__ import annotations
+
+import array
+import fcntl
+import socket
+import struct
+import sys
+import time
+
+SIOCETHTOOL, ETHTOOL_GTSO = 0x8946, 0x1E
+
+sock, last = socket.socket(), None
+while True:
+    value = array.array("I", [ETHTOOL_GTSO, 0])
+    fcntl.ioctl(sock, SIOCETHTOOL, struct.pack("16sP", sys.argv[1].encode(), value.buffer_info()[0]))
+    if value[1] != last:
+        last = value[1]
+        print(time.time(), last, flush=True)
+    time.sleep(0.02)

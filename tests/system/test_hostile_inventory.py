@@ -1,0 +1,144 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A hostile inventory gets messages: nothing runs, nothing is made, nothing is written outside."""
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.offload.lab.tests.support import run
+from ansible_collections.offload.lab.tests.system.lab import own_devices, traces
+
+MARK = Path("/tmp/offload-lab-hostile")
+NAMES = {
+    "semicolon": f"a; touch {MARK} #",
+    "substitution": f"$(touch {MARK})",
+    "backquotes": f"`touch {MARK}`",
+    "pipe": f"|touch {MARK}",
+    "new line": f"a\ntouch {MARK}\n",
+    "quotes": f"'\" && touch {MARK} && '",
+    "option": "-K",
+    "long option": "--help",
+    "long": "a" * 10240,
+    "unicode": "n\u00f6d\u00e9\u202e\U0001f980",
+    "upwards": f"../../..{MARK}",
+    "absolute": str(MARK),
+    "empty": "",
+}
+TENANT = {"name": "a", "address": "192.0.2.1/24"}
+CELL = {"id": "a", "workload": {"test": "TCP_STREAM"}}
+
+
+def uses(bad):
+    """Return ``[(module, arguments)]``: every module that takes a name or an address, given a bad one."""
+    cell = dict(CELL, endpoints=[{"address": "192.0.2.1"}])
+    return [
+        ("nodes", {"name": bad, "nodes": [{"name": "a"}]}),
+        ("nodes", {"name": "hostile", "nodes": [{"name": bad}]}),
+        ("nodes", {"name": "hostile", "nodes": [{"name": "hostile-a", "addresses": [bad or "x"]}]}),
+        ("tenants", {"tenants": [dict(TENANT, name=bad)]}),
+        ("tenants", {"tenants": [dict(TENANT, device=bad or "-")]}),
+        ("tenants", {"tenants": [dict(TENANT, address=bad)]}),
+        ("tenants", {"tenants": [TENANT], "bridge": bad}),
+        ("switch", {"bridge": bad}),
+        ("ovs_ports", {"bridge": bad, "ports": [{"name": "a"}]}),
+        ("ovs_ports", {"ports": [{"name": bad}]}),
+        ("vxlan_device", {"name": bad, "local": "192.0.2.1"}),
+        ("vxlan_device", {"local": bad or "x"}),
+        ("vxlan_device", {"local": "192.0.2.1", "remotes": [bad]}),
+        ("link", {"devices": [{"name": bad}], "mtu": 1400}),
+        ("link", {"devices": [{"name": "lo", "netns": bad or "-"}], "mtu": 1400}),
+        ("ethtool", {"devices": [bad], "features": {"tso": False}}),
+        ("ethtool", {"devices": [{"name": "lo", "netns": bad or "-"}], "features": {"tso": False}}),
+        ("ethtool", {"devices": ["lo"], "features": {bad: False}}),
+        ("ethtool", {"devices": ["lo"], "rx_flow_hash": {bad: "sd"}}),
+        ("ethtool_info", {"devices": [bad]}),
+        ("netserver", {"servers": [{"address": bad}]}),
+        ("netserver", {"servers": [{"address": "192.0.2.1", "netns": bad or "-"}]}),
+        ("probe", {"address": bad}),
+        ("netperf", {"cells": [dict(cell, endpoints=[{"address": bad}])]}),
+        ("netperf", {"cells": [dict(cell, workload={"test": bad})]}),
+        ("netperf", {"cells": [dict(cell, id=bad)], "record": "/nonexistent/trials.jsonl"}),
+        ("netperf", {"cells": [cell], "campaign": bad}),
+        ("plan", {"campaign": {"name": bad, "blocks": 1}, "results_dir": "/nonexistent"}),
+        ("plan", {"campaign": {"name": "a", "factors": [bad or "-"]}, "results_dir": "/nonexistent"}),
+    ]
+
+
+def everything():
+    """Return what must be the same before and after."""
+    return traces(), own_devices(), sorted(os.listdir("/tmp")), sorted(os.listdir("/run")), MARK.exists()
+
+
+def quiet(names):
+    """Return names of temporary files less those of Ansible and of other users of this machine."""
+    return [name for name in names if "hostile" in name]
+
+
+@pytest.fixture(scope="module", name="answers")
+def _answers(root_required, tmp_path_factory):
+    """Every module with every bad name, in one play."""
+    folder = tmp_path_factory.mktemp("play")
+    cases = [(kind, module, arguments) for kind, bad in NAMES.items() for module, arguments in uses(bad)]
+    tasks = [{"name": "Try", f"offload.lab.{module}": arguments,
+              "register": f"answer_{number}", "ignore_errors": True}
+             for number, (_kind, module, arguments) in enumerate(cases)]
+    tasks.append({"name": "Keep", "ansible.builtin.copy": {
+        "dest": str(folder / "answers.json"), "mode": "0600",
+        "content": "{{ [" + ", ".join(f"answer_{number}" for number in range(len(cases))) + "] | to_json }}"}})
+    play = [{"name": "Hostile names", "hosts": "localhost", "connection": "local", "gather_facts": False,
+             "tasks": tasks}]
+    (folder / "play.yml").write_text(json.dumps(play))
+    before = everything()
+    run(["ip", "netns", "add", "hostile-test"])
+    try:
+        run(["ip", "netns", "exec", "hostile-test", "ansible-playbook", "-i", "localhost,", folder / "play.yml"],
+            timeout=1800)
+    finally:
+        run(["ip", "netns", "del", "hostile-test"])
+    answers = json.loads((folder / "answers.json").read_text())
+    return list(zip(cases, answers)), before, everything()
+
+
+def test_each_bad_name_gets_one_message(answers):
+    wrong = []
+    for (kind, module, arguments), answer in answers[0]:
+        text = str(answer.get("msg", ""))
+        if not answer.get("failed") or answer.get("changed") or "Traceback" in json.dumps(answer) or not text:
+            wrong.append((kind, module, str(arguments)[:120], {key: str(answer.get(key))[:300]
+                                                              for key in ("failed", "changed", "msg", "exception")}))
+        elif len(text) > 2000:
+            wrong.append((kind, module, "message of", len(text)))
+    assert wrong == []
+
+
+def test_nothing_ran_and_nothing_was_written(answers):
+    _cases, before, after = answers
+    assert not MARK.exists()
+    assert after[0]["namespaces"] == before[0]["namespaces"]
+    assert after[0]["mounts"] == before[0]["mounts"]
+    assert after[1] == before[1]
+    assert quiet(after[2]) == quiet(before[2])
+    assert not Path("/nonexistent").exists()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in NAMES if kind not in ("new line", "empty")])
+def test_a_lab_of_that_name_is_refused(root_required, kind):
+    output = run(["ansible-playbook", "playbooks/nodes.yml"], rc=None, OFFLOAD_LAB_NAME=NAMES[kind], timeout=120)
+    assert "Traceback" not in output
+    assert "failed=0" not in output or "ok=0" in output, output[-2000:]
+    assert not MARK.exists()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in NAMES if kind != "empty"])
+def test_a_host_of_that_name_is_not_entered(root_required, kind, tmp_path):
+    inventory = tmp_path / "hosts.json"
+    inventory.write_text(json.dumps({"all": {"hosts": {"a": {
+        "ansible_connection": "offload.lab.namespace", "ansible_host": NAMES[kind]}}}}))
+    output = run(["ansible", "a", "-i", inventory, "-m", "ping"], rc=4, timeout=120)
+    assert "UNREACHABLE" in output and "is not there" in output, output
+    assert not MARK.exists()
