@@ -18,7 +18,7 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT, environment,
 from ansible_collections.offload.lab.tests.system.lab import Lab
 
 HERE = Path(__file__).parent
-CAMPAIGN = {"blocks": 2, "paths": ["physical"], "mtus": [9000], "factors": ["tso"], "workloads": ["tcp_stream"],
+CAMPAIGN = {"blocks": 1, "paths": ["physical"], "mtus": [9000], "factors": ["tso"], "workloads": ["tcp_stream"],
             "duration": 1}
 SETTLE = 60  # seconds; what was started for one trial ends by itself within it
 
@@ -62,6 +62,8 @@ class World:
 
     def down(self):
         """Remove everything."""
+        if self.process and self.process.poll() is None:
+            self.kill(everything=True)
         for sampler, _path in self.samplers:
             sampler.kill()
             sampler.wait()
@@ -131,7 +133,8 @@ class World:
 
     def state(self):
         """Return everything of both nodes that must be as before."""
-        found = {"netns": sorted(run(["ip", "netns", "list"]).split("\n"))}
+        spaces = [line.split()[0] for line in run(["ip", "netns", "list"]).splitlines()]
+        found = {"netns": sorted(name for name in spaces if name.startswith(self.lab.name))}
         for node in (1, 2):
             found[f"node{node}"] = json.loads(self.lab.inside(node, "python3", HERE / "digest.py"))
             names = Counter(self.members(node).values())
