@@ -36,7 +36,8 @@ def wanted_tenant(tenant, mtu):
         "netns": name if tenant.get("namespace", True) else None,
         "device": name + DEVICE,
         "port": name + PORT,
-        "addresses": [str(check_interface(text, "address of {0}".format(name))) for text in tenant.get("addresses") or []],
+        "addresses": [str(check_interface(text, "address of {0}".format(name)))
+                      for text in tenant.get("addresses") or []],
         "mtu": mtu if tenant.get("mtu") is None else tenant["mtu"],
         "mac": mac.lower() if mac else None,
     }
