@@ -166,10 +166,5 @@ def make_plan(campaign, created):
 def differences(old, new):
     """Return what differs between two plans, as one text a difference; when they were made does not count."""
     keys = [key for key in dict.fromkeys([*old, *new]) if key != "created" and old.get(key) != new.get(key)]
-    return [f"{key}: {_short(old.get(key))} is {_short(new.get(key))} now" for key in keys]
-
-
-def _short(value):
-    if isinstance(value, (list, dict)):
-        return f"{len(value)} entries"
-    return repr(value)
+    return [f"{key} differs" if isinstance(old.get(key), (list, dict)) else
+            f"{key}: {old.get(key)!r} is {new.get(key)!r} now" for key in keys]

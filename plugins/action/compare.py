@@ -1,0 +1,46 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of module compare: campaigns against a baseline; see plugins/modules/compare.py."""
+from __future__ import annotations
+
+import os
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils._compare_folders import compare_folders, console, documents
+from ansible_collections.offload.lab.plugins.plugin_utils._files import write_changed
+
+SPEC = {
+    "results": {"type": "list", "elements": "path", "required": True},
+    "output": {"type": "path"},
+    "threshold_percent": {"type": "float"},
+}
+MOST_LISTED = 50  # of the regressions in the task's result: an event must stay small
+
+
+class ActionModule(ActionBase):
+    """Compare results folders, write what was asked for, and say whether the threshold holds."""
+
+    _requires_connection = False
+
+    def run(self, tmp=None, task_vars=None):
+        result = super().run(tmp, task_vars)
+        _checked, arguments = self.validate_argument_spec(SPEC)
+        percent = arguments["threshold_percent"]
+        try:
+            comparison = compare_folders(arguments["results"], None if percent is None else percent / 100)
+            changed = write_changed(os.path.abspath(arguments["output"]), documents(comparison),
+                                    self._task.check_mode) if arguments["output"] else []
+        except LabError as error:
+            raise AnsibleActionFail(str(error))
+        for line in console(comparison):
+            Display().display(f"  {line}")
+        result.update(
+            changed=bool(changed), baseline=comparison["baseline"], passed=comparison["passed"],
+            failures=comparison["failures"][:MOST_LISTED], output=arguments["output"],
+            manifest_differences=len(comparison["manifest"]))
+        return result

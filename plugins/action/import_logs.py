@@ -1,0 +1,57 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of module import_logs: netperf's logs as a campaign; see plugins/modules/import_logs.py."""
+from __future__ import annotations
+
+import json
+import os
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import validate
+from ansible_collections.offload.lab.plugins.plugin_utils._files import write_changed
+from ansible_collections.offload.lab.plugins.plugin_utils._import import import_logs
+from ansible_collections.offload.lab.plugins.plugin_utils._records import encode
+
+SPEC = {
+    "name": {"type": "str", "required": True},
+    "logs": {"type": "list", "elements": "dict", "required": True},
+    "source": {"type": "str"},
+    "control": {"type": "str"},
+    "profiles": {"type": "dict"},
+    "results_dir": {"type": "path", "default": "results"},
+}
+
+
+class ActionModule(ActionBase):
+    """Read logs on the controller and write plan.json and trials.jsonl of a campaign marked as imported."""
+
+    _requires_connection = False
+
+    def run(self, tmp=None, task_vars=None):
+        result = super().run(tmp, task_vars)
+        _checked, arguments = self.validate_argument_spec(SPEC)
+        results_dir = os.path.abspath(arguments.pop("results_dir"))
+        try:
+            spec = {key: value for key, value in arguments.items() if value is not None}
+            validate(spec, "import", "import_logs")
+            plan, trials = import_logs(spec, {log["file"]: self._text(log["file"]) for log in spec["logs"]})
+            folder = os.path.join(results_dir, plan["name"])
+            changed = write_changed(folder, {
+                "plan.json": json.dumps(plan, indent=1) + "\n",
+                "trials.jsonl": "".join(encode(trial) for trial in trials)}, self._task.check_mode)
+        except LabError as error:
+            raise AnsibleActionFail(str(error))
+        broken = [trial["id"] for trial in trials if trial["error"]]
+        result.update(changed=bool(changed), results=folder, trials=len(trials), broken=broken[:50])
+        return result
+
+    def _text(self, name):
+        try:
+            with open(self._loader.path_dwim(name), encoding="utf-8", errors="replace") as stream:
+                return stream.read()
+        except OSError as error:
+            raise InputError(f"the log cannot be read ({error.strerror})", name, "Give the path of a text file.")

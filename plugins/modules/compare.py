@@ -1,0 +1,90 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: compare
+short_description: Compare campaigns with a baseline, such as after a kernel upgrade
+version_added: 0.1.0
+description:
+  - Compares the values of each profile, and its effect against the control, between campaigns with the same tables.
+  - Differences have 95 % intervals by Welch's t on logarithms. They are corrected by Holm within a table's metric.
+  - With fewer than six blocks in one of the campaigns there is no interval and no verdict.
+  - Blocks of different campaigns are no pairs. Whatever changed between the campaigns is in the differences.
+  - What the manifests say differently is listed beside it.
+  - C(junit.xml) is for pipelines. It has a failure for each difference that is shown to be worse than the threshold.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes
+attributes:
+  diff_mode:
+    support: none
+  platform:
+    platforms: all
+  action:
+    description: Has an action plugin that does all the work on the controller.
+    support: full
+options:
+  results:
+    description: The results folders of two campaigns or more on the controller. The first is the baseline.
+    type: list
+    elements: path
+    required: true
+  output:
+    description:
+      - A folder on the controller for C(comparison.json), C(comparison.md) and C(junit.xml).
+      - Without it nothing is written.
+    type: path
+  threshold_percent:
+    description:
+      - What is shown to be worse by more than this is a regression, in per cent of the baseline.
+      - Without it nothing is judged.
+    type: float
+requirements:
+  - The Python package scipy on the controller
+"""
+
+EXAMPLES = r"""
+- name: Compare a new kernel with the old one
+  offload.lab.compare:
+    results: [results/kernel-6.12, results/kernel-6.18]
+    output: results/compare
+    threshold_percent: 5
+  register: comparison
+
+- name: Fail the pipeline on a regression
+  ansible.builtin.assert:
+    that: comparison.passed
+    fail_msg: "{{ comparison.failures | join('; ') }}"
+"""
+
+RETURN = r"""
+baseline:
+  description: The name of the campaign that the others are compared with.
+  returned: success
+  type: str
+  sample: kernel-6.12
+passed:
+  description: Whether nothing is shown to be worse by more than the threshold.
+  returned: success
+  type: bool
+  sample: true
+failures:
+  description: The regressions, at most 50.
+  returned: success
+  type: list
+  elements: str
+  sample: ["kernel-6.18: physical/9000/tcp_stream, throughput, all_on (value): ratio 0.912"]
+output:
+  description: The folder with the files, if one was given.
+  returned: success
+  type: str
+  sample: results/compare
+manifest_differences:
+  description: How many values differ between the manifests.
+  returned: success
+  type: int
+  sample: 3
+"""
