@@ -94,8 +94,12 @@ class World:
         plan = json.loads((self.record.parent / "plan.json").read_text())
         return [cell["id"] for visit in plan["visits"] for cell in visit["cells"]]
 
+    def campaign(self, name):
+        """Return the small campaign under a name."""
+        return dict(CAMPAIGN, name=name)
+
     def _argv(self):
-        variables = {"campaign": dict(CAMPAIGN, name=f"faults{self.number}"), "results_dir": str(self.results),
+        variables = {"campaign": self.campaign(f"faults{self.number}"), "results_dir": str(self.results),
                      "evidence_seconds": 0, "dead_man_minutes": self.dead_man_minutes}
         return ["ansible-playbook", "playbooks/measure.yml", "-e",
                 json.dumps({f"offload_lab_{key}": value for key, value in variables.items()})]

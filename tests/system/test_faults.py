@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.offload.lab.tests.faults.strike import finish, strike
 from ansible_collections.offload.lab.tests.faults.world import World, compare
-from ansible_collections.offload.lab.tests.system.lab import traces
+from ansible_collections.offload.lab.tests.system.lab import changed, traces
 
 SHORT = ["SIGKILL controller and its children", "SIGKILL netperf", "SIGKILL ovs-vswitchd", "underlay down and up",
          "controller's disk full", "node's disk full", "trials.jsonl, one bit", "Ctrl-C"]
@@ -29,6 +29,18 @@ def world(lab_packages_required, tmp_path_factory):
     finally:
         made.down()
     assert traces() == before
+
+
+def test_check_mode_of_the_whole_site_changes_nothing(world):
+    """On a lab that is built, and for one with more tenants, which it says."""
+    folder = sorted(str(path) for path in world.results.rglob("*"))
+    for tenants in (1, 2):
+        output = world.lab.play("site", "--check", "--diff", tenant_count=tenants, results_dir=str(world.results),
+                                campaign=world.campaign("checked"))
+        assert list(compare(world.before, world.state(), "")) == []
+        # node1 also tells that the plan would be written
+        assert (changed(output)["node2"] > 0) == (tenants == 2), output[-2000:]
+    assert sorted(str(path) for path in world.results.rglob("*")) == folder
 
 
 def test_the_dead_mans_switch_restores_the_nodes(world):
