@@ -8,9 +8,8 @@ CPU is service demand: CPU time for the same work, so that a gain shows at line 
 """
 from __future__ import annotations
 
-import numpy as np
-
 from ansible_collections.offload.lab.plugins.plugin_utils import _statistics
+from ansible_collections.offload.lab.plugins.plugin_utils._libraries import np
 from ansible_collections.offload.lab.plugins.plugin_utils._metric_analysis import effect_rows, listed
 from ansible_collections.offload.lab.plugins.plugin_utils._metrics import describe
 

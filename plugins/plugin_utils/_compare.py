@@ -9,13 +9,11 @@ All that changed between the campaigns is in the first one: the day, the load, t
 """
 from __future__ import annotations
 
-import numpy as np
-from scipy import stats
-
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils import _metrics, _statistics
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis import table_id
 from ansible_collections.offload.lab.plugins.plugin_utils._cube import collect
+from ansible_collections.offload.lab.plugins.plugin_utils._libraries import np, stats
 from ansible_collections.offload.lab.plugins.plugin_utils._metric_analysis import ratios, shortened, verdict
 from ansible_collections.offload.lab.plugins.plugin_utils._report_conditions import ALWAYS_DIFFERENT, nodes_of
 

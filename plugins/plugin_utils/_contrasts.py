@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
+from ansible_collections.offload.lab.plugins.plugin_utils._libraries import np
 
 
 def order_of(plan):

@@ -7,9 +7,8 @@ Row 0 is the control, the last row its second visit; between them the other prof
 """
 from __future__ import annotations
 
-import numpy as np
-
 from ansible_collections.offload.lab.plugins.plugin_utils._guards import excluded
+from ansible_collections.offload.lab.plugins.plugin_utils._libraries import np
 from ansible_collections.offload.lab.plugins.plugin_utils._metrics import order, values_of
 
 LISTED = 20  # failures that are named one by one

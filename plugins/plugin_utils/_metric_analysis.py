@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from ansible_collections.offload.lab.plugins.plugin_utils import _contrasts, _metrics, _statistics
 from ansible_collections.offload.lab.plugins.plugin_utils._design import blocks_needed
+from ansible_collections.offload.lab.plugins.plugin_utils._libraries import np
 from ansible_collections.offload.lab.plugins.plugin_utils._power import detectable_factor
 
 DIGITS = 6  # significant: what differs beyond them differs by machine, not by measurement

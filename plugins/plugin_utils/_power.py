@@ -7,9 +7,7 @@ from __future__ import annotations
 import functools
 import math
 
-import numpy as np
-from scipy import stats
-
+from ansible_collections.offload.lab.plugins.plugin_utils._libraries import np, stats
 from ansible_collections.offload.lab.plugins.plugin_utils._signflip import MOST_EXACT_BLOCKS, half_signs
 
 POWER = 0.8

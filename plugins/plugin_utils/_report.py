@@ -39,14 +39,9 @@ def read_json(path):
 
 
 def _analyse(plan, trials, manifest, verdicts):
-    """Analyse with scipy, which not every controller has."""
-    try:
-        from ansible_collections.offload.lab.plugins.plugin_utils._analysis import analyse  # noqa: PLC0415
-    except ImportError as error:
-        if (error.name or "").split(".")[0] in ("scipy", "numpy"):
-            raise LabError(f"the Python package {error.name} is missing on the controller", "report",
-                           "Install it with: pip install scipy")
-        raise
+    """Analyse with scipy, which takes a while to import."""
+    from ansible_collections.offload.lab.plugins.plugin_utils._analysis import analyse  # noqa: PLC0415
+
     return analyse(plan, trials, manifest, verdicts=verdicts)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 
-import numpy as np
+from ansible_collections.offload.lab.plugins.plugin_utils._libraries import np
 
 MOST_EXACT_BLOCKS = 12
 DRAWS = 9999

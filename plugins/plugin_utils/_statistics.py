@@ -8,9 +8,7 @@ interval is Student's t, its test the sign-flip test, corrected by Holm; docs/st
 """
 from __future__ import annotations
 
-import numpy as np
-from scipy import stats
-
+from ansible_collections.offload.lab.plugins.plugin_utils._libraries import np, stats
 from ansible_collections.offload.lab.plugins.plugin_utils._signflip import sign_flip
 
 FEWEST_BLOCKS = 6
