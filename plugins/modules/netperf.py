@@ -270,7 +270,7 @@ def checked(cells):
 def planned(cells):
     """Return the command lines by cell."""
     return dict((name["id"], [" ".join(_netperf_command.argv(load, test, end))
-                        for test, end in _netperf_command.streams_of(load, ends)]) for name, load, ends in cells)
+                              for test, end in _netperf_command.streams_of(load, ends)]) for name, load, ends in cells)
 
 
 def watcher(params):

@@ -188,8 +188,8 @@ def drift(panel, ident, title):
     values = [value for series in (panel["others"], panel["control"]) for point in series for value in point[1:]]
     top = max(values) * 1.06
     ax.set_ylim(0, top)
-    svg.ticks(ax, "y", even_ticks(top, 4), [text.number(place) if place % 1 else f"{place:,.0f}"
-                                             for place in even_ticks(top, 4)])
+    places = even_ticks(top, 4)
+    svg.ticks(ax, "y", places, [text.number(place) if place % 1 else f"{place:,.0f}" for place in places])
     svg.words(fig, (WIDTH / 2, 178), f"{panel['time_unit']} since the first trial", "muted", 10, "middle")
     times = [point[0] for series in (panel["others"], panel["control"]) for point in series]
     pad = 0.02 * max(max(times) - min(times), 1e-6)

@@ -22,5 +22,3 @@ def lab(lab_packages_required):
     yield made
     made.down()
     assert traces() == before
-
-

@@ -31,9 +31,11 @@ def link(name, kind=None, master=None, parent=None, address=None):
     return row
 
 
-LINKS = parse_links(json.dumps([link("lo"), link("eth0", master="bond0"), link("eth1", master="bond0"), link("eth2"),
-         link("bond0", "bond", master="br0"), link("tap0", "tun", master="br0"), link("br0", "bridge"),
-         link("br0.7", "vlan", parent="br0", address="192.0.2.10"), link("veth0", "veth", parent="eth2")]))
+LINKS = parse_links(json.dumps([
+    link("lo"), link("eth0", master="bond0"), link("eth1", master="bond0"), link("eth2"),
+    link("bond0", "bond", master="br0"), link("tap0", "tun", master="br0"), link("br0", "bridge"),
+    link("br0.7", "vlan", parent="br0", address="192.0.2.10"), link("veth0", "veth", parent="eth2"),
+]))
 
 
 @pytest.mark.parametrize("device,expected", [
