@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.plugin_utils import _statistics as statistics
@@ -25,6 +25,7 @@ def brute_force(row):
     return sum(abs(sum(sign * value for sign, value in zip(signs, row))) >= limit for signs in patterns) / len(patterns)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-10, 10).map(lambda value: round(value, 3)), min_size=1, max_size=8))
 def test_the_sign_flip_test_is_the_brute_force_one(row):
     assert sign_flip([row])[0] == pytest.approx(brute_force(row))
