@@ -4,6 +4,13 @@
 """The typed errors of the collection: each says what is wrong, where, and what to do."""
 from __future__ import annotations
 
+LONGEST = 600  # characters of a part of a message: a hostile name or a program's output may have any number of them
+
+
+def shortened(text):
+    """Return a part of a message without its middle if it is too long to be read."""
+    return text if len(text) <= LONGEST else "{0} ... {1}".format(text[:LONGEST // 2], text[-LONGEST // 2:])
+
 
 class LabError(Exception):
     """An error that a user can act on.
@@ -18,9 +25,9 @@ class LabError(Exception):
         super().__init__(str(self))
 
     def __str__(self):
-        place = "{0}: ".format(self.where) if self.where else ""
+        place = "{0}: ".format(shortened(str(self.where))) if self.where else ""
         advice = " {0}".format(self.to_do) if self.to_do else ""
-        return "{0}{1}.{2}".format(place, self.what.rstrip("."), advice)
+        return "{0}{1}.{2}".format(place, shortened(self.what.rstrip(".")), advice)
 
 
 class ParseError(LabError):

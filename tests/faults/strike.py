@@ -29,7 +29,7 @@ def strike(world, name, random):
             mend(world)
     world.recover(rebuild)
     problems = judge(world, before) + world.differences()
-    if len({trial["id"] for trial in world.trials()}) == len(world.planned()):
+    if world.planned() and len({trial["id"] for trial in world.trials()}) == len(world.planned()):
         problems += complete(world)
         world.new()
     return problems if struck else None

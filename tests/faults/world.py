@@ -90,8 +90,9 @@ class World:
         return _records.read(str(self.record))[0]
 
     def planned(self):
-        """Return the ids of the campaign's plan."""
-        plan = json.loads((self.record.parent / "plan.json").read_text())
+        """Return the ids of the campaign's plan; none where a fault came before it was written."""
+        path = self.record.parent / "plan.json"
+        plan = json.loads(path.read_text()) if path.exists() else {"visits": []}
         return [cell["id"] for visit in plan["visits"] for cell in visit["cells"]]
 
     def campaign(self, name):

@@ -14,19 +14,13 @@ from ansible_collections.offload.lab.tests.support import run
 from ansible_collections.offload.lab.tests.system.lab import own_devices, traces
 
 MARK = Path("/tmp/offload-lab-hostile")
+TOUCH = f"touch {MARK}"
 NAMES = {
-    "semicolon": f"a; touch {MARK} #",
-    "substitution": f"$(touch {MARK})",
-    "backquotes": f"`touch {MARK}`",
-    "pipe": f"|touch {MARK}",
-    "new line": f"a\ntouch {MARK}\n",
-    "quotes": f"'\" && touch {MARK} && '",
+    "shell": f"a; {TOUCH}; $({TOUCH}) `{TOUCH}` | {TOUCH}\n{TOUCH}\n'\" && {TOUCH} && '\"#",
     "option": "-K",
-    "long option": "--help",
     "long": "a" * 10240,
     "unicode": "n\u00f6d\u00e9\u202e\U0001f980",
     "upwards": f"../../..{MARK}",
-    "absolute": str(MARK),
     "empty": "",
 }
 TENANT = {"name": "a", "address": "192.0.2.1/24"}
@@ -113,7 +107,7 @@ def test_each_bad_name_gets_one_message(answers):
                                                               for key in ("failed", "changed", "msg", "exception")}))
         elif len(text) > 2000:
             wrong.append((kind, module, "message of", len(text)))
-    assert wrong == []
+    assert not wrong, "\n".join(map(str, wrong))
 
 
 def test_nothing_ran_and_nothing_was_written(answers):
@@ -126,7 +120,7 @@ def test_nothing_ran_and_nothing_was_written(answers):
     assert not Path("/nonexistent").exists()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in NAMES if kind not in ("new line", "empty")])
+@pytest.mark.parametrize("kind", [kind for kind in NAMES if kind != "empty"])
 def test_a_lab_of_that_name_is_refused(root_required, kind):
     output = run(["ansible-playbook", "playbooks/nodes.yml"], rc=None, OFFLOAD_LAB_NAME=NAMES[kind], timeout=120)
     assert "Traceback" not in output
