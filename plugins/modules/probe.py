@@ -69,11 +69,13 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils import _probe_process
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._values import address as checked_address
 
 
 def run(module):
     """Bring the probe to the wanted state and return the module's result."""
-    address, port = module.params["address"], module.params["port"]
+    # An empty one would listen everywhere, and it is part of a path.
+    address, port = checked_address(module.params["address"], "address"), module.params["port"]
     if not 1 <= port <= 65535:
         raise InputError("not a TCP port, which are 1 to 65535", "port {0}".format(port))
     running = _probe_process.find(address, port)

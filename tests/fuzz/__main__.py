@@ -11,8 +11,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+import signal
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".build" / "live"))
@@ -58,16 +61,18 @@ def main(count, names):
     """Run and return the number of inputs that a parser failed on."""
     os.nice(15)
     totals = {name: ({"rows": 0, "error": 0}, 0, 0.0) for name in names}
-    with multiprocessing.get_context("fork").Pool(2) as pool:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:
         try:
-            for name, counts, failures, seconds in pool.imap_unordered(batch, jobs(names, count)):
+            for name, counts, failures, seconds in pool.map(batch, jobs(names, count)):
                 before, failed, spent = totals[name]
                 totals[name] = ({kind: before[kind] + counts[kind] for kind in counts}, failed + len(failures),
                                 spent + seconds)
                 for text in failures[:max(0, SHOWN - failed)]:
                     print(text, flush=True)
-        except KeyboardInterrupt:
-            print("\ninterrupted")
+        except (KeyboardInterrupt, BrokenProcessPool) as error:
+            print(f"\nended early: {error!r}")
+            pool.shutdown(wait=False, cancel_futures=True)
     show(totals)
     return sum(failed for _counts, failed, _seconds in totals.values())
 
