@@ -80,7 +80,8 @@ faults: setup-test  ## 105 faults at random moments of campaigns, 200 states res
 	$(ROOT) env OFFLOAD_LAB_RESTORE_STATES=200 $(BIN)/pytest -s tests/system/test_restore.py
 
 bench: setup  ## benchmarks, as ratios
-	@$(BIN)/python tests/benchmarks
+	@set -e; for bench in tests/benchmarks/bench_*.py; do \
+		echo "== $$bench"; PYTHONPATH=.build/live $(BIN)/python $$bench; done
 
 clean:  ## what set-up and tests made here, but not results/
 	rm -rf $(VENV) .build .cache tests/output
