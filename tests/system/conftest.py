@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.tests.system.lab import Lab, changed, traces
+from ansible_collections.offload.lab.tests.system.lab import Lab, changed, left_behind, traces
 
 
 @pytest.fixture(scope="session")
@@ -21,4 +21,4 @@ def lab(lab_packages_required):
     made.first = made.play("lab")
     yield made
     made.down()
-    assert traces() == before
+    assert left_behind(before) == {}

@@ -97,6 +97,12 @@ def traces():
     }
 
 
+def left_behind(before):
+    """Return what is there now and was not at ``before``, an earlier :func:`traces`; other labs may have gone."""
+    found = {kind: sorted(now - before[kind]) for kind, now in traces().items()}
+    return {kind: names for kind, names in found.items() if names}
+
+
 def features(device):
     """Return the features of one of this machine's own devices as ethtool prints them."""
     return run(["ethtool", "-k", device]) if os.path.exists(f"/sys/class/net/{device}") else ""
@@ -107,4 +113,4 @@ def own_devices():
     return sorted(path.name for path in Path("/sys/class/net").iterdir())
 
 
-__all__ = ["CHECKOUT", "Lab", "changed", "features", "own_devices", "traces"]
+__all__ = ["CHECKOUT", "Lab", "changed", "features", "left_behind", "own_devices", "traces"]

@@ -10,20 +10,21 @@ import json
 import pytest
 
 from ansible_collections.offload.lab.tests.support import run
-from ansible_collections.offload.lab.tests.system.lab import features, own_devices, traces
+from ansible_collections.offload.lab.tests.system.lab import features, left_behind, own_devices, traces
 
 
 @pytest.fixture(scope="module")
 def demo(lab_packages_required, tmp_path_factory):
     results = tmp_path_factory.mktemp("demo")
-    before = traces(), [features(device) for device in own_devices()]
+    before = [features(device) for device in own_devices()]
+    earlier = traces()
     output = run(["make", "demo", f"RESULTS={results}"], timeout=900)
-    after = traces(), [features(device) for device in own_devices()]
-    return output, results / "demo", before, after
+    after = [features(device) for device in own_devices()]
+    return output, results / "demo", (before, after), left_behind(earlier)
 
 
 def test_it_ends_with_the_table_and_the_report(demo):
-    output, folder, _before, _after = demo
+    output, folder, _features, _left = demo
     assert output.rstrip().splitlines()[-1] == f"Report: {folder}/report.html"
     for word in ("physical", "tenant_vxlan", "TCP_STREAM", "UDP_STREAM"):
         assert word.lower() in output[output.rindex("Teardown") if "Teardown" in output else 0 :].lower(), word
@@ -68,5 +69,6 @@ def test_every_trial_carries_its_evidence_and_cpu(demo):
 
 
 def test_nothing_is_left_behind(demo):
-    _output, _folder, before, after = demo
+    _output, _folder, (before, after), left = demo
+    assert left == {}
     assert after == before

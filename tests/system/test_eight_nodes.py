@@ -11,7 +11,7 @@ from itertools import product
 
 import pytest
 
-from ansible_collections.offload.lab.tests.system.lab import Lab, traces
+from ansible_collections.offload.lab.tests.system.lab import Lab, left_behind, traces
 
 NODES, TENANTS = 8, 3
 
@@ -24,7 +24,7 @@ def lab(lab_packages_required):
     made.up(tenant_count=TENANTS)
     yield made
     made.down()
-    assert traces() == before
+    assert left_behind(before) == {}
 
 
 @pytest.fixture(scope="module")
