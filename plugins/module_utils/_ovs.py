@@ -4,6 +4,7 @@
 """Reading Open vSwitch's database."""
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 
@@ -12,14 +13,27 @@ from ansible_collections.offload.lab.plugins.module_utils._ovs_json import parse
 from ansible_collections.offload.lab.plugins.module_utils._ovs_state import TABLES, empty, state_of
 from ansible_collections.offload.lab.plugins.module_utils._runner import run
 
+RUN = "/run/openvswitch"
 DATABASE = "/etc/openvswitch/conf.db"
 READ = ["ovs-vsctl", "--timeout=10", "--format=json"] + " -- ".join("list " + table for table in TABLES).split()
+
+
+def runs(daemon):
+    """Tell whether a daemon holds the lock of its pid file, as Open vSwitch itself finds out."""
+    try:
+        with open(os.path.join(RUN, daemon + ".pid")) as stream:
+            fcntl.lockf(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return False
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
 
 
 def read(missing_ok=False):
     """Return the state of the database. With ``missing_ok`` a host without Open vSwitch has an empty one."""
     try:
-        return state_of(parse_tables(run(READ).out))
+        return state_of(parse_tables(run(READ).out), vswitchd=runs("ovs-vswitchd"))
     except CommandError as error:
         if missing_ok:
             return empty()
@@ -33,4 +47,4 @@ def read_file():
         return empty()
     selects = [{"op": "select", "table": table, "where": []} for table in TABLES]
     query = json.dumps(["Open_vSwitch"] + selects)
-    return state_of(parse_query(run(["ovsdb-tool", "query", DATABASE, query]).out), running=False)
+    return state_of(parse_query(run(["ovsdb-tool", "query", DATABASE, query]).out), running=False, vswitchd=False)

@@ -131,4 +131,4 @@ def changes(state, bridge, wanted, owner, *, present=True, purge=False):
 def plan(*words, **options):
     """Return ``(before, after, steps)`` for the arguments of :func:`changes`."""
     before, after, commands = changes(*words, **options)
-    return before, after, [_ovs_state.transaction(commands)] if commands else []
+    return before, after, [_ovs_state.transaction(commands, wait=words[0]["vswitchd"])] if commands else []

@@ -37,15 +37,17 @@ def mark(table, name, owner):
 
 def empty():
     """Return the state of a host where Open vSwitch does not run."""
-    return {"running": False, "root": {}, "bridges": {}, "ports": {}}
+    return {"running": False, "vswitchd": False, "root": {}, "bridges": {}, "ports": {}}
 
 
 def _as_list(value):
     return value if isinstance(value, list) else [value]
 
 
-def state_of(tables, running=True):
-    """Return ``{"running", "root", "bridges", "ports"}`` from the rows of the four TABLES.
+def state_of(tables, running=True, vswitchd=True):
+    """Return ``{"running", "vswitchd", "root", "bridges", "ports"}`` from the rows of the four TABLES.
+
+    ``running`` tells whether ovsdb-server runs, ``vswitchd`` whether ovs-vswitchd does.
 
     A port has its row's columns, its ``bridge`` by name, and its first interface's row as ``interface``.
     """
@@ -54,6 +56,7 @@ def state_of(tables, running=True):
     interface_of = dict((row["_uuid"], row) for row in interfaces)
     return {
         "running": running,
+        "vswitchd": vswitchd,
         "root": root[0] if root else {},
         "bridges": dict((row["name"], row) for row in bridges),
         "ports": dict((row["name"], dict(row, bridge=bridge_of.get(row["_uuid"]),
@@ -79,6 +82,14 @@ def check_bridge(state, bridge):
     if row is not None and owner_of(row) is None:
         raise InputError("the bridge exists and is not ours (no external_ids:{0})".format(OWNER), bridge,
                          hand_over("Bridge", bridge, "switch"))
+
+
+def check_ready(state, bridge):
+    """Raise InputError when ports cannot be added: the bridge is not there, or ovs-vswitchd does not run."""
+    if bridge not in state["bridges"]:
+        raise InputError("there is no such bridge", bridge, "Make it first: role offload.lab.switch.")
+    if not state["vswitchd"]:
+        raise InputError("ovs-vswitchd does not run", bridge, "Start it: role offload.lab.switch.")
 
 
 def check_ports(state, bridge, names, owner):

@@ -24,11 +24,11 @@ def service_of(unit=None):
     def ctl(action, *options):
         return {"argv": [OVS_CTL, action] + list(options), "stdin": None}
 
-    def systemd(action, name):
-        return {"argv": ["systemctl", action, name], "stdin": None}
+    def systemd(action, *names):
+        return {"argv": ["systemctl", action] + list(names), "stdin": None}
 
     if unit:
-        return {"start_db": systemd("start", "ovsdb-server"), "start": systemd("start", unit),
+        return {"start_db": systemd("start", "ovsdb-server"), "start": systemd("start", "ovs-vswitchd", unit),
                 "stop_vswitchd": systemd("stop", "ovs-vswitchd"), "stop": systemd("stop", unit)}
     return {"start_db": ctl("start", "--system-id=random", "--no-ovs-vswitchd"),
             "start": ctl("start", "--system-id=random"),
@@ -71,10 +71,12 @@ def _service_steps(seen, name, datapath, service):
             "other_config:{0}=true needs a restart of ovs-vswitchd, which also runs the bridges {1}".format(
                 TSO, ", ".join(foreign)), "Open vSwitch",
             "Set it and restart Open vSwitch yourself, or use a host whose Open vSwitch is not in use.")
-    steps = [] if seen["db"] else [service["start_db"]]
+    steps = []
     if tso and seen["vswitchd"]:
         # Stopped before it is set: while the setting is there, a running daemon has read it.
         steps.append(service["stop_vswitchd"])
+    if steps or not seen["db"]:
+        steps.append(service["start_db"])  # systemd has stopped it, too
     commands = _settings(seen, tso)
     if commands:
         steps.append(_ovs_state.transaction(commands, wait=False))
@@ -116,18 +118,23 @@ def _removals(seen, name):
 
 
 def plan_absent(seen, name, service):
-    """Return the steps that remove our bridge and settings, and stop the daemons if we have started them."""
-    commands = _removals(seen, name)
-    steps = [_ovs_state.transaction(commands, wait=seen["vswitchd"])] if commands else []
-    if not seen["db"]:
-        return [service["start_db"]] + steps + [service["stop"]] if steps else []
+    """Return the steps that remove our bridge and settings, and stop the daemons if we have started them.
+
+    A crashed ovs-vswitchd leaves devices in the kernel, which only it can remove: it is started for that.
+    """
+    commands, foreign = _removals(seen, name), _foreign(seen, name)
+    if not commands:
+        return []
     ids = seen["ovs"]["root"].get("external_ids", {})
-    if _foreign(seen, name):
-        return steps  # somebody else uses it by now
-    if ids.get(OWNER) == STARTED:
-        return steps + [service["stop"]]
-    if TSO_MARK in ids and seen["vswitchd"]:
-        return steps + [service["stop_vswitchd"], service["start"]]
+    wake = not seen["vswitchd"] and not foreign  # not for others, who may have stopped it on purpose
+    steps = [service["start"]] if wake else [] if seen["db"] else [service["start_db"]]
+    steps.append(_ovs_state.transaction(commands, wait=wake or seen["vswitchd"]))
+    if not seen["db"] or (ids.get(OWNER) == STARTED and not foreign):
+        steps.append(service["stop"])
+    elif wake:
+        steps.append(service["stop_vswitchd"])
+    elif TSO_MARK in ids and not foreign:
+        steps += [service["stop_vswitchd"], service["start_db"], service["start"]]
     return steps
 
 

@@ -4,7 +4,6 @@
 """Which daemons of Open vSwitch run on this host, and which datapath its kernel allows."""
 from __future__ import annotations
 
-import fcntl
 import os
 
 from ansible_collections.offload.lab.plugins.module_utils import _ovs
@@ -12,27 +11,14 @@ from ansible_collections.offload.lab.plugins.module_utils._errors import Command
 from ansible_collections.offload.lab.plugins.module_utils._runner import run
 from ansible_collections.offload.lab.plugins.module_utils._switch_plan import OVS_CTL
 
-RUN = "/run/openvswitch"
 UNITS = ("openvswitch-switch", "openvswitch")  # Debian's package, and Red Hat's
 UNIT_DIRECTORIES = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
 
 
-def runs(daemon):
-    """Tell whether a daemon holds the lock of its pid file, as Open vSwitch itself finds out."""
-    try:
-        with open(os.path.join(RUN, daemon + ".pid")) as stream:
-            fcntl.lockf(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return False
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-
-
 def read():
     """Return what :mod:`_switch_plan` calls ``seen``."""
-    db = runs("ovsdb-server")
-    return {"db": db, "vswitchd": runs("ovs-vswitchd"), "ovs": _ovs.read() if db else _ovs.read_file()}
+    db = _ovs.runs("ovsdb-server")
+    return {"db": db, "vswitchd": _ovs.runs("ovs-vswitchd"), "ovs": _ovs.read() if db else _ovs.read_file()}
 
 
 def kernel_datapath():

@@ -131,7 +131,7 @@ def _release(ovs, name):
     if _ovs_state.owner_of(port) is None:
         raise InputError("its port on bridge {0} is not ours, and the device must be made anew".format(port["bridge"]),
                          name, _ovs_state.hand_over("Port", name, "tunnel"))
-    return [_ovs_state.transaction([["del-port", port["bridge"], name]])]
+    return [_ovs_state.transaction([["del-port", port["bridge"], name]], wait=ovs["vswitchd"])]
 
 
 def _must_recreate(before, wanted):

@@ -148,7 +148,7 @@ from ansible_collections.offload.lab.plugins.module_utils._apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._names import check_name
 from ansible_collections.offload.lab.plugins.module_utils._ovs_ports import ours, plan, wanted_ports
-from ansible_collections.offload.lab.plugins.module_utils._ovs_state import complaint
+from ansible_collections.offload.lab.plugins.module_utils._ovs_state import check_ready, complaint
 from ansible_collections.offload.lab.plugins.module_utils._privileges import require
 
 PORT_SPEC = {
@@ -164,8 +164,8 @@ PORT_SPEC = {
 
 def check_possible(state, bridge, wanted):
     """Raise InputError when Open vSwitch could not do what is planned; the roles before may be only checked, too."""
-    if wanted and bridge not in state["bridges"]:
-        raise InputError("there is no such bridge", bridge, "Make it first: role offload.lab.switch.")
+    if wanted:
+        check_ready(state, bridge)
     for name, port in wanted.items():
         if port["type"] == "" and not os.path.exists(os.path.join("/sys/class/net", name)):
             raise InputError("there is no such network device", name,

@@ -18,7 +18,7 @@ description:
   - A running C(ovs-vswitchd) is restarted for that setting, unless it runs other bridges, which is an error.
   - The bridge carries C(external_ids:offload-lab=switch). A bridge without this mark is never changed.
   - V(absent) removes the bridge and the setting, and stops Open vSwitch if this module has started it and nobody else
-    uses it by then.
+    uses it by then. If C(ovs-vswitchd) has crashed it is started for that, because only it can remove its devices.
 extends_documentation_fragment:
   - offload.lab.attributes
 options:

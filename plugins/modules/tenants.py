@@ -153,6 +153,7 @@ from ansible_collections.offload.lab.plugins.module_utils._apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._names import check_name
 from ansible_collections.offload.lab.plugins.module_utils._namespace_processes import end_processes
+from ansible_collections.offload.lab.plugins.module_utils._ovs_state import check_ready
 from ansible_collections.offload.lab.plugins.module_utils._privileges import require
 from ansible_collections.offload.lab.plugins.module_utils._tenants_check import (
     check_host,
@@ -225,8 +226,8 @@ def present(params, check_mode):
     wanted = wanted_tenants(params["tenants"], params["mtu"] or (limit[0] if limit else 1500), limit)
     check_host(wanted, seen["links"])
     bridge = params["bridge"]
-    if wanted and not check_mode and bridge not in seen["ovs"]["bridges"]:
-        raise InputError("there is no such bridge", bridge, "Make it first: role offload.lab.switch.")
+    if wanted and not check_mode:
+        check_ready(seen["ovs"], bridge)
     gone = [name for name in present_names(seen, bridge) if name not in wanted] if params["purge"] else []
     after = dict((name, predicted(tenant, bridge, summary(seen, tenant))) for name, tenant in wanted.items())
     return seen, gone, plan_present(seen, bridge, wanted, gone), after

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ansible_collections.offload.lab.plugins.module_utils import _ovs_state
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._names import OWNER
 from ansible_collections.offload.lab.plugins.module_utils._ovs_ports import plan, wanted_ports
@@ -30,7 +31,7 @@ def port(owner="tunnel", bridge_name="br-int", **columns):
 
 
 def state(bridges=None, **ports):
-    return {"running": True, "root": {}, "bridges": bridges or {"br-int": bridge()}, "ports": ports}
+    return {"running": True, "vswitchd": True, "root": {}, "bridges": bridges or {"br-int": bridge()}, "ports": ports}
 
 
 def steps_of(before, ports, **options):
@@ -86,8 +87,16 @@ def test_plan(name):
 
 
 def test_without_a_bridge_there_is_a_plan():
-    empty = {"running": False, "root": {}, "bridges": {}, "ports": {}}
-    assert commands_of(empty, [VXLAN])[0] == "add-port br-int vxlan0"
+    assert commands_of(_ovs_state.empty(), [VXLAN])[0] == "--no-wait add-port br-int vxlan0"
+
+
+def test_a_crashed_daemon_is_not_waited_for():
+    crashed = dict(state(vxlan0=HAVE), vswitchd=False)
+    assert commands_of(crashed, [], purge=True) == ["--no-wait del-port br-int vxlan0"]
+    with pytest.raises(InputError, match="does not run"):
+        _ovs_state.check_ready(crashed, "br-int")
+    with pytest.raises(InputError, match="no such bridge"):
+        _ovs_state.check_ready(crashed, "br-ex")
 
 
 def test_before_and_after_show_only_the_owners_ports():

@@ -49,7 +49,7 @@ PRESENT = {
     "nothing runs, kernel's datapath": (seen(False, False), "system", [
         "start_db", "--no-wait " + SET_STARTED, "start", ADD_BRIDGE.replace("netdev", "system")]),
     "idle and without the setting: stopped before it is set": (seen(), "netdev", [
-        "stop_vswitchd", "--no-wait " + SET_TSO, "start", ADD_BRIDGE]),
+        "stop_vswitchd", "start_db", "--no-wait " + SET_TSO, "start", ADD_BRIDGE]),
     "idle, kernel's datapath": (seen(), "system", [ADD_BRIDGE.replace("netdev", "system")]),
     "in use by others, who have the setting": (seen(bridges={"br-ex": ("", {})}, other_config=TSO), "netdev",
                                                [ADD_BRIDGE]),
@@ -69,12 +69,16 @@ ABSENT = {
     "a bridge of that name is somebody's": (seen(bridges={"br-int": ("", {})}), []),
     "ran before we came": (seen(bridges=UP, external_ids={"offload-lab-tso": "set"}, other_config=TSO), [
         "del-br br-int -- remove Open_vSwitch . other_config userspace-tso-enable -- "
-        "remove Open_vSwitch . external_ids offload-lab-tso", "stop_vswitchd", "start"]),
+        "remove Open_vSwitch . external_ids offload-lab-tso", "stop_vswitchd", "start_db", "start"]),
     "others use it by now": (seen(bridges=dict(UP, br_ex=("", {})), external_ids={OWNER: "started"}), [
         "del-br br-int -- remove Open_vSwitch . external_ids offload-lab"]),
     "the daemon crashed": (seen(True, False, bridges=UP, external_ids={OWNER: "started"}), [
-        "--no-wait del-br br-int -- remove Open_vSwitch . external_ids offload-lab", "stop"]),
-    "both crashed": (seen(False, False, bridges=UP), ["start_db", "--no-wait del-br br-int", "stop"]),
+        "start", "del-br br-int -- remove Open_vSwitch . external_ids offload-lab", "stop"]),
+    "the daemon of somebody else crashed": (seen(True, False, bridges=UP), [
+        "start", "del-br br-int", "stop_vswitchd"]),
+    "both crashed": (seen(False, False, bridges=UP), ["start", "del-br br-int", "stop"]),
+    "both crashed, with a bridge of others": (seen(False, False, bridges=dict(UP, br_ex=("", {}))), [
+        "start_db", "--no-wait del-br br-int", "stop"]),
     "stopped, nothing ours": (seen(False, False), []),
 }
 
@@ -109,7 +113,7 @@ def test_ports_of_others_keep_the_bridge():
 def test_by_systemd():
     steps = plan_present(seen(False, False), "br-int", "netdev", service_of("openvswitch-switch"))
     assert [step["argv"] for step in steps if step["argv"][0] == "systemctl"] == [
-        ["systemctl", "start", "ovsdb-server"], ["systemctl", "start", "openvswitch-switch"]]
+        ["systemctl", "start", "ovsdb-server"], ["systemctl", "start", "ovs-vswitchd", "openvswitch-switch"]]
 
 
 def test_summary_and_prediction():

@@ -46,8 +46,9 @@ class Host(object):
         for links in spaces.values():
             for link in links.values():
                 link["peer_netns"] = ids.get(link["peer_netns"])
-        ovs = dict(_ovs_state.empty(), running=True, root=dict(self.root), ports=copy.deepcopy(self.ports),
-                   bridges={"br-int": {"name": "br-int", "external_ids": {OWNER: "switch"}}})
+        bridges = {"br-int": {"name": "br-int", "external_ids": {OWNER: "switch"}}}
+        ovs = dict(_ovs_state.empty(), running=True, vswitchd=True, root=dict(self.root), bridges=bridges,
+                   ports=copy.deepcopy(self.ports))
         return {"links": spaces.pop(HOST), "inside": spaces, "ids": ids, "ovs": ovs}
 
     def new_index(self):

@@ -10,7 +10,7 @@ from ansible_collections.offload.lab.plugins.module_utils import _vxlan_plan
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._names import OWNER
 
-EMPTY = {"running": False, "root": {}, "bridges": {}, "ports": {}}
+EMPTY = {"running": False, "vswitchd": False, "root": {}, "bridges": {}, "ports": {}}
 OPTIONS = {"name": "vxlan0", "id": 10, "dstport": 4789, "local": "198.18.0.1", "remotes": ["198.18.0.2"],
            "csum": False, "mtu": None}
 FDB = [(_vxlan_plan.EVERY, "198.18.0.2"), ("02:00:00:00:00:02", "198.18.0.2")]
@@ -36,7 +36,7 @@ def vxlan(alias=_vxlan_plan.OURS, mtu=8950, up=True, **data):
 
 def ovs(owner="tunnel", kind=""):
     port = {"bridge": "br-int", "external_ids": {OWNER: owner} if owner else {}, "interface": {"type": kind}}
-    return dict(EMPTY, running=True, ports={"vxlan0": port})
+    return dict(EMPTY, running=True, vswitchd=True, ports={"vxlan0": port})
 
 
 def lines(seen, fdb=None, state=None, **options):
