@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.offload.lab.tests.faults.strike import finish, strike
 from ansible_collections.offload.lab.tests.faults.world import World, compare
-from ansible_collections.offload.lab.tests.system.lab import changed, traces
+from ansible_collections.offload.lab.tests.system.lab import changed, left_behind, traces
 
 SHORT = ["SIGKILL controller and its children", "SIGKILL netperf", "SIGKILL ovs-vswitchd", "underlay down and up",
          "controller's disk full", "node's disk full", "trials.jsonl, one bit", "Ctrl-C"]
@@ -28,7 +28,7 @@ def world(lab_packages_required, tmp_path_factory):
         yield made
     finally:
         made.down()
-    assert traces() == before
+    assert left_behind(before) == {}
 
 
 def test_check_mode_of_the_whole_site_changes_nothing(world):
