@@ -52,11 +52,12 @@ def test_every_tenant_reaches_every_other(lab, addresses):
 
 def test_a_broadcast_arrives_once_and_does_not_loop(lab, addresses):
     """One ARP request for an address that nobody has: each tenant sees it once."""
-    listener = "timeout 3 tcpdump -l -n -i tenant2-veth0 'arp and arp[24:4] = 0xc0a80afe' 2>/dev/null | wc -l"
+    capture = "timeout 4 tcpdump -l -n -i tenant2-veth0 'arp and arp[24:4] = 0xc0a80afe' 2>/dev/null"
+    listener = f"{capture} | grep -c who-has || true"
     with ThreadPoolExecutor(NODES) as pool:
         heard = [pool.submit(lab.inside, node, "sh", "-c", listener, netns="tenant2") for node in range(1, NODES + 1)]
         sender = (
-            "import time; time.sleep(1); import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); "
+            "import time; time.sleep(2); import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); "
             "s.bind(('tenant1-veth0', 0)); "
             "s.send(b'\\xff' * 6 + b'\\x02\\0\\0\\0\\0\\x01' + b'\\x08\\x06\\0\\x01\\x08\\0\\x06\\x04\\0\\x01' + "
             "b'\\x02\\0\\0\\0\\0\\x01\\xc0\\xa8\\x0a\\x01' + b'\\0' * 6 + b'\\xc0\\xa8\\x0a\\xfe')"
