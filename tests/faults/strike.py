@@ -17,7 +17,8 @@ def strike(world, name, random):
     act, mend, rebuild = FAULTS[name]
     world.damaged = False
     world.start()
-    moment = time.monotonic() + random.uniform(0.5, world.length)
+    left = 1 - len(world.trials()) / max(1, len(world.planned()))
+    moment = time.monotonic() + random.uniform(0.5, world.length * (0.4 + 0.5 * left))
     while time.monotonic() < moment and world.process.poll() is None:
         time.sleep(0.05)
     before = {trial["id"] for trial in world.trials()}
