@@ -77,7 +77,7 @@ fuzz: setup-test  ## 1,000,000 mutated inputs through every parser; hours
 
 faults: setup-test  ## 105 faults at random moments of campaigns, 200 states restored on each device (root); hours
 	$(ROOT) $(BIN)/python tests/faults
-	$(ROOT) $(BIN)/pytest -s tests/faults/test_faults.py
+	$(ROOT) $(BIN)/pytest -s tests/faults/test_faults.py tests/faults/test_hostile_inventory.py
 	$(ROOT) env OFFLOAD_LAB_RESTORE_STATES=200 $(BIN)/pytest -s tests/system/test_restore.py
 
 bench: setup  ## benchmarks, as ratios

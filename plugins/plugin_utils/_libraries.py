@@ -4,6 +4,8 @@
 """numpy and scipy, where the controller has them: a file that needs them can be imported without, as Ansible wants."""
 from __future__ import annotations
 
+import importlib
+
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 
 
@@ -20,11 +22,13 @@ class Missing:
                        "Install it with: pip install scipy")
 
 
-try:
-    import numpy as np
-except ImportError:
-    np = Missing("numpy")
-try:
-    from scipy import stats
-except ImportError:
-    stats = Missing("scipy")
+def load(package, name):
+    """Return the module ``name`` of an installed ``package``, or what stands for it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return Missing(package)
+
+
+np = load("numpy", "numpy")
+stats = load("scipy", "scipy.stats")

@@ -43,8 +43,8 @@ def test_a_comparison_in_all_its_forms(two):
     assert "| physical/9000/tcp_stream | throughput | all_off | ~ |" in found["comparison.md"]
     lines = folders.console(comparison)
     assert lines[0].startswith("new/demo against old/demo: 2 of 3 differ")
-    assert [line for line in lines if line.startswith("regression: ")] == ["regression: " + text for text in
-                                                                          comparison["failures"]]
+    regressions = [line for line in lines if line.startswith("regression: ")]
+    assert regressions == ["regression: " + text for text in comparison["failures"]]
 
 
 def test_what_is_no_results_folder_is_named(two, tmp_path):

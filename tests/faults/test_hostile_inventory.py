@@ -104,8 +104,8 @@ def test_each_bad_name_gets_one_message(answers):
     for (kind, module, arguments), answer in answers[0]:
         text = str(answer.get("msg", ""))
         if not answer.get("failed") or answer.get("changed") or "Traceback" in json.dumps(answer) or not text:
-            wrong.append((kind, module, str(arguments)[:120], {key: str(answer.get(key))[:300]
-                                                              for key in ("failed", "changed", "msg", "exception")}))
+            shown = {key: str(answer.get(key))[:300] for key in ("failed", "changed", "msg", "exception")}
+            wrong.append((kind, module, str(arguments)[:120], shown))
         elif len(text) > 2000:
             wrong.append((kind, module, "message of", len(text)))
     assert not wrong, "\n".join(map(str, wrong))
