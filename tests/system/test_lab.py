@@ -72,10 +72,17 @@ def tenant_address(lab, number):
     return re.search(r"inet ([0-9.]+)/", shown).group(1)
 
 
+def unknown_goes_to(lab, number):
+    """Return where a node's tunnel sends what it has no learned address for."""
+    shown = lab.inside(number, "bridge", "fdb", "show", "dev", "vxlan0")
+    return re.findall(r"^00:00:00:00:00:00 dst ([0-9.]+)", shown, re.MULTILINE)
+
+
 def test_a_changed_remote_ip_converges_and_back(lab):
     assert changed(lab.play("lab", "--limit", "node1", tunnel_remotes=["198.18.0.77"]))["node1"] > 0
-    lab.inside(1, "ping", "-c", "1", "-W", "1", "192.168.10.2", netns="tenant1", rc=1)
+    assert unknown_goes_to(lab, 1) == ["198.18.0.77"]
     assert changed(lab.play("lab"))["node1"] > 0
+    assert unknown_goes_to(lab, 1) == ["198.18.0.2"]
     lab.inside(1, "ping", "-c", "1", "-W", "2", "192.168.10.2", netns="tenant1")
 
 
