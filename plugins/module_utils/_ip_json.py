@@ -72,8 +72,8 @@ def parse_namespaces(text):
     """Return ``{name: id}`` of the named network namespaces; a namespace that no link leads to has no id (None)."""
     try:
         return dict((row["name"], row.get("id")) for row in _objects(text, "namespaces"))
-    except KeyError as error:
-        raise ParseError("a namespace without {0}".format(error), 1, "Give the output of ip -json netns list.")
+    except (KeyError, TypeError) as error:
+        raise ParseError("a namespace without a name ({0})".format(error), 1, "Give the output of ip -json netns list.")
 
 
 def parse_fdb(text):

@@ -128,7 +128,11 @@ def changes(state, bridge, wanted, owner, *, present=True, purge=False):
     return before, after, commands
 
 
-def plan(*words, **options):
-    """Return ``(before, after, steps)`` for the arguments of :func:`changes`."""
-    before, after, commands = changes(*words, **options)
-    return before, after, [_ovs_state.transaction(commands, wait=words[0]["vswitchd"])] if commands else []
+def plan(state, bridge, wanted, owner, *, present=True, purge=False):
+    """Return ``(before, after, steps)`` for the arguments of :func:`changes`.
+
+    Only a removal is possible without ovs-vswitchd; a plan made before it runs is for when it does.
+    """
+    before, after, commands = changes(state, bridge, wanted, owner, present=present, purge=purge)
+    wait = state["vswitchd"] or bool(present and wanted)
+    return before, after, [_ovs_state.transaction(commands, wait=wait)] if commands else []

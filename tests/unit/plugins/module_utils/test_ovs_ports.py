@@ -87,7 +87,7 @@ def test_plan(name):
 
 
 def test_without_a_bridge_there_is_a_plan():
-    assert commands_of(_ovs_state.empty(), [VXLAN])[0] == "--no-wait add-port br-int vxlan0"
+    assert commands_of(_ovs_state.empty(), [VXLAN])[0] == "add-port br-int vxlan0"
 
 
 def test_a_crashed_daemon_is_not_waited_for():
