@@ -41,7 +41,7 @@ def all_devices(devices, classes=None):
     return list(found.values())
 
 
-def visit_links(devices, mtu, overhead, tunnelled=("tenant", "tenant_port", "host", "host_port")):
+def visit_links(devices, mtu, overhead, tunnelled=("tenant", "tenant_port", "host", "host_port", "tunnel")):
     """Return ``[{"name", "netns", "mtu"}]`` for an MTU of the underlay; what is inside the tunnel has less."""
     return ([{**device, "mtu": mtu} for device in all_devices(devices, ["underlay"])]
             + [{**device, "mtu": mtu - overhead} for device in all_devices(devices, tunnelled)])

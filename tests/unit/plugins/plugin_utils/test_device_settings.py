@@ -51,7 +51,8 @@ def test_all_devices_once():
 
 def test_the_tunnel_takes_its_part_of_the_mtu():
     mtus = {link["name"]: link["mtu"] for link in visit_links(DEVICES, 9000, 50)}
-    assert mtus == {"underlay0": 9000, "tenant1-veth0": 8950, "tenant2-veth0": 8950, "host-veth0": 8950}
+    assert mtus == {"underlay0": 9000, "tenant1-veth0": 8950, "tenant2-veth0": 8950, "host-veth0": 8950,
+                    "vxlan0": 8950}
 
 
 def test_where_to_look_for_evidence():
