@@ -22,6 +22,7 @@ from ansible_collections.offload.lab.plugins.module_utils._values import (
 STREAM_TESTS = ("TCP_STREAM", "TCP_MAERTS", "UDP_STREAM")
 RR_TESTS = ("TCP_RR", "UDP_RR", "TCP_CRR")
 TESTS = STREAM_TESTS + RR_TESTS
+CROWD = 8  # processes; more are told to wait before their traffic
 MAX_UDP_PAYLOAD = 65507  # IPv4: 65535 less the IP and UDP headers
 
 SELECTORS = (
@@ -116,6 +117,16 @@ def processes(load):
     return max(load["streams"], load["tenants"]) * (2 if load["bidirectional"] else 1)
 
 
+def wait_before_traffic(load):
+    """Return the seconds that netperf is told to wait between its set-up and its traffic (``-s``).
+
+    100 processes need 0.6 s on 2 cores to connect, and 3 s if those that already send compete with them. Not where
+    the server sends: it would begin at once. Not longer, because netserver gives a connection up 4 s late.
+    """
+    sends = not load["bidirectional"] and load["test"] != "TCP_MAERTS"
+    return (1 if processes(load) <= 100 else 2) if sends and not load["confidence"] and processes(load) > CROWD else 0
+
+
 def endpoint(given):
     """Return one endpoint checked: ``netns`` or None, ``local`` and ``address``, and the netserver's ``port``."""
     given = mapping(given, "endpoint", ("netns", "local", "address", "port"))
@@ -179,6 +190,8 @@ def argv(load, test, end):
                  "-I", "{level},{width_percent:g}".format(**load["confidence"])]
     if load["cpu"]:
         line += ["-c", "-C"]
+    if wait_before_traffic(load):
+        line += ["-s", str(wait_before_traffic(load))]
     if load["interim"]:
         line += ["-D", "{0:g}".format(load["interim"])]
     selectors = SELECTORS + (LATENCY_SELECTORS if test in RR_TESTS else ())
@@ -190,6 +203,6 @@ def argv(load, test, end):
 def seconds(load):
     """Return (expected, longest) time of one cell in seconds; the longest is when netperf is given up."""
     confidence = load["confidence"] or {"iterations_min": 1, "iterations_max": 1}
-    count = processes(load)
-    return (confidence["iterations_min"] * load["duration"] + 0.3 + 0.01 * count,
-            confidence["iterations_max"] * (load["duration"] + 2) + 15 + 0.2 * count)
+    count, wait = processes(load), wait_before_traffic(load)
+    return (confidence["iterations_min"] * load["duration"] + wait + 0.3 + 0.01 * count,
+            confidence["iterations_max"] * (load["duration"] + 2) + wait + 15 + 0.2 * count)

@@ -59,9 +59,10 @@ class _Window(object):
 
     def __init__(self, watch, load, opened):
         settle = min(load["duration"] / 4.0, 0.01 * _netperf_command.processes(load))
-        self.pending = [(opened + settle, watch.opened)]
+        begin = opened + _netperf_command.wait_before_traffic(load)
+        self.pending = [(begin + settle, watch.opened)]
         if not load["confidence"]:
-            self.pending.append((opened + load["duration"], watch.first_ended))
+            self.pending.append((begin + load["duration"], watch.first_ended))
         self.last = watch.first_ended
 
     def tick(self, now):

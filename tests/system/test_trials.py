@@ -98,10 +98,10 @@ def test_service_demand_of_four_streams_is_cpu_time_by_bytes(lab, probe):
     busy = (inside[-1][1] - inside[0][1]) / os.sysconf("SC_CLK_TCK")
     kilobytes = (inside[-1][2] - inside[0][2]) / 1024
     independent = busy * 1e6 / kilobytes
-    netperf = sum(float(dict(line.split("=", 1) for line in stream["raw"].splitlines() if "=" in line)["LOCAL_SD"])
-                  for stream in trial["streams"])
+    netperf = [float(dict(line.split("=", 1) for line in stream["raw"].splitlines() if "=" in line)["LOCAL_SD"])
+               for stream in trial["streams"]]
     print(f"service demand: ours {cpu['service_demand_us_per_kb']:.3f}, independent {independent:.3f}, "
-          f"netperf's four together {netperf:.3f} us/KB")
+          f"netperf's four {netperf} us/KB")
     assert cpu["service_demand_us_per_kb"] == pytest.approx(independent, rel=0.1)
     assert trial["result"]["overlap"] >= 0.9
 
@@ -174,8 +174,8 @@ def test_a_hundred_tenants_stream_at_once(lab):
     cpu = trial["cpu"]["ends"]["combined"]
     print(f"{trial['result']['throughput_mbps']:.0f} Mbit/s, overlap {trial['result']['overlap']:.1%}, "
           f"NET_RX by CPU {cpu['softirqs']['NET_RX']}")
-    # On two busy cores the streams were seen to overlap for half of their time; the guard says so, it is not hidden.
-    assert (trial["result"]["overlap"] < 0.9) == ("overlap" in guards(trial))
+    assert trial["result"]["overlap"] >= 0.9
+    assert "overlap" not in guards(trial)
     assert sum(cpu["softirqs"]["NET_RX"].values()) > 0
 
 

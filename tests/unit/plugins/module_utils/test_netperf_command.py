@@ -23,6 +23,12 @@ def options(given, test=None, end=None):
     ({"test": "tcp_stream", "cpu": "false", "interim": 0}, "-t TCP_STREAM -l 10 -f m --"),
     ({"test": "TCP_STREAM", "streams": 2}, "-D 1 --"),
     ({"test": "TCP_STREAM", "streams": 2, "duration": 5}, "-D 0.5 --"),
+    ({"test": "TCP_STREAM", "streams": 8}, "-l 10 -f m -c -C -D 1 --"),
+    ({"test": "UDP_STREAM", "streams": 9}, "-l 10 -f m -c -C -s 1 -D 1 --"),
+    ({"test": "TCP_RR", "tenants": 101}, "-c -C -s 2 -D 1 --"),
+    ({"test": "TCP_MAERTS", "streams": 100}, "-f m -c -C -D 1 --"),
+    ({"test": "TCP_STREAM", "streams": 100, "bidirectional": True}, "-f m -c -C -D 1 --"),
+    ({"test": "TCP_STREAM", "streams": 100, "confidence": {"iterations_max": 6}}, "-i 6,3 -I 99,5 -c -C --"),
     ({"test": "TCP_STREAM", "message_size": "16K", "receive_size": 1000, "send_socket": "1M", "recv_socket": 2000},
      "-f m -c -C -D 10 -- -s 1048576 -S 2000 -m 16384, -M ,1000"),
     ({"test": "TCP_MAERTS", "message_size": "16K", "receive_size": 1000, "send_socket": "1M", "recv_socket": 2000},
@@ -120,5 +126,6 @@ def test_times():
     load = command.workload({"test": "TCP_STREAM", "duration": 10})
     expected, longest = command.seconds(load)
     assert 10 < expected < 11 and longest > 25
+    assert command.seconds(command.workload({"test": "TCP_STREAM", "duration": 10, "streams": 100}))[0] > 12
     load = command.workload({"test": "TCP_STREAM", "duration": 10, "confidence": {"iterations_max": 10}})
     assert command.seconds(load)[0] > 30 and command.seconds(load)[1] > 130
