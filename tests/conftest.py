@@ -13,6 +13,7 @@ import shutil
 
 import pytest
 
+MACHINE = ("faults", "integration", "molecule", "system")  # make devices and daemons, and look for what is left
 IN_CI = os.environ.get("CI") == "true"
 
 
@@ -22,6 +23,14 @@ def _fail_if_skipped(report):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         report.longrepr = "CI=true, and nothing may be skipped there. {0}".format(reason)
     return report
+
+
+def pytest_collection_modifyitems(config, items):
+    """Tell ``pytest -n``: what changes the machine runs one after the other, beside it the rest, file by file."""
+    for item in items if config.pluginmanager.hasplugin("xdist") else ():
+        folder, path = item.nodeid.split("/")[1], item.nodeid.split("::", 1)[0]
+        if folder not in ("lint", "older_core"):  # single tests of minutes
+            item.add_marker(pytest.mark.xdist_group("machine" if folder in MACHINE else path))
 
 
 @pytest.hookimpl(wrapper=True)

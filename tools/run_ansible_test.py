@@ -18,7 +18,7 @@ import sysconfig
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / ".build"
+BUILD = ROOT / ".build" / os.environ.get("PYTEST_XDIST_WORKER", "")  # tests at the same time have one each
 COPY = BUILD / "copy/ansible_collections/offload/lab"
 HOME = BUILD / "ansible-test"
 PYTHONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
