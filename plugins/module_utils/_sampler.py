@@ -14,7 +14,7 @@ import socket
 import struct
 import time
 
-from ansible_collections.offload.lab.plugins.module_utils import _netns, _packets
+from ansible_collections.offload.lab.plugins.module_utils import _driver_counters, _netns, _packets
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 
 ETH_P_ALL = 0x0003
@@ -93,10 +93,12 @@ def _receive(tap, vxlan_port):
 def sample(devices, seconds, vxlan_port=4789, limit=20000):
     """Watch devices for ``seconds`` at once and return ``{device key: summary}`` (:func:`_packets.summarise`).
 
-    At most ``limit`` packets a device are read, so that a fast device cannot keep a CPU for long.
+    A summary also has the device's ``mtu``, and the ``counters`` of its driver (:func:`_driver_counters.moved`). At
+    most ``limit`` packets a device are read, so that a fast device cannot keep a CPU for long.
     """
     taps = [(device, _tap(device), []) for device in devices]
     try:
+        counters = [_driver_counters.read(tap, device["name"]) for device, tap, _seen in taps]
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             left = max(0, end - time.monotonic())
@@ -109,8 +111,12 @@ def sample(devices, seconds, vxlan_port=4789, limit=20000):
                     seen.append(packet)
             if ready and all(len(seen) >= limit for _device, _open, seen in taps):
                 break
-        return dict((key(device), dict(_packets.summarise(seen, mtu(tap, device)), mtu=mtu(tap, device)))
-                    for device, tap, seen in taps)
+        found = {}
+        for (device, tap, seen), before in zip(taps, counters):
+            moved = _driver_counters.moved(before, _driver_counters.read(tap, device["name"]))
+            size = mtu(tap, device)
+            found[key(device)] = dict(_packets.summarise(seen, size), mtu=size, counters=moved)
+        return found
     finally:
         for _device, tap, _seen in taps:
             tap.close()

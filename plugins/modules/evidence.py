@@ -114,6 +114,7 @@ packets:
     - By path, test, end (V(client), V(server)) and device (C(name) or C(netns/name)) what was seen, C(out) and C(in).
     - C(super_share), C(tunnel_super_share), C(csum_not_ready_share) and C(csum_valid_share) are shares of bytes, 0 to
       1, null where no packet was seen. C(mtu) and C(longest) are in bytes, without the Ethernet header.
+    - C(counters) are those of the driver (C(ethtool -S)) that tell of offloads and went up, with the increase.
     - A path without traffic has C(error) instead.
   returned: success
   type: dict

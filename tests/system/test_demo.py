@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 
+import jsonschema
 import pytest
 
-from ansible_collections.offload.lab.tests.support import run
+from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 from ansible_collections.offload.lab.tests.system.lab import features, left_behind, own_devices, traces
 
 
@@ -56,6 +57,12 @@ def test_every_trial_was_measured_once_and_parsed(demo):
     assert {trial["path"] for trial in trials} == {"physical", "tenant_vxlan"}
     assert {trial["workload"]["test"] for trial in trials} == {"TCP_STREAM", "UDP_STREAM"}
     assert all(trial["result"]["throughput_mbps"] > 0 for trial in trials)
+
+
+def test_every_record_is_as_documented(demo):
+    schema = json.loads((CHECKOUT / "plugins/plugin_utils/schemas/trial.json").read_text())
+    for line in (demo[1] / "trials.jsonl").read_text().splitlines():
+        jsonschema.validate(json.loads(line), schema)
 
 
 def test_every_trial_carries_its_evidence_and_cpu(demo):

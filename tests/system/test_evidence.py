@@ -4,12 +4,23 @@
 """Features toggled one after the other on a real lab: the packets must say what each did."""
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from ansible_collections.offload.lab.plugins.module_utils._ethtool_facts import parse_statistics
 from ansible_collections.offload.lab.plugins.plugin_utils._evidence import flat
 from ansible_collections.offload.lab.plugins.plugin_utils._verdicts import share_of, verdict
-from ansible_collections.offload.lab.tests.support import run
+from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
+READ_COUNTERS = f"""
+import json, socket, sys
+sys.path.insert(0, {str(CHECKOUT / '.build/live')!r})
+from ansible_collections.offload.lab.plugins.module_utils import _driver_counters
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+    read = _driver_counters.read(sock, "underlay0")
+print(json.dumps({{name: counter for name, counter in read.items() if "xdp" in name}}))
+"""
 UNDERLAY = {"name": "underlay0"}
 TENANT = {"name": "tenant1-veth0", "netns": "tenant1"}
 TUNNEL = {"name": "vxlan0"}
@@ -82,3 +93,11 @@ def test_the_verdict_follows_from_what_was_seen(lab, probe, case):
     found = verdict(case[4], [on], [off], tunnel_csum=False)
     print(f"{case[0]}: on {on['share']}, off {off['share']}: {found['verdict']} ({found['reason'] or found['proof']})")
     assert found["verdict"] == case[-1], found
+
+
+def test_driver_counters_are_those_of_ethtool(lab):
+    """Of a veth, whose driver counts per queue, read without a process: the names and the values that stand still."""
+    text = lab.inside(1, "ethtool", "-S", "underlay0")
+    printed = {name: counter for name, counter in parse_statistics(text).items() if "xdp" in name}
+    read = lab.inside(1, "python3", "-c", READ_COUNTERS, timeout=20)
+    assert printed and json.loads(read) == printed
