@@ -37,13 +37,21 @@ summary() {
     echo "Report: $found/report.html"
 }
 
+# A mistake in the campaign file is told before anything is made. The plan may differ from an earlier demo's.
+log=$(mktemp)
+if ! ansible localhost --check -m offload.lab.plan -e offload_lab_campaign_file="$campaign" \
+    -a '{"campaign_file": "{{ offload_lab_campaign_file }}", "results_dir": "/nonexistent"}' >"$log" 2>&1; then
+    sed -n 's/^\[ERROR\]: //p' "$log" >&2
+    rm -f "$log"
+    exit 1
+fi
+
 if [ -d "$found" ]; then
     aside=$found-$(date -r "$found" +%Y%m%dT%H%M%S)
     mv "$found" "$aside"
     echo "The results of an earlier demo are now in $aside"
 fi
 
-log=$(mktemp)
 trap take_down EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM

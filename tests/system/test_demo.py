@@ -79,3 +79,12 @@ def test_nothing_is_left_behind(demo):
     _output, _folder, (before, after), left = demo
     assert left == {}
     assert after == before
+
+
+def test_a_mistake_in_the_campaign_is_told_before_anything_is_made(lab_packages_required, tmp_path):
+    campaign = tmp_path / "wrong.yml"
+    campaign.write_text((CHECKOUT / "playbooks/campaigns/demo.yml").read_text().replace("blocks:", "blcks:"))
+    output = run(["make", "demo", f"RESULTS={tmp_path}/results", f"CAMPAIGN={campaign}"], rc=2)
+    assert f"{campaign}: unknown key 'blcks', did you mean 'blocks'?" in output
+    assert "Nodes" not in output
+    assert not (tmp_path / "results").exists()
