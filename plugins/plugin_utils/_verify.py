@@ -37,18 +37,24 @@ def _line(row):
 def verify_rows(devices, packets):
     """Return rows of all offloads that are on or may be changed, each with the ``line`` that shows it.
 
-    ``devices`` as module ethtool_info returns them, ``packets`` as module evidence does on the same node.
+    Those that are fixed off share one row a device, the last. ``devices`` as module ethtool_info returns them,
+    ``packets`` as module evidence does on the same node.
     """
     rows = []
     for device, found in sorted(devices.items()):
-        samples = _samples(packets or {}, device)
+        samples, fixed_off = _samples(packets or {}, device), []
         for feature, state in found.get("features", {}).items():
             if feature in (found.get("groups") or {}) or not feature.startswith(OFFLOADS):
                 continue
             if state["fixed"] and not state["active"]:
+                fixed_off.append(feature)
                 continue
             shares = [share for share in (share_of(sample, [feature]) for sample in samples) if share is not None]
             row = {"device": device, "feature": feature, "state": "on" if state["active"] else "off",
                    "fixed": state["fixed"], "proof": _proof(feature, state["active"], shares)}
             rows.append(dict(row, line=_line(row)))
+        if fixed_off:
+            names = ", ".join(fixed_off)
+            rows.append({"device": device, "feature": names, "state": "off", "fixed": True, "proof": "read back only",
+                         "line": f"{device:<24} fixed off: {names}"})
     return rows

@@ -17,7 +17,7 @@ DEVICES = {"eth0": {
     "features": {"tcp-segmentation-offload": feature(True), "tx-tcp-segmentation": feature(True),
                  "tx-udp_tnl-segmentation": feature(True), "generic-receive-offload": feature(False),
                  "generic-segmentation-offload": feature(True), "highdma": feature(True, fixed=True),
-                 "large-receive-offload": feature(False, fixed=True)},
+                 "large-receive-offload": feature(False, fixed=True), "rx-all": feature(False, fixed=True)},
     "groups": {"tcp-segmentation-offload": ["tx-tcp-segmentation"]},
 }}
 PACKETS = {"physical": {"TCP_STREAM": {"client": {"eth0": {
@@ -25,7 +25,7 @@ PACKETS = {"physical": {"TCP_STREAM": {"client": {"eth0": {
 
 
 def proofs(packets):
-    return {row["feature"]: row["proof"] for row in verify_rows(DEVICES, packets)}
+    return {row["feature"]: row["proof"] for row in verify_rows(DEVICES, packets) if not row["fixed"]}
 
 
 def test_rows_say_what_the_packets_prove():
@@ -35,6 +35,12 @@ def test_rows_say_what_the_packets_prove():
         "generic-receive-offload": "seen although off (90% of bytes)",
         "generic-segmentation-offload": "read back only",
     }
+
+
+def test_what_is_fixed_off_shares_the_last_row():
+    last = verify_rows(DEVICES, PACKETS)[-1]
+    assert last["fixed"] and last["feature"] == "large-receive-offload, rx-all"
+    assert last["line"].split(None, 1) == ["eth0", "fixed off: large-receive-offload, rx-all"]
 
 
 @pytest.mark.parametrize("packets", [None, {}, {"physical": {"TCP_STREAM": {"error": "no route"}}}])
