@@ -1,0 +1,110 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Many tenants and many nodes in the single-host lab: seconds, and of tenants the ratio to bare tools in the same run.
+
+The floor of tenants is what a shell needs on both nodes at once: ``ip -batch`` for namespaces and veths and for the
+inside of each namespace, one ``ovs-vsctl`` for all ports; to look again, one ``ip`` a namespace and one ``ovs-vsctl``.
+The promise: a task takes at most twice its floor and 1 s, and grows no worse than the number of tenants. Run alone, as
+root. ``BENCH_TENANTS`` (default ``10,100,500``) and ``BENCH_NODES`` (``2,8,32``) are the sizes.
+"""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+
+from ansible_collections.offload.lab.tests.support import BIN, CHECKOUT, environment
+from ansible_collections.offload.lab.tests.system.lab import Lab
+
+TENANTS = [int(count) for count in os.environ.get("BENCH_TENANTS", "10,100,500").split(",")]
+NODES = [int(count) for count in os.environ.get("BENCH_NODES", "2,8,32").split(",")]
+NETWORKS = {"tenant_network": "10.20.0.0/16"}
+FLOOR = {
+    "create": """
+        for i in $(seq $n); do
+            echo "netns add floor$i"
+            echo "link add name floor$i-1 mtu 8950 type veth peer name floor$i-0 netns floor$i"
+            echo "link set dev floor$i-1 up"
+        done | ip -batch -
+        for i in $(seq $n); do
+            printf 'address add 10.99.%d.%d/16 dev floor%d-0\\nlink set dev floor%d-0 up\\n' \
+                $((i / 250)) $((i % 250 + 1)) $i $i | ip -netns floor$i -batch -
+        done
+        ovs-vsctl $(for i in $(seq $n); do echo "-- add-port br-int floor$i-1"; done)""",
+    "repeat": """
+        ip -json -details address show >/dev/null
+        for i in $(seq $n); do ip -netns floor$i -json -details address show >/dev/null; done
+        ovs-vsctl --format=json -- list Bridge -- list Port -- list Interface >/dev/null""",
+    "delete": """
+        ovs-vsctl --no-wait $(for i in $(seq $n); do echo "-- del-port br-int floor$i-1"; done)
+        for i in $(seq $n); do echo "netns del floor$i"; done | ip -batch -
+        while ip -o link | grep -q 'floor.*-1@'; do sleep 0.02; done""",
+}
+
+
+def timed_play(lab, playbook, **variables):
+    """Run a playbook and return ``(seconds in all, {task: seconds})``."""
+    argv = [str(BIN / "ansible-playbook"), f"playbooks/{playbook}.yml", "-e",
+            json.dumps({f"offload_lab_{key}": value for key, value in variables.items()})]
+    settings = environment(OFFLOAD_LAB_NAME=lab.name, OFFLOAD_LAB_NODES=str(lab.nodes), PYTHONUNBUFFERED="1")
+    tasks, current, begun = {}, None, time.monotonic()
+    started = begun
+    with subprocess.Popen(argv, cwd=CHECKOUT, env=settings, stdout=subprocess.PIPE, text=True) as play:
+        for line in play.stdout:
+            if line.startswith(("TASK [", "PLAY RECAP")):
+                now = time.monotonic()
+                tasks[current] = tasks.get(current, 0) + now - begun
+                current, begun = line.split("]")[0].rpartition(" : ")[2], now
+    assert play.returncode == 0, (playbook, play.returncode)
+    return time.monotonic() - started, tasks
+
+
+def floor_of(lab, what, count):
+    """Return the seconds that bare tools need on all nodes at once."""
+    started = time.monotonic()
+    shells = []
+    for number in range(1, lab.nodes + 1):
+        state = f"/run/offload-lab/{lab.name}-node{number}"
+        shells.append(subprocess.Popen(
+            ["nsenter", f"--net=/run/netns/{lab.name}-node{number}", f"--mount={state}/mnt", f"--uts={state}/uts",
+             "bash", "-euc", f"n={count}; {FLOOR[what]}"]))
+    assert [shell.wait() for shell in shells] == [0] * lab.nodes, what
+    return time.monotonic() - started
+
+
+def bench_tenants(count):
+    """Print the seconds of creating, looking again, and deleting so many tenants on each of two nodes."""
+    lab = Lab("bench")
+    try:
+        lab.up(**NETWORKS)
+        floors = {what: floor_of(lab, what, count) for what in ("create", "repeat", "delete")}
+        seconds = {what: timed_play(lab, "lab", tenant_count=count, **NETWORKS)[1]["Make the tenants"]
+                   for what in ("create", "repeat")}
+        seconds["delete"] = timed_play(lab, "teardown")[1]["Remove the tenants"]
+    finally:
+        lab.down()
+    for what, floor in floors.items():
+        print(json.dumps({"tenants": f"{count} on each of 2 nodes", "task": what, "seconds": round(seconds[what], 2),
+                          "floor": round(floor, 2), "ratio": round(seconds[what] / floor, 2),
+                          "beyond_twice_the_floor": round(seconds[what] - 2 * floor, 2)}), flush=True)
+
+
+def bench_nodes(count):
+    """Print the seconds that playbooks need for so many nodes."""
+    lab = Lab("bench", nodes=count)
+    try:
+        seconds = {playbook: round(timed_play(lab, playbook)[0], 1) for playbook in ("nodes", "lab")}
+        seconds["lab again"] = round(timed_play(lab, "lab")[0], 1)
+        seconds["teardown"] = round(timed_play(lab, "teardown")[0], 1)
+    finally:
+        lab.down()
+    print(json.dumps({"nodes": count, "seconds": seconds}), flush=True)
+
+
+if __name__ == "__main__":
+    for size in TENANTS:
+        bench_tenants(size)
+    for size in NODES:
+        bench_nodes(size)
