@@ -58,7 +58,7 @@ teardown: setup  ## the lab and its nodes removed
 	$(PLAY) playbooks/nodes_absent.yml
 
 test: setup-test  ## everything that is tested, as CI does; the faults have a command of their own
-	@$(BIN)/pytest tests --ignore=tests/faults -n 2 --dist loadgroup --no-loadscope-reorder
+	@$(BIN)/pytest tests --ignore=tests/faults -n 2 --no-loadscope-reorder
 
 unit: setup-test  ## the unit tests
 	@$(BIN)/pytest tests/unit

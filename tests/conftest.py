@@ -25,12 +25,23 @@ def _fail_if_skipped(report):
     return report
 
 
-def pytest_collection_modifyitems(config, items):
-    """Tell ``pytest -n``: what changes the machine runs one after the other, beside it the rest, file by file."""
-    for item in items if config.pluginmanager.hasplugin("xdist") else ():
-        folder, path = item.nodeid.split("/")[1], item.nodeid.split("::", 1)[0]
-        if folder not in ("lint", "older_core"):  # single tests of minutes
-            item.add_marker(pytest.mark.xdist_group("machine" if folder in MACHINE else path))
+def _scope_of(test):
+    """Return what runs one after the other: all that changes the machine; linters by test, for each takes minutes."""
+    path = test.split("::", 1)[0]
+    folder = path.split("/")[1]
+    return "machine" if folder in MACHINE else test if folder in ("lint", "older_core") else path
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Tell ``pytest -n`` which tests must not run at the same time."""
+    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 # older_core has no pytest-xdist
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return _scope_of(nodeid)
+
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,15 +4,18 @@
 """One lab of two nodes for all system tests; when it goes, the machine must be as it was."""
 from __future__ import annotations
 
+import zlib
+
 import pytest
 
+from ansible_collections.offload.lab.tests.support import CHECKOUT
 from ansible_collections.offload.lab.tests.system.lab import Lab, changed, left_behind, traces
 
 
 @pytest.fixture(scope="session")
 def lab(lab_packages_required):
     before = traces()
-    made = Lab("systest")
+    made = Lab(f"systest{zlib.crc32(str(CHECKOUT).encode()) % 1000}")  # two checkouts may be tested at once
     made.down()
     first = made.play("nodes")
     assert changed(first)["localhost"] == 1
