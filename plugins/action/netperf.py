@@ -54,6 +54,7 @@ class ActionModule(ActionBase):
         arguments = {"cells": [work.sent(cell) for cell in cells], "campaign": work.key, "collect": collect,
                      "spool": options["spool"], "chunk": work.chunk_name(cells) if work.records else None,
                      "probe": None if collect else options["probe"], "watch": options["watch"],
+                     "look": None if collect or work.seen else options["look"],
                      "reach": work.reach(cells, collect)}
         answer = self._execute_module(module_name="offload.lab.netperf", module_args=arguments, task_vars=task_vars)
         if answer.get("failed"):

@@ -33,6 +33,7 @@ SPEC = {
     "chunk_seconds": {"type": "int", "default": 60},
     "collect": {"type": "bool", "default": False},
     "probe": {"type": "dict", "options": PROBE},
+    "look": {"type": "dict"},
     "watch": {"type": "dict"},
     "evidence": {"type": "dict"},
     "expect": {"type": "dict"},

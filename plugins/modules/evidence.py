@@ -121,49 +121,23 @@ packets:
   sample: {physical: {TCP_STREAM: {client: {underlay0: {mtu: 9000, out: {super_share: 0.98}}}}}}
 """
 
-import time
-
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils import _runner, _sampler
-from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils import _look
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._netperf_spec import PROBE
 from ansible_collections.offload.lab.plugins.module_utils._probe import Probe
-
-SETTLE = 0.05  # seconds until a stream has left slow start behind, on the machines that were tried
-
-
-def sample_path(path, test, params, probe):
-    """Send one stream along a path, sample both ends at once, and return ``{"client", "server"}``."""
-    argv = ["netperf", "-H", path["address"], "-L", path["local_address"], "-p", str(path["port"]), "-t", test,
-            "-l", str(int(params["seconds"]) + 5), "-P", "0"]
-    stream = _runner.start(argv, path.get("netns"), stdin=_runner.subprocess.DEVNULL,
-                           stdout=_runner.subprocess.PIPE, stderr=_runner.subprocess.STDOUT)
-    try:
-        time.sleep(SETTLE)
-        probe.send("sample", devices=path["server_devices"], seconds=params["seconds"], vxlan_port=params["vxlan_port"])
-        client = _sampler.sample(path["client_devices"], params["seconds"], params["vxlan_port"])
-        server = probe.receive()
-        if stream.poll() is not None:
-            return {"error": stream.communicate()[0].strip() or "netperf ended early"}
-        return {"client": client, "server": server}
-    finally:
-        stream.kill()
-        stream.communicate()
 
 
 def run(module):
     """Sample every path in every direction."""
     params = module.params
-    if not 0.05 <= params["seconds"] <= 10:
-        raise InputError("not between 0.05 and 10 seconds", "seconds {0}".format(params["seconds"]))
+    _look.check(params)
     if module.check_mode:
         return {"packets": {}}
     probe = Probe(params["probe"]["address"], params["probe"]["port"], params["probe"]["token"])
     try:
-        return {"packets": dict(
-            (path["name"], dict((test, sample_path(path, test, params, probe)) for test in params["tests"]))
-            for path in params["paths"])}
+        return {"packets": _look.look(params, probe)}
     finally:
         probe.close()
 

@@ -146,6 +146,12 @@ options:
         description: What it wants to hear.
         type: str
         required: true
+  look:
+    description:
+      - With O(probe), look at packets before the first cell, as M(offload.lab.evidence) does and with its options
+        C(paths), C(tests), C(seconds), C(vxlan_port), all of them. What is seen is kept with each trial.
+      - It saves that module a task of its own. Where nothing is left to measure, nothing is looked at.
+    type: dict
   watch:
     description:
       - With O(probe), the devices whose features must not change during a trial. C(client) and C(server) are lists of
@@ -154,8 +160,8 @@ options:
   evidence:
     description:
       - What was learned at the visit and is kept with each of its trials. C(settings) by end (V(client), V(server)) is
-        the C(devices) of M(offload.lab.ethtool), C(packets) is that of M(offload.lab.evidence), C(underlay) names the
-        underlay device by end.
+        the C(devices) of M(offload.lab.ethtool), C(underlay) names the underlay device by end, C(packets) is that of
+        M(offload.lab.evidence) where O(look) does not see to it.
     type: dict
   expect:
     description:
@@ -242,6 +248,11 @@ trials:
   type: list
   elements: dict
   sample: [{id: first, result: {throughput_mbps: 9410.2}, error: null}]
+looked_s:
+  description: Seconds that O(look) took, 0 where nothing was looked at.
+  returned: success
+  type: float
+  sample: 0.81
 visits_left:
   description: The visits of the plan that are not completely recorded.
   returned: with O(plan) and O(collect)
@@ -251,10 +262,11 @@ visits_left:
 """
 
 import os
+import time
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils import _netperf_command, _netperf_run, _spool
+from ansible_collections.offload.lab.plugins.module_utils import _look, _netperf_command, _netperf_run, _spool
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._netperf_spec import SPEC
 from ansible_collections.offload.lab.plugins.module_utils._probe import Probe
@@ -273,18 +285,17 @@ def planned(cells):
                               for test, end in _netperf_command.streams_of(load, ends)]) for name, load, ends in cells)
 
 
-def watcher(params):
+def watcher(params, server):
     """Return a function that makes the watch of one trial; without a probe nothing is watched."""
-    if not params["probe"]:
-        return lambda: None
-    server = Probe(params["probe"]["address"], params["probe"]["port"], params["probe"]["token"])
     devices = params["watch"] or {}
+    if not server:
+        return lambda: None
     return lambda: BothEnds(server, devices.get("client") or [], devices.get("server") or [])
 
 
-def measure(module, cells, chunk):
+def measure(module, cells, chunk, server):
     """Run the cells one after the other; each is in the spool before the next begins."""
-    watch = watcher(module.params)
+    watch = watcher(module.params, server)
     done = []
     for name, load, ends in cells:
         row = dict(_netperf_run.run_cell(load, ends, watch()), **name)
@@ -302,6 +313,8 @@ def run(module):
     """Collect what is left in the spool, and measure what is not in it."""
     params = module.params
     cells = checked(params["cells"])
+    if params["look"]:
+        _look.check(params["look"])
     if module.check_mode:
         return {"planned": planned(cells)}
     left = _spool.collect(params["spool"], params["campaign"]) if params["collect"] else {}
@@ -311,8 +324,13 @@ def run(module):
         _netperf_run.preflight([_netperf_command.endpoint(end) for end in params["reach"]])
     found = {"left": dict((os.path.basename(path), rows) for path, rows in left.items()), "cells": []}
     if cells:
+        server = Probe(**params["probe"]) if params["probe"] else None
+        if server and params["look"]:
+            began = time.time()
+            found["packets"] = _look.look(params["look"], server)
+            found["looked_s"] = round(time.time() - began, 3)
         chunk = _spool.Chunk(params["spool"], params["campaign"], params["chunk"]) if params["chunk"] else None
-        found["cells"] = measure(module, cells, chunk)
+        found["cells"] = measure(module, cells, chunk, server)
         found["spooled"] = os.path.basename(chunk.path) if chunk else None
     return found
 

@@ -31,6 +31,9 @@ def warnings_of(plan):
         yield (f"{blocks} blocks cannot show any of {effects} effects: a sign-flip test does not go below "
                f"2/2^{blocks} = {2.0 / 2 ** blocks:.4f}, Holm asks for {ALPHA / effects:.4f}. "
                f"{blocks_needed(effects)} blocks can.")
+    elif blocks == blocks_needed(effects):
+        yield (f"{blocks} blocks are just enough for {effects} {'effects' if effects > 1 else 'effect'}: a comparison "
+               f"that loses a trial can show nothing. {blocks + 1} blocks leave a spare.")
     for name, reason in plan["untestable"].items():
         yield f"{name} is not varied: {reason}"
 
@@ -62,3 +65,20 @@ def detectable(plan):
         return []
     effects = comparisons(plan["design"], len(plan["profiles"]), len(plan["factors"]))
     return [(noise, expected_detectable(plan["blocks"], effects, noise)) for noise in SCATTER]
+
+
+def cannot_vary(tried):
+    """Return what devices did not take of the profiles tried on them, one line each, every line once.
+
+    ``tried`` are the results of a loop of module ethtool over profiles, see filter cannot_vary.
+    """
+    lines = {}
+    for result in tried:
+        if "devices" not in result:
+            lines[f"profile {result['item']}: {result['msg']}"] = None
+        for device, told in result.get("devices", {}).items():
+            for names in told["fixed"].values():
+                for name, found in names.items():
+                    why = found.get("reason") or f"it is fixed {'on' if found.get('active') else 'off'}"
+                    lines[f"{device}: {name} cannot be varied: {why}"] = None
+    return list(lines)

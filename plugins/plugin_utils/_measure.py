@@ -51,6 +51,7 @@ class Measurement:
         for text in self.records.repaired if self.records else ():
             warn(text)
         self.trials, self.skipped, self.collected = [], 0, 0
+        self.seen, self.looked_s = {}, 0.0
         name = self.plan["name"] if self.plan else options["campaign"]
         self.names = {"campaign": name, "client": options["client"], "server": options["server"], "pair": self.pair}
         self.key = self._spool_key(name)
@@ -119,6 +120,8 @@ class Measurement:
     def record(self, answer):
         """Record an answer of the module and return the names of the spool files that are done with."""
         done = []
+        self.seen = answer.get("packets") or self.seen
+        self.looked_s += answer.get("looked_s", 0.0)
         for name, rows in sorted((answer.get("left") or {}).items()):
             self.collected += sum(self._take(row) for row in rows)
             done.append(name)
@@ -147,7 +150,10 @@ class Measurement:
 
     def _evidence_for(self, cell):
         """Return the visit's evidence for a cell of this task; what an earlier task left has none any more."""
-        return self.options["evidence"] if any(cell["id"] == mine["id"] for mine in self.cells) else None
+        if not any(cell["id"] == mine["id"] for mine in self.cells):
+            return None
+        evidence = self.options["evidence"]
+        return dict(evidence or {}, packets=self.seen) if self.seen else evidence
 
     def _planned(self, row):
         """Return the cell that a row belongs to: of this task, or left by an earlier one of the plan."""
@@ -181,7 +187,7 @@ class Measurement:
         marked = sum(1 for trial in self.trials if trial["marks"])
         found = {"changed": bool(self.trials), "measured": len(self.trials), "failed_trials": len(failed),
                  "errors": failed[:10], "marked": marked, "skipped_trials": max(0, self.skipped),
-                 "collected": self.collected, "record": self.options["record"],
+                 "collected": self.collected, "looked_s": self.looked_s, "record": self.options["record"],
                  "msg": f"{len(self.trials)} trials recorded, {len(failed)} with an error"}
         if not self.records:
             found["trials"] = self.trials

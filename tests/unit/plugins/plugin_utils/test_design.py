@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import read_campaign
 from ansible_collections.offload.lab.plugins.plugin_utils._design import blocks_needed, differences, make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils._dry_run import describe, length
+from ansible_collections.offload.lab.plugins.plugin_utils._dry_run import cannot_vary, describe, length
 from ansible_collections.offload.lab.plugins.plugin_utils._plan_file import read_plan, summary, write_plan
 
 
@@ -136,11 +136,25 @@ def test_too_many_profiles_are_refused():
         plan(design="full_factorial", factors=[f"f{number}" for number in range(9)])
 
 
+def test_the_dry_run_says_what_the_hardware_does_not_take():
+    told = {"vxlan0": {"fixed": {"features": {"tx-udp_tnl-segmentation": {"asked": True, "active": False}}}},
+            "eth0": {"fixed": {"channels": {"combined": {"asked": 4, "reason": "Operation not supported"}}}}}
+    tried = [{"item": "all_off", "devices": {"eth0": {"fixed": {}}}}, {"item": "all_on", "devices": told},
+             {"item": "tso=on", "devices": told}, {"item": "lro=on", "msg": "no such device"}]
+    assert cannot_vary(tried) == [
+        "vxlan0: tx-udp_tnl-segmentation cannot be varied: it is fixed off",
+        "eth0: combined cannot be varied: Operation not supported", "profile lro=on: no such device"]
+    assert cannot_vary(tried[:1]) == []
+
+
 def test_the_dry_run_says_what_cannot_be_found():
     lines = describe(plan(design="one_at_a_time", factors=["tx", "sg", "tso", "gso", "rx", "gro"], blocks=7))
     assert lines[-1] == ("warning: 7 blocks cannot show any of 6 effects: a sign-flip test does not go below "
                          "2/2^7 = 0.0156, Holm asks for 0.0083. 8 blocks can.")
     assert not any("of 5 such campaigns" in line for line in lines)
+    lines = describe(plan(design="one_at_a_time", factors=["tx", "sg", "tso", "gso", "rx", "gro"], blocks=8))
+    assert lines[-1].startswith("warning: 8 blocks are just enough for 6 effects")
+    assert not any("just enough" in line for line in describe(plan(blocks=7)))
     assert describe(plan(blocks=5))[-1] == "warning: 5 blocks give no interval and no test: 6 are needed."
     lines = describe(plan(blocks=8, untestable={"lro": "fixed by the driver"}))
     assert lines[2].startswith("24 visits, 96 cells, about ")

@@ -61,6 +61,17 @@ def test_a_visit_is_recorded_and_shown(controller):
     assert "cells 2/2, 9.41 Gbit/s" in controller.said[0]
 
 
+def test_what_was_seen_before_the_first_cell_is_kept_with_every_trial(controller):
+    seen = {"physical": {"TCP_STREAM": {"error": "netperf ended early"}}}
+    work = controller.task(block=1, visit=1, evidence={"settings": {}, "underlay": {}}, chunk_seconds=1)
+    first, second = work.chunks()
+    work.record(answered(first, packets=seen, looked_s=0.7))
+    work.record(answered(second))
+    assert work.seen == seen and work.summary()["looked_s"] == 0.7
+    streams = [trial for trial in work.trials if trial["workload"]["test"] == "TCP_STREAM"]
+    assert len(work.trials) == 2 and [trial["evidence"]["error"] for trial in streams] == ["netperf ended early"]
+
+
 def test_what_is_recorded_is_not_measured_again(controller):
     work = controller.task(block=1, visit=1)
     (chunk,) = work.chunks()

@@ -1,0 +1,47 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Evidence: warm-up traffic along each path, and meanwhile the packets on the devices of both ends."""
+from __future__ import annotations
+
+import time
+
+from ansible_collections.offload.lab.plugins.module_utils import _runner, _sampler
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+
+SETTLE = 0.05  # seconds until a stream has left slow start behind, on the machines that were tried
+
+
+def check(params):
+    """Refuse a length of samples that says nothing or keeps the lab for long."""
+    if not 0.05 <= params["seconds"] <= 10:
+        raise InputError("not between 0.05 and 10 seconds", "seconds {0}".format(params["seconds"]))
+
+
+def look(params, probe):
+    """Sample every path in every direction; return ``{path: {test: {"client", "server"}}}``.
+
+    ``params`` has ``paths``, ``tests``, ``seconds`` and ``vxlan_port``, see module evidence. A path without traffic has
+    ``{"error"}`` instead.
+    """
+    return dict((path["name"], dict((test, _sample_path(path, test, params, probe)) for test in params["tests"]))
+                for path in params["paths"])
+
+
+def _sample_path(path, test, params, probe):
+    """Send one stream along a path and sample both ends at once."""
+    argv = ["netperf", "-H", path["address"], "-L", path["local_address"], "-p", str(path["port"]), "-t", test,
+            "-l", str(int(params["seconds"]) + 5), "-P", "0"]
+    stream = _runner.start(argv, path.get("netns"), stdin=_runner.subprocess.DEVNULL,
+                           stdout=_runner.subprocess.PIPE, stderr=_runner.subprocess.STDOUT)
+    try:
+        time.sleep(SETTLE)
+        probe.send("sample", devices=path["server_devices"], seconds=params["seconds"], vxlan_port=params["vxlan_port"])
+        client = _sampler.sample(path["client_devices"], params["seconds"], params["vxlan_port"])
+        server = probe.receive()
+        if stream.poll() is not None:
+            return {"error": stream.communicate()[0].strip() or "netperf ended early"}
+        return {"client": client, "server": server}
+    finally:
+        stream.kill()
+        stream.communicate()
