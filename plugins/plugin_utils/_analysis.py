@@ -92,18 +92,24 @@ def _untestable(plan, tables):
     return found
 
 
+def _counted(number, one, many):
+    return f"1 {one}" if number == 1 else f"{number} {many}"
+
+
 def _warnings(cube):
     trials = _trials(cube)
     if trials["missing"]:
         yield f"{trials['missing']} of {trials['planned']} trials were not measured"
     if trials["failed"]:
-        yield f"{trials['failed']} trials failed"
+        yield _counted(trials["failed"], "trial failed", "trials failed")
     if trials["excluded"]:
         reasons = ", ".join(f"{guard} {count}" for guard, count in trials["excluded_by"].items())
-        yield f"{trials['excluded']} marked trials are left out ({reasons})"
+        yield _counted(trials["excluded"], "marked trial is left out", "marked trials are left out") + f" ({reasons})"
     if trials["unplanned"]:
-        yield f"{trials['unplanned']} trials are not in the plan and are left out"
+        yield _counted(trials["unplanned"], "trial is not in the plan and is left out",
+                       "trials are not in the plan and are left out")
     if trials["twice"]:
-        yield f"{trials['twice']} trials repeat a measured cell and are left out"
+        yield _counted(trials["twice"], "trial repeats a measured cell and is left out",
+                       "trials repeat a measured cell and are left out")
     if cube.blocks < _statistics.FEWEST_BLOCKS:
         yield f"{cube.blocks} blocks give no interval and no test: {_statistics.FEWEST_BLOCKS} are needed"

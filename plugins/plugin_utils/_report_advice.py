@@ -52,7 +52,15 @@ def _group(entries, places):
     where = f" for {place}" if count == 1 else f" in {times[first]} of {count} comparisons, most for {place}"
     others = [other for other in times if other != first]
     also = f". Not told apart from it, or leading elsewhere: {text.listed(others[:4])}" if others else ""
-    return "better", f"{name}: {first} leads{where}: {answers.effect(row)}{also}."
+    return "better", f"{name}: {first} leads{where}: {answers.effect(row)}{also}{_ahead(entry, row)}."
+
+
+def _ahead(entry, leader):
+    """Say what gained more than a leader but was not shown: too noisy, or too few blocks were left."""
+    ahead = entry["candidates"][:entry["candidates"].index(leader)]
+    found = [f"{setting(row)} ({text.ratio(row['ratio'])} in {text.count(row['n'], 'block')})" for row in ahead
+             if row["verdict"] != "better" and row["ratio"]]
+    return f". Gained more there, but was not shown: {text.listed(found)}" if found else ""
 
 
 def sentences(attribution, tables):
@@ -76,12 +84,12 @@ def leader_table(attribution, titles):
     rows = []
     for entry in attribution:
         leaders = _leaders(entry)
-        names = ", ".join(setting(row) for row in leaders) or text.SAME
-        effects = ", ".join(f"{text.ratio(row['ratio'])} ({text.interval(row['low'], row['high'])})" for row in leaders)
+        names = ", ".join(f"{setting(row)} {text.ratio(row['ratio'])} ({text.interval(row['low'], row['high'])})"
+                          for row in leaders)
         apart = "yes" if entry["separated"] else "no" if leaders else ""
         where = titles[entry["table"]] + ENDS.get(entry["end"], "")
-        rows.append({"cells": [goal_name(entry), where, names, effects or text.NONE, apart, _next(entry)]})
-    head = ["Goal", "Where", "Leads", "Ratio (95 % interval)", "Alone?", "Next"]
+        rows.append({"cells": [goal_name(entry), where, names or text.SAME, apart, _next(entry)]})
+    head = ["Goal", "Where", "Leads: ratio (95 % interval)", "Alone?", "Next"]
     return {"title": "Which setting leads", "head": head, "text": head, "rows": rows, "folded": len(rows) > FOLD,
             "caption": "~: no setting was shown to help. Alone: it was shown to be better than every other setting."
             } if rows else None

@@ -157,8 +157,10 @@ def _matrix(found):
         rows = [{"label": table["short"], "cells": [line[number] for line in body]}
                 for number, (table, _quantity) in enumerate(found)]
         return dict(matrix, head=heads, rows=rows)
+    # A row of the head for what differs; the caption has a workload that all columns share.
     heads = [{"label": label, "cells": _spans([str(table.get(part)) for table, _quantity in found])}
-             for label, part in (("pair", "pair"), ("path", "path"), ("MTU", "mtu"))
+             for label, part in (("pair", "pair"), ("path", "path"), ("MTU", "mtu"), ("workload", "workload"))
              if len(set(table.get(part) for table, _quantity in found)) > 1]
-    heads.append({"label": "workload", "cells": [{"text": table["workload"], "span": 1} for table, _q in found]})
+    if heads[-1]["label"] != "workload":
+        matrix["caption"] = f"{found[0][0]['workload']}. {matrix['caption']}"
     return dict(matrix, head=heads, rows=[{"label": profile, "cells": line} for profile, line in zip(profiles, body)])

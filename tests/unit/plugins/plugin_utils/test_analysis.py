@@ -210,7 +210,7 @@ def test_marked_failed_unplanned_and_repeated_trials_are_counted_and_left_out():
         "marks": {"line_rate": 1, "mss": 1, "steal": 1}, "excluded_by": {"mss": 1, "steal": 1},
         "failures": [{"id": rows[1]["id"], "error": "no route"}]}
     assert analyse(made, rows, include_marked=True)["trials"]["excluded"] == 0
-    assert found["warnings"][2] == "1 marked trials are left out (mss 1, steal 1)"
+    assert found["warnings"][2] == "1 marked trial is left out (mss 1, steal 1)"
 
 
 def test_a_lost_trial_of_one_profile_is_told():
