@@ -19,6 +19,7 @@ from ansible_collections.offload.lab.plugins.module_utils._errors import InputEr
 
 PR_SET_PDEATHSIG = 1
 MAX_TEXT = 1 << 20  # bytes of output kept of one process
+JUMP = 0.1  # seconds by which the wall clock may part from the monotonic one in a trial: NTP slews 0.05 % at most
 
 
 def _die_with_parent():
@@ -87,9 +88,9 @@ def _collect(streams, deadline, window):
         for stream in streams:
             for name in stream.texts:
                 selector.register(getattr(stream.process, name), selectors.EVENT_READ, (stream, name))
-        while selector.get_map() and time.time() < deadline:
-            next_call = window.tick(time.time())
-            for key, _events in selector.select(max(0, min(deadline, next_call or deadline) - time.time())):
+        while selector.get_map() and time.monotonic() < deadline:
+            next_call = window.tick(time.monotonic())
+            for key, _events in selector.select(max(0, min(deadline, next_call or deadline) - time.monotonic())):
                 stream, name = key.data
                 data = os.read(key.fd, 65536)
                 stream.texts[name] = (stream.texts[name] + data)[:MAX_TEXT]
@@ -161,7 +162,8 @@ class Watch(object):
 def run_cell(load, endpoints, watch=None):
     """Run one cell and return ``{started, finished, streams, error}``; times are seconds since the epoch.
 
-    ``load`` and ``endpoints`` are checked, see :mod:`_netperf_command`. A failure is returned, not raised.
+    ``load`` and ``endpoints`` are checked, see :mod:`_netperf_command`. A failure is returned, not raised. Where the
+    wall clock was set meanwhile there is ``clock_jump_s`` too: netperf measures by that clock.
     ``watch`` is told when the streams start and when the first of them ends.
     """
     watch = watch or Watch()
@@ -175,14 +177,16 @@ def run_cell(load, endpoints, watch=None):
             streams = _start(planned, barrier if len(planned) > 1 else None)
         except LabError as error:
             return {"started": started, "finished": time.time(), "streams": [], "error": str(error)}
-        opened = time.time()
+        opened, opened_monotonic = time.time(), time.monotonic()
         fcntl.flock(barrier, fcntl.LOCK_UN)
         for stream in streams:
             stream.started = max(stream.started, opened) if len(planned) > 1 else stream.started
-        _collect(streams, opened + longest, _Window(watch, load, opened))
+        _collect(streams, opened_monotonic + longest, _Window(watch, load, opened_monotonic))
         timed_out = any(stream.finished is None for stream in streams)
         _stop(streams)
-    return dict(watch.report(), started=started, finished=time.time(),
+        finished, jump = time.time(), time.time() - opened - (time.monotonic() - opened_monotonic)
+    return dict(watch.report(), started=started, finished=finished,
+                **({"clock_jump_s": round(jump, 3)} if abs(jump) > JUMP else {}),
                 streams=[stream.record() for stream in streams], error=_error_of(streams, timed_out, longest))
 
 

@@ -84,9 +84,9 @@ def _end_module(path, patience=10):
     for header in headers[-1:]:
         if started_at(header["pid"]) == header.get("started"):  # else the pid is somebody else's by now
             os.kill(header["pid"], signal.SIGKILL)
-    limit = time.time() + patience
+    limit = time.monotonic() + patience
     while _locked(path):
-        if time.time() > limit:
+        if time.monotonic() > limit:
             raise LabError("another measurement of this campaign still runs", path,
                            "Wait for it to end, or end the process that holds the file.")
         time.sleep(0.05)

@@ -52,7 +52,7 @@ options:
     elements: dict
     suboptions:
       id:
-        description: Name of the cell, unique in the record.
+        description: Name of the cell, unique in the record, of up to 100 letters, digits and C(_.:@+-).
         type: str
         required: true
       workload:

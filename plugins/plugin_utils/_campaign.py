@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import os
 import re
 
@@ -20,6 +21,8 @@ DEFAULTS = {
     "workloads": ["tcp_stream", "udp_stream"], "duration": 10, "profiles": {}, "control": None, "pairs": [],
     "untestable": {},
 }
+# Of a campaign file: PyYAML's time grows with the square of open brackets, its aliases can unfold to any size.
+LONGEST, BRACKETS, VALUES = 100_000, 1000, 100_000
 UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 LISTS = ("paths", "mtus", "factors", "workloads", "sides", "pairs")
 NUMBERS = ("seed", "blocks", "duration")
@@ -80,14 +83,31 @@ def load_campaign(path):
 
     try:
         with open(path, encoding="utf-8") as stream:
-            campaign = yaml.safe_load(stream)
+            text = stream.read(LONGEST + 1)
+        if len(text) > LONGEST or text.count("[") + text.count("{") > BRACKETS:
+            raise InputError(f"longer than {LONGEST} characters, or with more than {BRACKETS} brackets", path,
+                             "Give a campaign file.")
+        campaign = yaml.safe_load(text)
     except OSError as error:
         raise InputError(f"the campaign file cannot be read ({error.strerror})", path, "Give the path of a YAML file.")
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"this is not YAML: {' '.join(str(error).split())}", path, "Mend the file.")
+    if _size(campaign, {}) > VALUES:
+        raise InputError(f"its aliases unfold to more than {VALUES} values", path, "Write it without aliases.")
     if not isinstance(campaign, dict):
         raise InputError("a campaign file holds one mapping", path, "Begin with 'name:'.")
     return campaign
+
+
+def _size(value, sizes):
+    """Return how many values one holds, an alias counted each time; infinity where it holds itself."""
+    if not isinstance(value, (dict, list)):
+        return 1
+    if id(value) not in sizes:
+        sizes[id(value)] = math.inf  # until it is known: seen again below, it holds itself
+        parts = value.values() if isinstance(value, dict) else value
+        sizes[id(value)] = 1 + sum(_size(part, sizes) for part in parts)
+    return sizes[id(value)]
 
 
 def override(campaign, overrides):

@@ -113,6 +113,12 @@ def clock(trial, _expected):
         yield mark("clock", f"the clocks are known to {error * 1000:.1f} ms in a window of {window:.2f} s")
 
 
+def clock_jump(trial, _expected):
+    """The client's wall clock, by which netperf measures, was set while the trial ran."""
+    if trial.get("clock_jump_s"):
+        yield mark("clock_jump", f"the client's clock was set by {trial['clock_jump_s']:.1f} s during the trial")
+
+
 def features(trial, _expected):
     """A feature changed while the trial ran."""
     for end, changed in sorted(((trial.get("cpu") or {}).get("features_changed") or {}).items()):
@@ -137,8 +143,8 @@ def encapsulation(trial, expected):
             yield mark("encapsulation", f"{end}: VNI {seen.get('vnis')} on the underlay, expected {wanted}")
 
 
-GUARDS = (mss, retransmits, confidence, steal, throttle, saturation, line_rate, one_cpu, overlap, clock, features,
-          profile, encapsulation)
+GUARDS = (mss, retransmits, confidence, steal, throttle, saturation, line_rate, one_cpu, overlap, clock, clock_jump,
+          features, profile, encapsulation)
 
 
 def marks_of(trial, expected):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from ansible_collections.offload.lab.plugins.module_utils._cpu_window import cpu_of_trial
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._names import check_name
 from ansible_collections.offload.lab.plugins.module_utils._netperf_command import (
     endpoint,
     seconds,
@@ -58,6 +59,7 @@ def checked(cells):
     """Return the cells with checked endpoints, and refuse a wrong one before anything is sent."""
     found, ids = [], set()
     for cell in cells:
+        check_name(cell["id"], "cell's id", 100)
         if cell["id"] in ids:
             raise InputError("given twice", f"cell {cell['id']}", "Give each cell an id of its own.")
         ids.add(cell["id"])
@@ -126,5 +128,7 @@ def trial(cell, row, names, lab=None, visit=None):
     record.update(started=row["started"], finished=row["finished"], streams=row["streams"], result=result,
                   cpu=cpu_of_trial(row["watched"], result) if row.get("watched") and result else None,
                   evidence=evidence, marks=[], error=error)
+    if row.get("clock_jump_s"):
+        record["clock_jump_s"] = row["clock_jump_s"]
     record["marks"] = [] if error else marks_of(record, expect)
     return record

@@ -16,29 +16,32 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".build" / "live"))
 
 from ansible_collections.offload.lab.tests.faults.faults import FAULTS
-from ansible_collections.offload.lab.tests.faults.strike import finish, strike, table
+from ansible_collections.offload.lab.tests.faults.strike import finish, pick, strike, table
 from ansible_collections.offload.lab.tests.faults.world import World
+from ansible_collections.offload.lab.tests.system.lab import Lab
+
+SURVIVED = 7  # faults of a run before the one that ends it
 
 
 def main(count=105, seed=1, seconds=86400):
-    """Strike, print, and return the number of faults after which something was wrong."""
+    """Strike, print, and return the number of faults in runs after which something was wrong."""
     generator, rows, end = random.Random(seed), {name: [0, 0] for name in FAULTS}, time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="offload-lab-faults-") as folder:
-        world = World(folder)
-        world.up()
-        print(f"one campaign undisturbed: {world.length:.0f} s", flush=True)
+        world = World(folder, Lab("faults"))
         try:
+            world.make()
+            world.begin()
             while sum(struck for struck, _bad in rows.values()) < count and time.monotonic() < end:
-                name = min(FAULTS, key=lambda fault: (rows[fault][0], generator.random()))
-                problems = strike(world, name, generator)
-                if problems is not None:
+                struck, problems = strike(world, pick(rows, SURVIVED, generator), generator)
+                for name in struck:
                     rows[name][0] += 1
                     rows[name][1] += bool(problems)
-                print(f"{name}: {'nothing to strike' if problems is None else problems or 'ok'}", flush=True)
+                print(f"{', '.join(struck) or 'nothing to strike'}: {problems or 'ok'}", flush=True)
             last = finish(world)
         finally:
             print(table(rows), flush=True)
-            world.down()
+            world.end()
+            world.remove()
     print(f"the last campaign, run to its end: {last or 'ok'}")
     return sum(bad for _struck, bad in rows.values()) + bool(last)
 

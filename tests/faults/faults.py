@@ -4,16 +4,18 @@
 """The faults: what is done to a running campaign, and what mends it where the world must be mended by hand."""
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
+from collections import namedtuple
 from contextlib import suppress
 
 from ansible_collections.offload.lab.tests.support import run
 
 
 def _kill_by_name(world, node, name):
-    pids = [pid for pid, comm in world.members(node).items() if comm == name]
+    pids = [pid for pid, comm in world.lab.members(node).items() if comm == name]
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -32,7 +34,7 @@ def controller_side(world, _random):
 
 def netperf(world, _random):
     """SIGKILL to the netperf of a trial."""
-    deadline = time.monotonic() + world.length
+    deadline = time.monotonic() + 20
     while not _kill_by_name(world, 1, "netperf"):
         if world.process.poll() is not None or time.monotonic() > deadline:
             return False
@@ -99,26 +101,35 @@ def read_only_mend(world):
     run(["mount", "-o", "remount,rw", world.results])
 
 
+def _ids(lines):
+    """Return the ids in lines of trials.jsonl, without the project's help."""
+    return {json.loads(line)["id"] for line in lines}
+
+
 def truncated(world, random):
-    """The controller dies, and trials.jsonl loses its end."""
+    """The controller dies, and trials.jsonl loses its end. What is before that must be kept."""
     world.kill()
     time.sleep(1)
-    if not world.record.exists():
-        return False
-    world.damaged = True
-    os.truncate(world.record, random.randrange(world.record.stat().st_size + 1))
-    return True
+    data = world.record.read_bytes() if world.record.exists() else b""
+    size = random.randrange(len(data) + 1)
+    world.expected = _ids(data[:size].split(b"\n")[:-1])
+    if data:
+        os.truncate(world.record, size)
+    return bool(data)
 
 
 def bit_flipped(world, random):
-    """The controller dies, and one bit of trials.jsonl is turned."""
+    """The controller dies, and one bit of trials.jsonl is turned. The other lines must be kept."""
     world.kill()
     time.sleep(1)
-    data = bytearray(world.record.read_bytes()) if world.record.exists() else b""
+    data = bytearray(world.record.read_bytes()) if world.record.exists() else bytearray()
     if not data:
         return False
-    world.damaged = True
-    data[random.randrange(len(data))] ^= 1 << random.randrange(8)
+    place, bit = random.randrange(len(data)), 1 << random.randrange(8)
+    hit = data[:place].count(b"\n")  # a newline that is turned joins two lines
+    joined = {hit, hit + 1} if data[place] == 10 else {hit}
+    world.expected = _ids(line for number, line in enumerate(data.split(b"\n")[:-1]) if number not in joined)
+    data[place] ^= bit
     world.record.write_bytes(data)
     return True
 
@@ -136,21 +147,34 @@ def interrupted_twice(world, random):
         os.killpg(world.process.pid, signal.SIGINT)
 
 
-# name: (what is done; False: there was nothing to do it to), what mends the world, whether lab.yml is run after it
+def clock(world, _random):
+    """The wall clock of all that the campaign runs, on the nodes too, jumps by days."""
+    world.jump()
+
+
+def clock_mend(world):
+    world.set_clock(0)
+
+
+CLOCK = "clock jumps by days"
+# What is done (it returns False where there was nothing to do it to), what mends the world, whether lab.yml is run
+# after it, and whether the campaign ends by it.
+Fault = namedtuple("Fault", "act mend rebuild ends")
 FAULTS = {
-    "SIGKILL controller": (controller, None, False),
-    "SIGKILL controller and its children": (controller_side, None, False),
-    "SIGKILL netperf": (netperf, None, False),
-    "SIGKILL netserver": (netserver, None, True),
-    "SIGKILL ovs-vswitchd": (vswitchd, None, True),
-    "SIGKILL ovsdb-server": (ovsdb, None, True),
-    "underlay down and up": (link, None, False),
-    "tenant's device removed": (device, None, True),
-    "controller's disk full": (controller_disk, controller_disk_mend, False),
-    "node's disk full": (node_disk, node_disk_mend, False),
-    "results read-only": (read_only, read_only_mend, False),
-    "trials.jsonl truncated": (truncated, None, False),
-    "trials.jsonl, one bit": (bit_flipped, None, False),
-    "Ctrl-C": (interrupted, None, False),
-    "Ctrl-C twice": (interrupted_twice, None, False),
+    "SIGKILL netperf": Fault(netperf, None, False, False),
+    "SIGKILL netserver": Fault(netserver, None, True, False),
+    "SIGKILL ovs-vswitchd": Fault(vswitchd, None, True, False),
+    "SIGKILL ovsdb-server": Fault(ovsdb, None, True, False),
+    "underlay down and up": Fault(link, None, False, False),
+    "tenant's device removed": Fault(device, None, True, False),
+    CLOCK: Fault(clock, clock_mend, False, False),
+    "SIGKILL controller": Fault(controller, None, False, True),
+    "SIGKILL controller and its children": Fault(controller_side, None, False, True),
+    "controller's disk full": Fault(controller_disk, controller_disk_mend, False, True),
+    "node's disk full": Fault(node_disk, node_disk_mend, False, True),
+    "results read-only": Fault(read_only, read_only_mend, False, True),
+    "trials.jsonl truncated": Fault(truncated, None, False, True),
+    "trials.jsonl, one bit": Fault(bit_flipped, None, False, True),
+    "Ctrl-C": Fault(interrupted, None, False, True),
+    "Ctrl-C twice": Fault(interrupted_twice, None, False, True),
 }

@@ -1,48 +1,72 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One fault at a random moment, and the judgement of what it left."""
+"""Faults at random moments of one run of a campaign, and the judgement of what they left."""
 from __future__ import annotations
 
 import time
 from collections import Counter
 
-from ansible_collections.offload.lab.tests.faults.faults import FAULTS
+from ansible_collections.offload.lab.tests.faults.faults import CLOCK, FAULTS
 
-PATIENCE = 300  # seconds that a run may go on after a fault
+PATIENCE = 300  # seconds that a run may go on after its last fault
+MEASURING = 0.8  # how often the first fault of a run waits until the first profile is applied
+GAP = (0.2, 6)  # seconds between two faults
 
 
-def strike(world, name, random):
-    """Do one fault to a running campaign and recover; return what is wrong, or None if there was nothing to strike."""
-    act, mend, rebuild = FAULTS[name]
-    world.damaged = False
-    world.start()
-    left = 1 - len(world.trials()) / max(1, len(world.planned()))
-    moment = time.monotonic() + random.uniform(0.5, world.length * (0.4 + 0.5 * left))
-    while time.monotonic() < moment and world.process.poll() is None:
-        time.sleep(0.05)
-    before = {trial["id"] for trial in world.trials()}
-    struck = world.process.poll() is None and act(world, random) is not False
+def pick(rows, survived, random):
+    """Return the faults of the next run: so many that a campaign survives, then one that it does not.
+
+    ``rows`` are ``{fault: [struck, ...]}``; those that were struck least come first.
+    """
+    order = sorted(FAULTS, key=lambda name: (rows[name][0], random.random()))
+    lived = [name for name in order if not FAULTS[name].ends][:survived]
+    return [*random.sample(lived, len(lived)), next(name for name in order if FAULTS[name].ends)]
+
+
+def strike(world, names, random, measuring=MEASURING):
+    """Do faults to a running campaign, one after the other, and recover; return ``(names struck, what is wrong)``."""
+    world.start(jumping=CLOCK in names)
+    struck, problems = [], []
+    if random.random() < measuring:
+        while not world.measuring() and world.running():
+            time.sleep(0.05)
+    for name in names:
+        wait(world, random.uniform(*GAP))
+        if not world.running():
+            break
+        world.expected = {trial["id"] for trial in world.trials()}
+        if FAULTS[name].act(world, random) is not False:
+            struck.append(name)
+            problems += judge(world)
     try:
         world.process.wait(timeout=PATIENCE)
     finally:
-        if mend and struck:
-            mend(world)
-    world.recover(rebuild)
-    problems = judge(world, before) + world.differences()
+        for name in struck:
+            if FAULTS[name].mend:
+                FAULTS[name].mend(world)
+    world.recover(any(FAULTS[name].rebuild for name in struck))
+    problems += judge(world) + world.differences()
     if world.planned() and len({trial["id"] for trial in world.trials()}) == len(world.planned()):
         problems += complete(world)
         world.new()
-    return problems if struck else None
+    return struck, problems
 
 
-def judge(world, before):
-    """Return what is wrong with the trials after a fault."""
+def wait(world, seconds):
+    """Wait, or until the campaign is at its end."""
+    moment = time.monotonic() + seconds
+    while time.monotonic() < moment and world.running():
+        time.sleep(0.02)
+
+
+def judge(world):
+    """Return what is wrong with the trials."""
     trials = world.trials()
-    problems = [f"double: {name}" for name, count in Counter(trial["id"] for trial in trials).items() if count > 1]
-    if not world.damaged:
-        problems += [f"lost: {name}" for name in sorted(before - {trial["id"] for trial in trials})]
-    return problems + [f"wrong profile: {name}" for name in world.wrong_profiles(trials)]
+    found = Counter(trial["id"] for trial in trials)
+    return ([f"double: {name}" for name, count in found.items() if count > 1]
+            + [f"lost: {name}" for name in sorted(world.expected - set(found))]
+            + [f"wrong profile: {name}" for name in world.wrong_profiles(trials)])
 
 
 def complete(world):
@@ -53,17 +77,18 @@ def complete(world):
 
 def finish(world):
     """Run the last campaign to its end; return what is wrong with it."""
+    world.expected = {trial["id"] for trial in world.trials()}
     for _attempt in range(3):
         world.finish()
         if len(world.trials()) == len(world.planned()):
             break
     world.recover(False)
-    world.damaged = False
-    return complete(world) + judge(world, set()) + world.differences()
+    return complete(world) + judge(world) + world.differences()
 
 
 def table(rows):
-    """Return the table of ``{fault: [struck, with a problem]}``."""
+    """Return the table of ``{fault: [struck, in a run with a problem]}``."""
+    total = [sum(column) for column in zip(*rows.values())]
     lines = [f"{'fault':<40}{'times':>7}{'recovered whole':>17}"]
-    lines += [f"{name:<40}{struck:>7}{struck - bad:>17}" for name, (struck, bad) in rows.items()]
+    lines += [f"{name:<40}{struck:>7}{struck - bad:>17}" for name, (struck, bad) in [*rows.items(), ("all", total)]]
     return "\n".join(lines)

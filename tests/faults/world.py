@@ -9,17 +9,17 @@ import os
 import signal
 import subprocess
 import time
-from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
 from ansible_collections.offload.lab.plugins.plugin_utils import _records
 from ansible_collections.offload.lab.tests.support import CHECKOUT, environment, run
-from ansible_collections.offload.lab.tests.system.lab import Lab
+from ansible_collections.offload.lab.tests.system.lab import differences
 
 HERE = Path(__file__).parent
-CAMPAIGN = {"blocks": 1, "paths": ["physical"], "mtus": [9000], "factors": ["tso"], "workloads": ["tcp_stream"],
-            "duration": 1}
+CAMPAIGN = {"paths": ["physical"], "mtus": [9000], "factors": ["tso"],
+            "workloads": ["tcp_stream", "tcp_maerts"], "duration": 1}
+JUMPED = 3600  # seconds; the clock jumps by days, and no campaign lasts an hour
 SETTLE = 60  # seconds; what was started for one trial ends by itself within it
 
 
@@ -37,36 +37,49 @@ def descendants(pid):
 
 
 class World:
-    """A lab of two nodes, small disks for the results and for each node's state, and one campaign after the other."""
+    """A lab of two nodes, one campaign after the other, and what watches them.
 
-    def __init__(self, folder, name="faults"):
-        self.lab, self.folder, self.number, self.process = Lab(name), Path(folder), 0, None
-        self.results = self.folder / "results"
-        self.samplers = []
+    Usage: ``make`` (small disks for the results and for each node's state; the lab), ``begin`` ... ``end``, ``remove``.
+    """
 
-    def up(self):
-        """Make the lab, run one campaign undisturbed, and remember the state that must come back."""
+    def __init__(self, folder, lab, blocks=2):
+        self.lab, self.folder, self.number, self.process = lab, Path(folder), 0, None
+        self.results, self.blocks = self.folder / "results", blocks
+        self.samplers, self.jumps, self.killed, self.expected = [], 0, False, set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore Ctrl-C
+
+    def make(self):
+        """Make the lab and run one campaign undisturbed."""
         run(["mount", "-m", "-t", "tmpfs", "-o", "size=4m,mode=755", "tmpfs", self.results])
         self.lab.play("nodes")
         for node in (1, 2):
             self.lab.inside(node, "mount", "-t", "tmpfs", "-o", "size=1m,mode=755", "tmpfs", "/var/lib/offload-lab")
         self.lab.play("lab")
-        self.samplers = [self._sampler(node) for node in (1, 2)]
-        started = time.monotonic()
         output = self.finish()
-        self.length = time.monotonic() - started
         assert len(self.trials()) == len(self.planned()), output[-3000:]
         self.lab.play("restore")
-        self.before = self.state()
         self.new()
 
-    def down(self):
-        """Remove everything."""
-        if self.process and self.process.poll() is None:
+    def begin(self, clock=True):
+        """Remember the state that must come back, and watch the devices from now on; a ``clock`` to set needs cc."""
+        if clock:
+            run(["cc", "-shared", "-fPIC", "-O2", "-o", self.folder / "clock.so", HERE / "clock.c"])
+        self.set_clock(0)
+        self.samplers = [self._sampler(node) for node in (1, 2)]
+        while not all(path.read_text() for _sampler, path in self.samplers):
+            time.sleep(0.01)
+        self.before = self.lab.state()
+
+    def end(self):
+        """Stop what runs."""
+        if self.process and self.running():
             self.kill(everything=True)
         for sampler, _path in self.samplers:
             sampler.kill()
             sampler.wait()
+
+    def remove(self):
+        """Remove everything."""
         self.lab.down()
         run(["umount", self.results])
 
@@ -75,7 +88,24 @@ class World:
         with path.open("w") as stream:
             enter = ["nsenter", f"--net=/run/netns/{self.lab.name}-node{node}"]
             argv = [*enter, "python3", HERE / "sampler.py", "underlay0"]
-            return subprocess.Popen(argv, stdout=stream), path
+            return subprocess.Popen(argv, stdout=stream, env=self._clock()), path
+
+    def _clock(self):
+        """Return the environment of processes that see the clock that jumps; this machine's is everybody's."""
+        library = self.folder / "clock.so"
+        return environment(LD_PRELOAD=str(library) if library.exists() else "",
+                           OFFLOAD_LAB_CLOCK=str(self.folder / "clock"),
+                           OFFLOAD_LAB_NAME=self.lab.name, OFFLOAD_LAB_NODES="2")
+
+    def set_clock(self, seconds):
+        """Set that clock to so many seconds after, or before, the true time."""
+        (self.folder / "clock.new").write_text(f"{seconds:+d}\n")
+        (self.folder / "clock.new").rename(self.folder / "clock")
+
+    def jump(self):
+        """Set that clock to a day at which it never was: each time one farther away, before and after by turns."""
+        self.jumps += 1
+        self.set_clock(86400 * self.jumps * (-1) ** self.jumps)
 
     def new(self):
         """Begin another campaign."""
@@ -97,7 +127,7 @@ class World:
 
     def campaign(self, name):
         """Return the small campaign under a name."""
-        return dict(CAMPAIGN, name=name)
+        return dict(CAMPAIGN, name=name, blocks=self.blocks)
 
     def _argv(self):
         variables = {"campaign": self.campaign(f"faults{self.number}"), "results_dir": str(self.results),
@@ -107,12 +137,22 @@ class World:
 
     dead_man_minutes = 15
 
-    def start(self):
-        """Start the campaign, or go on with it, as a process group of its own."""
+    def start(self, jumping=False):
+        """Start the campaign, or go on with it, as a process group of its own; ``jumping`` is with the other clock."""
+        self.killed = False
         with (self.folder / "output").open("w") as stream:
             self.process = subprocess.Popen(
                 self._argv(), cwd=CHECKOUT, start_new_session=True, stdin=subprocess.DEVNULL, stdout=stream,
-                stderr=subprocess.STDOUT, env=environment(OFFLOAD_LAB_NAME=self.lab.name, OFFLOAD_LAB_NODES="2"))
+                stderr=subprocess.STDOUT,
+                env=self._clock() if jumping else environment(OFFLOAD_LAB_NAME=self.lab.name, OFFLOAD_LAB_NODES="2"))
+
+    def running(self):
+        """Tell whether the campaign runs."""
+        return self.process.poll() is None
+
+    def measuring(self):
+        """Tell whether this run of the campaign has begun to apply profiles."""
+        return "Apply the profile" in (self.folder / "output").read_text(errors="replace")
 
     def finish(self):
         """Run the campaign, or the rest of it, undisturbed; return what it said."""
@@ -122,41 +162,33 @@ class World:
 
     def kill(self, everything=False):
         """SIGKILL to the controller, or to it and all it has started."""
+        self.killed = True
         for pid in descendants(self.process.pid) if everything else [self.process.pid]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process.wait()
 
-    def members(self, node):
-        """Return ``{pid: name}`` of the processes of a node."""
-        inodes, found = os.stat(f"/run/netns/{self.lab.name}-node{node}").st_ino, {}
-        for entry in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if os.stat(entry / "ns/net").st_ino == inodes:
-                    found[int(entry.name)] = (entry / "comm").read_text().strip()
-        return found
-
-    def state(self):
-        """Return everything of both nodes that must be as before."""
-        spaces = [line.split()[0] for line in run(["ip", "netns", "list"]).splitlines()]
-        found = {"netns": sorted(name for name in spaces if name.startswith(self.lab.name))}
-        for node in (1, 2):
-            found[f"node{node}"] = json.loads(self.lab.inside(node, "python3", HERE / "digest.py"))
-            names = Counter(self.members(node).values())
-            found[f"node{node}"]["processes"] = {name: count for name, count in names.items() if name != "nsenter"}
-        return found
-
     def recover(self, rebuild):
-        """Do what the documentation says after a fault."""
-        self.lab.play("restore")
+        """Do what the documentation says: a run that could not end itself has left snapshots to restore from."""
+        if self.killed or any(self.lab.inside(node, "find", "/var/lib/offload-lab", "-name", "snapshot.json")
+                              for node in (1, 2)):
+            self.lab.play("restore")
         if rebuild:
             self.lab.play("lab")
 
     def differences(self):
-        """Return what of the state is not as before, after what still ran had time to end."""
+        """Return what of the state is not as before, after what still ran had time to end.
+
+        While a campaign is not complete a node may keep trials that no controller has fetched: they are not to be lost.
+        """
         deadline = time.monotonic() + SETTLE
+        complete = len(self.trials()) == len(self.planned())
+        kept = f"/var/lib/offload-lab/spool/faults{self.number}-"
         while True:
-            found = list(compare(self.before, self.state(), ""))
+            now = self.lab.state()
+            for node in ("node1", "node2"):
+                now[node]["files"] = [name for name in now[node]["files"] if complete or not name.startswith(kept)]
+            found = list(differences(self.before, now))
             if not found or time.monotonic() > deadline:
                 return found
             time.sleep(1)
@@ -166,26 +198,22 @@ class World:
         return int(self.samplers[node - 1][1].read_text().split()[-1])
 
     def wrong_profiles(self, trials):
-        """Return the ids of trials during which the device was not as their profile says, by the samplers."""
-        changes = []
+        """Return the ids of trials during which the device was not as their profile says, by the samplers.
+
+        A trial in which the clock jumped belongs to no time; it must say so itself.
+        """
+        rows = []
         for _sampler, path in self.samplers:
-            rows = [line.split() for line in path.read_text().splitlines()]
-            changes.append([(float(moment), int(value)) for moment, value in rows])
-        return [trial["id"] for trial in trials if not trial["error"] and any(
-            values_in(rows, trial["started"] + 0.1, trial["finished"] - 0.1) != {int(trial["profile"] == "all_on")}
-            for rows in changes)]
+            found = [line.split() for line in path.read_text().splitlines()]
+            rows.append([(float(moment), int(value)) for moment, value in found])
+        return [trial["id"] for trial in trials if not trial["error"] and (
+            "clock_jump_s" not in trial if abs(trial["finished"] - trial["started"]) > JUMPED else
+            any(values_in(seen, trial["started"] + 0.1, trial["finished"] - 0.1) != {int(trial["profile"] == "all_on")}
+                for seen in rows))]
 
 
 def values_in(rows, start, end):
-    """Return the values that were seen between two moments."""
-    before = [value for moment, value in rows if moment <= start]
-    return set(before[-1:]) | {value for moment, value in rows if start < moment < end}
-
-
-def compare(old, new, where):
-    """Yield the places where two states differ."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in sorted(set(old) | set(new)):
-            yield from compare(old.get(key), new.get(key), f"{where}/{key}")
-    elif old != new:
-        yield f"{where}: {str(old)[-300:]} -> {str(new)[-300:]}"
+    """Return the values that were seen between two moments of one day."""
+    near = [(moment, value) for moment, value in rows if abs(moment - start) < 6 * JUMPED]
+    before = [value for moment, value in near if moment <= start]
+    return set(before[-1:]) | {value for moment, value in near if start < moment < end}

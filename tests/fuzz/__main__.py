@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """make fuzz: COUNT mutated inputs (1,000,000) through every parser, in two processes; a table at the end.
 
-Usage: python tests/fuzz [COUNT [PARSER ...]]. What a parser lets fall is printed with its seed, which gives the same
-input again.
+Usage: python tests/fuzz [COUNT [PARSER ...]]. OFFLOAD_LAB_FUZZ_PROCESSES is another number of processes, and
+OFFLOAD_LAB_FUZZ_SEED the first seed: a run that was ended early goes on with the seed that its last line names. What a
+parser lets fall is printed with its seed, which gives the same input again.
 """
 from __future__ import annotations
 
@@ -26,6 +27,8 @@ from ansible_collections.offload.lab.tests.fuzz.trial import try_one
 
 BATCH = 10_000
 SHOWN = 5
+PROCESSES = int(os.environ.get("OFFLOAD_LAB_FUZZ_PROCESSES", "2"))
+FIRST = int(os.environ.get("OFFLOAD_LAB_FUZZ_SEED", "0"))
 
 
 def batch(job):
@@ -45,8 +48,8 @@ def batch(job):
 
 def jobs(names, count):
     """Return the batches of all parsers, in turns, so that an interrupted run has tried each."""
-    return [(name, seed, min(BATCH, count - seed * BATCH))
-            for seed in range(-(-count // BATCH)) for name in names]
+    return [(name, FIRST + number, min(BATCH, count - number * BATCH))
+            for number in range(-(-count // BATCH)) for name in names]
 
 
 def show(totals):
@@ -62,7 +65,7 @@ def main(count, names):
     os.nice(15)
     totals = {name: ({"rows": 0, "error": 0}, 0, 0.0) for name in names}
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:
+    with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("fork")) as pool:
         try:
             for name, counts, failures, seconds in pool.map(batch, jobs(names, count)):
                 before, failed, spent = totals[name]
@@ -74,6 +77,7 @@ def main(count, names):
             print(f"\nended early: {error!r}")
             pool.shutdown(wait=False, cancel_futures=True)
     show(totals)
+    print(f"next seed: {FIRST + -(-max(sum(counts.values()) for counts, _failed, _spent in totals.values()) // BATCH)}")
     return sum(failed for _counts, failed, _seconds in totals.values())
 
 

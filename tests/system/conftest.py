@@ -19,8 +19,9 @@ def lab(lab_packages_required):
     made.down()
     first = made.play("nodes")
     assert changed(first)["localhost"] == 1
-    plan = made.play("lab", "--check", "--diff")
-    made.plan = (plan, made.inside(1, "ip", "-o", "link"), made.inside(1, "ip", "netns"))
+    fresh = made.state()
+    made.plan = (made.play("site", "--check", "--diff", campaign={"name": "checked"}, results_dir="/nonexistent"),
+                 fresh, made.state())
     made.first = made.play("lab")
     yield made
     made.down()

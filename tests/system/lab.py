@@ -8,10 +8,13 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
+DIGEST = CHECKOUT / "tests/faults/digest.py"
 RECAP = re.compile(r"^(\S+)\s+: ok=(\d+)\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.MULTILINE)
 
 
@@ -69,6 +72,35 @@ class Lab:
         return run([*enter, *(["ip", "netns", "exec", netns] if netns else []), *argv], rc=rc, timeout=timeout)
 
 
+    def members(self, number):
+        """Return ``{pid: name}`` of the processes of a node."""
+        inodes, found = os.stat(f"/run/netns/{self.name}-node{number}").st_ino, {}
+        for entry in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if os.stat(entry / "ns/net").st_ino == inodes:
+                    found[int(entry.name)] = (entry / "comm").read_text().strip()
+        return found
+
+    def state(self):
+        """Return everything of all nodes that can be read: settings, files, processes, namespaces."""
+        spaces = [line.split()[0] for line in run(["ip", "netns", "list"]).splitlines()]
+        found = {"netns": sorted(name for name in spaces if name.startswith(self.name + "-"))}
+        for number in range(1, self.nodes + 1):
+            node = found[f"node{number}"] = json.loads(self.inside(number, "python3", DIGEST))
+            names = Counter(self.members(number).values())
+            node["processes"] = {name: count for name, count in names.items() if name != "nsenter"}
+        return found
+
+
+def differences(old, new, where=""):
+    """Yield the places where two states differ."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in sorted(set(old) | set(new)):
+            yield from differences(old.get(key), new.get(key), f"{where}/{key}")
+    elif old != new:
+        yield f"{where}: {str(old)[-300:]} -> {str(new)[-300:]}"
+
+
 def traces():
     """Return what a lab might leave on this machine: namespaces, mounts, links, processes, files."""
     names = {"comm": set()}
@@ -113,4 +145,4 @@ def own_devices():
     return sorted(path.name for path in Path("/sys/class/net").iterdir())
 
 
-__all__ = ["CHECKOUT", "Lab", "changed", "features", "left_behind", "own_devices", "traces"]
+__all__ = ["CHECKOUT", "Lab", "changed", "differences", "features", "left_behind", "own_devices", "traces"]

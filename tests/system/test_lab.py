@@ -6,20 +6,36 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 
 import pytest
 
 from ansible_collections.offload.lab.tests.support import run
-from ansible_collections.offload.lab.tests.system.lab import changed
+from ansible_collections.offload.lab.tests.system.lab import changed, differences
 
 
 def test_check_mode_on_a_fresh_node_plans_and_changes_nothing(lab):
-    plan, links, namespaces = lab.plan
-    assert changed(plan)["node1"] > 0
-    assert "br-int" not in links and "veth" not in links.replace("underlay0", "")
-    assert namespaces == ""
+    """The whole of site.yml."""
+    plan, before, after = lab.plan
+    assert list(differences(before, after)) == []
+    assert list(after["node1"]["links"]) == [""] and after["node1"]["ovs"][0] == "does not run"
+    assert not os.path.exists("/nonexistent")
+    told = changed(plan)
+    assert told["node1"] > 0 and told["node2"] > 0 and told["localhost"] == 0
+    for word in ("br-int", "vxlan0", "tenant1-veth0", "netserver"):
+        assert word in plan
+
+
+def test_check_mode_of_the_whole_site_on_a_built_lab_changes_nothing(lab):
+    before = lab.state()
+    plan = lab.play("site", "--check", "--diff", campaign={"name": "checked"}, results_dir="/nonexistent")
+    assert list(differences(before, lab.state())) == []
+    assert changed(plan) == {"localhost": 0, "node1": 1, "node2": 0}, plan  # the plan would be written
+    more = lab.play("lab", "--check", "--diff", tenant_count=2)
+    assert list(differences(before, lab.state())) == []
+    assert changed(more)["node2"] > 0 and "tenant2-veth0" in more
 
 
 def test_the_second_run_changes_nothing(lab):

@@ -55,6 +55,26 @@ def test_the_failed_of_several_streams_are_counted(cell):
     assert [stream["rc"] for stream in row["streams"]] == [0, 1, 0, 1]
 
 
+class SetClock:
+    """The module's clocks; the wall clock is set back by an hour after so many looks at it."""
+
+    def __init__(self, looks):
+        self.looks, self.monotonic = looks, time.monotonic
+
+    def time(self):
+        self.looks -= 1
+        return time.time() - (3600 if self.looks < 0 else 0)
+
+
+def test_a_clock_that_is_set_meanwhile_is_told_and_ends_nothing(cell, monkeypatch):
+    monkeypatch.setattr(_netperf_run, "time", SetClock(3))
+    row = cell("print('out')")
+    assert row["clock_jump_s"] == pytest.approx(-3600, abs=1)
+    assert (row["error"], row["streams"][0]["raw"]) == (None, "out\n")
+    monkeypatch.setattr(_netperf_run, "time", SetClock(100))
+    assert "clock_jump_s" not in cell("print('out')")
+
+
 def test_a_silent_failure_is_told(cell):
     assert cell("import os; os._exit(3)")["error"] == "netperf failed with exit status 3: it said nothing"
 

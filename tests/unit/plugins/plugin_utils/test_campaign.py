@@ -122,6 +122,10 @@ def test_time_budgets(text, wanted):
 
 @pytest.mark.parametrize(("content", "message"), [
     (b"name: [", "this is not YAML"), (b"- a\n", "holds one mapping"), (b"\xff\xfe\x00", "this is not YAML"),
+    (b"a: " + b"[" * 2000, "more than 1000 brackets"), (b"#" * 100_001, "longer than 100000 characters"),
+    (b"a0: &a0 [x, x]\n" + b"".join(b"a%d: &a%d [*a%d, *a%d, *a%d]\n" % (n, n, n - 1, n - 1, n - 1)
+                                     for n in range(1, 30)), "unfold to more than 100000 values"),
+    (b"name: x\nfactors: &a [*a]\n", "unfold to more than 100000 values"),
     (None, "cannot be read")])
 def test_a_file_that_is_no_campaign(tmp_path, content, message):
     path = tmp_path / "c.yml"

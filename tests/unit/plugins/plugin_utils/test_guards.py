@@ -29,6 +29,7 @@ CASES = [
     ("softirq_one_cpu", {"cpu": window(softirqs={"NET_RX": {0: 1, 1: 999}})}, {}, False),
     ("overlap", {"result": {"overlap": 0.5}}, {}, True),
     ("clock", {"cpu": dict(window(), clock_error_s=0.2)}, {}, True),
+    ("clock_jump", {"clock_jump_s": -3600.0}, {}, True),
     ("feature_changed", {"cpu": dict(window(), features_changed={"server": ["eth0"]})}, {}, True),
     ("profile", {"evidence": {"settings": {"client": {"eth0": {"not_honoured": {"rx-gro": True}}}}}}, {}, True),
     ("encapsulation", {"evidence": {"underlay": {"client": {"vnis": []}}}}, {"vnis": [10]}, True),

@@ -124,7 +124,7 @@ def test_another_folder_or_plan_has_other_chunks(controller, tmp_path):
 
 
 def test_a_plain_list_of_cells(controller):
-    cells = [{"id": "a/b c", "workload": {"test": "TCP_STREAM", "duration": "1"},
+    cells = [{"id": "a:b+c", "workload": {"test": "TCP_STREAM", "duration": "1"},
               "endpoints": [{"address": "198.18.0.2"}]}]
     work = controller.task(cells=cells, record=None)
     assert work.reach(work.cells, False) == [{"netns": None, "local": None, "address": "198.18.0.2", "port": 12865}]
