@@ -94,10 +94,21 @@ def bounded(found):
     return count / len(found), float(stats.beta.ppf(0.95, count + 1, len(found) - count))
 
 
-def false_claims(plan, noise, seed=1, lost=0.0):
-    """Return (share, bound) of null campaigns in which any effect is called significant."""
-    metric = simulate(plan, noise, seed=seed, lost=lost, campaigns=MORE_CAMPAIGNS)
-    return bounded(metric.found[metric.family()]["significant"].any(axis=-1))
+def claimed(plan, noise, seeds=(1,), lost=0.0):
+    """Return for each of 4,000 null campaigns a seed whether any effect is called significant."""
+    metrics = (simulate(plan, noise, seed=seed, lost=lost, campaigns=MORE_CAMPAIGNS) for seed in seeds)
+    return np.concatenate([metric.found[metric.family()]["significant"].any(axis=-1) for metric in metrics])
+
+
+def false_claims(plan, noise, seeds=(1,), lost=0.0):
+    """Return (share, upper 95 % bound) of null campaigns in which any effect is called significant."""
+    return bounded(claimed(plan, noise, seeds, lost))
+
+
+def at_least(found):
+    """Return the lower 95 % bound of the share of campaigns in which something was found."""
+    count = int(np.sum(found))
+    return float(stats.beta.ppf(0.05, count, len(found) - count + 1)) if count else 0.0
 
 
 def first_profile(plan):
