@@ -1,0 +1,32 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The short form of make faults, about a minute: a netperf, the underlay and then the controller are struck down in one campaign."""
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from ansible_collections.offload.lab.tests.faults.strike import finish, strike
+from ansible_collections.offload.lab.tests.faults.world import World
+
+FAULTS = ["SIGKILL netperf", "underlay down and up", "SIGKILL controller and its children"]
+
+
+@pytest.fixture
+def world(lab, tmp_path):
+    lab.ask("offload.lab.probe", "node1", address="198.18.0.1")  # it stays after a campaign, until teardown
+    lab.ask("offload.lab.probe", "node2", address="198.18.0.2")
+    made = World(tmp_path, lab, blocks=1)
+    made.begin(clock=False)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+def test_faults_lose_and_leave_nothing(world):
+    struck, problems = strike(world, FAULTS, random.Random(1), measuring=1)
+    assert (struck, problems) == (FAULTS, [])
+    assert finish(world) == []
