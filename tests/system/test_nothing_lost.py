@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The short form of make faults, about a minute: a netperf, the underlay and then the controller are struck down in one campaign."""
+"""The short form of make faults, a minute: netperf, the underlay and then the controller are struck in one campaign."""
 from __future__ import annotations
 
 import random
