@@ -51,7 +51,7 @@ def rows(path):
 
 
 def floor():
-    """Return the seconds a cell that a bare loop of netperf costs beyond what was asked for, netperf's waits included."""
+    """Return the seconds a cell that a bare loop of netperf takes longer than asked, netperf's own waits included."""
     home = "/run/offload-lab/{0}-node1".format(NAME)
     enter = ["nsenter", "--net=/run/netns/{0}-node1".format(NAME), "--mount=" + home + "/mnt", "--uts=" + home + "/uts"]
     start = time.time()
@@ -126,7 +126,7 @@ def main():
         try:
             play("nodes")
             play("lab")
-            print(f"bare loop: {1000 * floor():.1f} ms a cell longer than asked, waits for UDP_STREAM included", flush=True)
+            print(f"bare loop: {1000 * floor():.1f} ms a cell longer than asked, netperf's own waits included", flush=True)
             for duration in DURATIONS:
                 report(duration, *campaign(duration, folder))
         finally:
