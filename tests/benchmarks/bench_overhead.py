@@ -126,7 +126,7 @@ def main():
         try:
             play("nodes")
             play("lab")
-            print(f"bare loop: {1000 * floor():.1f} ms a cell longer than asked, netperf's own waits included", flush=True)
+            print(f"bare loop: {1000 * floor():.1f} ms a cell longer than asked, netperf's waits included", flush=True)
             for duration in DURATIONS:
                 report(duration, *campaign(duration, folder))
         finally:
