@@ -71,7 +71,6 @@ class Lab:
         enter = ["nsenter", f"--net=/run/netns/{self.name}-node{number}", f"--mount={state}/mnt", f"--uts={state}/uts"]
         return run([*enter, *(["ip", "netns", "exec", netns] if netns else []), *argv], rc=rc, timeout=timeout)
 
-
     def members(self, number):
         """Return ``{pid: name}`` of the processes of a node."""
         inodes, found = os.stat(f"/run/netns/{self.name}-node{number}").st_ino, {}

@@ -120,11 +120,13 @@ def test_time_budgets(text, wanted):
     assert read_campaign({"name": "x", "time_budget": text})["time_budget"] == wanted
 
 
+UNFOLDING = b"".join(b"a%d: &a%d [*a%d, *a%d, *a%d]\n" % (n, n, n - 1, n - 1, n - 1) for n in range(1, 30))
+
+
 @pytest.mark.parametrize(("content", "message"), [
     (b"name: [", "this is not YAML"), (b"- a\n", "holds one mapping"), (b"\xff\xfe\x00", "this is not YAML"),
     (b"a: " + b"[" * 2000, "more than 1000 brackets"), (b"#" * 100_001, "longer than 100000 characters"),
-    (b"a0: &a0 [x, x]\n" + b"".join(b"a%d: &a%d [*a%d, *a%d, *a%d]\n" % (n, n, n - 1, n - 1, n - 1)
-                                     for n in range(1, 30)), "unfold to more than 100000 values"),
+    (b"a0: &a0 [x, x]\n" + UNFOLDING, "unfold to more than 100000 values"),
     (b"name: x\nfactors: &a [*a]\n", "unfold to more than 100000 values"),
     (None, "cannot be read")])
 def test_a_file_that_is_no_campaign(tmp_path, content, message):
