@@ -10,6 +10,8 @@ from ansible_collections.offload.lab.plugins.module_utils import _runner, _sampl
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
 
 SETTLE = 0.05  # seconds until a stream has left slow start behind, on the machines that were tried
+TRIES = 5  # a stream can stand still for longer than one sample where CPUs are taken away
+TRAFFIC = 100000  # bytes in a sample that are certainly the stream's, not the probe's own talk
 
 
 def check(params):
@@ -31,17 +33,29 @@ def look(params, probe):
 def _sample_path(path, test, params, probe):
     """Send one stream along a path and sample both ends at once."""
     argv = ["netperf", "-H", path["address"], "-L", path["local_address"], "-p", str(path["port"]), "-t", test,
-            "-l", str(int(params["seconds"]) + 5), "-P", "0"]
+            "-l", str(int(params["seconds"] * TRIES) + 5), "-P", "0"]
     stream = _runner.start(argv, path.get("netns"), stdin=_runner.subprocess.DEVNULL,
                            stdout=_runner.subprocess.PIPE, stderr=_runner.subprocess.STDOUT)
     try:
         time.sleep(SETTLE)
-        probe.send("sample", devices=path["server_devices"], seconds=params["seconds"], vxlan_port=params["vxlan_port"])
-        client = _sampler.sample(path["client_devices"], params["seconds"], params["vxlan_port"])
-        server = probe.receive()
-        if stream.poll() is not None:
-            return {"error": stream.communicate()[0].strip() or "netperf ended early"}
-        return {"client": client, "server": server}
+        for _try in range(TRIES):
+            found = _sample_ends(path, params, probe)
+            if stream.poll() is not None:
+                return {"error": stream.communicate()[0].strip() or "netperf ended early"}
+            if _traffic_everywhere(found):
+                break
+        return found
     finally:
         stream.kill()
         stream.communicate()
+
+
+def _sample_ends(path, params, probe):
+    probe.send("sample", devices=path["server_devices"], seconds=params["seconds"], vxlan_port=params["vxlan_port"])
+    client = _sampler.sample(path["client_devices"], params["seconds"], params["vxlan_port"])
+    return {"client": client, "server": probe.receive()}
+
+
+def _traffic_everywhere(found):
+    """Tell whether the stream passed each device of both ends."""
+    return all(seen["out"]["bytes"] + seen["in"]["bytes"] >= TRAFFIC for end in found.values() for seen in end.values())

@@ -37,6 +37,13 @@ def mss(trial, expected):
         yield mark("mss", f"MSS is {seen} bytes, not the {wanted} that the path's MTU gives")
 
 
+def nothing_received(trial, _expected):
+    """The sender sent for the whole trial and nothing arrived: the path stood still."""
+    result = _result(trial)
+    if result.get("throughput_mbps") == 0 and not result.get("transactions_per_s"):
+        yield mark("nothing_received", f"nothing arrived in {result.get('elapsed_s') or 0:.1f} s")
+
+
 def retransmits(trial, _expected):
     """More than one segment in a hundred was sent again. Says so, excludes nothing: a profile may be the reason."""
     result = _result(trial)
@@ -143,8 +150,8 @@ def encapsulation(trial, expected):
             yield mark("encapsulation", f"{end}: VNI {seen.get('vnis')} on the underlay, expected {wanted}")
 
 
-GUARDS = (mss, retransmits, confidence, steal, throttle, saturation, line_rate, one_cpu, overlap, clock, clock_jump,
-          features, profile, encapsulation)
+GUARDS = (mss, nothing_received, retransmits, confidence, steal, throttle, saturation, line_rate, one_cpu, overlap,
+          clock, clock_jump, features, profile, encapsulation)
 
 
 def marks_of(trial, expected):

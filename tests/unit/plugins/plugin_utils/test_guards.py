@@ -21,6 +21,7 @@ CASES = [
         {},
         False,
     ),
+    ("nothing_received", {"result": {"throughput_mbps": 0.0, "elapsed_s": 1.0}}, {}, True),
     ("confidence", {"result": {"confidence_met": False}}, {}, True),
     ("steal", {"cpu": window(percent={"steal": 5.0})}, {}, True),
     ("throttle", {"cpu": window(throttled=3)}, {}, True),

@@ -1,0 +1,75 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils import _look
+
+PARAMS = {"paths": [{"name": "physical", "address": "198.18.0.2", "local_address": "198.18.0.1", "port": 12865,
+                     "client_devices": [{"name": "eth0"}], "server_devices": [{"name": "eth0"}]}],
+          "tests": ["TCP_STREAM"], "seconds": 0.1, "vxlan_port": 4789}
+
+
+def seen(size):
+    return {"eth0": {"out": {"bytes": size}, "in": {"bytes": 0}}}
+
+
+class Stream(object):
+    """A netperf that runs, or has ended with a message."""
+
+    def __init__(self, message=None):
+        self.message = message
+        self.stdout = io.StringIO()
+
+    def poll(self):
+        return None if self.message is None else 1
+
+    def kill(self):
+        pass
+
+    def communicate(self):
+        return (self.message or "", "")
+
+
+class Probe(object):
+    """A server that saw the given numbers of bytes, one a sample."""
+
+    def __init__(self, sizes):
+        self.sizes = list(sizes)
+
+    def send(self, op, **_request):
+        assert op == "sample"
+
+    def receive(self):
+        return seen(self.sizes.pop(0))
+
+
+@pytest.fixture
+def looked(monkeypatch):
+    def call(client, server, stream=None):
+        sizes = iter(client)
+        monkeypatch.setattr(_look._runner, "start", lambda *args, **options: stream or Stream())
+        monkeypatch.setattr(_look._sampler, "sample", lambda *args: seen(next(sizes)))
+        return _look.look(PARAMS, Probe(server))["physical"]["TCP_STREAM"]
+    return call
+
+
+def test_one_sample_is_enough_where_traffic_runs(looked):
+    assert looked([500000], [500000]) == {"client": seen(500000), "server": seen(500000)}
+
+
+def test_a_stream_that_stands_still_is_looked_at_again(looked):
+    assert looked([500000, 500000, 600000], [0, 3000, 600000])["server"] == seen(600000)
+
+
+def test_the_last_sample_counts_where_a_stream_never_moves(looked):
+    sizes = [60] * _look.TRIES
+    assert looked(sizes, sizes)["client"] == seen(60)
+
+
+def test_a_stream_that_ended_is_an_error(looked):
+    assert looked([0], [0], Stream("no route\n")) == {"error": "no route"}
