@@ -38,13 +38,13 @@ class ActionModule(ActionBase):
         _checked, arguments = self.validate_argument_spec(
             SPEC, mutually_exclusive=[("campaign", "campaign_file")], required_one_of=[("campaign", "campaign_file")])
         try:
-            result.update(self._plan(arguments))
+            result.update(self._plan(arguments, (task_vars or {}).get("ansible_play_hosts_all", ())))
         except LabError as error:
             raise AnsibleActionFail(str(error))
         return result
 
-    def _plan(self, arguments):
-        campaign, where = self._campaign(arguments)
+    def _plan(self, arguments, nodes):
+        campaign, where = self._campaign(arguments, nodes)
         plan = make_plan(campaign, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
         folder = os.path.join(os.path.abspath(arguments["results_dir"]), plan["name"])
         path = os.path.join(folder, "plan.json")
@@ -59,7 +59,7 @@ class ActionModule(ActionBase):
                     diff={"before": "", "after": json.dumps(campaign, indent=2, sort_keys=True)} if old is None else {},
                     msg=f"{where}: {len(plan['visits'])} visits")
 
-    def _campaign(self, arguments):
+    def _campaign(self, arguments, nodes):
         if arguments["campaign_file"]:
             path = self._loader.path_dwim(arguments["campaign_file"])
             campaign, where = load_campaign(path), path
@@ -68,7 +68,7 @@ class ActionModule(ActionBase):
         unknown = sorted(set(arguments["overrides"]) - set(OVERRIDES))
         if unknown:
             raise InputError(f"{unknown[0]!r} cannot be overridden", "overrides", f"Use {', '.join(OVERRIDES)}.")
-        return read_campaign(override(campaign, arguments["overrides"]), where), where
+        return read_campaign(override(campaign, arguments["overrides"]), where, nodes), where
 
 
 def _refuse_other_plan(old, new, path):

@@ -120,6 +120,12 @@ pairs:
   type: list
   elements: dict
   sample: []
+rounds:
+  description: Lists of RV(pairs) that are measured at the same time, in the order of the rounds.
+  returned: success
+  type: list
+  elements: list
+  sample: []
 tests:
   description: The netperf tests of the workloads.
   returned: success

@@ -12,6 +12,7 @@ import re
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.plugin_utils._factors import read_factor
+from ansible_collections.offload.lab.plugins.plugin_utils._rounds import everybody
 from ansible_collections.offload.lab.plugins.plugin_utils._workloads import read_workload
 
 SCHEMAS = os.path.join(os.path.dirname(__file__), "schemas")
@@ -19,7 +20,7 @@ DEFAULTS = {
     "seed": 1, "blocks": None, "time_budget": None, "paths": ["physical", "tenant_vxlan"], "mtus": [9000],
     "sides": "both", "design": "on_off", "factors": ["tx", "tso", "gso", "gro"],
     "workloads": ["tcp_stream", "udp_stream"], "duration": 10, "profiles": {}, "control": None, "pairs": [],
-    "untestable": {},
+    "concurrent": False, "untestable": {},
 }
 # Of a campaign file: PyYAML's time grows with the square of open brackets, its aliases can unfold to any size.
 LONGEST, BRACKETS, VALUES = 100_000, 1000, 100_000
@@ -52,7 +53,7 @@ def validate(document, name, where):
 def _innermost(error):
     """Follow ``anyOf`` to the alternative whose type fits: the one that the user meant."""
     while error.context:
-        fitting = [inner for inner in error.context if inner.validator not in ("type", "enum")
+        fitting = [inner for inner in error.context if inner.validator not in ("type", "enum", "const")
                    or list(inner.path)]
         if not fitting:
             break
@@ -139,8 +140,20 @@ def seconds(budget):
     return float(value) * UNITS[unit]
 
 
-def read_campaign(campaign, where="campaign"):
-    """Check a campaign and return it complete: defaults filled in, factors and workloads as plan.json has them."""
+def _pairs(asked, nodes, where):
+    """Return the pairs of a campaign as mappings; ``all`` are those of the ``nodes``, each with every other."""
+    if asked == "all":
+        if len(nodes) < 2:
+            raise InputError("'pairs: all' needs two nodes or more", where, "Give the inventory more hosts, or a list.")
+        return everybody(nodes)
+    return [dict(zip(("client", "server"), pair.split("-", 1))) if isinstance(pair, str) else pair for pair in asked]
+
+
+def read_campaign(campaign, where="campaign", nodes=()):
+    """Check a campaign and return it complete: defaults filled in, factors and workloads as plan.json has them.
+
+    ``nodes`` are the names of the hosts that ``pairs: all`` means.
+    """
     given = {key: value for key, value in campaign.items() if value is not None} if isinstance(
         campaign, dict) else campaign
     validate(given, "campaign", where)
@@ -148,8 +161,7 @@ def read_campaign(campaign, where="campaign"):
     full["time_budget"] = seconds(full["time_budget"]) if full["time_budget"] is not None else None
     full["factors"] = [factor for asked in full["factors"] for factor in read_factor(asked, full)]
     full["workloads"] = [read_workload(asked, full["duration"]) for asked in full["workloads"]]
-    full["pairs"] = [dict(zip(("client", "server"), pair.split("-", 1))) if isinstance(pair, str) else pair
-                     for pair in full["pairs"]]
+    full["pairs"] = _pairs(full["pairs"], nodes, where)
     for kind in ("factors", "workloads"):
         _unique([entry["name"] for entry in full[kind]], kind, where)
     _unique([tuple(sorted(pair.items())) for pair in full["pairs"]], "pairs", where)

@@ -14,6 +14,7 @@ import random
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils._factors import level_name, settings_of
+from ansible_collections.offload.lab.plugins.plugin_utils._rounds import check, rounds_of
 from ansible_collections.offload.lab.plugins.plugin_utils._workloads import seconds_of
 
 SCHEMA = 1
@@ -90,7 +91,7 @@ def blocks_needed(effects):
 
 def block_seconds(campaign, profiles):
     """Return how long one block takes at one MTU, in seconds."""
-    cells = len(campaign["paths"]) * max(1, len(campaign["pairs"]))
+    cells = len(campaign["paths"]) * max(1, len(rounds_of(campaign["pairs"], campaign["concurrent"])))
     visit = VISIT_SECONDS + cells * sum(seconds_of(workload) + CELL_SECONDS for workload in campaign["workloads"])
     return visit * (profiles + 1)
 
@@ -151,13 +152,15 @@ def make_plan(campaign, created):
     seconds = len(campaign["mtus"]) * (MTU_SECONDS + blocks * block_seconds(campaign, len(profiles)))
     # From all off, a feature that rests on another would show nothing: it is tried together with what it needs.
     needs = campaign["design"] == "one_at_a_time"
+    settings = {name: settings_of(campaign["factors"], levels, needs) for name, levels in profiles.items()}
+    rounds = rounds_of(campaign["pairs"], campaign["concurrent"])
+    check(campaign["pairs"], rounds, settings, where)
     return {
         "schema": SCHEMA, "name": campaign["name"], "seed": campaign["seed"], "created": created,
         "design": campaign["design"], "blocks": blocks, "control": control, "factors": campaign["factors"],
-        "profiles": {name: {"levels": levels, "settings": settings_of(campaign["factors"], levels, needs)}
-                     for name, levels in profiles.items()},
+        "profiles": {name: {"levels": levels, "settings": settings[name]} for name, levels in profiles.items()},
         "paths": campaign["paths"], "mtus": campaign["mtus"], "workloads": campaign["workloads"],
-        "pairs": campaign["pairs"], "untestable": campaign["untestable"],
+        "pairs": campaign["pairs"], "rounds": rounds, "untestable": campaign["untestable"],
         "estimated_s": round(seconds, 1),
         "visits": visits_of(campaign, profiles, control, blocks),
     }

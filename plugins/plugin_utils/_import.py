@@ -107,5 +107,5 @@ def import_logs(spec, texts):
         "blocks": max(seen.values()), "control": control, "factors": factors, "profiles": profiles,
         "paths": list(dict.fromkeys(trial["path"] for trial in trials)),
         "mtus": list(dict.fromkeys(trial["mtu"] for trial in trials)), "workloads": list(workloads.values()),
-        "pairs": [], "untestable": {}, "estimated_s": None, "visits": _visits(trials)}
+        "pairs": [], "rounds": [], "untestable": {}, "estimated_s": None, "visits": _visits(trials)}
     return plan, trials

@@ -46,7 +46,8 @@ def summary(plan, folder):
     return {
         "results": folder, "plan_file": os.path.join(folder, "plan.json"), "campaign": plan["name"],
         "seed": plan["seed"], "design": plan["design"], "blocks": plan["blocks"], "control": plan["control"],
-        "mtus": plan["mtus"], "paths": plan["paths"], "pairs": plan["pairs"], "estimated_s": plan["estimated_s"],
+        "mtus": plan["mtus"], "paths": plan["paths"], "pairs": plan["pairs"], "rounds": plan["rounds"],
+        "estimated_s": plan["estimated_s"],
         "tests": sorted({workload["test"] for workload in plan["workloads"]}),
         "profiles": {name: profile["settings"] for name, profile in plan["profiles"].items()},
         "visits": [{"block": visit["block"], "visit": visit["visit"], "mtu": visit["mtu"],

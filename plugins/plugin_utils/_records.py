@@ -8,6 +8,7 @@ changed on the disk is seen. A line without a check is taken as it is.
 """
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -125,6 +126,23 @@ def _set_aside(path, good, bad):
     _sync_folder(path)
 
 
+@contextlib.contextmanager
+def _locked(path):
+    """Have the record file, made if it is missing, to ourselves: pairs that measure at once write to one file.
+
+    Gives its descriptor. Who waited may hold a file that was repaired, and so replaced, meanwhile: it asks again.
+    """
+    while True:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                yield descriptor
+                return
+        finally:
+            os.close(descriptor)
+
+
 class Records:
     """The record file of a campaign, open for more trials. ``repaired`` says what was set aside, one text a line.
 
@@ -134,11 +152,14 @@ class Records:
     def __init__(self, path, dry=False):
         self.path = path
         try:
-            good, bad = scan(path)
-            if not dry:
+            if dry:
+                good, bad = scan(path)
+            else:
                 os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-            if bad and not dry:
-                _set_aside(path, good, bad)
+                with _locked(path):
+                    good, bad = scan(path)
+                    if bad:
+                        _set_aside(path, good, bad)
         except OSError as error:
             raise InputError(f"the record cannot be written ({error.strerror})", path,
                              "Set offload_lab_results_dir to a folder you may write to.")
@@ -149,13 +170,9 @@ class Records:
     def append(self, record):
         """Write one trial and wait until it is on the disk. A trial that is known is refused."""
         try:
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            with _locked(self.path) as descriptor:
                 self._refuse_known(record, os.fstat(descriptor).st_size)
                 self._write_whole(descriptor, encode(record).encode())
-            finally:
-                os.close(descriptor)
             if not self.known:
                 _sync_folder(self.path)
         except OSError as error:

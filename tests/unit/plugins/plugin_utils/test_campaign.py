@@ -146,7 +146,7 @@ def test_the_examples_are_campaigns(name):
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
                     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3))
 KEYS = st.sampled_from(["name", "seed", "blocks", "time_budget", "paths", "mtus", "sides", "design", "factors",
-                        "profiles", "control", "workloads", "duration", "pairs", "untestable"])
+                        "profiles", "control", "workloads", "duration", "pairs", "concurrent", "untestable"])
 FACTORS = st.lists(st.sampled_from(["tso", "tx", "x"]) | st.fixed_dictionaries(
     {"name": st.sampled_from(["a", "b"])}, optional={"kind": st.sampled_from(["rps", "rings", "feature"]),
                                                      "levels": JSON, "sides": JSON, "needs": JSON}), max_size=3)
