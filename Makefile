@@ -14,13 +14,14 @@ SETTINGS = -e offload_lab_results_dir="$(abspath $(RESULTS))" -e offload_lab_cam
 
 # Not to meet a lab that somebody forgot; NAME on the command line still wins.
 demo: NAME = demo
+study: NAME = study
 
 export OFFLOAD_LAB_NODES = $(NODES)
 export OFFLOAD_LAB_NAME = $(NAME)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test live lock demo lab measure report teardown test unit lint integration molecule fuzz faults bench clean
+.PHONY: help setup setup-test live lock demo study lab measure report teardown test unit lint integration molecule fuzz faults bench clean
 
 help:  ## this list
 	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results]"
@@ -42,6 +43,9 @@ lock: setup  ## pin the newest versions of requirements/*.in again
 
 demo: setup  ## lab, a short campaign, its report, and all taken down again
 	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/demo.sh "$(abspath $(RESULTS))" "$(abspath $(CAMPAIGN))"
+
+study: setup  ## one of the five studies, STUDY=ovs_vxlan_offload ..., as demo; SHORT=1 takes minutes
+	@$(ROOT) env PATH="$(BIN):$$PATH" SHORT="$(SHORT)" sh tools/study.sh "$(STUDY)" "$(abspath $(RESULTS))"
 
 lab: setup  ## the nodes on this machine, their switches, tunnels and tenants
 	$(PLAY) playbooks/nodes.yml

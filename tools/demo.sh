@@ -1,17 +1,18 @@
 #!/bin/sh
-# From nothing to a report on this machine, and back: demo.sh RESULTS_FOLDER CAMPAIGN_FILE
+# From nothing to a report on this machine, and back: demo.sh RESULTS_FOLDER CAMPAIGN_FILE [FILE_WITH_VARIABLES_OF_THE_LAB]
 # (root; OFFLOAD_LAB_NAME names the lab). The lab is taken down at the end, also after a failure or Ctrl-C. Results of an
 # earlier demo are moved aside.
 set -eu
 cd "$(dirname "$0")/.."
-results=$1 campaign=$2
+results=$1 campaign=$2 variables=${3:-}
 lab=${OFFLOAD_LAB_NAME:?}
 found=$results/$(sed -n 's/^name:[[:space:]]*//p' "$campaign")
 
 play() {
     echo "== $1"
     shift
-    ansible-playbook "$@" -e offload_lab_results_dir="$results" -e offload_lab_campaign_file="$campaign"
+    ansible-playbook "$@" -e offload_lab_results_dir="$results" -e offload_lab_campaign_file="$campaign" \
+        ${variables:+-e "@$variables"}
 }
 
 take_down() {

@@ -9,10 +9,11 @@ from ansible_collections.offload.lab.plugins.module_utils._errors import LabErro
 from ansible_collections.offload.lab.plugins.plugin_utils import _lab_plan
 
 
-def lab_endpoints(tenants, underlay_address, mtu, largest_mtu):
+def lab_endpoints(tenants, underlay_address, mtu, largest_mtu, more=()):
     """Return the node's end of each path."""
     try:
-        return _lab_plan.endpoints(_lab_plan.checked(tenants, int(mtu), int(largest_mtu)), underlay_address)
+        return _lab_plan.endpoints(_lab_plan.checked(tenants, int(mtu), int(largest_mtu)), underlay_address,
+                                   more)
     except LabError as error:
         raise AnsibleFilterError(f"offload.lab.lab_endpoints: {error}") from error
 

@@ -15,7 +15,8 @@ description:
   - The nodes themselves are made by the playbook C(offload.lab.nodes) and entered by the connection plugin
     P(offload.lab.namespace#connection).
   - Each host gets C(offload_lab_index), C(offload_lab_underlay_device), C(offload_lab_underlay_address),
-    C(offload_lab_underlay_prefix) and C(offload_lab_underlay_mtu). All hosts get C(offload_lab_name).
+    C(offload_lab_underlay_prefix), C(offload_lab_underlay_mtu), C(offload_lab_more_ports),
+    C(offload_lab_uplink_device) and C(offload_lab_more_devices). All hosts get C(offload_lab_name).
 notes:
   - The name of the file must end with C(single_host.yml) or C(single_host.yaml).
   - An option in the file wins over its environment variable.
@@ -46,6 +47,20 @@ options:
     default: 9000
     env:
       - name: OFFLOAD_LAB_MTU
+  ports:
+    description:
+      - Number of underlay devices of a node, 1 to 9, each with a network of its own, which follow O(underlay).
+    type: int
+    default: 1
+    env:
+      - name: OFFLOAD_LAB_PORTS
+  uplink:
+    description:
+      - Whether a node has the device C(uplink0), by which tenants' packets go without a tunnel. It has no address.
+    type: bool
+    default: false
+    env:
+      - name: OFFLOAD_LAB_UPLINK
   underlay:
     description:
       - Network of the underlay. The node with number N has its address number N.
@@ -86,7 +101,7 @@ class InventoryModule(BaseInventoryPlugin):
     def parse(self, inventory, loader, path, cache=True):
         super().parse(inventory, loader, path, cache)
         self._read_config_data(path)
-        options = {name: self.get_option(name) for name in ("name", "nodes", "mtu", "underlay")}
+        options = {name: self.get_option(name) for name in ("name", "nodes", "mtu", "underlay", "ports", "uplink")}
         try:
             hosts = lab_hosts(**options)
         except InputError as error:

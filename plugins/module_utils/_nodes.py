@@ -13,6 +13,8 @@ from ansible_collections.offload.lab.plugins.module_utils._errors import InputEr
 ROOT = "/run/offload-lab"
 NETNS = "/run/netns"
 DEVICE = "underlay0"
+UPLINK = "uplink0"
+MORE = re.compile(r"underlay[1-9]|uplink0")  # devices beside the first
 BRIDGE = "br0"
 RESERVED = ("fabric", "lo", BRIDGE)  # what is beside the nodes' namespaces, and beside their ports in the fabric
 # All of /run is private (OVS sockets, tenants' namespaces, pid files, no systemd of the machine), and these too.
@@ -80,8 +82,29 @@ def validate(lab, nodes):
                 raise InputError("the address {0} is already given to {1}".format(address.ip, owners[address.ip]), name,
                                  "Give every node its own addresses.")
             owners[address.ip] = name
-        wanted.append({"name": name, "addresses": [str(address) for address in addresses], "mtu": mtu})
+        wanted.append({"name": name, "addresses": [str(address) for address in addresses], "mtu": mtu,
+                       "more": more_devices(name, node.get("more") or [], owners)})
     return wanted
+
+
+def more_devices(node, devices, owners):
+    """Return the checked devices of a node beside its first; ``owners`` has the nodes of the addresses so far."""
+    found = {}
+    for device in devices:
+        name = device["name"]
+        if not MORE.fullmatch(name) or name in found:
+            raise InputError("{0!r} is not a name for one more device, or is listed twice".format(name), node,
+                             "Use underlay1 to underlay9, or {0}.".format(UPLINK))
+        addresses = [address_of(text, node) for text in device.get("addresses") or []]
+        for address in addresses:
+            if address.ip in owners:
+                raise InputError("the address {0} is already given to {1}".format(address.ip, owners[address.ip]), node,
+                                 "Give every device its own addresses.")
+            owners[address.ip] = node
+        found[name] = {"name": name, "addresses": [str(address) for address in addresses]}
+    if found and len(port_of(node)) > 13:
+        raise InputError("the name is too long for a node with several devices", node, "Use at most 13 characters.")
+    return [found[name] for name in sorted(found)]
 
 
 def check_name(lab, name):
@@ -112,8 +135,11 @@ def address_of(text, node):
                          "Write it like 198.18.0.1/24 or 2001:db8::1/64.")
 
 
-def lab_hosts(name, nodes, mtu, underlay):
-    """Return the hosts of a lab with their variables, by inventory name; raise :class:`InputError`."""
+def lab_hosts(name, nodes, mtu, underlay, *, ports=1, uplink=False):
+    """Return the hosts of a lab with their variables, by inventory name; raise :class:`InputError`.
+
+    Each of the ``ports`` is a device with a network of its own: ``underlay`` and those that follow it.
+    """
     try:
         network = ipaddress.ip_network(underlay)
     except ValueError as error:
@@ -123,11 +149,18 @@ def lab_hosts(name, nodes, mtu, underlay):
     if not 1 <= nodes <= most:
         raise InputError("{0} nodes are not in the range 1 to {1}, the addresses of {2}".format(nodes, most, network),
                          "nodes", "A larger network has room for more, up to 254.")
+    if not 1 <= ports <= 9:
+        raise InputError("{0} ports are not in the range 1 to 9".format(ports), "ports", "Give a number of devices.")
     hosts = {}
     for index in range(1, nodes + 1):
         address = str(network[index])
+        more = [str(network[0] + number * network.num_addresses + index) for number in range(1, ports)]
         node = {"name": "{0}-node{1}".format(name, index), "mtu": mtu,
-                "addresses": ["{0}/{1}".format(address, network.prefixlen)]}
+                "addresses": ["{0}/{1}".format(address, network.prefixlen)],
+                "more": [{"name": "underlay{0}".format(number),
+                          "addresses": ["{0}/{1}".format(text, network.prefixlen)]}
+                         for number, text in enumerate(more, 1)]
+                + ([{"name": UPLINK, "addresses": []}] if uplink else [])}
         validate(name, [node])
         hosts["node{0}".format(index)] = {
             "ansible_connection": "offload.lab.namespace",
@@ -139,4 +172,11 @@ def lab_hosts(name, nodes, mtu, underlay):
             "offload_lab_underlay_prefix": network.prefixlen,
             "offload_lab_underlay_mtu": mtu,
         }
+        if node["more"]:
+            hosts["node{0}".format(index)].update({
+                "offload_lab_more_ports": [{"device": "underlay{0}".format(number), "address": text}
+                                           for number, text in enumerate(more, 1)],
+                "offload_lab_uplink_device": UPLINK if uplink else "",
+                "offload_lab_more_devices": node["more"],
+            })
     return hosts

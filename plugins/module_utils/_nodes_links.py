@@ -6,7 +6,17 @@ from __future__ import annotations
 
 import ipaddress
 
-from ansible_collections.offload.lab.plugins.module_utils._nodes import BRIDGE, DEVICE, mac_of
+from ansible_collections.offload.lab.plugins.module_utils._nodes import BRIDGE, DEVICE, MORE, mac_of
+
+
+def joins(node, port_of):
+    """Return [(device, its port in the fabric, addresses, MAC address)] of a node."""
+    name, port = node["name"], port_of(node["name"])
+    found = [(DEVICE, port, node["addresses"], mac_of(name))]
+    for more in node.get("more") or ():
+        place = "{0}-{1}".format(port, more["name"][0] + more["name"][-1])  # such as node1-u1, node1-u0 of uplink0
+        found.append((more["name"], place, more["addresses"], mac_of(name + more["name"])))
+    return found
 
 
 def joined(device, port):
@@ -27,12 +37,13 @@ def delete_line(device, name):
     return ["link del dev {0}".format(name)] if device else []
 
 
-def port_lines(node, name, device, port):
-    """Return the lines, for the fabric, that make the veth of a node or mend its port ``name``."""
+def port_lines(node, join, device, port):
+    """Return the lines, for the fabric, that make the veth of a node or mend its port; ``join`` is of :func:`joins`."""
+    wanted, name, _addresses, mac = join
     if not joined(device, port):
         # The other end is made in its namespace at once: moving it there would cost 16 ms a node.
         return ["link add name {0} up mtu {1} master {2} type veth peer name {3} mtu {1} address {4} netns {5}".format(
-            name, node["mtu"], BRIDGE, DEVICE, mac_of(node["name"]), node["name"])]
+            name, node["mtu"], BRIDGE, wanted, mac, node["name"])]
     lines = []
     if port["mtu"] != node["mtu"]:
         lines.append("link set dev {0} mtu {1}".format(name, node["mtu"]))
@@ -43,17 +54,16 @@ def port_lines(node, name, device, port):
     return lines
 
 
-def device_lines(node, loopback, device):
-    """Return the lines, for the node, that set its loopback and underlay device; ``device`` is None for a new one."""
-    lines = [] if loopback and loopback["up"] else ["link set dev lo up"]
+def device_lines(node, join, device):
+    """Return the lines, for the node, that set one of its devices; ``device`` is None for a new one."""
+    name, _port, addresses, _mac = join
     have = device["addresses"] if device else []
-    lines += ["address del {0} dev {1}".format(old, DEVICE) for old in have if old not in node["addresses"]]
-    lines += ["address add {0} dev {1}{2}".format(new, DEVICE, flags_of(new))
-              for new in node["addresses"] if new not in have]
+    lines = ["address del {0} dev {1}".format(old, name) for old in have if old not in addresses]
+    lines += ["address add {0} dev {1}{2}".format(new, name, flags_of(new)) for new in addresses if new not in have]
     if device and device["mtu"] != node["mtu"]:
-        lines.append("link set dev {0} mtu {1}".format(DEVICE, node["mtu"]))
+        lines.append("link set dev {0} mtu {1}".format(name, node["mtu"]))
     if not (device and device["up"]):
-        lines.append("link set dev {0} up".format(DEVICE))
+        lines.append("link set dev {0} up".format(name))
     return lines
 
 
@@ -72,10 +82,16 @@ def underlay_lines(wanted, ports, links, port_of):
     cuts, ports_cut, lines, last = {}, [], bridge_lines(ports.get(BRIDGE)), {}
     for node in wanted:
         name, seen = node["name"], links.get(node["name"], {})
-        port, device = ports.get(port_of(name)), seen.get(DEVICE)
-        if not joined(device, port):
-            cuts[name] = delete_line(device, DEVICE)
-            ports_cut += delete_line(port, port_of(name))
-        lines += port_lines(node, port_of(name), device, port)
-        last[name] = device_lines(node, seen.get("lo"), device if joined(device, port) else None)
+        wanted_joins = joins(node, port_of)
+        kept = [join[0] for join in wanted_joins]
+        cuts[name] = [delete for old in seen if MORE.fullmatch(old) and old not in kept
+                      for delete in delete_line(True, old)]
+        last[name] = [] if seen.get("lo", {}).get("up") else ["link set dev lo up"]
+        for join in wanted_joins:
+            port, device = ports.get(join[1]), seen.get(join[0])
+            if not joined(device, port):
+                cuts[name] += delete_line(device, join[0])
+                ports_cut += delete_line(port, join[1])
+            lines += port_lines(node, join, device, port)
+            last[name] += device_lines(node, join, device if joined(device, port) else None)
     return cuts, ports_cut, lines, last

@@ -120,8 +120,9 @@ def make_namespaces(new):
 
 def plan_links(lab, wanted, state, ports, new):
     """Return the commands that join the nodes to the fabric and set their devices."""
-    rebuilt = [port_of(name) for name in new]  # their old ports go with them
-    ports = {name: port for name, port in ports.items() if name not in rebuilt}
+    # The old ports of new nodes go with them. A node's further ports are named after its first, with a hyphen.
+    rebuilt = [port_of(name) for name in new]
+    ports = {name: port for name, port in ports.items() if name.partition("-")[0] not in rebuilt}
     links = {name: seen["links"] for name, seen in state["nodes"].items() if name not in new}
     cuts, ports_cut, lines, last = underlay_lines(wanted, ports, links, port_of)
     steps = [one for name in sorted(cuts) for one in delete_links(cuts[name], name)]
@@ -144,7 +145,8 @@ def remove_nodes(lab, names, state):
     """Remove what there is of nodes whose processes have ended."""
     if not names:
         return []
-    ports = [] if fabric(lab) in names else [port_of(name) for name in names if port_of(name) in state["ports"]]
+    gone = [] if fabric(lab) in names else [port_of(name) for name in names]
+    ports = [port for port in state["ports"] if port.partition("-")[0] in gone]
     steps = delete_links(["link del dev {0}".format(port) for port in ports], fabric(lab))
     steps += ip_batch(["netns del {0}".format(name) for name in names if name in state["netns"]])
     mounted = [home(name) for name in names if name in state["homes"]]
@@ -183,5 +185,5 @@ def predict(was, wanted, stopped):
     """Return the summary as it will be: what stays, and what is wanted."""
     names = [node["name"] for node in wanted]
     nodes = [node for node in was if node["name"] not in names and node["name"] not in stopped]
-    nodes += [dict(node, addresses=sorted(node["addresses"])) for node in wanted]
+    nodes += [{"name": node["name"], "addresses": sorted(node["addresses"]), "mtu": node["mtu"]} for node in wanted]
     return sorted(nodes, key=lambda node: natural(node["name"]))

@@ -16,6 +16,8 @@ from ansible_collections.offload.lab.plugins.module_utils._names import (
 )
 
 DEVICE, PORT = "-veth0", "-veth1"  # the tenant's end of its veth, and the switch's
+# A Linux bridge between tenant and switch, and the veth that joins the two: the bridge's end, and the switch's.
+LINUX_BRIDGE, INNER, OUTER = "-br", "-veth2", "-veth3"
 MIN_MTU_IPV6 = 1280  # RFC 8200, section 5; the kernel ends IPv6 on a device below
 MAC = re.compile(r"[0-9a-f][02468ace](:[0-9a-f]{2}){5}\Z")  # the lowest bit of the first byte means multicast
 
@@ -40,6 +42,10 @@ def wanted_tenant(tenant, mtu):
                       for text in tenant.get("addresses") or []],
         "mtu": mtu if tenant.get("mtu") is None else tenant["mtu"],
         "mac": mac.lower() if mac else None,
+        "linux_bridge": name + LINUX_BRIDGE if tenant.get("linux_bridge") else None,
+        "switch_port": name + (OUTER if tenant.get("linux_bridge") else PORT),
+        "tag": tenant.get("tag"),
+        "flat": bool(tenant.get("flat")),
     }
 
 
@@ -53,7 +59,7 @@ def wanted_tenants(tenants, mtu, limit=None):
     _check_addresses(wanted)
     check_unique([tenant["mac"] for tenant in wanted if tenant["mac"]], "MAC address")
     for tenant in wanted:
-        _check_mtu(tenant, limit)
+        _check_mtu(tenant, None if tenant["flat"] else limit)
     return dict((tenant["name"], tenant) for tenant in wanted)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ansible_collections.offload.lab.plugins.module_utils import _ovs_ports, _ovs_state
 from ansible_collections.offload.lab.plugins.module_utils._steps import batch
-from ansible_collections.offload.lab.plugins.module_utils._tenants_check import PORT
+from ansible_collections.offload.lab.plugins.module_utils._tenants_check import INNER, LINUX_BRIDGE, OUTER, PORT
 from ansible_collections.offload.lab.plugins.module_utils._tenants_view import (
     NOTHING,
     check_free,
@@ -28,6 +28,30 @@ def _set_line(name, link, mtu, words=""):
     words += "" if link["mtu"] == mtu else " mtu {0}".format(mtu)
     words += "" if link["up"] else " up"
     return ["link set dev {0}{1}".format(name, words)] if words else []
+
+
+def bridge_lines(seen, tenant):
+    """Return the lines for the Linux bridge between a tenant and the switch, once the tenant's veth is there."""
+    links, name, alias = seen["links"], tenant["linux_bridge"], mark(tenant["name"])
+    if name is None:
+        return ["link del dev {0}".format(tenant["name"] + part) for part in (LINUX_BRIDGE, INNER)
+                if links.get(tenant["name"] + part, NOTHING)["alias"] == alias]
+    inner, outer = tenant["name"] + INNER, tenant["switch_port"]
+    lines = []
+    if name not in links:
+        lines.append("link add name {0} mtu {1} type bridge stp_state 0 mcast_snooping 0".format(name, tenant["mtu"]))
+    if links.get(inner, {}).get("peer") != outer or outer not in links:
+        lines += ["link del dev {0}".format(left) for left in (inner, outer) if left in links]
+        lines += ["link add name {0} mtu {2} type veth peer name {1} mtu {2}".format(inner, outer, tenant["mtu"])]
+        links = dict((known, link) for known, link in links.items() if known not in (inner, outer))
+    if ends(seen, tenant)[0] is None:
+        links = dict((known, link) for known, link in links.items() if known != tenant["port"])
+    for link in (name, inner, outer, tenant["port"]):
+        have = links.get(link, NOTHING if link != tenant["port"] else dict(NOTHING, alias=alias))
+        words = "" if have["alias"] == alias else " alias {0}".format(alias)
+        words += " master {0}".format(name) if link in (inner, tenant["port"]) and have.get("master") != name else ""
+        lines += _set_line(link, dict(have, mtu=have["mtu"] or tenant["mtu"]), tenant["mtu"], words)
+    return lines
 
 
 def _host_lines(seen, tenant, owned):
@@ -77,7 +101,7 @@ def veth_steps(seen, wanted, gone):
         device = ends(seen, tenant)[1]
         if device is None and tenant["netns"] and tenant["device"] in seen["inside"].get(tenant["netns"], {}):
             cuts += batch(["link del dev {0}".format(tenant["device"])], tenant["netns"])
-        host += _host_lines(seen, tenant, owned)
+        host += _host_lines(seen, tenant, owned) + bridge_lines(seen, tenant)
         inside += batch(_inside_lines(seen, tenant, device), tenant["netns"])
     return cuts + batch(host) + inside
 
@@ -86,7 +110,9 @@ def removal_lines(seen, names):
     """Return the lines that remove tenants: a veth goes with its namespace, and in no time (20 ms one by one)."""
     owned, ours, going = owned_namespaces(seen), marked(seen["links"]), led_to(seen["links"], seen["ids"])
     lines = ["netns del {0}".format(name) for name in names if name in owned and name in seen["ids"]]
-    return lines + ["link del dev {0}".format(name + PORT) for name in names if name in ours and name not in going]
+    lines += ["link del dev {0}".format(name + PORT) for name in names if name in ours and name not in going]
+    return lines + ["link del dev {0}".format(name + part) for name in names for part in (LINUX_BRIDGE, INNER)
+                    if seen["links"].get(name + part, NOTHING)["alias"] == mark(name)]
 
 
 def _settled(root):
@@ -117,12 +143,18 @@ def _removal(root, commands):
 def plan_present(seen, bridge, wanted, gone=()):
     """Return the steps to the wanted tenants, and away from those whose names are ``gone``."""
     check_free(seen, wanted)
-    ports = _ovs_ports.wanted_ports([{"name": tenant["port"]} for tenant in wanted.values()], OWNER)
+    ports = _ovs_ports.wanted_ports([{"name": tenant["switch_port"], "tag": tenant["tag"]}
+                                     for tenant in wanted.values()], OWNER)
     _ovs_state.check_ports(seen["ovs"], bridge, ports, OWNER)
     remade = [tenant["port"] for tenant in wanted.values() if ends(seen, tenant)[0] is None]
+    remade += [tenant["switch_port"] for tenant in wanted.values() if tenant["switch_port"] not in seen["links"]
+               and tenant["switch_port"] not in remade]
     release, ovs = _release(seen["ovs"], bridge, remade)
     _before, _after, commands = _ovs_ports.changes(ovs, bridge, ports, OWNER)
     removals = port_removals(ovs, bridge, gone)
+    removals += [["del-port", bridge, other] for other in sorted(_ovs_ports.ours(ovs, bridge, OWNER))
+                 for tenant in wanted.values() if other != tenant["switch_port"]
+                 and other in (tenant["port"], tenant["name"] + OUTER)]
     veths = veth_steps(seen, wanted, removal_lines(seen, gone))
     transaction = [_ovs_state.transaction(removals + commands)] if commands else _removal(ovs["root"], removals)
     return release + veths + transaction
@@ -131,7 +163,8 @@ def plan_present(seen, bridge, wanted, gone=()):
 def port_removals(ovs, bridge, names):
     """Return the commands that remove the tenants' ports from the bridge."""
     ours = _ovs_ports.ours(ovs, bridge, OWNER)
-    return [["del-port", bridge, name + PORT] for name in sorted(names) if name + PORT in ours]
+    return [["del-port", bridge, name + part] for name in sorted(names) for part in (PORT, OUTER)
+            if name + part in ours]
 
 
 def plan_absent(seen, bridge, names):
@@ -142,4 +175,6 @@ def plan_absent(seen, bridge, names):
 def present_names(seen, bridge):
     """Return the names of all tenants that are ours, whole or in part."""
     ports = _ovs_ports.ours(seen["ovs"], bridge, OWNER)
-    return sorted(set(marked(seen["links"])) | owned_namespaces(seen) | set(name[:-len(PORT)] for name in ports))
+    return sorted(set(marked(seen["links"])) | owned_namespaces(seen) | set(name[:-len(PORT)] for name in ports)
+                  | set(name[:-len(LINUX_BRIDGE)] for name, link in seen["links"].items()
+                        if name.endswith(LINUX_BRIDGE) and link["alias"] == mark(name[:-len(LINUX_BRIDGE)])))

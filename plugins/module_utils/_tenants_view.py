@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._names import ALIAS
-from ansible_collections.offload.lab.plugins.module_utils._tenants_check import DEVICE, PORT
+from ansible_collections.offload.lab.plugins.module_utils._tenants_check import DEVICE, INNER, OUTER, PORT
 
 NOTHING = {"mtu": None, "mac": None, "up": False, "alias": None, "global": []}
 
@@ -38,6 +38,12 @@ def owned_namespaces(seen):
         name for name, links in seen["inside"].items() if links.get("lo", {}).get("alias") == mark(name))
 
 
+def own_links(tenant):
+    """Return the names of a tenant's links in the namespace of the host."""
+    bridge = [tenant["linux_bridge"], tenant["name"] + INNER, tenant["switch_port"]] if tenant["linux_bridge"] else []
+    return [tenant["port"]] + bridge + ([] if tenant["netns"] else [tenant["device"]])
+
+
 def check_free(seen, wanted):
     """Raise InputError when a namespace or device of a wanted tenant exists and is not ours."""
     owned = owned_namespaces(seen)
@@ -47,7 +53,7 @@ def check_free(seen, wanted):
             raise InputError("the network namespace exists and is not ours (alias of its lo: not {0})".format(alias),
                              tenant["netns"],
                              "Choose another name, or remove it: ip netns del {0}".format(tenant["netns"]))
-        for name in [tenant["port"]] + ([] if tenant["netns"] else [tenant["device"]]):
+        for name in own_links(tenant):
             if seen["links"].get(name, {"alias": alias})["alias"] != alias:
                 raise InputError("the device exists and is not ours (its alias is not {0})".format(alias), name,
                                  "Choose another name, or remove it: ip link del {0}".format(name))
@@ -73,7 +79,8 @@ def summary(seen, tenant):
         return None
     return {"netns": tenant["netns"], "device": tenant["device"], "port": tenant["port"],
             "addresses": device["global"], "mtu": device["mtu"], "mac": device["mac"],
-            "up": port["up"] and device["up"], "bridge": seen["ovs"]["ports"].get(tenant["port"], {}).get("bridge")}
+            "up": port["up"] and device["up"],
+            "bridge": seen["ovs"]["ports"].get(tenant["switch_port"], {}).get("bridge")}
 
 
 def predicted(tenant, bridge, before):
@@ -87,4 +94,5 @@ def predicted(tenant, bridge, before):
 def found(seen, name):
     """Return a tenant that is there as :func:`wanted_tenant` would name its parts."""
     netns = name if name in seen["ids"] and name in owned_namespaces(seen) else None
-    return {"name": name, "netns": netns, "device": name + DEVICE, "port": name + PORT}
+    port = name + (OUTER if name + OUTER in seen["ovs"]["ports"] else PORT)
+    return {"name": name, "netns": netns, "device": name + DEVICE, "port": name + PORT, "switch_port": port}

@@ -17,8 +17,9 @@ description:
   - A node has its own C(/sys), C(/run), C(/etc/openvswitch), C(/var/lib/openvswitch), C(/var/log/openvswitch) and
     C(/var/lib/offload-lab), so that each node runs its own Open vSwitch and has its own network namespaces.
     The other files, the list of processes and the clock are those of the machine.
-  - A node has one Ethernet device, C(underlay0). It is a veth, whose other end is on a Linux bridge in the network
-    namespace C(LAB-fabric), which joins the nodes of a lab. Two labs never see each other.
+  - A node has one Ethernet device, C(underlay0), or more of them.
+  - Each is a veth, whose other end is on a Linux bridge in the network namespace C(LAB-fabric), which joins the nodes
+    of a lab. Two labs never see each other.
   - What belongs to a node on the machine is in C(/run/offload-lab/NODE). It does not outlive the machine's next start.
   - A node that is only half there, after a crash, is removed and made anew.
 extends_documentation_fragment:
@@ -56,6 +57,22 @@ options:
           - MTU of C(underlay0) and of its port on the bridge, in bytes, 68 to 65535.
         type: int
         default: 9000
+      more:
+        description:
+          - Devices beside C(underlay0), joined in the same way. The node has these and no others.
+          - An uplink without addresses is for a switch to carry tenants' packets without a tunnel.
+        type: list
+        elements: dict
+        suboptions:
+          name:
+            description: C(underlay1) to C(underlay9), or C(uplink0).
+            type: str
+            required: true
+          addresses:
+            description: Its addresses with their prefix lengths.
+            type: list
+            elements: str
+            default: []
   state:
     description:
       - V(present) makes the nodes, V(absent) ends their processes and removes them.
@@ -165,6 +182,10 @@ NODE_SPEC = {
     "name": {"type": "str", "required": True},
     "addresses": {"type": "list", "elements": "str", "default": []},
     "mtu": {"type": "int", "default": 9000},
+    "more": {"type": "list", "elements": "dict", "options": {
+        "name": {"type": "str", "required": True},
+        "addresses": {"type": "list", "elements": "str", "default": []},
+    }},
 }
 
 

@@ -58,6 +58,21 @@ options:
           - With a MAC address that follows from its address, a tenant that is made anew is found by its neighbours at
             once.
         type: str
+      linux_bridge:
+        description:
+          - Whether a Linux bridge is between the tenant and the switch. It is called C(NAME-br), and is joined to the
+            switch by the veth C(NAME-veth2) and C(NAME-veth3).
+        type: bool
+        default: false
+      tag:
+        description:
+          - VLAN of its port on the switch, 0 to 4095.
+        type: int
+      flat:
+        description:
+          - Whether its packets go by an uplink and not by the tunnel. Then the tunnel does not limit its MTU.
+        type: bool
+        default: false
   bridge:
     description:
       - Name of the bridge. It must exist, unless in check mode or if no tenant is wanted.
@@ -174,6 +189,9 @@ TENANT_SPEC = {
     "addresses": {"type": "list", "elements": "str", "default": []},
     "mtu": {"type": "int"},
     "mac": {"type": "str"},
+    "linux_bridge": {"type": "bool", "default": False},
+    "tag": {"type": "int"},
+    "flat": {"type": "bool", "default": False},
 }
 
 

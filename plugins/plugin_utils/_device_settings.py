@@ -43,5 +43,7 @@ def all_devices(devices, classes=None):
 
 def visit_links(devices, mtu, overhead, tunnelled=("tenant", "tenant_port", "host", "host_port", "tunnel")):
     """Return ``[{"name", "netns", "mtu"}]`` for an MTU of the underlay; what is inside the tunnel has less."""
+    flat = {device["name"] for name in tunnelled for device in devices.get(name) or () if device.get("flat")}
     return ([{**device, "mtu": mtu} for device in all_devices(devices, ["underlay"])]
-            + [{**device, "mtu": mtu - overhead} for device in all_devices(devices, tunnelled)])
+            + [{**device, "mtu": mtu - (0 if device["name"] in flat else overhead)}
+               for device in all_devices(devices, tunnelled)])

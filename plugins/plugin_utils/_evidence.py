@@ -39,6 +39,8 @@ def flat(report):
 
 def _underlay(sample):
     encapsulated = (sample.get("vxlan_share") or 0) >= ENCAPSULATED_SHARE
+    if sample.get("vxlan_share") is None:
+        return {"vnis": None, "outer_csum": []}  # nothing went by this device: no way to say what the path is
     return {"vnis": sample["vnis"] if encapsulated else [], "outer_csum": sample["outer_csum"] if encapsulated else []}
 
 
@@ -46,7 +48,8 @@ def trial_evidence(visit, path, test):
     """Return the ``evidence`` field of a trial.
 
     ``visit`` is what was learned at the visit: ``settings`` by end and device (as module ethtool returns them),
-    ``packets`` as module evidence returns them, ``underlay`` the key of the underlay device by end.
+    ``packets`` as module evidence returns them, ``underlay`` the key of the underlay device by end, ``uplink`` that of
+    the device that carries the path tenant.
     """
     direction = "TCP_MAERTS" if test.endswith("MAERTS") else "TCP_STREAM"
     packets = (visit.get("packets") or {}).get(path, {}).get(direction, {})
@@ -54,7 +57,7 @@ def trial_evidence(visit, path, test):
                           for end, devices in (visit.get("settings") or {}).items()}}
     if "error" in packets:
         return dict(field, error=packets["error"])
-    underlay = visit.get("underlay") or {}
+    underlay = (visit.get("uplink") if path == "tenant" else None) or visit.get("underlay") or {}
     field["packets"] = packets
     field["underlay"] = {end: _underlay(devices[underlay[end]]) for end, devices in packets.items()
                          if underlay.get(end) in devices}

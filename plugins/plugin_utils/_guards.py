@@ -146,7 +146,9 @@ def encapsulation(trial, expected):
     """What was seen on the underlay is not what the path says: the wrong VNI, no tunnel, or one too many."""
     wanted = expected.get("vnis")
     for end, seen in sorted(((trial.get("evidence") or {}).get("underlay") or {}).items()):
-        if wanted is not None and sorted(seen.get("vnis", [])) != sorted(wanted):
+        if wanted is not None and seen.get("vnis", []) is None:
+            yield mark("encapsulation", f"{end}: no packet of the path was seen on the underlay")
+        elif wanted is not None and sorted(seen.get("vnis", [])) != sorted(wanted):
             yield mark("encapsulation", f"{end}: VNI {seen.get('vnis')} on the underlay, expected {wanted}")
 
 

@@ -8,9 +8,17 @@ import ipaddress
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._names import check_range
-from ansible_collections.offload.lab.plugins.module_utils._tenants_check import DEVICE, PORT, wanted_tenants
+from ansible_collections.offload.lab.plugins.module_utils._tenants_check import (
+    DEVICE,
+    INNER,
+    LINUX_BRIDGE,
+    OUTER,
+    PORT,
+    wanted_tenants,
+)
 
 DATAPATHS = ("system", "netdev")
+FLAT_TAG = 20  # VLAN inside the switch that keeps the tenants of the flat uplink apart from the tunnel
 
 
 def mac_of(address):
@@ -35,11 +43,12 @@ def _member(name, network, number, **more):
     return {"name": name, "addresses": [f"{address}/{network.prefixlen}"], "mac": mac_of(address), **more}
 
 
-def tenant_plan(count, index, nodes, network, host_network=None):
+def tenant_plan(count, index, nodes, network, host_network=None, *, flat=None, bridged_network=None):
     """Return the tenants of node ``index`` (from 1) of ``nodes``, as module tenants takes them.
 
     Tenant t of node i has address number (t - 1) × nodes + i, so that another number of tenants changes no address.
-    With ``host_network`` the host itself takes part, with address number i.
+    With ``host_network`` the host itself takes part, with address number i. ``flat`` is (network, MTU in bytes) of one
+    tenant that is reached by an uplink, ``bridged_network`` that of one behind a Linux bridge.
     """
     check_range(count, 0, 1 << 16, "number of tenants")
     check_range(index, 1, nodes, "index of the node")
@@ -47,6 +56,12 @@ def tenant_plan(count, index, nodes, network, host_network=None):
     plan = [_member(f"tenant{number}", network, (number - 1) * nodes + index) for number in range(1, count + 1)]
     if host_network:
         plan.append(_member("host", _network(host_network, "offload_lab_host_network"), index, namespace=False))
+    if flat and flat[0]:
+        plan.append(_member("flat1", _network(flat[0], "offload_lab_flat_network"), index, mtu=flat[1], flat=True,
+                            tag=FLAT_TAG))
+    if bridged_network:
+        plan.append(_member("bridged1", _network(bridged_network, "offload_lab_bridged_network"), index,
+                            linux_bridge=True))
     return plan
 
 
@@ -63,16 +78,24 @@ def checked(tenants, mtu, largest):
     return tenants
 
 
-def endpoints(tenants, underlay_address):
-    """Return the node's end of each path: ``{path: {"netns", "address"}}``, all tenants in ``all`` of tenant_vxlan."""
-    ends = [end for end in map(_end, tenants) if end]
-    inside = [end for end in ends if end["netns"]]
-    outside = [end for end in ends if not end["netns"]]
-    found = {"physical": {"netns": None, "address": underlay_address}}
-    if outside:
-        found["physical_vxlan"] = outside[0]
-    if inside:
-        found["tenant_vxlan"] = dict(inside[0], all=inside)
+def path_of(tenant):
+    """Return the path that a tenant, or the host's veth, is the end of."""
+    if not tenant.get("namespace", True):
+        return "physical_vxlan"
+    return "tenant" if tenant.get("flat") else "tenant_bridge_vxlan" if tenant.get("linux_bridge") else "tenant_vxlan"
+
+
+def endpoints(tenants, underlay_address, more=()):
+    """Return the node's end of each path: ``{path: {"netns", "address"}}``.
+
+    All tenants are in ``all`` of tenant_vxlan, and with ``more`` addresses of the underlay these in that of physical.
+    """
+    physical = [{"netns": None, "address": address} for address in [underlay_address, *more]]
+    found = {"physical": dict(physical[0], all=physical) if more else physical[0]}
+    for path in ("physical_vxlan", "tenant_vxlan", "tenant", "tenant_bridge_vxlan"):
+        ends = [end for end in (_end(tenant) for tenant in tenants if path_of(tenant) == path) if end]
+        if ends:
+            found[path] = dict(ends[0], all=ends) if path == "tenant_vxlan" else ends[0]
     return found
 
 
@@ -82,17 +105,21 @@ def duplicates(ends):
     return sorted({address for address in found if found.count(address) > 1})
 
 
-def devices(tenants, underlay_device, datapath):
+def devices(tenants, underlay_device, datapath, more=()):
     """Return ``{class: [{"name", "netns"}]}``, the devices of a node that a campaign can vary.
 
+    ``more`` are names of further devices of the underlay. A device with ``flat`` has nothing to do with the tunnel.
     The kernel's datapath makes the device of its tunnels itself, and names it after the UDP port.
     """
+    flat = {tenant["name"]: {"flat": True} for tenant in tenants if tenant.get("flat")}
+    bridged = [tenant["name"] for tenant in tenants if tenant.get("linux_bridge")]
     inside = [tenant["name"] for tenant in tenants if tenant.get("namespace", True)]
     outside = [tenant["name"] for tenant in tenants if not tenant.get("namespace", True)]
     return {
-        "underlay": [{"name": underlay_device}],
-        "tenant": [{"name": name + DEVICE, "netns": name} for name in inside],
-        "tenant_port": [{"name": name + PORT} for name in inside],
+        "underlay": [{"name": name} for name in [underlay_device, *more]],
+        "tenant": [{"name": name + DEVICE, "netns": name, **flat.get(name, {})} for name in inside],
+        "tenant_port": [{"name": name + PORT, **flat.get(name, {})} for name in inside]
+        + [{"name": name + part} for name in bridged for part in (LINUX_BRIDGE, INNER, OUTER)],
         "host": [{"name": name + DEVICE} for name in outside],
         "host_port": [{"name": name + PORT} for name in outside],
         "tunnel": [{"name": "vxlan0"}] if datapath == "netdev" else [],
@@ -108,20 +135,21 @@ def remotes(addresses, node):
     return [address for name, address in addresses.items() if name != node]
 
 
-def tunnel_ports(addresses, datapath, vni, port, csum):
+def tunnel_ports(addresses, datapath, vni, port, csum, *, tag=None):
     """Return the tunnel's ports as module ovs_ports takes them, to the remote ``addresses``.
 
     The kernel's datapath has a port for each remote. They are protected where there are several: what came in by one
     never goes out by another, so that a broadcast in the full mesh does not loop. The userspace datapath has one
-    device for all.
+    device for all. ``tag`` is 0 where the switch has an uplink beside the tunnel, which is in a VLAN of its own.
     """
+    apart = {} if tag is None else {"tag": tag}
     if datapath not in DATAPATHS:
         raise InputError("not a datapath", repr(datapath), f"Use one of {', '.join(DATAPATHS)}.")
     if datapath == "netdev":
-        return [{"name": "vxlan0"}]
+        return [{"name": "vxlan0", **apart}]
     return [{
         "name": f"vxlan{number}",
         "type": "vxlan",
         "protected": len(addresses) > 1,
-        "options": {"remote_ip": address, "key": vni, "dst_port": port, "csum": csum},
+        "options": {"remote_ip": address, "key": vni, "dst_port": port, "csum": csum}, **apart,
     } for number, address in enumerate(addresses)]

@@ -15,7 +15,13 @@ import shutil
 import tempfile
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.plugin_utils import _plan_file, _report_html, _report_page, _report_plain
+from ansible_collections.offload.lab.plugins.plugin_utils import (
+    _plan_file,
+    _report_html,
+    _report_page,
+    _report_plain,
+    _report_study,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils import _report_recommended as recommended
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign_verdicts import verdicts_of
 from ansible_collections.offload.lab.plugins.plugin_utils._records import stream_records
@@ -70,6 +76,7 @@ def _make(folder, new):
                             lambda: verdicts_of(plan, digest.evidence, manifest))
     findings = findings_of(analysis, problems)
     page = _report_page.page(findings, plan, digest, manifest)
+    page["study"] = _report_study.section(plan, analysis, digest.evidence)
     _write(new, "analysis.json", json.dumps(analysis, indent=1, sort_keys=True, allow_nan=False) + "\n")
     _write(new, "recommended.yml", recommended.recommended(findings, plan, manifest))
     _write(new, "report.txt", _report_plain.console(page))

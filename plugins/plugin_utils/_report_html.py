@@ -60,7 +60,8 @@ def render(page, plan, digest):
             _section("time", "Trials over time", panels.DRIFT_TEXT, panels.drift(drawn, plan, digest), figures.drift),
         ]
     sections = [section for section in sections if section["figures"]]
-    links = [("settings", "Settings"), ("effects", "Effects")]
+    links = [("settings", "Settings")] + ([("study", "As in the study")] if page["study"] else [])
+    links += [("effects", "Effects")]
     links += [(section["id"], section["title"]) for section in sections]
     links += [("evidence", "Evidence"), ("conditions", "Conditions"), ("marked", "Marked trials"),
               ("repeat", "Repeat it"), ("numbers", "Numbers")]

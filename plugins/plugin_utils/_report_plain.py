@@ -151,6 +151,9 @@ def markdown(page):
     if page["caveats"]:
         parts += ["**What to know before relying on it**", "\n".join(f"- {item}" for item in page["caveats"])]
     parts.append(" · ".join(f"{label} {value}" for label, value in page["facts"]))
+    if page["study"]:
+        parts += ["## As in the study", page["study"]["note"]]
+        parts += [f"**{table['caption']}**\n\n{_plain_table(table)}" for table in page["study"]["tables"]]
     parts += ["## Comparison", *_comparison(page), "## Settings the evidence supports", *_advice(page)]
     parts += ["## Verdicts and evidence", *_verdicts(page), "## Conditions", *_conditions(page)]
     parts += ["## Trials left out, marked or failed", page["marked"]["summary"]]

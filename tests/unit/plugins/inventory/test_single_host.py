@@ -17,7 +17,7 @@ from ansible_collections.offload.lab.plugins.inventory.single_host import Invent
 
 CHECKOUT = Path(__file__).resolve().parents[4]
 PLUGIN = "plugin: offload.lab.single_host\n"
-DEFAULTS = {"name": "lab", "nodes": 2, "mtu": 9000, "underlay": "198.18.0.0/24"}
+DEFAULTS = {"name": "lab", "nodes": 2, "mtu": 9000, "underlay": "198.18.0.0/24", "ports": 1, "uplink": False}
 
 
 @pytest.fixture(name="parse")

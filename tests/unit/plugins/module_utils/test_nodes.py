@@ -23,7 +23,16 @@ def node(name="a-node1", addresses=(), mtu=9000):
 
 def test_validate_normalises_addresses():
     wanted = validate("a", [node(addresses=["198.18.0.1/24", "2001:0db8:0::1/64"])])
-    assert wanted == [node(addresses=["198.18.0.1/24", "2001:db8::1/64"])]
+    assert wanted == [dict(node(addresses=["198.18.0.1/24", "2001:db8::1/64"]), more=[])]
+
+
+def test_more_devices():
+    more = [{"name": "underlay1", "addresses": ["198.18.1.1/24"]}, {"name": "uplink0", "addresses": []}]
+    assert validate("a", [dict(node(), more=list(reversed(more)))])[0]["more"] == more
+    for wrong, message in (([{"name": "eth0"}], "'eth0' is not a name"), (more + more[:1], "is listed twice"),
+                           ([dict(more[0], addresses=["198.18.0.1/24"])], "is already given")):
+        with pytest.raises(InputError, match=message):
+            validate("a", [dict(node(addresses=["198.18.0.1/24"]), more=wrong)])
 
 
 # What is refused: (lab, nodes, a part of the message).
@@ -94,6 +103,16 @@ def test_hosts_of_a_lab():
         "offload_lab_underlay_prefix": 24,
         "offload_lab_underlay_mtu": 1500,
     }
+
+
+def test_ports_have_networks_of_their_own():
+    host = lab_hosts("demo", 2, 9000, "198.18.0.0/24", ports=3, uplink=True)["node2"]
+    assert host["offload_lab_more_ports"] == [{"device": "underlay1", "address": "198.18.1.2"},
+                                              {"device": "underlay2", "address": "198.18.2.2"}]
+    assert [device["name"] for device in host["offload_lab_more_devices"]] == ["underlay1", "underlay2", "uplink0"]
+    assert host["offload_lab_more_devices"][1]["addresses"] == ["198.18.2.2/24"]
+    with pytest.raises(InputError, match="10 ports"):
+        lab_hosts("demo", 2, 9000, "198.18.0.0/24", ports=10)
 
 
 def test_hosts_over_ipv6():

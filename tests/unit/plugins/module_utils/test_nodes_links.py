@@ -52,6 +52,20 @@ CASES = [
 ]
 
 
+def test_one_more_device():
+    node = dict(NODE, more=[{"name": "uplink0", "addresses": []}])
+    cuts, ports_cut, lines, last = underlay_lines([node], ports(), seen(), port_of)
+    assert (cuts["a-node1"], ports_cut, last["a-node1"]) == ([], [], ["link set dev uplink0 up"])
+    assert lines == ["link add name node1-u0 up mtu 9000 master br0 type veth peer name uplink0 mtu 9000 "
+                     "address {0} netns a-node1".format(mac_of("a-node1uplink0"))]
+
+
+def test_a_device_that_is_not_wanted_goes():
+    there = seen()
+    there["a-node1"]["underlay3"] = dict(there["a-node1"]["underlay0"], ifindex=9, peer=10)
+    assert underlay_lines([NODE], ports(), there, port_of)[0] == {"a-node1": ["link del dev underlay3"]}
+
+
 @pytest.mark.parametrize(("there", "links", "node", "expected"), [case[1:] for case in CASES],
                          ids=[case[0] for case in CASES])
 def test_lines(there, links, node, expected):

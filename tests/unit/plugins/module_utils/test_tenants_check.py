@@ -17,7 +17,8 @@ def tenant(name="tenant1", *addresses, **more):
 def test_what_follows_from_the_name():
     assert wanted_tenants([tenant("tenant1", "192.168.10.1/24", mac="02:00:C0:A8:0A:01")], 8950) == {"tenant1": {
         "name": "tenant1", "netns": "tenant1", "device": "tenant1-veth0", "port": "tenant1-veth1",
-        "addresses": ["192.168.10.1/24"], "mtu": 8950, "mac": "02:00:c0:a8:0a:01"}}
+        "addresses": ["192.168.10.1/24"], "mtu": 8950, "mac": "02:00:c0:a8:0a:01",
+        "linux_bridge": None, "switch_port": "tenant1-veth1", "tag": None, "flat": False}}
 
 
 def test_the_host_veth_has_no_namespace():

@@ -312,3 +312,27 @@ def test_before_shows_tenants_that_go():
     assert summary(seen, found(seen, "tenant1"))["addresses"] == ["192.168.10.1/24"]
     assert summary(seen, found(seen, "host"))["netns"] is None
     assert summary(seen, found(seen, "tenant9")) is None
+
+
+BRIDGED = [{"name": "b", "addresses": ["192.168.10.1/24"], "linux_bridge": True, "tag": 20}]
+
+
+def test_a_linux_bridge_is_made_once_and_goes_with_its_tenant():
+    host = Host()
+    wanted = wanted_tenants(BRIDGED, 8950)
+    steps = plan_present(host.seen(), "br-int", wanted)
+    lines = [line for step in steps for line in (step["stdin"] or "").splitlines()]
+    assert "link add name b-br mtu 8950 type bridge stp_state 0 mcast_snooping 0" in lines
+    assert "link add name b-veth2 mtu 8950 type veth peer name b-veth3 mtu 8950" in lines
+    assert "link set dev b-veth2 alias offload.lab:b master b-br up" in lines
+    joined = lines.index("link set dev b-veth1 master b-br up")
+    assert lines.index("link set dev b-veth1 alias offload.lab:b up") < joined
+    transaction = steps[-1]["argv"]
+    assert "b-veth3" in transaction and "b-veth1" not in transaction and "tag=20" in transaction
+
+
+def test_a_device_that_is_not_ours_is_no_linux_bridge():
+    host = Host()
+    host.spaces[HOST]["b-br"] = host.link("b-br", 7, kind="bridge")
+    with pytest.raises(InputError, match="^b-br: the device exists and is not ours"):
+        plan_present(host.seen(), "br-int", wanted_tenants(BRIDGED, 8950))

@@ -143,6 +143,15 @@ def test_the_examples_are_campaigns(name):
     assert full["name"] == os.path.splitext(name)[0]
 
 
+@pytest.mark.parametrize("name", sorted(os.listdir(os.path.join(CAMPAIGNS, "../studies/short"))))
+def test_the_short_form_of_a_study_has_its_paths_and_some_of_its_factors_and_workloads(name):
+    short = read_campaign(load_campaign(os.path.join(CAMPAIGNS, "../studies/short", name)))
+    full = read_campaign(load_campaign(os.path.join(CAMPAIGNS, name)))
+    assert (short["study"], short["paths"], short["mtus"]) == (full["study"], full["paths"], full["mtus"])
+    for kind in ("factors", "workloads"):
+        assert {entry["name"] for entry in short[kind]} <= {entry["name"] for entry in full[kind]}
+
+
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
                     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3))
 KEYS = st.sampled_from(["name", "seed", "blocks", "time_budget", "paths", "mtus", "sides", "design", "factors",

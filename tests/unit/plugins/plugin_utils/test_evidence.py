@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils import _evidence as evidence
+from ansible_collections.offload.lab.plugins.plugin_utils import _guards
 
 LAB = {"vni": 10, "underlay_ip": 4, "path_ip": 4, "timestamps": True, "speed_mbps": None}
 
@@ -46,6 +47,19 @@ def visit(share):
         "packets": {"physical": {"TCP_STREAM": {"client": devices, "server": devices}}},
         "underlay": {"client": "underlay0", "server": "underlay0"},
     }
+
+
+def test_the_flat_path_is_seen_on_its_uplink():
+    told = visit(0.99)
+    told["uplink"] = {"client": "uplink0"}
+    told["packets"]["tenant"] = {"TCP_STREAM": {"client": {
+        "uplink0": {"vxlan_share": 0.0, "vnis": [], "outer_csum": [], "out": {}, "in": {}}}}}
+    assert evidence.trial_evidence(told, "tenant", "TCP_STREAM")["underlay"] == {
+        "client": {"vnis": [], "outer_csum": []}}
+    told["packets"]["tenant"]["TCP_STREAM"]["client"]["uplink0"]["vxlan_share"] = None
+    seen = evidence.trial_evidence(told, "tenant", "TCP_STREAM")
+    marks = list(_guards.encapsulation({"evidence": seen}, {"vnis": []}))
+    assert [found["reason"] for found in marks] == ["client: no packet of the path was seen on the underlay"]
 
 
 def test_a_stray_packet_in_the_tunnel_is_no_encapsulated_path():

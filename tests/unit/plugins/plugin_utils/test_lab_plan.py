@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._tenants_check import wanted_tenants
+from ansible_collections.offload.lab.plugins.plugin_utils._device_settings import visit_links
 from ansible_collections.offload.lab.plugins.plugin_utils._lab_plan import (
     devices,
     endpoints,
@@ -67,6 +68,33 @@ def test_paths():
         "physical_vxlan": {"netns": None, "address": "192.168.0.1"},
         "tenant_vxlan": {"netns": "tenant1", "address": "192.168.10.1", "all": [
             {"netns": "tenant1", "address": "192.168.10.1"}, {"netns": "tenant2", "address": "192.168.10.3"}]}}
+
+
+def test_the_paths_with_an_uplink_a_linux_bridge_and_two_ports():
+    plan = tenant_plan(1, 2, 2, NETWORK, flat=("192.168.20.0/24", 9000), bridged_network="192.168.30.0/24")
+    assert plan[1:] == [
+        {"name": "flat1", "addresses": ["192.168.20.2/24"], "mac": "02:04:c0:a8:14:02", "mtu": 9000, "flat": True,
+         "tag": 20},
+        {"name": "bridged1", "addresses": ["192.168.30.2/24"], "mac": "02:04:c0:a8:1e:02", "linux_bridge": True}]
+    ends = endpoints(plan, "198.18.0.2", ["198.18.1.2"])
+    assert ends["tenant"] == {"netns": "flat1", "address": "192.168.20.2"}
+    assert ends["tenant_bridge_vxlan"] == {"netns": "bridged1", "address": "192.168.30.2"}
+    assert [end["address"] for end in ends["tenant_vxlan"]["all"]] == ["192.168.10.2"]
+    assert [end["address"] for end in ends["physical"]["all"]] == ["198.18.0.2", "198.18.1.2"]
+    found = devices(plan, "eth0", "netdev", ["eth1"])
+    assert found["underlay"] == [{"name": "eth0"}, {"name": "eth1"}]
+    assert {device["name"] for device in found["tenant_port"]} == {
+        "tenant1-veth1", "flat1-veth1", "bridged1-veth1", "bridged1-br", "bridged1-veth2", "bridged1-veth3"}
+    mtus = {link["name"]: link["mtu"] for link in visit_links(found, 1500, 50)}
+    assert (mtus["eth1"], mtus["flat1-veth0"], mtus["flat1-veth1"], mtus["bridged1-veth3"], mtus["vxlan0"]) == (
+        1500, 1500, 1500, 1450, 1450)
+    wanted_tenants(plan, 8950, (8950, "limit"))  # the tunnel does not limit the flat one
+
+
+def test_an_uplink_keeps_the_tunnel_out_of_its_vlan():
+    assert tunnel_ports(["198.18.0.2"], "netdev", 10, 4789, False, tag=0) == [{"name": "vxlan0", "tag": 0}]
+    assert tunnel_ports(["198.18.0.2"], "system", 10, 4789, False, tag=0)[0]["tag"] == 0
+    assert "tag" not in tunnel_ports(["198.18.0.2"], "system", 10, 4789, False)[0]
 
 
 def test_paths_without_tenants():
