@@ -9,6 +9,7 @@ ENCAPSULATED_SHARE = 0.5  # of the underlay's bytes; a stray ARP through the tun
 VXLAN_OVERHEAD = {4: 50, 6: 70}  # inner Ethernet 14, IP 20 or 40, UDP 8, VXLAN 8 bytes
 TCP_OVERHEAD = {4: 40, 6: 60}
 TIMESTAMPS = 12  # bytes of the TCP option that every segment carries while tcp_timestamps is on
+WINDOW_OF_SEGMENTS = 4  # half of the window, and of the buffer the half that the kernel keeps for its own
 REPORTED = ("not_honoured", "side_effects", "fixed")
 
 
@@ -17,16 +18,20 @@ def path_mtu(path, underlay_mtu, underlay_ip=4):
     return underlay_mtu - (VXLAN_OVERHEAD[underlay_ip] if path in TUNNEL_PATHS else 0)
 
 
-def expected(path, test, mtu, lab):
+def expected(path, test, mtu, lab, window=None):
     """Return what :mod:`_guards` compares a trial with.
 
+    ``window`` is the size in bytes that was asked for the receiver's socket. Linux sends no segment longer than half
+    the largest window that the peer offered (``tcp_bound_to_half_wnd``): below that the MTU does not tell the MSS.
     ``lab`` has ``vni``, ``underlay_ip`` (4 or 6), ``path_ip``, ``timestamps`` (bool) and ``speed_mbps`` (None for a
     device that has no line, such as veth).
     """
     found = {"vnis": [lab["vni"]] if path in TUNNEL_PATHS else [], "speed_mbps": lab.get("speed_mbps")}
     if test.startswith("TCP_"):
         size = path_mtu(path, mtu, lab.get("underlay_ip", 4)) - TCP_OVERHEAD[lab.get("path_ip", 4)]
-        found["mss"] = size - (TIMESTAMPS if lab.get("timestamps", True) else 0)
+        mss = size - (TIMESTAMPS if lab.get("timestamps", True) else 0)
+        if not window or window >= WINDOW_OF_SEGMENTS * mss:
+            found["mss"] = mss
     return found
 
 

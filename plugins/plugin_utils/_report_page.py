@@ -111,9 +111,11 @@ def marked(digest):
     total = digest.failed + digest.left_out
     trials = {"head": head, "text": head, "rows": [_listed(trial) for trial in digest.listed], "caption": (
         f"The first {len(digest.listed)} of {total:,}; trials.csv has all." if total > len(digest.listed) else "")}
+    reasons = ", ".join(f"{name} {seen['left_out']:,}" for name, seen in sorted(digest.guards.items())
+                        if seen["left_out"])
     return {
         "summary": f"{text.count(digest.trials, 'trial')}: {digest.failed:,} failed, {digest.left_out:,} left out "
-                   "because a guard marked them. A mark that does not leave a trial out is for the reader.",
+                   f"because a guard marked them{f' ({reasons})' if reasons else ''}. A mark that does not leave a trial out is for the reader.",
         "tables": [table for table in tables if table["rows"]], "trials": trials if trials["rows"] else None}
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 
 from ansible_collections.offload.lab.plugins.plugin_utils import _report_text as text
 
@@ -52,7 +53,9 @@ def _group(table, most):
     """Return the lines of one table in the console."""
     quantity = table["quantities"][0]
     demand = "demand" if _demands(table, None) else ""
-    lines = [_line(table["title"], quantity["unit"], "middle half", "ratio", "95 % interval", demand)[2:]]
+    long = len(table["title"]) > NAME  # then on a line of its own
+    heads = _line("" if long else table["title"], quantity["unit"], "middle half", "ratio", "95 % interval", demand)
+    lines = [table["title"], heads] if long else [heads[2:]]
     control = quantity["control_row"]
     if control:
         lines.append(_line(quantity["control"], text.number(control["median"]),
@@ -74,6 +77,8 @@ def console(page):
     notes = [f"ratio: to {tables[0]['quantities'][0]['control']}, paired in blocks; ~: no difference shown"]
     if any(_demands(table, None) for table in tables):
         notes.append("demand: the same for CPU time per KB or transaction, client / server; less is better")
+    if page["marked"]["tables"]:
+        notes += textwrap.wrap(page["marked"]["summary"], 98)
     return "\n\n".join([*groups, "\n".join(notes)]) + "\n"
 
 

@@ -121,7 +121,9 @@ def trial(cell, row, names, lab=None, visit=None):
     """
     test = (cell.get("workload") or {}).get("test", "")
     evidence = trial_evidence(visit, cell["path"], test) if visit and cell.get("path") else None
-    expect = expected(cell["path"], test, cell["mtu"], lab) if lab and cell.get("path") and cell.get("mtu") else {}
+    known = lab and cell.get("path") and cell.get("mtu")
+    window = (cell.get("workload") or {}).get("recv_socket")
+    expect = expected(cell["path"], test, cell["mtu"], lab, window) if known else {}
     result, error = result_of(row)
     record = dict({"schema": SCHEMA, "id": cell["id"]}, **names)
     record.update({key: cell.get(key) for key in RECORDED})

@@ -79,6 +79,29 @@ def _mean(rows):
     return mean(shares) if shares else None
 
 
+def _ends(level):
+    """Return ``{bit: the values it changed to}`` of one level's side effects."""
+    found = {}
+    for row in level:
+        for bit, change in dict(row.get("side_effects") or {}).items():
+            found.setdefault(bit, set()).add(str(dict(change).get("after")))
+    return found
+
+
+def _others(on, off):
+    """Return the other bits that changed with this factor.
+
+    A side effect is known as a change since the visit before, which may have had another profile: what that one
+    changed comes back in this visit. So a bit counts that ended differently at the two levels, or that changed in
+    every visit of one level and in none of the other.
+    """
+    ended = _ends(on), _ends(off)
+    found = {bit for bit in set(ended[0]) & set(ended[1]) if not ended[0][bit] & ended[1][bit]}
+    for level, here, there in ((on, *ended), (off, *reversed(ended))):
+        found |= {bit for bit in set(here) - set(there) if all(bit in (row.get("side_effects") or ()) for row in level)}
+    return sorted(found)
+
+
 def verdict(bits, on, off, tunnel_csum=None):
     """Judge one factor on one device from what was observed at its levels.
 
@@ -86,7 +109,7 @@ def verdict(bits, on, off, tunnel_csum=None):
     Returns ``{"verdict", "reason", "proof", "share_on", "share_off", "others"}``.
     """
     share_on, share_off = _mean(on), _mean(off)
-    others = sorted({bit for row in on + off for bit in row.get("side_effects") or ()})
+    others = _others(on, off)
     proof = proof_of(bits)
     found, reason = _judge(bits, on, off, tunnel_csum)
     if found is None and share_on is not None and share_off is not None and share_on - share_off < DIFFERENCE:

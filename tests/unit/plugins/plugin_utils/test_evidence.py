@@ -26,6 +26,11 @@ def test_mss_follows_from_the_mtu(path, mtu, changes, mss):
     assert evidence.expected(path, "TCP_STREAM", mtu, dict(LAB, **changes))["mss"] == mss
 
 
+@pytest.mark.parametrize("window, mss", [(None, 8898), (131072, 8898), (32768, None), (4096, None)])
+def test_a_small_window_bounds_the_mss(window, mss):
+    assert evidence.expected("tenant_vxlan", "TCP_STREAM", 9000, LAB, window).get("mss") == mss
+
+
 def test_udp_has_no_mss():
     assert "mss" not in evidence.expected("physical", "UDP_STREAM", 1500, LAB)
 

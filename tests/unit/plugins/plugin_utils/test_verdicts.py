@@ -21,7 +21,7 @@ CASES = [
     (
         ["tx-checksum-ip-generic"],
         [row(1.0)],
-        [row(0.0, side_effects={"tx-tcp-segmentation": False})],
+        [row(0.0, side_effects={"tx-tcp-segmentation": {"before": True, "after": False}})],
         None,
         "changed_others",
     ),
@@ -68,3 +68,19 @@ def test_traffic_without_any_encapsulation_is_a_share_of_nothing():
     sample = {"out": {"bytes": 9000, "super_share": 0.9, "tunnel_super_share": None}}
     assert verdicts.share_of(sample, ["tx-udp_tnl-segmentation"]) == 0.0
     assert verdicts.share_of({"out": {"bytes": 0, "tunnel_super_share": None}}, ["tx-udp_tnl-segmentation"]) is None
+
+
+def changed(**bits):
+    return {"side_effects": {bit: {"before": not after, "after": after} for bit, after in bits.items()}}
+
+
+@pytest.mark.parametrize("on, off, others", [
+    ([changed(tso=True)], [changed(tso=False)], ["tso"]),
+    ([changed()], [changed(tso=False), changed(tso=False)], ["tso"]),
+    # The visit before had another profile, and what that one had changed came back.
+    ([changed(tso=True)], [changed(tso=True)], []),
+    ([changed(tso=True), changed()], [changed()], []),
+    ([changed(tso=True), changed(tso=False)], [changed(tso=False)], []),
+])
+def test_only_what_changed_with_the_factor_is_its_side_effect(on, off, others):
+    assert verdicts.verdict(["generic-receive-offload"], on, off)["others"] == others
