@@ -113,9 +113,10 @@ def marked(digest):
         f"The first {len(digest.listed)} of {total:,}; trials.csv has all." if total > len(digest.listed) else "")}
     reasons = ", ".join(f"{name} {seen['left_out']:,}" for name, seen in sorted(digest.guards.items())
                         if seen["left_out"])
+    reasons = f" ({reasons})" if reasons else ""
     return {
         "summary": f"{text.count(digest.trials, 'trial')}: {digest.failed:,} failed, {digest.left_out:,} left out "
-                   f"because a guard marked them{f' ({reasons})' if reasons else ''}. A mark that does not leave a trial out is for the reader.",
+                   f"because a guard marked them{reasons}. A mark that does not leave a trial out is for the reader.",
         "tables": [table for table in tables if table["rows"]], "trials": trials if trials["rows"] else None}
 
 

@@ -1,10 +1,12 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What observing a trial costs: pairs of trials with and without CPU sampling and feature watch, in random order.
+"""What observing a trial costs: a long TCP_STREAM cut into parts, of which one in each pair is observed as a trial is.
 
-The promise: less than 1 % of a 10 s trial's throughput. Run alone, as root: the machine's other work is in the noise.
-``BENCH_PAIRS`` (default 24) and ``BENCH_SECONDS`` (10) are the number of pairs and a trial's length.
+The promise: less than 1 % of a 10 s trial's throughput. Both parts of a pair are of one stream, for where the scheduler
+puts a new stream's two processes differs by more than that. Bytes are the device's own count. Run alone, as root: the
+machine's other work is in the noise. ``BENCH_PAIRS`` (default 30) and ``BENCH_SECONDS`` (10) are the number of pairs
+and a part's length.
 """
 from __future__ import annotations
 
@@ -13,53 +15,80 @@ import math
 import os
 import random
 import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 from scipy import stats
 
+from ansible_collections.offload.lab.plugins.module_utils._netperf_run import Watch
+from ansible_collections.offload.lab.plugins.module_utils._probe import Probe
+from ansible_collections.offload.lab.plugins.module_utils._trial_watch import BothEnds
 from ansible_collections.offload.lab.tests.system.lab import Lab
 
-PAIRS = int(os.environ.get("BENCH_PAIRS", "24"))
+PAIRS = int(os.environ.get("BENCH_PAIRS", "30"))
 SECONDS = int(os.environ.get("BENCH_SECONDS", "10"))
-ENDPOINT = {"address": "198.18.0.2", "local": "198.18.0.1"}
-DEVICES = [{"name": "underlay0"}]
+OPENED, BEFORE_END = 0.01, 0.01  # when a trial is observed, in seconds after its begin and before its end
+CLIENT, SERVER, DEVICE = "198.18.0.1", "198.18.0.2", "underlay0"
 
 
-def observed(lab):
-    """Return the arguments with which a campaign's trials are observed."""
-    token = lab.ask("offload.lab.probe", "node2", address="198.18.0.2")["token"]
-    return {"probe": {"address": "198.18.0.2", "token": token}, "watch": {"client": DEVICES, "server": DEVICES}}
+def sent():
+    """Return the bytes that the node's underlay has sent, and when."""
+    return int(Path(f"/sys/class/net/{DEVICE}/statistics/tx_bytes").read_text()), time.monotonic()
 
 
-def trial(lab, arguments):
-    """Measure one TCP_STREAM and return its throughput in Mbit/s."""
-    cell = {"id": "a", "path": "physical", "mtu": 9000, "endpoints": [ENDPOINT],
-            "workload": {"test": "TCP_STREAM", "duration": SECONDS}}
-    measured = lab.ask("offload.lab.netperf", "node1", cells=[cell], **arguments)["trials"][0]
-    assert bool(measured.get("cpu")) == bool(arguments), measured
-    return measured["result"]["throughput_mbps"]
+def part(watch):
+    """Return the throughput in Mbit/s of one part of the stream."""
+    size, began = sent()
+    time.sleep(OPENED)
+    watch.opened()
+    time.sleep(max(0, began + SECONDS - BEFORE_END - time.monotonic()))
+    watch.first_ended()
+    time.sleep(max(0, began + SECONDS - time.monotonic()))
+    now, ended = sent()
+    return (now - size) * 8 / (ended - began) / 1e6
+
+
+def in_the_node(token):
+    """Run the stream and print the throughput of each part by pair."""
+    probe, order, devices = Probe(SERVER, 12866, token), random.Random(1), [{"name": DEVICE}]
+    argv = ["netperf", "-H", SERVER, "-L", CLIENT, "-t", "TCP_STREAM", "-l", str(2 * PAIRS * SECONDS + 60)]
+    stream = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
+    try:
+        time.sleep(2)
+        for _pair in range(PAIRS):
+            ways = {"observed": BothEnds(probe, devices, devices), "alone": Watch()}
+            names = sorted(ways)
+            order.shuffle(names)
+            rates = {name: part(ways[name]) for name in names}
+            watched = ways["observed"].report()["watched"]
+            assert watched["client"] and watched["server"], watched
+            print(json.dumps(rates), flush=True)
+    finally:
+        stream.kill()
+        stream.wait()
 
 
 def main():
     """Print the cost as a share of the throughput, with its 95 % interval (t, on the log ratios of the pairs)."""
-    lab, ratios, levels = Lab("bench"), [], []
-    order = random.Random(1)
+    lab = Lab("bench")
     try:
         lab.up()
-        ways = {"observed": observed(lab), "alone": {}}
-        for _pair in range(PAIRS):
-            names = sorted(ways)
-            order.shuffle(names)
-            rates = {name: trial(lab, ways[name]) for name in names}
-            ratios.append(math.log(rates["observed"] / rates["alone"]))
-            levels.append(rates["alone"])
+        token = lab.ask("offload.lab.probe", "node2", address=SERVER)["token"]
+        command = ["env", f"PYTHONPATH={os.environ['PYTHONPATH']}", sys.executable, __file__, token]
+        rows = [json.loads(row) for row in
+                lab.inside(1, *command, timeout=2 * PAIRS * SECONDS + 120).splitlines()]
     finally:
         lab.down()
+    ratios = [math.log(row["observed"] / row["alone"]) for row in rows]
     low, high = stats.ttest_1samp(ratios, 0).confidence_interval(0.95)
     print(json.dumps({
-        "sampling": f"{PAIRS} pairs of {SECONDS} s TCP_STREAM", "median_mbps": round(statistics.median(levels)),
+        "sampling": f"{PAIRS} pairs of {SECONDS} s of a TCP_STREAM",
+        "median_mbps": round(statistics.median(row["alone"] for row in rows)),
         "cost_percent": round(100 * (1 - math.exp(statistics.fmean(ratios))), 2),
         "interval_95_percent": [round(100 * (1 - math.exp(high)), 2), round(100 * (1 - math.exp(low)), 2)]}))
 
 
 if __name__ == "__main__":
-    main()
+    in_the_node(sys.argv[1]) if len(sys.argv) > 1 else main()

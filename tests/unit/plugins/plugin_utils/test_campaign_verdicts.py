@@ -27,7 +27,8 @@ def sample(outgoing, incoming):
 
 
 def trial(visit, profile, outgoing, incoming, side_effects=()):
-    settings = {"underlay0": {"side_effects": {name: {"after": False} for name in side_effects}, "not_honoured": {}, "fixed": {}}}
+    changed = {name: {"after": False} for name in side_effects}
+    settings = {"underlay0": {"side_effects": changed, "not_honoured": {}, "fixed": {}}}
     return {"path": "physical", "mtu": 9000, "block": 1, "visit": visit, "profile": profile, "client": "node1",
             "server": "node2", "pair": "node1-node2",
             "evidence": {"settings": {"client": settings, "server": settings}, "underlay": {},
