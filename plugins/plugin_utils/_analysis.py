@@ -10,6 +10,7 @@ from __future__ import annotations
 from ansible_collections.offload.lab.plugins.plugin_utils import _metrics, _power, _statistics
 from ansible_collections.offload.lab.plugins.plugin_utils._attribution import attribution
 from ansible_collections.offload.lab.plugins.plugin_utils._cube import collect
+from ansible_collections.offload.lab.plugins.plugin_utils._design import too_few_blocks
 from ansible_collections.offload.lab.plugins.plugin_utils._metric_analysis import MetricAnalysis
 from ansible_collections.offload.lab.plugins.plugin_utils._recommend import recommendations
 
@@ -112,4 +113,4 @@ def _warnings(cube):
         yield _counted(trials["twice"], "trial repeats a measured cell and is left out",
                        "trials repeat a measured cell and are left out")
     if cube.blocks < _statistics.FEWEST_BLOCKS:
-        yield f"{cube.blocks} blocks give no interval and no test: {_statistics.FEWEST_BLOCKS} are needed"
+        yield too_few_blocks(cube.blocks, _statistics.FEWEST_BLOCKS)

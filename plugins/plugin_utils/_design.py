@@ -172,3 +172,8 @@ def differences(old, new):
     keys = [key for key in dict.fromkeys([*old, *new]) if key != "created" and old.get(key) != new.get(key)]
     return [f"{key} differs" if isinstance(old.get(key), (list, dict)) else
             f"{key}: {old.get(key)!r} is {new.get(key)!r} now" for key in keys]
+
+
+def too_few_blocks(blocks, fewest):
+    """Return what is said of a campaign whose blocks give no interval."""
+    return f"{blocks} block{'s give' if blocks != 1 else ' gives'} no interval and no test: {fewest} are needed"

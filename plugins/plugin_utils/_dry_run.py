@@ -9,6 +9,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._design import (
     FEWEST_BLOCKS,
     blocks_needed,
     comparisons,
+    too_few_blocks,
 )
 
 SCATTER = (0.02, 0.05, 0.2)  # of the logarithm of one trial: a quiet machine, an ordinary one, one that others use
@@ -26,7 +27,7 @@ def warnings_of(plan):
     blocks = plan["blocks"]
     effects = comparisons(plan["design"], len(plan["profiles"]), len(plan["factors"]))
     if blocks < FEWEST_BLOCKS:
-        yield f"{blocks} blocks give no interval and no test: {FEWEST_BLOCKS} are needed."
+        yield too_few_blocks(blocks, FEWEST_BLOCKS) + "."
     elif 2.0 / 2 ** blocks > ALPHA / effects:
         yield (f"{blocks} blocks cannot show any of {effects} effects: a sign-flip test does not go below "
                f"2/2^{blocks} = {2.0 / 2 ** blocks:.4f}, Holm asks for {ALPHA / effects:.4f}. "

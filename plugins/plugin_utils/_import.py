@@ -47,7 +47,7 @@ def _marks(row):
     if row.get("confidence_met") is not False:
         return []
     widths = ", ".join(f"{name.replace('_', ' ')} {width:g} %" for name, width in row["confidence_width"].items())
-    asked = f", asked was {row['confidence_limit']:g} %" if row.get("confidence_limit") else ""
+    asked = f", asked was {2 * row['confidence_limit']:g} %" if row.get("confidence_limit") else ""
     return [{"guard": "confidence", "reason": f"the confidence asked for was missed: {widths}{asked}",
              "excludes": False}]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 
 from ansible_collections.offload.lab.plugins.plugin_utils import _contrasts, _metrics, _statistics
-from ansible_collections.offload.lab.plugins.plugin_utils._design import blocks_needed
+from ansible_collections.offload.lab.plugins.plugin_utils._design import blocks_needed, too_few_blocks
 from ansible_collections.offload.lab.plugins.plugin_utils._libraries import np
 from ansible_collections.offload.lab.plugins.plugin_utils._power import detectable_factor
 
@@ -166,7 +166,7 @@ class MetricAnalysis:
     def _warnings(self, table, rows):
         blocks, effects = self.blocks(table), len(self.families[self.family()][0]) if self.families else 0
         if blocks < _statistics.FEWEST_BLOCKS:
-            yield f"{blocks} blocks give no interval and no test: {_statistics.FEWEST_BLOCKS} are needed"
+            yield too_few_blocks(blocks, _statistics.FEWEST_BLOCKS)
         elif detectable_factor(blocks, effects) is None:
             yield f"{blocks} blocks cannot show any of {effects} effects: {blocks_needed(effects)} are needed"
         lacking = [f"{row['profile']} ({row['n']})" for row in rows if row["n"] < blocks]

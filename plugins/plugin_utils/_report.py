@@ -18,6 +18,7 @@ from ansible_collections.offload.lab.plugins.module_utils._errors import InputEr
 from ansible_collections.offload.lab.plugins.plugin_utils import (
     _plan_file,
     _report_html,
+    _report_imported,
     _report_page,
     _report_plain,
     _report_study,
@@ -75,6 +76,8 @@ def _make(folder, new):
         analysis = _analyse(plan, digest.watch(stream_records(trials, problems), stream), manifest,
                             lambda: verdicts_of(plan, digest.evidence, manifest))
     findings = findings_of(analysis, problems)
+    if plan.get("kind") == "imported":
+        findings["warnings"] = _report_imported.worth(plan, stream_records(trials, [])) + findings["warnings"]
     page = _report_page.page(findings, plan, digest, manifest)
     page["study"] = _report_study.section(plan, analysis, digest.evidence)
     _write(new, "analysis.json", json.dumps(analysis, indent=1, sort_keys=True, allow_nan=False) + "\n")

@@ -121,4 +121,5 @@ def question(plan):
     """Return what the campaign asked, in one sentence."""
     factors = [factor["name"] for factor in plan["factors"]]
     what = text.listed(factors) if 0 < len(factors) <= 8 else text.count(len(factors), "setting")
-    return f"What do {what} do, {DESIGNS.get(plan['design'], 'compared with ' + plan['control'])}?"
+    design = DESIGNS.get(plan["design"], "compared with " + plan["control"])
+    return f"What {'does' if len(factors) == 1 else 'do'} {what} do, {design}?"

@@ -44,7 +44,7 @@ def facts(plan, digest):
     found = [("trials", ", ".join(state)), ("blocks", plan["blocks"]), ("profiles", len(plan["profiles"])),
              ("paths", ", ".join(plan["paths"])), ("MTU", ", ".join(map(str, plan["mtus"]))),
              ("pairs", ", ".join(pairs)), ("seed", plan["seed"]), ("took", length)]
-    return [(label, str(value)) for label, value in found if value != ""]
+    return [(label, str(value)) for label, value in found if value not in ("", None, text.NONE)]
 
 
 def caveats(findings, tables, digest, manifest):
@@ -123,6 +123,9 @@ def marked(digest):
 def repeat(plan):
     """Return how to run the same campaign again."""
     name = plan["name"]
+    if plan.get("kind") == "imported":
+        return {"note": f"Imported from {plan['source']}; module import_logs makes the same campaign from it again.",
+                "command": f"ansible-playbook offload.lab.report -e offload_lab_report_folder=results/{name}"}
     return {
         "note": f"The order of blocks, visits and cells follows from seed {plan['seed']}; plan.json has it. The same "
                 "campaign with the same seed is measured in the same order.",
