@@ -20,7 +20,7 @@ DEFAULTS = {
     "seed": 1, "blocks": None, "time_budget": None, "paths": ["physical", "tenant_vxlan"], "mtus": [9000],
     "sides": "both", "design": "on_off", "factors": ["tx", "tso", "gso", "gro"],
     "workloads": ["tcp_stream", "udp_stream"], "duration": 10, "profiles": {}, "control": None, "pairs": [],
-    "concurrent": False, "untestable": {}, "study": None,
+    "concurrent": False, "untestable": {}, "study": None, "steal_limit": None,
 }
 # Of a campaign file: PyYAML's time grows with the square of open brackets, its aliases can unfold to any size.
 LONGEST, BRACKETS, VALUES = 100_000, 1000, 100_000

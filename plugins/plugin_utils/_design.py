@@ -163,7 +163,7 @@ def make_plan(campaign, created):
         "pairs": campaign["pairs"], "rounds": rounds, "untestable": campaign["untestable"],
         "estimated_s": round(seconds, 1),
         "visits": visits_of(campaign, profiles, control, blocks),
-        **({"study": campaign["study"]} if campaign.get("study") else {}),
+        **{key: campaign[key] for key in ("study", "steal_limit") if campaign.get(key) is not None},
     }
 
 

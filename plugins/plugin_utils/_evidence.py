@@ -24,9 +24,10 @@ def expected(path, test, mtu, lab, window=None):
     ``window`` is the size in bytes that was asked for the receiver's socket. Linux sends no segment longer than half
     the largest window that the peer offered (``tcp_bound_to_half_wnd``): below that the MTU does not tell the MSS.
     ``lab`` has ``vni``, ``underlay_ip`` (4 or 6), ``path_ip``, ``timestamps`` (bool) and ``speed_mbps`` (None for a
-    device that has no line, such as veth).
+    device that has no line, such as veth); ``steal_limit`` is the campaign's, in %, where it has one.
     """
-    found = {"vnis": [lab["vni"]] if path in TUNNEL_PATHS else [], "speed_mbps": lab.get("speed_mbps")}
+    found = {"vnis": [lab["vni"]] if path in TUNNEL_PATHS else [], "speed_mbps": lab.get("speed_mbps"),
+             "steal_limit": lab.get("steal_limit")}
     if test.startswith("TCP_"):
         size = path_mtu(path, mtu, lab.get("underlay_ip", 4)) - TCP_OVERHEAD[lab.get("path_ip", 4)]
         mss = size - (TIMESTAMPS if lab.get("timestamps", True) else 0)

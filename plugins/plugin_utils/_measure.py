@@ -140,7 +140,10 @@ class Measurement:
             self.warn(f"the client had measured {row['id']}, which is not in this plan: left out")
             return False
         names = dict(self.names, pair=self.pair_of(cell))
-        trial = _trials.trial(cell, row, names, self.options["expect"], self._evidence_for(cell))
+        expect = self.options["expect"]
+        if expect and self.plan:
+            expect = dict(expect, steal_limit=self.plan.get("steal_limit"))
+        trial = _trials.trial(cell, row, names, expect, self._evidence_for(cell))
         if self.records and key_of(trial) in self.records.known:
             return False
         if self.records:

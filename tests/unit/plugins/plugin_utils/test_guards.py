@@ -24,6 +24,7 @@ CASES = [
     ("nothing_received", {"result": {"throughput_mbps": 0.0, "elapsed_s": 1.0}}, {}, True),
     ("confidence", {"result": {"confidence_met": False}}, {}, True),
     ("steal", {"cpu": window(percent={"steal": 5.0})}, {}, True),
+    ("steal", {"cpu": window(percent={"steal": 1.0})}, {"steal_limit": 0}, True),
     ("throttle", {"cpu": window(throttled=3)}, {}, True),
     ("cpu_saturation", {"cpu": window(busy_percent={0: 20.0, 1: 99.0})}, {}, False),
     ("line_rate", {"result": {"throughput_mbps": 9410.0}}, {"speed_mbps": 10000}, False),
@@ -61,6 +62,10 @@ def test_each_guard_finds_its_mark(guard, trial, expected, excludes):
     assert found[0]["excludes"] is excludes
     assert guards.excluded({"marks": found}) is excludes
     assert found[0]["reason"]
+
+
+def test_a_campaign_may_let_more_steal_pass():
+    assert guards.marks_of({"cpu": window(percent={"steal": 5.0})}, {"steal_limit": 10}) == []
 
 
 def test_a_good_trial_has_no_mark():
