@@ -4,7 +4,8 @@
 """Many tenants and many nodes in the single-host lab: seconds, and of tenants the ratio to bare tools in the same run.
 
 The floor of tenants is what a shell needs on both nodes at once: ``ip -batch`` for namespaces and veths and for the
-inside of each namespace, one ``ovs-vsctl`` for all ports; to look again, one ``ip`` a namespace and one ``ovs-vsctl``.
+inside of each namespace, one ``ovs-vsctl`` for all ports; to look again, one ``ip`` a namespace and one ``ovs-vsctl``;
+to start a measurement, one process in each namespace (of ours: netperf, from a trial's begin to its last stream's).
 The promise: a task takes at most twice its floor and 1 s, and grows no worse than the number of tenants. Run alone, as
 root. ``BENCH_TENANTS`` (default ``10,100,500``) and ``BENCH_NODES`` (``2,8,32``) are the sizes.
 """
@@ -12,8 +13,11 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 from ansible_collections.offload.lab.tests.support import BIN, CHECKOUT, environment
 from ansible_collections.offload.lab.tests.system.lab import Lab
@@ -37,6 +41,9 @@ FLOOR = {
         ip -json -details address show >/dev/null
         for i in $(seq $n); do ip -netns floor$i -json -details address show >/dev/null; done
         ovs-vsctl --format=json -- list Bridge -- list Port -- list Interface >/dev/null""",
+    "measure start": """
+        for i in $(seq $n); do ip netns exec tenant$i true & done
+        wait""",
     "delete": """
         ovs-vsctl --no-wait $(for i in $(seq $n); do echo "-- del-port br-int floor$i-1"; done)
         for i in $(seq $n); do echo "netns del floor$i"; done | ip -batch -
@@ -61,16 +68,28 @@ def timed_play(lab, playbook, **variables):
     return time.monotonic() - started, tasks
 
 
-def floor_of(lab, what, count):
+def measure_start(lab, count):
+    """Return the seconds from the begin of a trial to that of its last stream, one in each tenant of node1."""
+    with tempfile.TemporaryDirectory(prefix="offload-lab-bench-") as folder:
+        workload = {"name": "all", "test": "TCP_STREAM", "tenants": count, "duration": 2}
+        timed_play(lab, "measure", results_dir=folder, campaign={
+            "name": "start", "paths": ["tenant_vxlan"], "workloads": [workload], "blocks": 1, "factors": ["tso"]})
+        trials = [json.loads(row) for row in Path(folder, "start/trials.jsonl").read_text().splitlines()]
+    assert [len(trial["streams"]) for trial in trials] == [count] * len(trials), [trial["error"] for trial in trials]
+    return statistics.median(max(stream["started"] for stream in trial["streams"]) - trial["started"]
+                             for trial in trials)
+
+
+def floor_of(lab, what, count, nodes=2):
     """Return the seconds that bare tools need on all nodes at once."""
     started = time.monotonic()
     shells = []
-    for number in range(1, lab.nodes + 1):
+    for number in range(1, nodes + 1):
         state = f"/run/offload-lab/{lab.name}-node{number}"
         shells.append(subprocess.Popen(
             ["nsenter", f"--net=/run/netns/{lab.name}-node{number}", f"--mount={state}/mnt", f"--uts={state}/uts",
              "bash", "-euc", f"n={count}; {FLOOR[what]}"]))
-    assert [shell.wait() for shell in shells] == [0] * lab.nodes, what
+    assert [shell.wait() for shell in shells] == [0] * nodes, what
     return time.monotonic() - started
 
 
@@ -82,6 +101,8 @@ def bench_tenants(count):
         floors = {what: floor_of(lab, what, count) for what in ("create", "repeat", "delete")}
         seconds = {what: timed_play(lab, "lab", tenant_count=count, **NETWORKS)[1]["Make the tenants"]
                    for what in ("create", "repeat")}
+        floors["measure start"] = floor_of(lab, "measure start", count, nodes=1)
+        seconds["measure start"] = measure_start(lab, count)
         seconds["delete"] = timed_play(lab, "teardown")[1]["Remove the tenants"]
     finally:
         lab.down()
