@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Eight nodes, everybody with everybody: 28 pairs in 7 rounds of four at once, against one pair alone in the same run.
 
-The promise: a visit of all pairs takes at most 1.2 times what 7 visits of one pair take. A visit's time is that from its
-first trial to the next visit's first, with profiles, evidence and records. Run alone, as root.
+The promise: a visit of all pairs takes at most 1.2 times what 7 visits of one pair take. A visit lasts from its first
+trial to the next visit's first, with profiles, evidence and records. Run alone, as root.
 """
 from __future__ import annotations
 
