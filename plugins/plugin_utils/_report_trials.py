@@ -13,7 +13,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils import _guards
 
 KINDS = ("user", "system", "softirq", "irq", "steal", "iowait")  # user includes nice, as most tools show it
 ENDS = ("client", "server", "combined")
-FEWEST_CPUS = 4  # a heat map of fewer says no more than the bars
+FEWEST_CPUS = 2  # of one, the bars say as much as a heat map
 VISITS = 10  # to a profile on a path whose evidence is kept: more of the same says nothing new
 LISTED = 40  # trials named one by one in the report; trials.csv has them all
 PLACE = ("id", "campaign", "block", "visit", "cell", "repeat", "pair", "client", "server", "path", "mtu", "profile",
