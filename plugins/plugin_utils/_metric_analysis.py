@@ -165,9 +165,9 @@ class MetricAnalysis:
 
     def _warnings(self, table, rows):
         blocks, effects = self.blocks(table), len(self.families[self.family()][0]) if self.families else 0
-        if blocks < _statistics.FEWEST_BLOCKS:
+        if 0 < blocks < _statistics.FEWEST_BLOCKS:
             yield too_few_blocks(blocks, _statistics.FEWEST_BLOCKS)
-        elif detectable_factor(blocks, effects) is None:
+        elif blocks and detectable_factor(blocks, effects) is None:
             yield f"{blocks} blocks cannot show any of {effects} effects: {blocks_needed(effects)} are needed"
         lacking = [f"{row['profile']} ({row['n']})" for row in rows if row["n"] < blocks]
         if lacking:

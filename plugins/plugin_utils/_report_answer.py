@@ -23,7 +23,8 @@ def place(table):
     name, test = table["workload"], table["test"]
     name = test if test.lower() == name.lower() else f"{name} ({test})"
     pair = f", {table['pair']}" if table.get("pair") else ""
-    return f"{name} over {table['path']} at MTU {table['mtu']}{pair}"
+    mtu = f" at MTU {table['mtu']}" if table["mtu"] else ""  # a log that was imported may not say it
+    return f"{name} over {table['path']}{mtu}{pair}"
 
 
 def span(row):

@@ -42,7 +42,7 @@ def facts(plan, digest):
     state += [f"{digest.left_out:,} left out"] if digest.left_out else []
     pairs = [f"{pair['client']}-{pair['server']}" for pair in plan.get("pairs") or ()]
     found = [("trials", ", ".join(state)), ("blocks", plan["blocks"]), ("profiles", len(plan["profiles"])),
-             ("paths", ", ".join(plan["paths"])), ("MTU", ", ".join(map(str, plan["mtus"]))),
+             ("paths", ", ".join(plan["paths"])), ("MTU", ", ".join(str(mtu) for mtu in plan["mtus"] if mtu)),
              ("pairs", ", ".join(pairs)), ("seed", plan["seed"]), ("took", length)]
     return [(label, str(value)) for label, value in found if value not in ("", None, text.NONE)]
 

@@ -110,7 +110,8 @@ def _table(study, group, control, impossible):
             cells = {title: _cell(metric, profile, what) for title, metric, what in heads}
             rows.append((table["workload"], profile, cells))
     place = group[0]
-    return {"caption": f"{place['path']} · MTU {place['mtu']}" + (f" · {place['pair']}" if place.get("pair") else ""),
+    mtu = f"MTU {place['mtu']}" if place["mtu"] else None
+    return {"caption": " · ".join(filter(None, (place["path"], mtu, place.get("pair")))),
             "head": head, "text": head[:2],
             "rows": [{"cells": [workload, profile] + [cells.get(title, NONE) for title in head[2:]]}
                      for workload, profile, cells in rows]}

@@ -19,12 +19,12 @@ def name_tables(tables):
     named = []
     for table in tables:
         words = dict((part, table.get(part)) for part in PARTS)
-        words["mtu"] = f"MTU {table['mtu']}"
+        words["mtu"] = f"MTU {table['mtu']}" if table["mtu"] else None
         title = [words[part] for part in ("path", "mtu", "workload")]
         if "pair" in vary:
             title.append(words["pair"])
-        short = " · ".join(words[part] for part in PARTS if part in vary)
-        named.append(dict(table, title=" · ".join(title), short=short))
+        short = " · ".join(words[part] for part in PARTS if part in vary and words[part])
+        named.append(dict(table, title=" · ".join(filter(None, title)), short=short))
     return named
 
 
