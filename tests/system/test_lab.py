@@ -32,10 +32,18 @@ def test_check_mode_of_the_whole_site_on_a_built_lab_changes_nothing(lab):
     before = lab.state()
     plan = lab.play("site", "--check", "--diff", campaign={"name": "checked"}, results_dir="/nonexistent")
     assert list(differences(before, lab.state())) == []
-    assert changed(plan) == {"localhost": 0, "node1": 1, "node2": 0}, plan  # the plan would be written
+    assert changed(plan) == {"localhost": 0, "node1": 2, "node2": 0}, plan  # on paper; the plan would be written
     more = lab.play("lab", "--check", "--diff", tenant_count=2)
     assert list(differences(before, lab.state())) == []
     assert changed(more)["node2"] > 0 and "tenant2-veth0" in more
+
+
+def test_a_site_without_a_campaign_is_refused_before_anything_is_made(lab):
+    before = lab.state()
+    refused = lab.play("site", rc=2)
+    assert "one of the following is required: campaign, campaign_file" in refused
+    assert "[Make the nodes]" not in refused and changed(refused) == {"node1": 0}
+    assert list(differences(before, lab.state())) == []
 
 
 def test_the_second_run_changes_nothing(lab):
@@ -70,6 +78,17 @@ def test_the_tenant_has_its_mtu_and_the_path_carries_it(lab):
     # 8922 bytes of data, 8 of ICMP and 20 of IP are the whole of 8950.
     lab.inside(1, "ping", "-c", "2", "-M", "do", "-s", "8922", "-W", "2", "192.168.10.2", netns="tenant1")
     lab.inside(1, "ping", "-c", "1", "-M", "do", "-s", "8923", "-W", "1", "192.168.10.2", netns="tenant1", rc=1)
+
+
+def test_a_tunnel_that_was_made_anew_comes_back_with_its_port_and_features(lab):
+    before = lab.state()
+    for node in ("node1", "node2"):
+        found = lab.ask("offload.lab.ethtool_info", node, devices=["underlay0", "vxlan0"])
+        lab.ask("offload.lab.snapshot", node, devices=found["restore"])
+    lab.play("lab", tunnel_csum=True)
+    assert list(differences(before["node1"]["links"], lab.state()["node1"]["links"]))
+    lab.play("restore")
+    assert list(differences(before, lab.state())) == []
 
 
 @pytest.mark.parametrize("other", [{"vni": 20}, {"tunnel_csum": True}, {"tenant_count": 3}])
