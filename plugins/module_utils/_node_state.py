@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a snapshot keeps beside MTU and ethtool's settings: RPS, the RSS table, Open vSwitch's configuration.
+"""What a snapshot keeps beside MTU and ethtool's settings: RPS, RSS, Open vSwitch, the lab's kernel VXLAN devices.
 
 Of devices in other network namespaces only ethtool's settings are kept: the lab makes them with one queue.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import os
 
-from ansible_collections.offload.lab.plugins.module_utils import _ovs
+from ansible_collections.offload.lab.plugins.module_utils import _ovs, _vxlan_state
 from ansible_collections.offload.lab.plugins.module_utils._ethtool_read import read_rss
 from ansible_collections.offload.lab.plugins.module_utils._ovs_state import quoted, transaction
 
@@ -38,11 +38,12 @@ def read_ovs():
 
 
 def read(devices):
-    """Return ``{"rps": {device: ...}, "rss": {device: [queue of each entry]}, "ovs": ...}`` of a node."""
+    """Return ``{"rps": {device: ...}, "rss": {device: [queue of each entry]}, "ovs": ..., "vxlan": ...}`` of a node."""
     own = [device["name"] for device in devices if not device.get("netns")]
     rss = dict((name, read_rss(name, None).get("indirection")) for name in own)
     return {"rps": dict((name, read_rps(name)) for name in own),
-            "rss": dict((name, table) for name, table in rss.items() if table), "ovs": read_ovs()}
+            "rss": dict((name, table) for name, table in rss.items() if table), "ovs": read_ovs(),
+            "vxlan": _vxlan_state.saved(*_vxlan_state.read())}
 
 
 def rps_writes(name, saved, now):

@@ -4,7 +4,7 @@
 """Restore a node from its snapshot with nothing but the node; the module restore and the dead man's switch do this."""
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.module_utils import _links, _node_state, _snapshot
+from ansible_collections.offload.lab.plugins.module_utils import _links, _node_state, _snapshot, _vxlan_state
 from ansible_collections.offload.lab.plugins.module_utils._apply import apply as apply_steps
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._ethtool_change import (
@@ -68,11 +68,14 @@ def _other_step(snapshot, dry):
             if not dry:
                 with open(path, "w") as stream:
                     stream.write(value)
+    steps = []
+    if other.get("vxlan"):
+        steps += _vxlan_state.steps(other["vxlan"], *_vxlan_state.read())
     if other.get("ovs"):
-        steps = _node_state.ovs_steps(other["ovs"], _node_state.read_ovs())
-        commands += [step["argv"] for step in steps]
-        if not dry:
-            apply_steps(steps)
+        steps += _node_state.ovs_steps(other["ovs"], _node_state.read_ovs())
+    commands += [step["argv"] + (step["stdin"] or "").split() for step in steps]
+    if not dry:
+        apply_steps(steps)
     return commands
 
 

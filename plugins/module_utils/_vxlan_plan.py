@@ -134,7 +134,8 @@ def _release(ovs, name):
     return [_ovs_state.transaction([["del-port", port["bridge"], name]], wait=ovs["vswitchd"])]
 
 
-def _must_recreate(before, wanted):
+def must_recreate(before, wanted):
+    """Tell whether the kernel cannot change ``before`` into what is wanted."""
     family = before is not None and before["local"] and (":" in before["local"]) == (":" in wanted["local"])
     return not family or any(before[key] != wanted[key] for key in FIXED)
 
@@ -144,7 +145,7 @@ def plan_present(links, fdb, ovs, wanted):
     _check_free(links, wanted)
     name = wanted["name"]
     before = summary(links.get(name), fdb)
-    if not _must_recreate(before, wanted):
+    if not must_recreate(before, wanted):
         return batch(_link_lines(before, wanted)) + batch(_fdb_lines(fdb, wanted), program="bridge")
     removal = ["link del dev {0}".format(name)] if before else []
     return _release(ovs, name) + batch(removal + _link_lines(None, wanted)) + batch(
