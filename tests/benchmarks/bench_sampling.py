@@ -25,7 +25,7 @@ from scipy import stats
 from ansible_collections.offload.lab.plugins.module_utils._netperf_run import Watch
 from ansible_collections.offload.lab.plugins.module_utils._probe import Probe
 from ansible_collections.offload.lab.plugins.module_utils._trial_watch import BothEnds
-from ansible_collections.offload.lab.tests.system.lab import Lab
+from ansible_collections.offload.lab.tests.system.lab import CHECKOUT, Lab
 
 PAIRS = int(os.environ.get("BENCH_PAIRS", "30"))
 SECONDS = int(os.environ.get("BENCH_SECONDS", "10"))
@@ -76,7 +76,7 @@ def main():
     try:
         lab.up()
         token = lab.ask("offload.lab.probe", "node2", address=SERVER)["token"]
-        command = ["env", f"PYTHONPATH={os.environ['PYTHONPATH']}", sys.executable, __file__, token]
+        command = ["env", f"PYTHONPATH={CHECKOUT / '.build/live'}", sys.executable, __file__, token]
         rows = [json.loads(row) for row in
                 lab.inside(1, *command, timeout=2 * PAIRS * SECONDS + 120).splitlines()]
     finally:

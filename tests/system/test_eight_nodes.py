@@ -1,13 +1,14 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Eight nodes: every tenant reaches every other, and a broadcast does not loop."""
+"""Eight nodes: every tenant reaches every other, a broadcast does not loop, and pairs measure in rounds."""
 
 from __future__ import annotations
 
+import json
 import re
 from concurrent.futures import ThreadPoolExecutor
-from itertools import product
+from itertools import combinations, product
 
 import pytest
 
@@ -64,3 +65,19 @@ def test_a_broadcast_arrives_once_and_does_not_loop(lab, addresses):
         )
         lab.inside(1, "python3", "-c", sender, netns="tenant1")
         assert [int(future.result().split()[-1]) for future in heard] == [1] * NODES
+
+
+def test_pairs_that_share_no_node_measure_at_the_same_time(lab, tmp_path):
+    pairs = [f"node{one}-node{other}" for one, other in combinations(range(1, 5), 2)]
+    campaign = {"name": "rounds", "pairs": pairs, "blocks": 1, "design": "on_off", "factors": ["tso"], "duration": 2,
+                "paths": ["physical"], "workloads": ["tcp_stream"]}
+    lab.play("measure", campaign=campaign, results_dir=str(tmp_path))
+    trials = [json.loads(row) for row in (tmp_path / "rounds/trials.jsonl").read_text().splitlines()]
+    assert [trial["error"] for trial in trials if trial["error"]] == []
+    assert sorted((trial["visit"], trial["pair"]) for trial in trials) == sorted(product((1, 2, 3), pairs))
+    at_once = [(one, other) for one, other in combinations(trials, 2)
+               if one["started"] < other["finished"] and other["started"] < one["finished"]]
+    shared = [(one["pair"], other["pair"]) for one, other in at_once
+              if {one["client"], one["server"]} & {other["client"], other["server"]}]
+    assert shared == []
+    assert at_once  # six pairs of four nodes are three rounds of two
