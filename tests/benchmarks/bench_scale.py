@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+from collections import deque
 from pathlib import Path
 
 from ansible_collections.offload.lab.tests.support import BIN, CHECKOUT, environment
@@ -59,12 +60,14 @@ def timed_play(lab, playbook, **variables):
     tasks, current, begun = {}, None, time.monotonic()
     started = begun
     with subprocess.Popen(argv, cwd=CHECKOUT, env=settings, stdout=subprocess.PIPE, text=True) as play:
+        lines = deque(maxlen=30)
         for line in play.stdout:
+            lines.append(line)
             if line.startswith(("TASK [", "PLAY RECAP")):
                 now = time.monotonic()
                 tasks[current] = tasks.get(current, 0) + now - begun
                 current, begun = line.split("]")[0].rpartition(" : ")[2], now
-    assert play.returncode == 0, (playbook, play.returncode)
+    assert play.returncode == 0, f"{playbook} ended with {play.returncode}:\n{''.join(lines)}"
     return time.monotonic() - started, tasks
 
 
@@ -72,7 +75,7 @@ def measure_start(lab, count):
     """Return the seconds from the begin of a trial to that of its last stream, one in each tenant of node1."""
     with tempfile.TemporaryDirectory(prefix="offload-lab-bench-") as folder:
         workload = {"name": "all", "test": "TCP_STREAM", "tenants": count, "duration": 2}
-        timed_play(lab, "measure", results_dir=folder, campaign={
+        timed_play(lab, "measure", tenant_count=count, **NETWORKS, results_dir=folder, campaign={
             "name": "start", "paths": ["tenant_vxlan"], "workloads": [workload], "blocks": 1, "factors": ["tso"]})
         trials = [json.loads(row) for row in Path(folder, "start/trials.jsonl").read_text().splitlines()]
     assert [len(trial["streams"]) for trial in trials] == [count] * len(trials), [trial["error"] for trial in trials]
