@@ -83,7 +83,7 @@ fuzz: setup-test  ## 1,000,000 mutated inputs through every parser; hours
 faults: setup-test  ## 105 faults at random moments of campaigns, 200 states restored on each device (root); hours
 	$(ROOT) $(BIN)/python tests/faults
 	$(ROOT) env OFFLOAD_LAB_FAULTS=all $(BIN)/pytest -s tests/faults tests/system/test_nothing_lost.py \
-		tests/system/test_unreachable.py
+		tests/system/test_unreachable.py "tests/molecule/test_molecule.py::test_scenario[measure]"
 	$(ROOT) env OFFLOAD_LAB_RESTORE_STATES=200 $(BIN)/pytest -s tests/system/test_restore.py
 
 bench: setup  ## benchmarks, as ratios

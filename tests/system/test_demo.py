@@ -62,7 +62,7 @@ def test_every_trial_was_measured_once_and_parsed(demo):
         else:  # of a flood nothing may arrive on a machine whose CPUs are taken away
             assert trial["result"]["throughput_sent_mbps"] > 0, trial["id"]
     arrived = [trial["result"]["throughput_mbps"] > 0 for trial in trials]
-    assert sum(arrived) >= 0.9 * len(trials)
+    assert sum(arrived) >= 0.75 * len(trials)  # all but UDP through the switch
 
 
 def test_every_record_is_as_documented(demo):
