@@ -6,8 +6,9 @@
 The promise: less than 1 % of a 10 s trial's throughput. A trial of any length is observed twice, at both ends: when all
 its streams run and when the first ends. So a part of a second is observed as often as a trial of ten, and what it
 loses is ten times as large a share: that is how a cost of milliseconds is seen at all on a machine whose throughput
-wanders by per cents from one ten seconds to the next. Both parts of a pair are of one stream, for where the scheduler
-puts a new stream's two processes differs by more. Bytes are the device's own count. Run alone, as root.
+wanders by per cents from one ten seconds to the next. Both parts of a pair are of
+one stream: what observing does to the start of a stream is not seen here. Bytes are the device's own count. Run alone,
+as root.
 ``BENCH_PAIRS`` (default 150) and ``BENCH_SECONDS`` (1) are the number of pairs and a part's length.
 """
 from __future__ import annotations
