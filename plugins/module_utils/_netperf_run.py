@@ -120,8 +120,11 @@ def _stop(streams):
 
 def _start(planned, barrier):
     """Start every process; with a barrier (a locked file) each waits until it is opened."""
-    # "flock --no-fork" waits for the lock and then becomes netperf: a barrier without a process of its own.
-    prefix = ["flock", "--shared", "--no-fork", barrier.name] if barrier else []
+    # "flock --no-fork" waits for the lock and then becomes netperf: a barrier without a process of its own. The file
+    # has no name, so that nothing is left of it when this module is killed: it is opened through our descriptor.
+    prefix = []
+    if barrier:
+        prefix = ["flock", "--shared", "--no-fork", "/proc/{0}/fd/{1}".format(os.getpid(), barrier.fileno())]
     streams = []
     try:
         for argv, netns in planned:
@@ -170,7 +173,7 @@ def run_cell(load, endpoints, watch=None):
     planned = [(_netperf_command.argv(load, test, end), end["netns"])
                for test, end in _netperf_command.streams_of(load, endpoints)]
     longest = _netperf_command.seconds(load)[1]
-    with tempfile.NamedTemporaryFile(prefix="offload-lab-") as barrier:
+    with tempfile.TemporaryFile() as barrier:
         fcntl.flock(barrier, fcntl.LOCK_EX)
         started = time.time()
         try:

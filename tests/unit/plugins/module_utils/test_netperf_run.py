@@ -140,8 +140,11 @@ def test_a_watch_is_told_once_of_begin_and_end(cell, seconds, given):
         assert watch.calls[1][1] < row["streams"][0]["finished"] - 0.3
 
 
-def test_netperf_dies_with_the_module(tmp_path):
+def test_netperf_dies_with_the_module_and_no_file_stays(tmp_path):
     """The module is killed without a chance to clean up."""
+    begun, temporary = tmp_path / "begun", tmp_path / "tmp"
+    begun.mkdir()
+    temporary.mkdir()
     script = (
         "import sys, time\n"
         "from ansible_collections.offload.lab.plugins.module_utils import _netperf_command, _netperf_run\n"
@@ -149,13 +152,14 @@ def test_netperf_dies_with_the_module(tmp_path):
         " 'import os, sys, time; os.mkdir(sys.argv[1] + str(os.getpid())); time.sleep(60)', sys.argv[1]]\n"
         "load = _netperf_command.workload({{'test': 'TCP_STREAM', 'streams': 3}})\n"
         "_netperf_run.run_cell(load, [{0!r}])\n").format(END)
-    module = subprocess.Popen([sys.executable, "-c", script, str(tmp_path) + "/"],
-                              env=dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path)))
+    module = subprocess.Popen([sys.executable, "-c", script, str(begun) + "/"],
+                              env=dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path),
+                                       TMPDIR=str(temporary)))
     try:
         limit = time.time() + 30
-        while len(list(tmp_path.iterdir())) < 3 and time.time() < limit:
+        while len(list(begun.iterdir())) < 3 and time.time() < limit:
             time.sleep(0.02)
-        pids = [path.name for path in tmp_path.iterdir()]
+        pids = [path.name for path in begun.iterdir()]
         assert len(pids) == 3
     finally:
         module.kill()
@@ -164,6 +168,7 @@ def test_netperf_dies_with_the_module(tmp_path):
     while any(os.path.exists("/proc/" + pid) for pid in pids) and time.time() < limit:
         time.sleep(0.02)
     assert [pid for pid in pids if os.path.exists("/proc/" + pid)] == []
+    assert list(temporary.iterdir()) == []
 
 
 def test_preflight_names_the_netserver_that_does_not_answer(monkeypatch):
