@@ -6,9 +6,9 @@ from __future__ import annotations
 from ansible_collections.offload.lab.plugins.plugin_utils import _lab_plan
 
 
-def lab_devices(tenants, underlay_device, datapath="system", more=()):
+def lab_devices(tenants, underlay_device, datapath="system", more=(), *, tunnels=1):
     """Return the node's devices by class."""
-    return _lab_plan.devices(tenants, underlay_device, datapath, more)
+    return _lab_plan.devices(tenants, underlay_device, datapath, more, int(tunnels))
 
 
 class FilterModule(object):

@@ -9,10 +9,10 @@ from ansible_collections.offload.lab.plugins.module_utils._errors import LabErro
 from ansible_collections.offload.lab.plugins.plugin_utils import _lab_plan
 
 
-def tunnel_ports(remotes, datapath, vni, port=4789, csum=False, *, tag=None):
-    """Return the tunnel's ports, as module ovs_ports takes them."""
+def tunnel_ports(tunnels, datapath, port=4789, csum=False, *, tag=None):
+    """Return the ports of the tunnels, as module ovs_ports takes them."""
     try:
-        return _lab_plan.tunnel_ports(remotes, datapath, int(vni), int(port), csum, tag=tag)
+        return _lab_plan.tunnel_ports(tunnels, datapath, int(port), csum, tag=tag)
     except (LabError, ValueError) as error:
         raise AnsibleFilterError(f"offload.lab.tunnel_ports: {error}") from error
 

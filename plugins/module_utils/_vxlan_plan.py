@@ -158,3 +158,10 @@ def plan_absent(links, ovs, name):
     if link is None or link["alias"] != OURS:
         return []
     return _release(ovs, name) + batch(["link del dev {0}".format(name)])
+
+
+def plan_purge(links, ovs, keep):
+    """Return the names of our devices that are not among ``keep``, and the steps that remove them."""
+    names = sorted(name for name, link in links.items()
+                   if link["kind"] == "vxlan" and link["alias"] == OURS and name not in keep)
+    return names, [step for name in names for step in plan_absent(links, ovs, name)]

@@ -58,6 +58,12 @@ options:
     description:
       - MTU in bytes. The largest, and the default, is the underlay's less 50, or less 70 over IPv6.
     type: int
+  keep:
+    description:
+      - With O(state=absent), names of the module's devices that stay; all others of its devices are removed, whatever
+        O(name) is. An empty list removes all.
+    type: list
+    elements: str
   state:
     description:
       - Whether the device is there.
@@ -82,6 +88,11 @@ EXAMPLES = r"""
   offload.lab.vxlan_device:
     name: vxlan0
     state: absent
+
+- name: Remove all devices that this module made
+  offload.lab.vxlan_device:
+    keep: []
+    state: absent
 """
 
 RETURN = r"""
@@ -91,6 +102,11 @@ device:
   type: dict
   sample: {"id": 10, "dstport": 4789, "local": "198.18.0.1", "csum": false, "mtu": 8950, "remotes": ["198.18.0.2"],
            "up": true}
+removed:
+  description: Names of the devices that were removed, or would be.
+  returned: with O(keep)
+  type: list
+  elements: str
 commands:
   description: The commands that were run, or would be.
   returned: success
@@ -112,12 +128,13 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils import _links, _ovs
 from ansible_collections.offload.lab.plugins.module_utils._apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._names import check_name
 from ansible_collections.offload.lab.plugins.module_utils._privileges import require
 from ansible_collections.offload.lab.plugins.module_utils._vxlan_plan import (
     plan_absent,
     plan_present,
+    plan_purge,
     summary,
     wanted_device,
 )
@@ -130,6 +147,17 @@ def read(name):
     links = _links.read()
     vxlan = name in links and links[name]["kind"] == "vxlan"
     return links, _links.read_fdb(name) if vxlan else []
+
+
+def purge(keep, check_mode):
+    """Remove our devices except some; return the module's result."""
+    keep = [check_name(name, "device") for name in keep]
+    links, ovs = _links.read(), _ovs.read(missing_ok=True)
+    names, steps = plan_purge(links, ovs, keep)
+    if not check_mode:
+        apply(steps)
+    return {"changed": bool(steps), "device": None, "removed": names, "commands": steps,
+            "diff": {"before": {"devices": sorted([*keep, *names])}, "after": {"devices": sorted(keep)}}}
 
 
 def converge(params, check_mode):
@@ -165,6 +193,7 @@ def main():
             "remotes": {"type": "list", "elements": "str", "default": []},
             "csum": {"type": "bool", "default": False},
             "mtu": {"type": "int"},
+            "keep": {"type": "list", "elements": "str"},
             "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
         },
         required_if=[("state", "present", ["local"])],
@@ -172,6 +201,10 @@ def main():
     )
     try:
         require(["CAP_NET_ADMIN"])
+        if module.params["keep"] is not None:
+            if module.params["state"] != "absent":
+                raise InputError("says what is not removed", "keep", "Use it with state=absent.")
+            module.exit_json(**purge(module.params["keep"], module.check_mode))
         module.exit_json(**converge(module.params, module.check_mode))
     except LabError as error:
         module.fail_json(msg=str(error))

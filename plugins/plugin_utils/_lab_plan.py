@@ -19,6 +19,7 @@ from ansible_collections.offload.lab.plugins.module_utils._tenants_check import 
 
 DATAPATHS = ("system", "netdev")
 FLAT_TAG = 20  # VLAN inside the switch that keeps the tenants of the flat uplink apart from the tunnel
+TUNNEL_TAG = 30  # with several tunnels of a pair, tunnel n and its tenants are in VLAN 30 + n; the first in none
 
 
 def mac_of(address):
@@ -43,17 +44,24 @@ def _member(name, network, number, **more):
     return {"name": name, "addresses": [f"{address}/{network.prefixlen}"], "mac": mac_of(address), **more}
 
 
-def tenant_plan(count, index, nodes, network, host_network=None, *, flat=None, bridged_network=None):
+def _apart(tunnel):
+    """Return the VLAN, inside the switch, of what belongs to a tunnel."""
+    return {"tag": TUNNEL_TAG + tunnel} if tunnel else {}
+
+
+def tenant_plan(count, index, nodes, network, host_network=None, *, flat=None, bridged_network=None, tunnels=1):
     """Return the tenants of node ``index`` (from 1) of ``nodes``, as module tenants takes them.
 
     Tenant t of node i has address number (t - 1) × nodes + i, so that another number of tenants changes no address.
     With ``host_network`` the host itself takes part, with address number i. ``flat`` is (network, MTU in bytes) of one
-    tenant that is reached by an uplink, ``bridged_network`` that of one behind a Linux bridge.
+    tenant that is reached by an uplink, ``bridged_network`` that of one behind a Linux bridge. The tenants are dealt to
+    the ``tunnels`` (number) of a pair: tenant t is reached by tunnel (t - 1) modulo tunnels, see :func:`tunnels`.
     """
     check_range(count, 0, 1 << 16, "number of tenants")
     check_range(index, 1, nodes, "index of the node")
     network = _network(network, "offload_lab_tenant_network")
-    plan = [_member(f"tenant{number}", network, (number - 1) * nodes + index) for number in range(1, count + 1)]
+    plan = [_member(f"tenant{number}", network, (number - 1) * nodes + index, **_apart((number - 1) % tunnels))
+            for number in range(1, count + 1)]
     if host_network:
         plan.append(_member("host", _network(host_network, "offload_lab_host_network"), index, namespace=False))
     if flat and flat[0]:
@@ -105,10 +113,11 @@ def duplicates(ends):
     return sorted({address for address in found if found.count(address) > 1})
 
 
-def devices(tenants, underlay_device, datapath, more=()):
+def devices(tenants, underlay_device, datapath, more=(), tunnels=1):
     """Return ``{class: [{"name", "netns"}]}``, the devices of a node that a campaign can vary.
 
-    ``more`` are names of further devices of the underlay. A device with ``flat`` has nothing to do with the tunnel.
+    ``more`` are names of further devices of the underlay, ``tunnels`` is the number of tunnels of a pair. A device with
+    ``flat`` has nothing to do with the tunnel.
     The kernel's datapath makes the device of its tunnels itself, and names it after the UDP port.
     """
     flat = {tenant["name"]: {"flat": True} for tenant in tenants if tenant.get("flat")}
@@ -122,34 +131,58 @@ def devices(tenants, underlay_device, datapath, more=()):
         + [{"name": name + part} for name in bridged for part in (LINUX_BRIDGE, INNER, OUTER)],
         "host": [{"name": name + DEVICE} for name in outside],
         "host_port": [{"name": name + PORT} for name in outside],
-        "tunnel": [{"name": "vxlan0"}] if datapath == "netdev" else [],
+        "tunnel": [{"name": f"vxlan{number}"} for number in range(tunnels)] if datapath == "netdev" else [],
     }
 
 
-def remotes(addresses, node):
-    """Return the underlay addresses of all other nodes, from ``{node: address or None}``."""
-    for name, address in addresses.items():
-        if name != node and not address:
+def _check_ends(ends, node):
+    """Raise InputError where an address is not known, or a node has not as many as ``node``."""
+    for name, addresses in ends.items():
+        if not all(addresses):
             raise InputError("its address on the underlay is not known", name,
                              "Set offload_lab_underlay_address for it, or do not leave it out with --limit.")
-    return [address for name, address in addresses.items() if name != node]
+        if len(addresses) != len(ends[node]):
+            raise InputError(f"it has {len(addresses)} ports, {node} has {len(ends[node])}", name,
+                             "With offload_lab_tunnel_per_port every node needs as many offload_lab_more_ports.")
 
 
-def tunnel_ports(addresses, datapath, vni, port, csum, *, tag=None):
-    """Return the tunnel's ports as module ovs_ports takes them, to the remote ``addresses``.
+def tunnels(ends, node, vni, *, remotes=None):
+    """Return the tunnels of a node, one over each of its ports: ``[{"name", "vni", "local", "remotes", "tag"}]``.
+
+    ``ends`` are ``{node: [an address of each port of the underlay]}``. ``remotes`` are given for the first tunnel where
+    it does not lead to all other nodes. Tunnel n has the VNI ``vni`` + n. Two tunnels between the same switches are a
+    loop, so each is in a VLAN of its own inside them.
+    """
+    _check_ends(ends, node)
+    alone = {} if len(ends[node]) > 1 else {"tag": None}
+    found = [{"name": f"vxlan{number}", "vni": vni + number, "local": local, "tag": 0, **_apart(number), **alone,
+              "remotes": [addresses[number] for name, addresses in ends.items() if name != node]}
+             for number, local in enumerate(ends[node])]
+    if remotes is not None:
+        found[0]["remotes"] = remotes
+    return found
+
+
+def tunnel_ports(planned, datapath, port, csum, *, tag=None):
+    """Return the ports of :func:`tunnels` as module ovs_ports takes them.
 
     The kernel's datapath has a port for each remote. They are protected where there are several: what came in by one
     never goes out by another, so that a broadcast in the full mesh does not loop. The userspace datapath has one
     device for all. ``tag`` is 0 where the switch has an uplink beside the tunnel, which is in a VLAN of its own.
     """
-    apart = {} if tag is None else {"tag": tag}
     if datapath not in DATAPATHS:
         raise InputError("not a datapath", repr(datapath), f"Use one of {', '.join(DATAPATHS)}.")
-    if datapath == "netdev":
-        return [{"name": "vxlan0", **apart}]
-    return [{
-        "name": f"vxlan{number}",
-        "type": "vxlan",
-        "protected": len(addresses) > 1,
-        "options": {"remote_ip": address, "key": vni, "dst_port": port, "csum": csum}, **apart,
-    } for number, address in enumerate(addresses)]
+    ports = []
+    for tunnel in planned:
+        wanted = tag if tunnel["tag"] is None else tunnel["tag"]
+        apart = {} if wanted is None else {"tag": wanted}
+        if datapath == "netdev":
+            ports.append({"name": tunnel["name"], **apart})
+            continue
+        ports += [{
+            "name": f"vxlan{number}",
+            "type": "vxlan",
+            "protected": len(tunnel["remotes"]) > 1,
+            "options": {"remote_ip": address, "key": tunnel["vni"], "dst_port": port, "csum": csum}, **apart,
+        } for number, address in enumerate(tunnel["remotes"], len(ports))]
+    return ports

@@ -12,8 +12,8 @@ from ansible_collections.offload.lab.plugins.filter import (
     lab_duplicates,
     lab_endpoints,
     tenant_plan,
+    tunnel_plan,
     tunnel_ports,
-    tunnel_remotes,
 )
 
 
@@ -54,15 +54,19 @@ def test_lab_devices():
     assert use(lab_devices, "lab_devices", TENANTS, "eth1", "netdev")["tunnel"] == [{"name": "vxlan0"}]
 
 
-def test_tunnel_remotes():
-    hosts = {"a": {"offload_lab_underlay_address": "198.18.0.1"}, "b": {"offload_lab_underlay_address": "198.18.0.2"},
-             "c": {}}
-    assert use(tunnel_remotes, "tunnel_remotes", ["a", "b"], "a", hosts) == ["198.18.0.2"]
-    with pytest.raises(AnsibleFilterError, match="offload.lab.tunnel_remotes: c: "):
-        use(tunnel_remotes, "tunnel_remotes", ["a", "c"], "a", hosts)
+def test_tunnel_plan():
+    hosts = {"a": {"offload_lab_underlay_address": "198.18.0.1", "offload_lab_more_ports": [
+        {"device": "eth2", "address": "198.18.1.1"}]}, "b": {"offload_lab_underlay_address": "198.18.0.2"}, "c": {}}
+    found = use(tunnel_plan, "tunnel_plan", ["a", "b"], "a", hosts, "10")
+    assert [(tunnel["vni"], tunnel["remotes"]) for tunnel in found] == [(10, ["198.18.0.2"])]
+    with pytest.raises(AnsibleFilterError, match="offload.lab.tunnel_plan: c: "):
+        use(tunnel_plan, "tunnel_plan", ["a", "c"], "a", hosts, 10)
+    with pytest.raises(AnsibleFilterError, match="offload.lab.tunnel_plan: b: it has 1 ports, a has 2"):
+        tunnel_plan.tunnel_plan(["a", "b"], "a", hosts, 10, per_port=True)
 
 
 def test_tunnel_ports():
-    assert use(tunnel_ports, "tunnel_ports", ["198.18.0.2"], "system", "10")[0]["options"]["key"] == 10
+    tunnel = {"name": "vxlan0", "vni": 10, "local": "198.18.0.1", "remotes": ["198.18.0.2"], "tag": None}
+    assert use(tunnel_ports, "tunnel_ports", [tunnel], "system", "4789")[0]["options"]["key"] == 10
     with pytest.raises(AnsibleFilterError, match="offload.lab.tunnel_ports"):
-        use(tunnel_ports, "tunnel_ports", [], "auto", 10)
+        use(tunnel_ports, "tunnel_ports", [], "auto")

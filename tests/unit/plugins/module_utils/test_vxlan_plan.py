@@ -119,3 +119,12 @@ def test_bad_input(options, words):
 def test_what_is_not_ours_is_refused(seen, state, words):
     with pytest.raises(InputError, match=words):
         lines(seen, state=state)
+
+
+def test_all_of_ours_are_removed_but_some():
+    seen = links(vxlan(), dict(vxlan(), name="vxlan1"), dict(vxlan(alias=None), name="theirs"),
+                 link("other", alias=_vxlan_plan.OURS))
+    names, steps = _vxlan_plan.plan_purge(seen, EMPTY, ["vxlan0"])
+    assert names == ["vxlan1"] and [step["stdin"] for step in steps] == ["link del dev vxlan1\n"]
+    assert _vxlan_plan.plan_purge(seen, EMPTY, [])[0] == ["vxlan0", "vxlan1"]
+    assert _vxlan_plan.plan_purge(seen, EMPTY, ["vxlan0", "vxlan1"]) == ([], [])
