@@ -13,6 +13,7 @@ from ansible_collections.offload.lab.plugins.module_utils._errors import ParseEr
 KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 IDLE_KINDS = ("idle", "iowait")
 NET_SOFTIRQS = ("NET_RX", "NET_TX")
+TRAFFIC_SHARE = 0.9  # with less of it in the counted time, CPU and bytes do not belong together
 
 
 def _is_number(text):
@@ -124,9 +125,23 @@ def features_changed(before, after):
     return sorted(device for device in first if first[device] != last.get(device))
 
 
-def _end_of_trial(before, after, result):
+def traffic_share(before, after, result):
+    """Return the share of the time between two snapshots in which all streams sent; None where it is not known.
+
+    A connection whose first packet is lost is there a second later, when the CPU was counted without its traffic.
+    """
+    if not result.get("window_measured"):
+        return None
+    start, end = result["window_start"], result["window_start"] + result["window_s"]
+    length = after["time"] - before["time"]
+    return max(0.0, min(end, after["time"]) - max(start, before["time"])) / length if length > 0 else None
+
+
+def _end_of_trial(before, after, result, share):
     end = end_window(before, after, before.get("hertz", 100))
     end["throttled"] = max(0, after.get("throttled", 0) - before.get("throttled", 0))
+    if share is not None and share < TRAFFIC_SHARE:
+        return end
     if result.get("throughput_mbps"):
         end["service_demand_us_per_kb"] = service_demand(end["busy_s"], result["throughput_mbps"], end["window_s"])
     elif result.get("transactions_per_s"):
@@ -139,14 +154,17 @@ def cpu_of_trial(snapshots, result):
     """Return a trial's ``cpu`` field from ``snapshots`` ``{"client": [first, last], "server": [first, last]}``.
 
     Ends that share one kernel (the same boot id) are reported once, as ``combined``; nothing is added twice.
-    ``result`` has ``throughput_mbps`` or ``transactions_per_s``, which are the same over the window.
+    ``result`` has ``throughput_mbps`` or ``transactions_per_s``, which are the same over the window. Where the traffic
+    ran in less than :data:`TRAFFIC_SHARE` of it there is no service demand.
     """
     pairs = dict((end, snapshots[end]) for end in ("client", "server") if snapshots.get(end))
     combined = len(pairs) == 2 and pairs["client"][0]["boot_id"] == pairs["server"][0]["boot_id"]
     windows = {"combined": pairs["client"]} if combined else pairs
+    share = traffic_share(*pairs["client"], result=result) if "client" in pairs else None
     return {
         "combined": combined,
-        "ends": dict((name, _end_of_trial(before, after, result)) for name, (before, after) in windows.items()),
+        "ends": dict((name, _end_of_trial(before, after, result, share)) for name, (before, after) in windows.items()),
+        "traffic_share": share,
         "features_changed": dict((end, features_changed(*pair)) for end, pair in pairs.items()
                                  if features_changed(*pair)),
         "clock_error_s": snapshots.get("clock_error_s"),

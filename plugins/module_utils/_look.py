@@ -12,6 +12,7 @@ from ansible_collections.offload.lab.plugins.module_utils._errors import InputEr
 SETTLE = 0.05  # seconds until a stream has left slow start behind, on the machines that were tried
 TRIES = 5  # a stream can stand still for longer than one sample where CPUs are taken away
 TRAFFIC = 100000  # bytes in a sample that are certainly the stream's, not the probe's own talk
+QUIET, DRAIN = 0.02, 0.5  # seconds of a look whether the stream is gone, and of all such looks at most
 
 
 def check(params):
@@ -48,6 +49,19 @@ def _sample_path(path, test, params, probe):
     finally:
         stream.kill()
         stream.communicate()
+        _wait_for_quiet(path, params)
+
+
+def _wait_for_quiet(path, params):
+    """Wait until what the killed stream left in queues has drained.
+
+    On a path that drops packets under load the next trial's first ones were lost in it, and TCP waits a second then.
+    """
+    deadline = time.monotonic() + DRAIN
+    while time.monotonic() < deadline:
+        found = _sampler.sample(path["client_devices"], QUIET, params["vxlan_port"])
+        if all(seen["out"]["bytes"] + seen["in"]["bytes"] < TRAFFIC for seen in found.values()):
+            break
 
 
 def _sample_ends(path, params, probe):

@@ -9,6 +9,8 @@ A mark is ``{"guard": name, "reason": text, "excludes": bool}``. A guard that la
 """
 from __future__ import annotations
 
+from ansible_collections.offload.lab.plugins.module_utils._cpu_window import TRAFFIC_SHARE
+
 RETRANSMIT_SHARE = 0.01
 STEAL_PERCENT = 2.0
 SATURATED_PERCENT = 95.0
@@ -114,6 +116,14 @@ def overlap(trial, _expected):
         yield mark("overlap", f"the streams overlap for {share:.0%} of their time")
 
 
+def cpu_window(trial, _expected):
+    """The CPU was counted while the traffic did not run: the trial has no CPU figures. Excludes nothing else."""
+    share = (trial.get("cpu") or {}).get("traffic_share")
+    if share is not None and share < TRAFFIC_SHARE:
+        yield mark("cpu_window", f"the traffic ran in {share:.0%} of the time in which CPU was counted; no CPU figures",
+                   excludes=False)
+
+
 def clock(trial, _expected):
     """The clocks of the two ends are not known well enough for one common window."""
     cpu = trial.get("cpu") or {}
@@ -156,7 +166,7 @@ def encapsulation(trial, expected):
 
 
 GUARDS = (mss, nothing_received, retransmits, confidence, steal, throttle, saturation, line_rate, one_cpu, overlap,
-          clock, clock_jump, features, profile, encapsulation)
+          cpu_window, clock, clock_jump, features, profile, encapsulation)
 
 
 def marks_of(trial, expected):

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import functools
 
+from ansible_collections.offload.lab.plugins.module_utils._cpu_window import TRAFFIC_SHARE
+
 ENDS = ("client", "server", "combined")
 LATENCIES = ("mean", "p50", "p90", "p99")
 CPU_KINDS = ("user", "system", "softirq", "irq", "steal", "iowait")  # user includes nice
@@ -96,10 +98,10 @@ def values_of(trial, one_host=False):
         for name in LATENCIES:
             found[f"latency_{name}"] = latency.get(name)
     cpu = trial.get("cpu")
-    if cpu:
+    if cpu and (cpu.get("traffic_share") is None or cpu["traffic_share"] >= TRAFFIC_SHARE):
         for end, use in (cpu.get("ends") or {}).items():
             _window(end, use, found)
-    elif workload.get("streams", 1) == 1 and (workload.get("tenants") or 1) == 1:
+    elif not cpu and workload.get("streams", 1) == 1 and (workload.get("tenants") or 1) == 1:
         _of_netperf(result, one_host, found)
     return {name: value for name, value in found.items() if value is not None}
 

@@ -121,6 +121,7 @@ def _sums(streams, rows):
     found = {"throughput_mbps": _total(megabits), "transactions_per_s": _total(rates("transactions_per_s")),
              "throughput_sent_mbps": _total(row.get("throughput_sent_mbps") for row in rows),
              "overlap": share if several else None, "window_start": start, "window_s": max(0.0, end - start),
+             "window_measured": all(interims(row) for row in rows),
              "stream_mbps": megabits if several and _known(megabits) else None}
     if {row.get("test") for row in rows} == {"TCP_STREAM", "TCP_MAERTS"}:
         found["forward_mbps"] = _total(rate for rate, row in zip(megabits, rows) if row["test"] == "TCP_STREAM")

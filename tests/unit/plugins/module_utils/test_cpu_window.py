@@ -76,6 +76,19 @@ def test_ends_with_two_kernels_stay_apart():
     assert field["ends"]["server"]["service_demand_us_per_transaction"] == pytest.approx(2000)
 
 
+@pytest.mark.parametrize("start, length, share", [(0.05, 1.0, 0.95), (0.0, 5.0, 1.0), (1.0, 1.0, 0.0),
+                                                  (0.25, 0.5, 0.5)])
+def test_cpu_is_charged_only_with_traffic_of_its_own_time(start, length, share):
+    pairs = ends("a", "a")
+    begin, seconds = pairs["client"][0]["time"], pairs["client"][1]["time"] - pairs["client"][0]["time"]
+    result = {"throughput_mbps": 8.192, "window_measured": True, "window_start": begin + start * seconds,
+              "window_s": length * seconds}
+    field = cpu.cpu_of_trial(pairs, result)
+    assert field["traffic_share"] == pytest.approx(share)
+    assert ("service_demand_us_per_kb" in field["ends"]["combined"]) == (share >= 0.9)
+    assert cpu.cpu_of_trial(pairs, dict(result, window_measured=False))["traffic_share"] is None
+
+
 def test_nothing_moved_gives_no_service_demand():
     assert cpu.service_demand(1.0, 0.0, 1.0) is None
 

@@ -51,9 +51,8 @@ class Probe(object):
 @pytest.fixture
 def looked(monkeypatch):
     def call(client, server, stream=None):
-        sizes = iter(client)
         monkeypatch.setattr(_look._runner, "start", lambda *args, **options: stream or Stream())
-        monkeypatch.setattr(_look._sampler, "sample", lambda *args: seen(next(sizes)))
+        monkeypatch.setattr(_look._sampler, "sample", lambda *args: seen(client.pop(0) if client else 0))
         return _look.look(PARAMS, Probe(server))["physical"]["TCP_STREAM"]
     return call
 
@@ -73,3 +72,17 @@ def test_the_last_sample_counts_where_a_stream_never_moves(looked):
 
 def test_a_stream_that_ended_is_an_error(looked):
     assert looked([0], [0], Stream("no route\n")) == {"error": "no route"}
+
+
+def test_a_trial_begins_when_the_stream_has_drained(looked):
+    sizes = [500000, 300000, 200000, 60, 0]
+    assert looked(sizes, [500000])["client"] == seen(500000)
+    assert sizes == [0]
+
+
+def test_a_device_that_others_use_is_not_waited_for(looked, monkeypatch):
+    monkeypatch.setattr(_look, "DRAIN", 0.02)
+    monkeypatch.setattr(_look.time, "sleep", lambda _seconds: None)
+    sizes = [500000] * 1000000
+    assert looked(sizes, [500000])["client"] == seen(500000)
+    assert sizes

@@ -225,8 +225,23 @@ def test_a_profile_that_was_never_used_is_untestable():
     made = plan(design="one_at_a_time", factors=["a", "b"], untestable={"lro": "fixed"})
     rows = [row for row in trials(made) if row["profile"] != "a=on"]
     found = checked(made, rows)
-    assert found["untestable"] == {"lro": "fixed", "a=on": "no trial of this profile could be used"}
+    unusable = "no trial of this profile could be used"
+    assert found["untestable"] == {"lro": "fixed", "a=on": unusable + " (none was measured)"}
     assert metric(found)["rows"][0]["ratio"] is None and metric(found)["rows"][0]["verdict"] == "unknown"
+
+
+def test_a_profile_whose_trials_are_all_left_out_says_why():
+    made = plan(design="one_at_a_time", factors=["a", "b"])
+    rows = list(trials(made))
+    for row in rows:
+        if row["profile"] == "a=on":
+            row["marks"] = [{"guard": "line_rate", "reason": "r", "excludes": False},
+                            {"guard": "profile", "reason": "client: eth0 did not take tso", "excludes": True}]
+        if row["profile"] == "b=on":
+            row.update(error="no route", result=None)
+    unusable = "no trial of this profile could be used"
+    assert checked(made, rows)["untestable"] == {
+        "a=on": unusable + " (profile: client: eth0 did not take tso)", "b=on": unusable + " (no route)"}
 
 
 def test_no_trials_at_all():

@@ -30,6 +30,7 @@ CASES = [
     ("line_rate", {"result": {"throughput_mbps": 9410.0}}, {"speed_mbps": 10000}, False),
     ("softirq_one_cpu", {"cpu": window(softirqs={"NET_RX": {0: 1, 1: 999}})}, {}, False),
     ("overlap", {"result": {"overlap": 0.5}}, {}, True),
+    ("cpu_window", {"cpu": dict(window(), traffic_share=0.02)}, {}, False),
     ("clock", {"cpu": dict(window(), clock_error_s=0.2)}, {}, True),
     ("clock_jump", {"clock_jump_s": -3600.0}, {}, True),
     ("feature_changed", {"cpu": dict(window(), features_changed={"server": ["eth0"]})}, {}, True),
@@ -49,6 +50,7 @@ QUIET = {
     "cpu": dict(
         window(percent={"steal": 0.1}, busy_percent={0: 50.0}, softirqs={"NET_RX": {0: 40, 1: 60}}, throttled=0),
         clock_error_s=0.0001,
+        traffic_share=0.99,
         features_changed={},
     ),
     "evidence": {"settings": {"client": {"eth0": {"not_honoured": {}}}}, "underlay": {"client": {"vnis": [10]}}},

@@ -53,7 +53,8 @@ def test_one_stream_is_what_netperf_says():
                    "CONFIDENCE_ITERATION": 5})])
     assert result == {
         "throughput_mbps": 9410.5, "throughput_sent_mbps": 9411.0, "transactions_per_s": None, "overlap": None,
-        "window_start": 0, "window_s": 10, "stream_mbps": None, "elapsed_s": 10.0, "local_cpu_percent": 40.0,
+        "window_start": 0, "window_s": 10, "window_measured": False, "stream_mbps": None, "elapsed_s": 10.0,
+        "local_cpu_percent": 40.0,
         "remote_cpu_percent": 50.0, "local_service_demand": 1.5, "remote_service_demand": 2.0, "confidence_met": True,
         "confidence_width": {"throughput": 2.1}, "iterations": 5, "mss": 8948, "retransmits": 3, "latency_us": None,
         "message_size": 16384, "send_socket_size": 4096, "recv_socket_size": 8192}
