@@ -47,7 +47,7 @@ def analyse(plan, trials, manifest=None, include_marked=False, verdicts=None):
         "factors": [{key: factor.get(key) for key in FACTOR_KEYS} for factor in plan["factors"]],
         "profiles": {name: profile["levels"] for name, profile in plan["profiles"].items()},
         "tables": tables, "attribution": found, "recommendations": recommendations(plan, tables, found, idle),
-        "verdicts": verdicts, "untestable": {**_untestable(plan, tables), **idle}, "warnings": list(_warnings(cube)),
+        "verdicts": verdicts, "untestable": {**_untestable(cube, tables), **idle}, "warnings": list(_warnings(cube)),
     }
 
 
@@ -83,13 +83,14 @@ def _idle(verdicts):
             if all(row["verdict"] in CANNOT_ACT for row in own)}
 
 
-def _untestable(plan, tables):
+def _untestable(cube, tables):
     """Return ``{factor or profile: reason}``: what the campaign says, and profiles without a single used trial."""
+    plan = cube.plan
     found = dict(plan.get("untestable") or {})
     seen = {row["profile"] for table in tables for metric in table["metrics"] for row in metric["rows"] if row["n"]}
     for name in plan["profiles"]:
         if name != plan["control"] and name not in seen:
-            found[name] = "no trial of this profile could be used"
+            found[name] = f"no trial of this profile could be used ({cube.unusable.get(name, 'none was measured')})"
     return found
 
 

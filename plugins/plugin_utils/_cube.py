@@ -27,6 +27,7 @@ class Cube:
         self.counts = {"planned": sum(len(visit["cells"]) for visit in plan["visits"]), "recorded": 0, "used": 0,
                        "failed": 0, "excluded": 0, "unplanned": 0, "twice": 0}
         self.marks, self.excluded_by, self.failures = {}, {}, []
+        self.unusable = {}  # {profile: why its first trial that was left out is}
         self._rows = {name: row for row, name in enumerate(self.profiles)}
         self._places = {(table["pair"], table["path"], table["mtu"], table["workload"]): place
                         for place, table in enumerate(self.tables)}
@@ -70,12 +71,15 @@ class Cube:
 
     def _failed(self, trial):
         self.counts["failed"] += 1
+        self.unusable.setdefault(trial.get("profile"), str(trial["error"]))
         if len(self.failures) < LISTED:
             self.failures.append({"id": trial.get("id"), "error": str(trial["error"])})
 
     def _excluded(self, trial):
         self.counts["excluded"] += 1
-        for guard in {found["guard"] for found in trial["marks"] if found.get("excludes", True)}:
+        marks = [found for found in trial["marks"] if found.get("excludes", True)]
+        self.unusable.setdefault(trial["profile"], "{guard}: {reason}".format(**marks[0]))
+        for guard in {found["guard"] for found in marks}:
             self.excluded_by[guard] = self.excluded_by.get(guard, 0) + 1
 
     def metrics(self):

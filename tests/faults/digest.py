@@ -48,4 +48,5 @@ print(json.dumps({
             ovs("Interface", "name", "type", "options", "mtu_request")],
     "files": sorted(os.path.join(folder, name) for root in ("/var/lib/offload-lab", "/run/offload-lab")
                     for folder, _folders, names in os.walk(root) for name in names),
+    "temporary": sorted(glob.glob("/tmp/offload-lab*")),
 }, sort_keys=True))
