@@ -62,13 +62,13 @@ options:
         elements: dict
         required: true
   tests:
-    description: The directions of the warm-up traffic, as netperf's tests.
+    description: The directions of the warm-up traffic, as netperf's tests. Both are sampled at once.
     type: list
     elements: str
     choices: [TCP_STREAM, TCP_MAERTS]
     default: [TCP_STREAM]
   seconds:
-    description: How long each path and direction is sampled, in seconds, 0.05 to 10.
+    description: How long each path is sampled, in seconds, 0.05 to 10.
     type: float
     default: 0.3
   vxlan_port:

@@ -32,6 +32,8 @@ class Stream(object):
         pass
 
     def communicate(self):
+        self.stdout.read()  # as subprocess does: an error when it was closed before
+        self.stdout.close()
         return (self.message or "", "")
 
 
@@ -86,3 +88,13 @@ def test_a_device_that_others_use_is_not_waited_for(looked, monkeypatch):
     sizes = [500000] * 1000000
     assert looked(sizes, [500000])["client"] == seen(500000)
     assert sizes
+
+
+def test_both_directions_are_sampled_at_once_and_a_stream_that_ended_is_an_error_of_its_own(monkeypatch):
+    streams = {"TCP_STREAM": Stream(), "TCP_MAERTS": Stream("no route\n")}
+    monkeypatch.setattr(_look._runner, "start", lambda argv, *_args, **_options: streams[argv[argv.index("-t") + 1]])
+    monkeypatch.setattr(_look._sampler, "sample", lambda *args: seen(500000))
+    monkeypatch.setattr(_look, "DRAIN", 0)
+    found = _look.look(dict(PARAMS, tests=list(streams)), Probe([500000]))["physical"]
+    assert found["TCP_STREAM"] == {"client": seen(500000), "server": seen(500000)}
+    assert found["TCP_MAERTS"] == {"error": "no route"}
