@@ -26,10 +26,16 @@ def half_signs(blocks):
     return np.hstack([np.ones((len(numbers), 1)), 1.0 - 2.0 * bits])
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=2)
+def _drawn(blocks):
+    """Return random sign patterns as columns, the pattern of all + first."""
+    signs = np.random.default_rng(20260105).integers(0, 2, (blocks, DRAWS)) * 2.0 - 1.0
+    return np.hstack([np.ones((blocks, 1)), signs])
+
+
 def _random_signs(blocks):
-    signs = np.random.default_rng(20260105).integers(0, 2, (DRAWS, blocks)) * 2.0 - 1.0
-    return np.vstack([np.ones((1, blocks)), signs])
+    """Return the first rows of one draw, whatever the number of blocks: trials are missing here and there."""
+    return _drawn(1 << (blocks - 1).bit_length())[:blocks]
 
 
 def sign_flip(differences):
@@ -41,7 +47,7 @@ def sign_flip(differences):
     blocks = differences.shape[1]
     if blocks == 0:
         return np.ones(len(differences))
-    signs = (half_signs(blocks) if blocks <= MOST_EXACT_BLOCKS else _random_signs(blocks)).T
+    signs = half_signs(blocks).T if blocks <= MOST_EXACT_BLOCKS else _random_signs(blocks)
     values = np.empty(len(differences))
     step = max(1, ROWS * 64 // signs.shape[1])
     for start in range(0, len(differences), step):
