@@ -79,7 +79,7 @@ def measure_start(lab, count):
     time in which all run.
     """
     with tempfile.TemporaryDirectory(prefix="offload-lab-bench-") as folder:
-        workload = {"name": "all", "test": "TCP_STREAM", "tenants": count, "duration": 2}
+        workload = {"name": "all", "test": "TCP_STREAM", "tenants": count, "duration": 10}
         timed_play(lab, "measure", tenant_count=count, **NETWORKS, results_dir=folder, campaign={
             "name": "start", "paths": ["tenant_vxlan"], "workloads": [workload], "blocks": 1, "factors": ["tso"]})
         trials = [json.loads(row) for row in Path(folder, "start/trials.jsonl").read_text().splitlines()]
