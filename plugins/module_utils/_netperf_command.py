@@ -105,9 +105,9 @@ def workload(given):
     if checked["interim"] and checked["confidence"]:
         raise InputError("interim results and confidence iterations do not go together", checked["name"])
     if interim is None and not checked["confidence"]:
-        # One tells when a stream really ran: netperf may wait 4 s more for its peer. Several tell how much of a
-        # stream's rate fell into the time of all.
-        checked["interim"] = min(1.0, checked["duration"] / 10.0) if processes(checked) > 1 else checked["duration"]
+        # They tell when a stream really ran: its connection may come a second late, and netperf may wait 4 s more for
+        # its peer. Of several they tell how much of a stream's rate fell into the time of all.
+        checked["interim"] = min(1.0, checked["duration"] / 10.0)
     checked.update(_sizes(given, test))
     return checked
 

@@ -69,8 +69,8 @@ options:
           - C(confidence) is a mapping of C(level), V(95) or V(99), C(width_percent), the whole interval in percent of
             the mean (so V(5) is plus or minus 2.5 percent), C(iterations_min) and C(iterations_max), 3 to 30.
           - C(cpu) asks netperf for the CPU use of both ends, default true.
-          - C(interim) in seconds asks for interim results, which tell when each stream really ran. By default one of
-            the whole time, of several streams at least one a second. V(0) is none. Not together with C(confidence).
+          - C(interim) in seconds asks for interim results, which tell when each stream really ran. By default ten, at
+            least one a second. V(0) is none. Not together with C(confidence).
         type: dict
         required: true
       endpoints:

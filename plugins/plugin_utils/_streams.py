@@ -14,10 +14,24 @@ UNITS = {"10^3bits/s": 1e-3, "10^6bits/s": 1.0, "10^9bits/s": 1e3, "Trans/s": 1.
          "KBytes/s": 8 * 1024 / 1e6, "MBytes/s": 8 * 1024 ** 2 / 1e6, "GBytes/s": 8 * 1024 ** 3 / 1e6}
 
 
+LATE = 0.1  # of a stream's mean rate; below it its connection was not there yet
+
+
 def interims(row):
     """Return a stream's interim results as [(start, end, rate)], in Mbit/s or in transactions/s."""
     return [(part["ending_at"] - part["seconds"], part["ending_at"], part["throughput"] * UNITS[part["unit"]])
             for part in row.get("interim") or () if part.get("unit") in UNITS and part.get("seconds", 0) > 0]
+
+
+def traffic(row):
+    """Return the interim results from the first that had traffic on.
+
+    netperf's time begins before it connects: a connection whose first packet was lost is there a second later.
+    """
+    parts = interims(row)
+    seconds = sum(end - start for start, end, _rate in parts)
+    least = LATE * sum((end - start) * rate for start, end, rate in parts) / seconds if parts else 0
+    return parts[next((number for number, part in enumerate(parts) if part[2] >= least), 0):]
 
 
 def window(stream, row):
@@ -26,7 +40,7 @@ def window(stream, row):
     Interim results tell it; else a test of one iteration ends with its process and took ``elapsed_s``; with several
     iterations only the process's own times are left.
     """
-    parts = interims(row)
+    parts = traffic(row)
     if parts:
         return parts[0][0], parts[-1][1]
     start, end = stream["started"], stream["finished"]
@@ -113,9 +127,10 @@ def _confidence_width(rows):
 def _sums(streams, rows):
     start, end, share = common([window(stream, row) for stream, row in zip(streams, rows)])
     several = len(rows) > 1
+    within = several and share or any(len(traffic(row)) < len(interims(row)) for row in rows)
 
     def rates(quantity):
-        return [rate_within(row, quantity, start, end) if several and share else row.get(quantity) for row in rows]
+        return [rate_within(row, quantity, start, end) if within else row.get(quantity) for row in rows]
 
     megabits = rates("throughput_mbps")
     found = {"throughput_mbps": _total(megabits), "transactions_per_s": _total(rates("transactions_per_s")),

@@ -51,6 +51,10 @@ CASES = [
     ("tunnel segmentation of the tunnel device", SENDER, TUNNEL, "tx-udp_tnl-segmentation",
      ["tx-udp_tnl-segmentation"], "tenant_vxlan", None, "unsupported"),
 ]
+# Each verdict that packets give, once more with data and acknowledgements in both directions of each device.
+BOTH_WAYS = [case for case in CASES if case[0] in (
+    "TSO of the underlay", "GRO of the underlay, segments arrive", "TX checksum of the underlay",
+    "tunnel segmentation of the underlay", "tunnel segmentation of the tenant")]
 ENDS = {
     "physical": {"local_address": "198.18.0.1", "address": "198.18.0.2"},
     "tenant_vxlan": {"netns": "tenant1", "local_address": "192.168.10.1", "address": "192.168.10.2"},
@@ -69,7 +73,7 @@ def probe(lab):
     run(["ip", "netns", "exec", f"{lab.name}-fabric", "ethtool", "-K", "node2", "tso", "on"])
 
 
-def observe(lab, probe, case, level):
+def observe(lab, probe, case, level, tests):
     """Set everything to a known start, then one feature to a level; return what verdict() wants to know."""
     _what, node, device, feature, bits, path, sender_tso, _verdict = case
     lab.module("offload.lab.ethtool", devices=[UNDERLAY, TENANT], features=START)
@@ -79,7 +83,7 @@ def observe(lab, probe, case, level):
         port_tso = ["ethtool", "-K", "node2", "tso", "on" if sender_tso else "off"]
         run(["ip", "netns", "exec", f"{lab.name}-fabric", *port_tso])
     report = lab.ask("offload.lab.ethtool", node, devices=[device], features={feature: level}, fixed="report")
-    seen = lab.ask("offload.lab.evidence", SENDER, probe=probe, paths=[dict(
+    seen = lab.ask("offload.lab.evidence", SENDER, probe=probe, tests=tests, paths=[dict(
         ENDS[path], name=path, client_devices=[UNDERLAY, TENANT, TUNNEL],
         server_devices=[UNDERLAY, TENANT, TUNNEL])])["packets"][path]["TCP_STREAM"]
     assert "error" not in seen, seen
@@ -87,12 +91,21 @@ def observe(lab, probe, case, level):
     return dict(flat(report["devices"][key(device)]), share=share_of(sample, bits))
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
-def test_the_verdict_follows_from_what_was_seen(lab, probe, case):
-    on, off = observe(lab, probe, case, True), observe(lab, probe, case, False)
+def judge(lab, probe, case, tests):
+    on, off = observe(lab, probe, case, True, tests), observe(lab, probe, case, False, tests)
     found = verdict(case[4], [on], [off], tunnel_csum=False)
     print(f"{case[0]}: on {on['share']}, off {off['share']}: {found['verdict']} ({found['reason'] or found['proof']})")
     assert found["verdict"] == case[-1], found
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
+def test_the_verdict_follows_from_what_was_seen(lab, probe, case):
+    judge(lab, probe, case, ["TCP_STREAM"])
+
+
+@pytest.mark.parametrize("case", BOTH_WAYS, ids=[case[0] for case in BOTH_WAYS])
+def test_the_verdict_is_the_same_with_streams_both_ways(lab, probe, case):
+    judge(lab, probe, case, ["TCP_STREAM", "TCP_MAERTS"])
 
 
 def test_driver_counters_are_those_of_ethtool(lab):

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -139,6 +141,75 @@ def test_gro_toggled_in_mid_trial_is_marked(lab, probe):
         lab.inside(2, "ethtool", "-K", "underlay0", "gro", "off")
     assert [mark["reason"] for mark in trial["marks"] if mark["guard"] == "feature_changed"] == [
         "server: features of underlay0 changed during the trial"]
+
+
+@contextmanager
+def lost(lab, *packets):
+    """Lose packets on their way into node2 without a word: by a routing rule before that of its own addresses.
+
+    Yields the function that lets them through again before the end, to be called once or not at all.
+    """
+    rule = ("pref", "1", "iif", "underlay0", *packets, "blackhole")
+    present = []
+
+    def let_through():
+        lab.inside(2, "ip", "rule", "del", *present.pop())
+
+    lab.inside(2, "ip", "rule", "add", "pref", "2", "lookup", "local")
+    lab.inside(2, "ip", "rule", "del", "pref", "0")
+    try:
+        lab.inside(2, "ip", "rule", "add", *rule)
+        present.append(rule)
+        yield let_through
+    finally:
+        if present:
+            let_through()
+        lab.inside(2, "ip", "rule", "add", "pref", "0", "lookup", "local")
+        lab.inside(2, "ip", "rule", "del", "pref", "2")
+
+
+def no_cpu_figures(trial):
+    """Check the mark of a trial whose traffic came late: of its figures only those of the traffic's own time count."""
+    assert trial["error"] is None
+    assert "cpu_window" in guards(trial), trial
+    assert trial["cpu"]["traffic_share"] < 0.9
+    assert "service_demand_us_per_kb" not in trial["cpu"]["ends"]["combined"]
+    sent = int(re.search(r"LOCAL_BYTES_SENT=(\d+)", trial["streams"][0]["raw"]).group(1))
+    result = trial["result"]
+    assert result["throughput_mbps"] == pytest.approx(sent * 8 / 1e6 / result["window_s"], rel=0.1)
+
+
+def test_a_connection_that_comes_late_is_marked_and_gives_no_cpu_figures(lab, probe):
+    """The first packet of the data connection is lost; TCP tries again after a second, netperf's time runs."""
+    def when_it_waits(_pids):
+        while not lab.inside(1, "ss", "-Htn", "state", "syn-sent") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        let_through()
+
+    deadline = time.monotonic() + 30
+    with lost(lab, "ipproto", "tcp", "dport", "32768-60999") as let_through:
+        with Meanwhile(lab, when_it_waits, delay=0):
+            no_cpu_figures(measure(lab, probe))
+
+
+def test_a_netserver_that_answers_late_is_marked_and_gives_no_cpu_figures(lab, probe):
+    """As after a lost packet of the control connection: netperf's time begins when ours is half over."""
+    inode = os.stat(f"/run/netns/{lab.name}-node2").st_ino
+    [netserver] = [pid for pid in running("netserver") if inode_of(pid) == inode
+                   and PHYSICAL["address"].encode() in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    os.kill(netserver, signal.SIGSTOP)
+    try:
+        with Meanwhile(lab, lambda _pids: os.kill(netserver, signal.SIGCONT), delay=1):
+            no_cpu_figures(measure(lab, probe))
+    finally:
+        os.kill(netserver, signal.SIGCONT)
+
+
+def test_a_flood_of_which_nothing_arrives_is_marked(lab, probe):
+    with lost(lab, "ipproto", "udp"):
+        trial = measure(lab, probe, test="UDP_STREAM", message_size=1472)
+    assert "nothing_received" in guards(trial), trial
+    assert measure(lab, probe, test="UDP_STREAM", message_size=1472)["result"]["throughput_mbps"] > 0
 
 
 def test_a_cpu_hog_is_told_by_its_cpu(lab, probe):

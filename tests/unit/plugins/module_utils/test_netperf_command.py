@@ -19,7 +19,7 @@ def options(given, test=None, end=None):
 
 
 @pytest.mark.parametrize("given, expected", [
-    ({"test": "TCP_STREAM", "duration": "5"}, "-t TCP_STREAM -l 5 -f m -c -C -D 5 --"),
+    ({"test": "TCP_STREAM", "duration": "5"}, "-t TCP_STREAM -l 5 -f m -c -C -D 0.5 --"),
     ({"test": "tcp_stream", "cpu": "false", "interim": 0}, "-t TCP_STREAM -l 10 -f m --"),
     ({"test": "TCP_STREAM", "streams": 2}, "-D 1 --"),
     ({"test": "TCP_STREAM", "streams": 2, "duration": 5}, "-D 0.5 --"),
@@ -30,11 +30,11 @@ def options(given, test=None, end=None):
     ({"test": "TCP_STREAM", "streams": 100, "bidirectional": True}, "-f m -c -C -D 1 --"),
     ({"test": "TCP_STREAM", "streams": 100, "confidence": {"iterations_max": 6}}, "-i 6,3 -I 99,5 -c -C --"),
     ({"test": "TCP_STREAM", "message_size": "16K", "receive_size": 1000, "send_socket": "1M", "recv_socket": 2000},
-     "-f m -c -C -D 10 -- -s 1048576 -S 2000 -m 16384, -M ,1000"),
+     "-f m -c -C -D 1 -- -s 1048576 -S 2000 -m 16384, -M ,1000"),
     ({"test": "TCP_MAERTS", "message_size": "16K", "receive_size": 1000, "send_socket": "1M", "recv_socket": 2000},
-     "-f m -c -C -D 10 -- -S 1048576 -s 2000 -m ,16384 -M 1000,"),
+     "-f m -c -C -D 1 -- -S 1048576 -s 2000 -m ,16384 -M 1000,"),
     ({"test": "UDP_STREAM", "message_size": 1400, "interim": "0.5"}, "-c -C -D 0.5 -- -m 1400, -R 1"),
-    ({"test": "TCP_RR"}, "-t TCP_RR -l 10 -c -C -D 10 -- -r 1,1"),
+    ({"test": "TCP_RR"}, "-t TCP_RR -l 10 -c -C -D 1 -- -r 1,1"),
     ({"test": "UDP_RR", "request_size": 64, "response_size": "1K"}, "-- -r 64,1024"),
     ({"test": "TCP_CRR", "message_size": None}, "-- -r 1,1"),
     ({"test": "TCP_STREAM", "confidence": {"iterations_max": 6, "level": 95, "width_percent": 2.5}},

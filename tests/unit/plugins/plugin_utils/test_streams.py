@@ -28,6 +28,9 @@ def parts(start, rates, seconds=1.0, unit="10^6bits/s"):
     (row(1.0, elapsed=12.0), (100.0, 110.0)),
     (row(1.0, elapsed=3.0, selectors={"CONFIDENCE_ITERATION": 3}), (100.0, 110.0)),
     (row(1.0, interim=parts(101.0, [1, 2, 3])), (101.0, 104.0)),
+    (row(1.0, interim=parts(101.0, [0, 0.1, 2, 3])), (103.0, 105.0)),  # its connection came two seconds late
+    (row(1.0, interim=parts(101.0, [1, 0, 0])), (101.0, 104.0)),  # it stood still later: that is what it achieved
+    (row(0.0, interim=parts(101.0, [0, 0])), (101.0, 103.0)),
 ])
 def test_when_a_stream_ran(given, expected):
     assert _streams.window(stream(100.0, 110.0), given) == pytest.approx(expected)
@@ -58,6 +61,13 @@ def test_one_stream_is_what_netperf_says():
         "remote_cpu_percent": 50.0, "local_service_demand": 1.5, "remote_service_demand": 2.0, "confidence_met": True,
         "confidence_width": {"throughput": 2.1}, "iterations": 5, "mss": 8948, "retransmits": 3, "latency_us": None,
         "message_size": 16384, "send_socket_size": 4096, "recv_socket_size": 8192}
+
+
+def test_a_connection_that_came_late_has_the_rate_of_its_traffic():
+    late = _streams.summarise([stream(0, 2)], [row(1500.0, elapsed=2.0, interim=parts(0.0, [0.1, 3000.0]))])
+    assert (late["throughput_mbps"], late["window_start"], late["window_s"]) == (3000.0, 1.0, 1.0)
+    flood = _streams.summarise([stream(0, 2)], [row(0.0, test="UDP_STREAM", interim=parts(0.0, [0.1, 3000.0]))])
+    assert flood["throughput_mbps"] == 0.0  # nothing of it arrived
 
 
 def test_netperfs_minus_one_is_not_known():
