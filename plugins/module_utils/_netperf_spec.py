@@ -30,7 +30,7 @@ SPEC = {
     "campaign": {"type": "str", "default": "netperf"},
     "client": {"type": "str"},
     "server": {"type": "str"},
-    "chunk_seconds": {"type": "int", "default": 60},
+    "chunk_seconds": {"type": "int", "default": 150},
     "collect": {"type": "bool", "default": False},
     "probe": {"type": "dict", "options": PROBE},
     "look": {"type": "dict"},

@@ -105,7 +105,7 @@ def check_disjoint(networks):
 
 def check_host(tenants, links):
     """Raise InputError when a tenant that is in the host's own namespace would take another device's network away."""
-    ours = [tenant["device"] for tenant in tenants.values()]
+    ours = set(tenant["device"] for tenant in tenants.values())
     here = [(link["name"], check_interface(text, link["name"])) for link in links.values() if link["name"] not in ours
             for text in link["global"]]
     for name, interface in _interfaces([tenant for tenant in tenants.values() if tenant["netns"] is None]):

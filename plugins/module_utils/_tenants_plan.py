@@ -152,9 +152,8 @@ def plan_present(seen, bridge, wanted, gone=()):
     release, ovs = _release(seen["ovs"], bridge, remade)
     _before, _after, commands = _ovs_ports.changes(ovs, bridge, ports, OWNER)
     removals = port_removals(ovs, bridge, gone)
-    removals += [["del-port", bridge, other] for other in sorted(_ovs_ports.ours(ovs, bridge, OWNER))
-                 for tenant in wanted.values() if other != tenant["switch_port"]
-                 and other in (tenant["port"], tenant["name"] + OUTER)]
+    others = set(name + part for name in wanted for part in (PORT, OUTER)) - set(ports)
+    removals += [["del-port", bridge, other] for other in sorted(others & set(_ovs_ports.ours(ovs, bridge, OWNER)))]
     veths = veth_steps(seen, wanted, removal_lines(seen, gone))
     transaction = [_ovs_state.transaction(removals + commands)] if commands else _removal(ovs["root"], removals)
     return release + veths + transaction

@@ -91,8 +91,9 @@ def predicted(tenant, bridge, before):
             "bridge": bridge}
 
 
-def found(seen, name):
-    """Return a tenant that is there as :func:`wanted_tenant` would name its parts."""
-    netns = name if name in seen["ids"] and name in owned_namespaces(seen) else None
-    port = name + (OUTER if name + OUTER in seen["ovs"]["ports"] else PORT)
-    return {"name": name, "netns": netns, "device": name + DEVICE, "port": name + PORT, "switch_port": port}
+def found(seen, names):
+    """Return the tenants that are there, by name, as :func:`wanted_tenant` would name their parts."""
+    owned, ports = owned_namespaces(seen), seen["ovs"]["ports"]
+    return dict((name, {
+        "name": name, "netns": name if name in seen["ids"] and name in owned else None, "device": name + DEVICE,
+        "port": name + PORT, "switch_port": name + (OUTER if name + OUTER in ports else PORT)}) for name in names)

@@ -120,7 +120,7 @@ options:
   chunk_seconds:
     description: How many seconds of measuring go into one module call, 1 to 3600.
     type: int
-    default: 60
+    default: 150
   collect:
     description:
       - Ends what an earlier controller left measuring on the client, and records what it had finished.

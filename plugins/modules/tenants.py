@@ -198,11 +198,11 @@ TENANT_SPEC = {
 def look(names, everything, missing_ok):
     """Return what :mod:`_tenants_view` calls ``seen``; with ``everything`` also of namespaces that were not named."""
     links, ids = _links.read(), _links.namespaces()
-    inside = {}
+    inside, ours = {}, led_to(links, ids)
     for netns in ids:
         if netns in names:
             inside[netns] = _links.read(netns)
-        elif everything and netns not in led_to(links, ids):
+        elif everything and netns not in ours:
             try:
                 inside[netns] = _links.read(netns)
             except LabError:
@@ -224,7 +224,8 @@ def limit_of(links, params):
 
 def remove_wholly(seen, names):
     """End the processes in the namespaces that are to go: they would keep a namespace alive without its name."""
-    going = [name for name in names if name in owned_namespaces(seen) and name in seen["ids"]]
+    owned = owned_namespaces(seen)
+    going = [name for name in names if name in owned and name in seen["ids"]]
     if going:
         end_processes([_netns.inode(_netns.path_of(name)) for name in going])
 
@@ -263,12 +264,13 @@ def converge(params, check_mode):
     """Bring the tenants to what is wanted; return the module's result."""
     check_name(params["bridge"], "bridge")
     seen, gone, steps, after = present(params, check_mode) if params["state"] == "present" else absent(params)
-    before = dict((name, summary(seen, found(seen, name))) for name in sorted(after))
-    before.update((name, found(seen, name)) for name in gone)  # their inside is not read
+    there = found(seen, sorted(set(after) | set(gone)))
+    before = dict((name, summary(seen, there[name])) for name in sorted(after))
+    before.update((name, there[name]) for name in gone)  # their inside is not read
     if not check_mode:
         remove_wholly(seen, gone)
         apply(steps)
-        wait_gone([found(seen, name)["port"] for name in gone])
+        wait_gone([there[name]["port"] for name in gone])
     return {"changed": bool(steps), "tenants": after, "commands": steps,
             "diff": {"before": {"tenants": before}, "after": {"tenants": after}}}
 

@@ -17,6 +17,7 @@ import tempfile
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.plugin_utils import (
     _plan_file,
+    _report_csv,
     _report_html,
     _report_imported,
     _report_page,
@@ -72,8 +73,8 @@ def _make(folder, new):
     """Write all outputs of the campaign in ``folder`` into the folder ``new``; return the page."""
     plan, manifest, trials = _read(folder)
     digest, problems = Digest(plan["control"]), []
-    with open(os.path.join(new, "trials.csv"), "w", encoding="utf-8", newline="") as stream:
-        analysis = _analyse(plan, digest.watch(stream_records(trials, problems), stream), manifest,
+    with _report_csv.written(trials, os.path.join(new, "trials.csv")):
+        analysis = _analyse(plan, digest.watch(stream_records(trials, problems)), manifest,
                             lambda: verdicts_of(plan, digest.evidence, manifest))
     findings = findings_of(analysis, problems)
     if plan.get("kind") == "imported":

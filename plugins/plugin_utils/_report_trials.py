@@ -1,13 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One pass over the trials: trials.csv, and what the report shows beside the analysis (CPU, time, marks).
+"""One pass over the trials: what the report shows beside the analysis (CPU, time, marks).
 
 Records are large (raw text, each CPU) and a campaign may have 100,000, so none is kept.
 """
 from __future__ import annotations
-
-import csv
 
 from ansible_collections.offload.lab.plugins.plugin_utils import _guards
 
@@ -18,42 +16,7 @@ VISITS = 10  # to a profile on a path whose evidence is kept: more of the same s
 LISTED = 40  # trials named one by one in the report; trials.csv has them all
 PLACE = ("id", "campaign", "block", "visit", "cell", "repeat", "pair", "client", "server", "path", "mtu", "profile",
          "started", "finished")
-WORKLOAD = ("name", "test", "message_size", "streams", "tenants", "duration")
-RESULTS = (
-    "throughput_mbps", "throughput_sent_mbps", "transactions_per_s", "elapsed_s", "retransmits", "mss",
-    "confidence_met", "local_cpu_percent", "remote_cpu_percent", "local_service_demand", "remote_service_demand")
-LATENCIES = ("mean", "p50", "p90", "p99")
-DEMANDS = ("service_demand_us_per_kb", "service_demand_us_per_transaction")
-COLUMNS = (PLACE + ("workload",) + WORKLOAD[1:] + RESULTS + tuple(f"latency_{name}_us" for name in LATENCIES)
-           + tuple(f"{end}_{name}" for end in ENDS
-                   for name in DEMANDS + tuple(kind + "_percent" for kind in KINDS))
-           + ("left_out", "marks", "error"))
 NOTHING = {}
-
-
-def _cpu_cells(use):
-    """Return one end's service demand and CPU shares; nice counts as user."""
-    percent = use.get("percent")
-    if not percent:
-        return [None] * (len(DEMANDS) + len(KINDS))
-    shares = [round(percent.get(kind, 0.0), 3) for kind in KINDS]
-    shares[0] = round(percent.get("user", 0.0) + percent.get("nice", 0.0), 3)
-    return [use.get(name) for name in DEMANDS] + shares
-
-
-def csv_row(trial):
-    """Return a trial as one row of :data:`COLUMNS`; None, an empty cell, is what was not measured."""
-    result, work = trial.get("result") or NOTHING, trial.get("workload") or NOTHING
-    latency = result.get("latency_us") or NOTHING
-    ends = (trial.get("cpu") or NOTHING).get("ends") or NOTHING
-    row = [trial.get(name) for name in PLACE]
-    row += [work.get(name) for name in WORKLOAD]
-    row += [result.get(name) for name in RESULTS]
-    row += [latency.get(name) for name in LATENCIES]
-    for end in ENDS:
-        row += _cpu_cells(ends.get(end) or NOTHING)
-    marks = "; ".join("{guard}: {reason}".format(**mark) for mark in trial.get("marks") or ())
-    return row + [int(bool(trial.get("error")) or _guards.excluded(trial)), marks, trial.get("error")]
 
 
 class Means:
@@ -91,12 +54,9 @@ class Digest:
         self.listed = []  # the first LISTED trials that were left out or failed
         self.first = self.last = None  # seconds since the epoch
 
-    def watch(self, records, stream):
-        """Yield the records, each seen and written to ``stream`` as a row of CSV."""
-        rows = csv.writer(stream, lineterminator="\n")
-        rows.writerow(COLUMNS)
+    def watch(self, records):
+        """Yield the records, each seen."""
         for trial in records:
-            rows.writerow(csv_row(trial))
             self.see(trial)
             yield trial
 

@@ -26,3 +26,9 @@ def lab(lab_packages_required):
     yield made
     made.down()
     assert left_behind(before) == {}
+
+
+@pytest.fixture(scope="module")
+def probe(lab):
+    started = lab.ask("offload.lab.probe", "node2", address="198.18.0.2")
+    return {"address": "198.18.0.2", "token": started["token"]}

@@ -52,7 +52,9 @@ class Probe(object):
 
 @pytest.fixture
 def looked(monkeypatch):
-    def call(client, server, stream=None):
+    def call(client, server, stream=None, counted=()):
+        rest = list(counted)
+        monkeypatch.setattr(_look, "_bytes", lambda _device: rest.pop(0) if rest else 0)
         monkeypatch.setattr(_look._runner, "start", lambda *args, **options: stream or Stream())
         monkeypatch.setattr(_look._sampler, "sample", lambda *args: seen(client.pop(0) if client else 0))
         return _look.look(PARAMS, Probe(server))["physical"]["TCP_STREAM"]
@@ -76,25 +78,31 @@ def test_a_stream_that_ended_is_an_error(looked):
     assert looked([0], [0], Stream("no route\n")) == {"error": "no route"}
 
 
-def test_a_trial_begins_when_the_stream_has_drained(looked):
-    sizes = [500000, 300000, 200000, 60, 0]
-    assert looked(sizes, [500000])["client"] == seen(500000)
-    assert sizes == [0]
+def test_a_trial_begins_when_the_stream_has_drained(looked, monkeypatch):
+    slept = []
+    monkeypatch.setattr(_look.time, "sleep", slept.append)
+    looked([500000], [500000], counted=[0, 900000, 1100000, 1150000, 2000000])
+    assert slept == [_look.SETTLE] + 3 * [_look.QUIET]
 
 
 def test_a_device_that_others_use_is_not_waited_for(looked, monkeypatch):
     monkeypatch.setattr(_look, "DRAIN", 0.02)
     monkeypatch.setattr(_look.time, "sleep", lambda _seconds: None)
-    sizes = [500000] * 1000000
-    assert looked(sizes, [500000])["client"] == seen(500000)
-    assert sizes
+    assert looked([500000], [500000], counted=range(0, 10 ** 12, 10 ** 6))["client"] == seen(500000)
+
+
+def test_bytes_of_a_device_are_those_received_and_sent():
+    assert _look._bytes({"name": "no-such-device"}) == 0
+    with open("/sys/class/net/lo/statistics/rx_bytes") as stream:
+        before = int(stream.read())
+    assert _look._bytes({"name": "lo"}) >= 2 * before
 
 
 def test_both_directions_are_sampled_at_once_and_a_stream_that_ended_is_an_error_of_its_own(monkeypatch):
     streams = {"TCP_STREAM": Stream(), "TCP_MAERTS": Stream("no route\n")}
     monkeypatch.setattr(_look._runner, "start", lambda argv, *_args, **_options: streams[argv[argv.index("-t") + 1]])
     monkeypatch.setattr(_look._sampler, "sample", lambda *args: seen(500000))
-    monkeypatch.setattr(_look, "DRAIN", 0)
+    monkeypatch.setattr(_look, "_bytes", lambda _device: 0)
     found = _look.look(dict(PARAMS, tests=list(streams)), Probe([500000]))["physical"]
     assert found["TCP_STREAM"] == {"client": seen(500000), "server": seen(500000)}
     assert found["TCP_MAERTS"] == {"error": "no route"}

@@ -309,9 +309,10 @@ def test_all_is_removed_whatever_is_left(names):
 
 def test_before_shows_tenants_that_go():
     seen = ready(1).seen()
-    assert summary(seen, found(seen, "tenant1"))["addresses"] == ["192.168.10.1/24"]
-    assert summary(seen, found(seen, "host"))["netns"] is None
-    assert summary(seen, found(seen, "tenant9")) is None
+    there = found(seen, ["tenant1", "host", "tenant9"])
+    assert summary(seen, there["tenant1"])["addresses"] == ["192.168.10.1/24"]
+    assert summary(seen, there["host"])["netns"] is None
+    assert summary(seen, there["tenant9"]) is None
 
 
 BRIDGED = [{"name": "b", "addresses": ["192.168.10.1/24"], "linux_bridge": True, "tag": 20}]

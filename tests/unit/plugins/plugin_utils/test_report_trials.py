@@ -1,10 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one pass over the trials: rows of CSV, counts, softirq by CPU, evidence kept once a visit."""
+"""The one pass over the trials: counts, softirq by CPU, evidence kept once a visit."""
 from __future__ import annotations
-
-import io
 
 import pytest
 
@@ -14,23 +12,13 @@ from ansible_collections.offload.lab.tests import synthetic
 
 def digest(records, control="all_off"):
     found = trials.Digest(control)
-    assert list(found.watch(records, io.StringIO())) == records
+    assert list(found.watch(records)) == records
     return found
 
 
 @pytest.fixture
 def records():
     return list(synthetic.make_trials(synthetic.make_plan(1, blocks=2, paths=("physical",)), cpus=4))
-
-
-def test_row_of_csv(records):
-    trial = dict(records[0], marks=[{"guard": "mss", "reason": "8940, not 8898", "excludes": False}])
-    trial["cpu"]["ends"]["client"]["percent"] = {"user": 1.0, "nice": 0.5, "system": 2.25, "softirq": 3.0, "idle": 93.0}
-    row = dict(zip(trials.COLUMNS, trials.csv_row(trial)))
-    assert len(trials.csv_row(trial)) == len(trials.COLUMNS) == len(set(trials.COLUMNS))
-    assert (row["client_user_percent"], row["client_system_percent"], row["client_irq_percent"]) == (1.5, 2.25, 0.0)
-    assert row["combined_user_percent"] is None and row["left_out"] == 0 and row["marks"] == "mss: 8940, not 8898"
-    assert row["workload"] == trial["workload"]["name"] and row["duration"] == 1
 
 
 def test_counts(records):
