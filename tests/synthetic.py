@@ -15,6 +15,7 @@ import random
 
 from ansible_collections.offload.lab.plugins.plugin_utils import _design
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import read_campaign
+from ansible_collections.offload.lab.plugins.plugin_utils._records import encode
 
 FEATURES = (
     "tx-checksum-ip-generic", "tx-tcp-segmentation", "tx-generic-segmentation", "rx-gro", "rx-checksum",
@@ -157,4 +158,4 @@ def write(folder, plan, trials, manifest=None):
                 json.dump(content, stream)
     with open(os.path.join(folder, "trials.jsonl"), "w", encoding="utf-8") as stream:
         for trial in trials:
-            stream.write(json.dumps(trial) + "\n")
+            stream.write(encode(trial))

@@ -34,10 +34,10 @@ def analyse(plan, trials, manifest=None, include_marked=False, verdicts=None):
     """
     one_host = _metrics.one_host(manifest)
     cube = collect(plan, trials, include_marked, one_host)
-    verdicts = verdicts() if verdicts else []
     metrics = [MetricAnalysis(cube, name) for name in cube.metrics()]
     tables = [_table(cube, metrics, place) for place in range(len(cube.tables))]
     found = attribution(cube, metrics, table_id)
+    verdicts = verdicts() if verdicts else []
     idle = _idle(verdicts)
     return {
         "schema": SCHEMA, "campaign": plan["name"], "kind": plan.get("kind", "measured"), "design": plan["design"],

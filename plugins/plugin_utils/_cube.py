@@ -61,13 +61,11 @@ class Cube:
         else:
             self._seen.add(place)
             self.counts["used"] += 1
+            arrays = self.values
             for name, value in values_of(trial, one_host).items():
-                self._array(name)[place] = value
-
-    def _array(self, name):
-        if name not in self.values:
-            self.values[name] = np.full((len(self.tables), len(self.profiles) + 1, self.blocks), np.nan)
-        return self.values[name]
+                if name not in arrays:
+                    arrays[name] = np.full((len(self.tables), len(self.profiles) + 1, self.blocks), np.nan)
+                arrays[name][place] = value
 
     def _failed(self, trial):
         self.counts["failed"] += 1

@@ -27,7 +27,6 @@ from ansible_collections.offload.lab.plugins.plugin_utils import (
 from ansible_collections.offload.lab.plugins.plugin_utils import _report_recommended as recommended
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign_verdicts import verdicts_of
 from ansible_collections.offload.lab.plugins.plugin_utils._records import stream_records
-from ansible_collections.offload.lab.plugins.plugin_utils._report_trials import Digest
 from ansible_collections.offload.lab.plugins.plugin_utils._report_view import findings_of
 
 OUTPUTS = ("analysis.json", "trials.csv", "recommended.yml", "report.txt", "report.md", "report.html")
@@ -72,10 +71,11 @@ def _write(folder, name, text):
 def _make(folder, new):
     """Write all outputs of the campaign in ``folder`` into the folder ``new``; return the page."""
     plan, manifest, trials = _read(folder)
-    digest, problems = Digest(plan["control"]), []
-    with _report_csv.written(trials, os.path.join(new, "trials.csv")):
-        analysis = _analyse(plan, digest.watch(stream_records(trials, problems)), manifest,
-                            lambda: verdicts_of(plan, digest.evidence, manifest))
+    problems = []
+    with _report_csv.digested(trials, os.path.join(new, "trials.csv"), plan["control"]) as digested:
+        analysis = _analyse(plan, stream_records(trials, problems), manifest,
+                            lambda: verdicts_of(plan, digested().evidence, manifest))
+        digest = digested()
     findings = findings_of(analysis, problems)
     if plan.get("kind") == "imported":
         findings["warnings"] = _report_imported.worth(plan, stream_records(trials, [])) + findings["warnings"]

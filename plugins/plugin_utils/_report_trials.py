@@ -39,7 +39,7 @@ class Means:
 
 
 class Digest:
-    """What the report keeps of the trials; :meth:`watch` fills it while the analysis reads them."""
+    """What the report keeps of the trials; :meth:`see` takes them in."""
 
     def __init__(self, control):
         self.control = control
@@ -53,12 +53,6 @@ class Digest:
         self._visits = {}  # (path, MTU, pair, profile): visits whose evidence is kept
         self.listed = []  # the first LISTED trials that were left out or failed
         self.first = self.last = None  # seconds since the epoch
-
-    def watch(self, records):
-        """Yield the records, each seen."""
-        for trial in records:
-            self.see(trial)
-            yield trial
 
     def see(self, trial):
         """Take one record in."""

@@ -14,7 +14,8 @@ from ansible_collections.offload.lab.plugins.module_utils._errors import InputEr
 from ansible_collections.offload.lab.plugins.plugin_utils import _records
 from ansible_collections.offload.lab.plugins.plugin_utils._records import Records, decode, encode, read
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+JSON = st.recursive(st.none() | st.booleans() | st.integers(-2 ** 63, 2 ** 64 - 1)
+                    | st.floats(allow_nan=False, allow_infinity=False)
                     | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
 TRIALS = st.dictionaries(st.text(), JSON).map(
     lambda extra: {**{key: value for key, value in extra.items() if key != "check"}, "id": "a"})
@@ -127,6 +128,15 @@ def test_lines_without_a_check_are_taken(path):
     with open(path, "w", encoding="utf-8") as stream:
         stream.write(json.dumps(trial(1)) + "\n\n")
     assert read(path) == ([trial(1)], [])
+
+
+def test_orjson_and_json_read_the_same(monkeypatch):
+    record = dict(trial(1), text="\ud800 \u20ac \x00", numbers=[0.1 + 0.2, 1e-320, -0.0, 2 ** 63, None, True])
+    lines = [_records.encode(record), _records.encode(trial(2, raw="MIGRATED TCP STREAM TEST\n" * 50))]
+    assert _records.fast_loads, "orjson is in requirements/controller.in"
+    fast = [_records.decode(line.rstrip("\n")) for line in lines]
+    monkeypatch.setattr(_records, "fast_loads", None)
+    assert repr(fast) == repr([_records.decode(line.rstrip("\n")) for line in lines])
 
 
 def test_a_full_disk_leaves_no_half_line(path, monkeypatch):

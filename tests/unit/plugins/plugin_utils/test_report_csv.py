@@ -38,24 +38,26 @@ def record(records, tmp_path):
 
 
 def test_every_good_trial_is_a_row(record, records, tmp_path):
-    with _report_csv.written(record, tmp_path / "trials.csv"):
-        pass
+    with _report_csv.digested(record, tmp_path / "trials.csv", "all_off") as digested:
+        assert digested().trials == len(records)
     with open(tmp_path / "trials.csv", newline="", encoding="utf-8") as stream:
         assert [row["id"] for row in csv.DictReader(stream)] == [trial["id"] for trial in records]
 
 
 def test_what_cannot_be_written_is_an_error_here(record, tmp_path):
-    with pytest.raises(FileNotFoundError), _report_csv.written(record, tmp_path / "missing" / "trials.csv"):
-        pass
+    with pytest.raises(FileNotFoundError), _report_csv.digested(
+            record, tmp_path / "missing" / "trials.csv", "all_off") as digested:
+        digested()
 
 
 def test_a_writer_that_is_killed_is_said(record, tmp_path, monkeypatch):
     monkeypatch.setattr(_report_csv, "stream_records", lambda *_args: os._exit(9))
-    with pytest.raises(LabError, match="was ended"), _report_csv.written(record, tmp_path / "trials.csv"):
-        pass
+    with pytest.raises(LabError, match="was ended"), _report_csv.digested(
+            record, tmp_path / "trials.csv", "all_off") as digested:
+        digested()
 
 
 def test_an_error_of_the_analysis_is_raised_once_the_file_is_done(record, tmp_path):
-    with pytest.raises(ZeroDivisionError), _report_csv.written(record, tmp_path / "trials.csv"):
+    with pytest.raises(ZeroDivisionError), _report_csv.digested(record, tmp_path / "trials.csv", "all_off"):
         raise ZeroDivisionError
     assert (tmp_path / "trials.csv").read_text().count("\n") > 1

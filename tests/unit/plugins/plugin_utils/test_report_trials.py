@@ -12,7 +12,8 @@ from ansible_collections.offload.lab.tests import synthetic
 
 def digest(records, control="all_off"):
     found = trials.Digest(control)
-    assert list(found.watch(records)) == records
+    for trial in records:
+        found.see(trial)
     return found
 
 
