@@ -50,7 +50,7 @@ def _sample_path(path, params, probe):
         for _try in range(TRIES):
             found = _sample_ends(path, params, probe)
             ended = [test for test, stream in streams.items() if stream.poll() is not None]
-            if ended or _traffic_everywhere(found):
+            if ended or all(_traffic_everywhere(path[end + "_devices"], found[end]) for end in found):
                 break
     finally:
         for test, stream in streams.items():
@@ -65,11 +65,12 @@ def _wait_for_quiet(path):
 
     On a path that drops packets under load the next trial's first ones were lost in it, and TCP waits a second then.
     """
-    deadline, device = time.monotonic() + DRAIN, path["client_devices"][0]
-    before = _bytes(device)
+    deadline, first = time.monotonic() + DRAIN, path["client_devices"][:1]
+    devices = [device for device in path["client_devices"] if device.get("alike")] or first
+    before = sum(_bytes(device) for device in devices)
     while time.monotonic() < deadline:
         time.sleep(QUIET)
-        now = _bytes(device)
+        now = sum(_bytes(device) for device in devices)
         if now - before < TRAFFIC:
             break
         before = now
@@ -92,6 +93,9 @@ def _sample_ends(path, params, probe):
     return {"client": client, "server": probe.receive()}
 
 
-def _traffic_everywhere(found):
-    """Tell whether the stream passed each device of both ends."""
-    return all(seen["out"]["bytes"] + seen["in"]["bytes"] >= TRAFFIC for end in found.values() for seen in end.values())
+def _traffic_everywhere(devices, found):
+    """Tell whether the stream passed each device of an end, and one of those that are ``alike``."""
+    passed = dict((name, seen["out"]["bytes"] + seen["in"]["bytes"] >= TRAFFIC) for name, seen in found.items())
+    alike = [passed[_sampler.key(device)] for device in devices if device.get("alike")]
+    rest = [passed[_sampler.key(device)] for device in devices if not device.get("alike")]
+    return all(rest) and (any(alike) or not alike)

@@ -52,12 +52,14 @@ options:
         type: int
         default: 12865
       client_devices:
-        description: The client's devices to sample, each with C(name) and, inside a namespace, C(netns).
+        description:
+          - The client's devices to sample, each with C(name) and, inside a namespace, C(netns).
+          - C(alike) marks devices of which the path uses one, such as several ports; each other one must see traffic.
         type: list
         elements: dict
         required: true
       server_devices:
-        description: The server's devices to sample, each with C(name) and, inside a namespace, C(netns).
+        description: The server's devices to sample, as O(paths[].client_devices).
         type: list
         elements: dict
         required: true

@@ -9,12 +9,17 @@ from ansible_collections.offload.lab.plugins.plugin_utils._trials import pair_en
 
 
 def _devices(path, devices, netns):
-    """Return the underlay's devices, and the first of each other class that is in the path's own namespace."""
-    found = list(devices.get("underlay") or ())
+    """Return the underlay's devices, and the first of each other class that is in the path's own namespace.
+
+    Of several underlay devices a path uses one: they are ``alike``.
+    """
+    underlay, found = list(devices.get("underlay") or ()), []
     for name in PATH_DEVICES[path]:
         if name != "underlay":
             found += [device for device in devices.get(name) or () if device.get("netns") == netns][:1]
-    return [{"name": device["name"], "netns": device.get("netns")} for device in found]
+    alike = {"alike": True} if len(underlay) > 1 else {}
+    return ([dict({"name": device["name"], "netns": device.get("netns")}, **alike) for device in underlay]
+            + [{"name": device["name"], "netns": device.get("netns")} for device in found])
 
 
 def evidence_paths(paths, client, server, port=12865):

@@ -17,8 +17,8 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT
 OURS = "ansible_collections.offload.lab.plugins."
 LONGEST_FILE = 350
 # What runs on the controller may use what requirements/controller.txt installs, and the collections of galaxy.yml.
-CONTROLLER_LIBRARIES = {"ansible", "ansible_collections", "jinja2", "jsonschema", "matplotlib", "numpy", "scipy",
-                        "yaml"}
+CONTROLLER_LIBRARIES = {"ansible", "ansible_collections", "jinja2", "jsonschema", "matplotlib", "numpy", "orjson",
+                        "scipy", "yaml"}
 TARGET_FOLDERS = ("modules", "module_utils")
 MAY_IMPORT = {
     "modules": {"module_utils"},

@@ -74,6 +74,16 @@ def test_the_last_sample_counts_where_a_stream_never_moves(looked):
     assert looked(sizes, sizes)["client"] == seen(60)
 
 
+def test_of_devices_that_are_alike_one_must_see_traffic():
+    def passed(**sizes):
+        found = {name: {"out": {"bytes": size}, "in": {"bytes": 0}} for name, size in sizes.items()}
+        return _look._traffic_everywhere(devices, found)
+
+    devices = [{"name": "a", "alike": True}, {"name": "b", "alike": True}, {"name": "c"}]
+    assert passed(a=0, b=500000, c=500000) and passed(a=500000, b=0, c=500000)
+    assert not passed(a=0, b=0, c=500000) and not passed(a=500000, b=500000, c=0)
+
+
 def test_a_stream_that_ended_is_an_error(looked):
     assert looked([0], [0], Stream("no route\n")) == {"error": "no route"}
 

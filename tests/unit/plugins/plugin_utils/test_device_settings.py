@@ -63,6 +63,9 @@ def test_where_to_look_for_evidence():
     server = {"devices": DEVICES, "endpoints": {
         "physical": {"netns": None, "address": "198.18.0.2"},
         "tenant_vxlan": {"netns": "tenant1", "address": "192.168.10.3"}}}
+    ports = {"devices": dict(DEVICES, underlay=[{"name": "eth0"}, {"name": "eth1"}]), "endpoints": client["endpoints"]}
+    assert evidence_paths(["physical"], ports, server)[0]["client_devices"] == [
+        {"name": "eth0", "netns": None, "alike": True}, {"name": "eth1", "netns": None, "alike": True}]
     physical, tenant = evidence_paths(["physical", "tenant_vxlan"], client, server, 99)
     assert (physical["local_address"], physical["address"], physical["port"]) == ("198.18.0.1", "198.18.0.2", 99)
     assert physical["client_devices"] == physical["server_devices"] == [{"name": "underlay0", "netns": None}]
