@@ -13,7 +13,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils import _report_svg as 
 from ansible_collections.offload.lab.plugins.plugin_utils import _report_text as text
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
-MOST_TABLES = 24  # with figures; a campaign with more has its numbers in the tables alone
+MOST_TABLES = 16  # with figures; a campaign with more has its numbers in the tables alone
 
 
 def environment():
