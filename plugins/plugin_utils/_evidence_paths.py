@@ -13,13 +13,12 @@ def _devices(path, devices, netns):
 
     Of several underlay devices a path uses one: they are ``alike``.
     """
-    underlay, found = list(devices.get("underlay") or ()), []
+    underlay = devices.get("underlay") or ()
+    found = [(device, {"alike": True} if len(underlay) > 1 else {}) for device in underlay]
     for name in PATH_DEVICES[path]:
         if name != "underlay":
-            found += [device for device in devices.get(name) or () if device.get("netns") == netns][:1]
-    alike = {"alike": True} if len(underlay) > 1 else {}
-    return ([dict({"name": device["name"], "netns": device.get("netns")}, **alike) for device in underlay]
-            + [{"name": device["name"], "netns": device.get("netns")} for device in found])
+            found += [(device, {}) for device in devices.get(name) or () if device.get("netns") == netns][:1]
+    return [dict({"name": device["name"], "netns": device.get("netns")}, **more) for device, more in found]
 
 
 def evidence_paths(paths, client, server, port=12865):

@@ -1,10 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""trials.csv, a row a trial, and the digest of the trials: by a process of its own while another analyses the record.
-
-Of 100,000 trials it takes a third of a report's time off.
-"""
+"""trials.csv, a row a trial, and the digest of the trials: by a process of its own while another one analyses."""
 from __future__ import annotations
 
 import contextlib

@@ -12,8 +12,6 @@ LATENCIES = {"min": "MIN_LATENCY", "mean": "MEAN_LATENCY", "p50": "P50_LATENCY",
 # Units of interim results, as factors to the unit that is summed: Mbit/s, or transactions/s.
 UNITS = {"10^3bits/s": 1e-3, "10^6bits/s": 1.0, "10^9bits/s": 1e3, "Trans/s": 1.0,
          "KBytes/s": 8 * 1024 / 1e6, "MBytes/s": 8 * 1024 ** 2 / 1e6, "GBytes/s": 8 * 1024 ** 3 / 1e6}
-
-
 LATE = 0.1  # of a stream's mean rate; below it its connection was not there yet
 
 

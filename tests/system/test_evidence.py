@@ -66,9 +66,8 @@ def key(device):
 
 
 @pytest.fixture(scope="module")
-def probe(lab):
-    started = lab.ask("offload.lab.probe", RECEIVER, address="198.18.0.2")
-    yield {"address": "198.18.0.2", "token": started["token"]}
+def probe(lab, probe):
+    yield probe
     lab.module("offload.lab.ethtool", devices=[UNDERLAY, TENANT], features=START)
     run(["ip", "netns", "exec", f"{lab.name}-fabric", "ethtool", "-K", "node2", "tso", "on"])
 

@@ -101,11 +101,12 @@ def test_a_device_that_others_use_is_not_waited_for(looked, monkeypatch):
     assert looked([500000], [500000], counted=range(0, 10 ** 12, 10 ** 6))["client"] == seen(500000)
 
 
-def test_bytes_of_a_device_are_those_received_and_sent():
-    assert _look._bytes({"name": "no-such-device"}) == 0
-    with open("/sys/class/net/lo/statistics/rx_bytes") as stream:
-        before = int(stream.read())
-    assert _look._bytes({"name": "lo"}) >= 2 * before
+@pytest.mark.parametrize("name, count", [("eth1", 3307), ("eth10", 40), ("eth2", 0)])
+def test_bytes_of_a_device_are_those_received_and_sent(monkeypatch, name, count):
+    text = ("Inter-|   Receive  |  Transmit\n face |bytes packets errs drop fifo frame ...|bytes packets ...\n"
+            " eth10:      40  1 0 0 0 0 0 0   0 0 0 0 0 0 0 0\n  eth1:    3000 12 0 0 0 0 0 0 307 5 0 0 0 0 0 0\n")
+    monkeypatch.setattr(_look, "open", lambda _path: io.StringIO(text), raising=False)
+    assert _look._bytes({"name": name}) == count
 
 
 def test_both_directions_are_sampled_at_once_and_a_stream_that_ended_is_an_error_of_its_own(monkeypatch):
