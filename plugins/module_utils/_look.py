@@ -8,6 +8,7 @@ import time
 
 from ansible_collections.offload.lab.plugins.module_utils import _netns, _runner, _sampler
 from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._packets import MAIN_SHARE
 
 SETTLE = 0.05  # seconds until a stream has left slow start behind, on the machines that were tried
 TRIES = 5  # a stream can stand still for longer than one sample where CPUs are taken away
@@ -50,7 +51,7 @@ def _sample_path(path, params, probe):
         for _try in range(TRIES):
             found = _sample_ends(path, params, probe)
             ended = [test for test, stream in streams.items() if stream.poll() is not None]
-            if ended or all(_traffic_everywhere(path[end + "_devices"], found[end]) for end in found):
+            if ended or all(_traffic_everywhere(path[end + "_devices"], found[end], len(streams) > 1) for end in found):
                 break
     finally:
         for test, stream in streams.items():
@@ -93,9 +94,16 @@ def _sample_ends(path, params, probe):
     return {"client": client, "server": probe.receive()}
 
 
-def _traffic_everywhere(devices, found):
-    """Tell whether the stream passed each device of an end, and one of those that are ``alike``."""
-    passed = dict((name, seen["out"]["bytes"] + seen["in"]["bytes"] >= TRAFFIC) for name, seen in found.items())
-    alike = [passed[_sampler.key(device)] for device in devices if device.get("alike")]
-    rest = [passed[_sampler.key(device)] for device in devices if not device.get("alike")]
-    return all(rest) and (any(alike) or not alike)
+def _traffic_everywhere(devices, found, both_ways):
+    """Tell whether the streams passed each device of an end; those that are ``alike`` count as one."""
+    groups = [[device] for device in devices if not device.get("alike")]
+    groups.append([device for device in devices if device.get("alike")])
+    return all(_traffic([found[_sampler.key(device)] for device in group], both_ways) for group in groups if group)
+
+
+def _traffic(samples, both_ways):
+    """Tell whether these bytes are those of a stream, or of one in each direction that both move."""
+    sent, received = [sum(seen[way]["bytes"] for seen in samples) for way in ("out", "in")]
+    if both_ways:
+        return min(sent, received) >= max(TRAFFIC, MAIN_SHARE * (sent + received))
+    return sent + received >= TRAFFIC

@@ -17,6 +17,7 @@ ETHERNET = 14
 VLAN_TAGS = (0x8100, 0x88A8)
 IPV4, IPV6 = 0x0800, 0x86DD
 TCP, UDP = 6, 17
+MAIN_SHARE = 0.1  # of the bytes of both directions: below are only acknowledgements, or a stream that stands still
 
 
 # ``length``: real bytes less the Ethernet header; ``not_ready``, ``valid``: the state of the checksum.

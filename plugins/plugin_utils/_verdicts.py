@@ -11,8 +11,9 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from statistics import mean
 
+from ansible_collections.offload.lab.plugins.module_utils._packets import MAIN_SHARE
+
 DIFFERENCE = 0.25  # of the share of bytes: less is not called an action of the device
-MAIN_SHARE = 0.1  # of the bytes of both directions
 TUNNEL_FEATURES = {"tx-udp_tnl-segmentation": False, "tx-udp_tnl-csum-segmentation": True}  # outer checksum needed
 
 # What proves a feature: pattern of its name, as `ethtool -k` lists it or as the kernel has it, direction on the

@@ -14,8 +14,8 @@ PARAMS = {"paths": [{"name": "physical", "address": "198.18.0.2", "local_address
           "tests": ["TCP_STREAM"], "seconds": 0.1, "vxlan_port": 4789}
 
 
-def seen(size):
-    return {"eth0": {"out": {"bytes": size}, "in": {"bytes": 0}}}
+def seen(sent, received=0):
+    return {"eth0": {"out": {"bytes": sent}, "in": {"bytes": received}}}
 
 
 class Stream(object):
@@ -77,7 +77,7 @@ def test_the_last_sample_counts_where_a_stream_never_moves(looked):
 def test_of_devices_that_are_alike_one_must_see_traffic():
     def passed(**sizes):
         found = {name: {"out": {"bytes": size}, "in": {"bytes": 0}} for name, size in sizes.items()}
-        return _look._traffic_everywhere(devices, found)
+        return _look._traffic_everywhere(devices, found, False)
 
     devices = [{"name": "a", "alike": True}, {"name": "b", "alike": True}, {"name": "c"}]
     assert passed(a=0, b=500000, c=500000) and passed(a=500000, b=0, c=500000)
@@ -109,11 +109,33 @@ def test_bytes_of_a_device_are_those_received_and_sent(monkeypatch, name, count)
     assert _look._bytes({"name": name}) == count
 
 
-def test_both_directions_are_sampled_at_once_and_a_stream_that_ended_is_an_error_of_its_own(monkeypatch):
-    streams = {"TCP_STREAM": Stream(), "TCP_MAERTS": Stream("no route\n")}
-    monkeypatch.setattr(_look._runner, "start", lambda argv, *_args, **_options: streams[argv[argv.index("-t") + 1]])
-    monkeypatch.setattr(_look._sampler, "sample", lambda *args: seen(500000))
-    monkeypatch.setattr(_look, "_bytes", lambda _device: 0)
-    found = _look.look(dict(PARAMS, tests=list(streams)), Probe([500000]))["physical"]
+@pytest.fixture
+def looked_both_ways(monkeypatch):
+    def call(sample, maerts=None):
+        streams = {"TCP_STREAM": Stream(), "TCP_MAERTS": Stream(maerts)}
+        monkeypatch.setattr(_look._runner, "start",
+                            lambda argv, *_args, **_options: streams[argv[argv.index("-t") + 1]])
+        monkeypatch.setattr(_look._sampler, "sample", lambda *args: sample.pop(0))
+        monkeypatch.setattr(_look, "_bytes", lambda _device: 0)
+        return _look.look(dict(PARAMS, tests=list(streams)), Probe([500000] * _look.TRIES))["physical"]
+    return call
+
+
+def test_both_directions_are_sampled_at_once_and_a_stream_that_ended_is_an_error_of_its_own(looked_both_ways):
+    found = looked_both_ways([seen(500000)], "no route\n")
     assert found["TCP_STREAM"] == {"client": seen(500000), "server": seen(500000)}
     assert found["TCP_MAERTS"] == {"error": "no route"}
+
+
+def test_a_stream_does_not_hide_that_the_opposite_one_stands_still(looked_both_ways, monkeypatch):
+    monkeypatch.setattr(Probe, "receive", lambda _probe: seen(500000, 500000))
+    found = looked_both_ways([seen(500000, 7000), seen(9000, 500000), seen(500000, 400000), seen(1, 1)])
+    assert found["TCP_STREAM"] == found["TCP_MAERTS"]
+    assert found["TCP_STREAM"] == {"client": seen(500000, 400000), "server": seen(500000, 500000)}
+
+
+@pytest.mark.parametrize("sent_by, received_by, enough", [("a", "b", True), ("b", "b", True), ("a", None, False)])
+def test_of_devices_that_are_alike_any_may_see_the_opposite_stream(sent_by, received_by, enough):
+    found = {name: {"out": {"bytes": 500000 * (name == sent_by)}, "in": {"bytes": 500000 * (name == received_by)}}
+             for name in ("a", "b")}
+    assert _look._traffic_everywhere([{"name": name, "alike": True} for name in found], found, True) is enough
