@@ -159,7 +159,9 @@ def test_from_nothing():
     wanted, host = tenants(100), Host()
     steps = present(host, wanted)
     assert [step["argv"][:2] for step in steps] == (
-        [["ip", "-batch"]] + [["ip", "-netns"]] * 100 + [["ip", "-batch"], ["ovs-vsctl", "--timeout=60"]])
+        [["ip", "-batch"]] + [["ip", "-netns"]] * 100 + [["ip", "-batch"]] * 2 + [["ovs-vsctl", "--timeout=60"]])
+    ports = [tenant["port"] for tenant in wanted.values()]
+    assert steps[-2]["stdin"].splitlines() == [f"link set dev {port} up" for port in ports]
     seen = host.seen()
     for tenant in wanted.values():
         assert summary(seen, tenant) == predicted(tenant, "br-int", None), tenant["name"]
@@ -326,8 +328,8 @@ def test_a_linux_bridge_is_made_once_and_goes_with_its_tenant():
     assert "link add name b-br mtu 8950 type bridge stp_state 0 mcast_snooping 0" in lines
     assert "link add name b-veth2 mtu 8950 type veth peer name b-veth3 mtu 8950" in lines
     assert "link set dev b-veth2 alias offload.lab:b master b-br up" in lines
-    joined = lines.index("link set dev b-veth1 master b-br up")
-    assert lines.index("link set dev b-veth1 alias offload.lab:b up") < joined
+    joined = lines.index("link set dev b-veth1 master b-br")
+    assert lines.index("link set dev b-veth1 alias offload.lab:b") < joined < lines.index("link set dev b-veth1 up")
     transaction = steps[-1]["argv"]
     assert "b-veth3" in transaction and "b-veth1" not in transaction and "tag=20" in transaction
 
