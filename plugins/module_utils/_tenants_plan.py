@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pure planning of tenants: one ip process for all namespaces and veths, one for the inside of each, one transaction.
 
-New ports come up last and all at once. ovs-vswitchd reads all links and addresses of the host again whenever one
-changes: port by port, between other work, that made the time of 500 tenants grow with their square.
+New ports come up last and all at once: ovs-vswitchd reads all links and addresses of the host again when one changes.
+No device makes itself an IPv6 link-local address: with one it asks for a router again and again, and the switch floods
+that to all ports, which kept it busy for a minute after 500 tenants on each of two nodes were made.
 
 ``seen`` and ``wanted`` are those of :mod:`_tenants_view` and :mod:`_tenants_check`.
 """
@@ -33,6 +34,10 @@ def _set_line(name, link, mtu, words=""):
     return ["link set dev {0}{1}".format(name, words)] if words else []
 
 
+def _no_link_local(seen):
+    return " addrgenmode none" if seen["ipv6"] else ""
+
+
 def bridge_lines(seen, tenant):
     """Return the lines for the Linux bridge between a tenant and the switch, once the tenant's veth is there."""
     links, name, alias = seen["links"], tenant["linux_bridge"], mark(tenant["name"])
@@ -40,13 +45,16 @@ def bridge_lines(seen, tenant):
         return ["link del dev {0}".format(tenant["name"] + part) for part in (LINUX_BRIDGE, INNER)
                 if links.get(tenant["name"] + part, NOTHING)["alias"] == alias]
     inner, outer = tenant["name"] + INNER, tenant["switch_port"]
-    lines = []
+    lines, made = [], []
     if name not in links:
         lines.append("link add name {0} mtu {1} type bridge stp_state 0 mcast_snooping 0".format(name, tenant["mtu"]))
+        made.append(name)
     if links.get(inner, {}).get("peer") != outer or outer not in links:
         lines += ["link del dev {0}".format(left) for left in (inner, outer) if left in links]
         lines += ["link add name {0} mtu {2} type veth peer name {1} mtu {2}".format(inner, outer, tenant["mtu"])]
+        made += [inner, outer]
         links = dict((known, link) for known, link in links.items() if known not in (inner, outer))
+    lines += ["link set dev {0}{1}".format(link, _no_link_local(seen)) for link in made if seen["ipv6"]]
     if ends(seen, tenant)[0] is None:
         links = dict((known, link) for known, link in links.items() if known != tenant["port"])
     for link in (name, inner, outer, tenant["port"]):
@@ -76,7 +84,7 @@ def _host_lines(seen, tenant, owned):
     return lines + [
         "link add name {0} mtu {1} type veth peer name {2} mtu {1}{3}{4}".format(
             tenant["port"], tenant["mtu"], tenant["device"], mac, netns),
-        "link set dev {0} alias {1}".format(tenant["port"], mark(tenant["name"]))]
+        "link set dev {0} alias {1}{2}".format(tenant["port"], mark(tenant["name"]), _no_link_local(seen))]
 
 
 def _inside_lines(seen, tenant, device):
@@ -92,7 +100,8 @@ def _inside_lines(seen, tenant, device):
     # Without nodad IPv6 would look for duplicates first, and the address could not be used for a second.
     lines += ["address add {0} dev {1}{2}".format(text, name, " nodad" if ":" in text else "")
               for text in tenant["addresses"] if text not in have["global"]]
-    words = "" if have["alias"] == alias else " alias {0}".format(alias)
+    words = _no_link_local(seen) if device is None else ""
+    words += "" if have["alias"] == alias else " alias {0}".format(alias)
     words += "" if tenant["mac"] in (None, have["mac"]) else " address {0}".format(tenant["mac"])
     return lines + _set_line(name, have, tenant["mtu"], words)
 

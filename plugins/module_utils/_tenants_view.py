@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pure view of the tenants that a host has: what is ours, which veths are whole, what is in the way.
 
-``seen`` is ``{"links": links of the host, "inside": {namespace: its links}, "ids": {namespace: id}, "ovs": state}``;
-``inside`` has the namespaces that were looked into.
+``seen`` is ``{"links": links of the host, "inside": {namespace: its links}, "ids": {namespace: id}, "ovs": state,
+"ipv6": whether the kernel has it}``; ``inside`` has the namespaces that were looked into.
 """
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ description:
     a port of an Open vSwitch bridge.
   - Tenant V(tenant1) has the namespace V(tenant1), in it the device V(tenant1-veth0), and on the bridge
     the port V(tenant1-veth1).
-  - A tenant's device has the listed addresses and, link-local ones apart, no others.
+  - A tenant's device has the listed addresses and, link-local ones apart, no others. The kernel is told to make no IPv6
+    link-local one (C(addrgenmode none)). With one it asks for a router, which the switch floods to all tenants.
   - What the module makes carries the alias C(offload.lab:NAME), also the C(lo) of a namespace, and its ports
     carry C(external_ids:offload-lab=tenants). A namespace, device, port or bridge without our mark is never changed.
   - Open vSwitch holds on to a device that is gone. So the port of a veth that must be made anew is removed first.
@@ -207,7 +208,8 @@ def look(names, everything, missing_ok):
                 inside[netns] = _links.read(netns)
             except LabError:
                 continue  # somebody's namespace that cannot be entered is none of ours
-    return {"links": links, "ids": ids, "inside": inside, "ovs": _ovs.read(missing_ok)}
+    return {"links": links, "ids": ids, "inside": inside, "ovs": _ovs.read(missing_ok),
+            "ipv6": os.path.isdir("/proc/sys/net/ipv6")}
 
 
 def limit_of(links, params):

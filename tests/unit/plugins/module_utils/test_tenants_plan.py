@@ -38,7 +38,7 @@ class Host(object):
     def link(name, index, **more):
         return dict({"name": name, "index": index, "mtu": 1500, "up": False, "mac": "kernel's", "alias": None,
                      "peer": None, "peer_index": None, "peer_netns": None, "global": [], "addresses": [],
-                     "kind": None, "data": {}}, **more)
+                     "kind": None, "data": {}, "addrgenmode": "eui64"}, **more)
 
     def seen(self):
         ids = dict((name, number) for number, name in enumerate(sorted(filter(None, self.spaces))))
@@ -49,7 +49,7 @@ class Host(object):
         bridges = {"br-int": {"name": "br-int", "external_ids": {OWNER: "switch"}}}
         ovs = dict(_ovs_state.empty(), running=True, vswitchd=True, root=dict(self.root), bridges=bridges,
                    ports=copy.deepcopy(self.ports))
-        return {"links": spaces.pop(HOST), "inside": spaces, "ids": ids, "ovs": ovs}
+        return {"links": spaces.pop(HOST), "inside": spaces, "ids": ids, "ovs": ovs, "ipv6": True}
 
     def new_index(self):
         self.count += 1
@@ -166,6 +166,17 @@ def test_from_nothing():
     for tenant in wanted.values():
         assert summary(seen, tenant) == predicted(tenant, "br-int", None), tenant["name"]
         assert host.spaces[tenant["netns"]]["lo"]["up"] or not tenant["netns"]
+
+
+def test_no_end_of_a_tenant_makes_itself_a_link_local_address():
+    host = ready()
+    made = [link for links in host.spaces.values() for link in links.values() if link["kind"] == "veth"]
+    assert [link["addrgenmode"] for link in made] == ["none"] * 6
+
+
+def test_a_kernel_without_ipv6_is_not_asked_for_it():
+    seen = dict(Host().seen(), ipv6=False)
+    assert not [step for step in plan_present(seen, "br-int", tenants()) if "addrgenmode" in (step["stdin"] or "")]
 
 
 def test_twice_is_once():
@@ -328,8 +339,11 @@ def test_a_linux_bridge_is_made_once_and_goes_with_its_tenant():
     assert "link add name b-br mtu 8950 type bridge stp_state 0 mcast_snooping 0" in lines
     assert "link add name b-veth2 mtu 8950 type veth peer name b-veth3 mtu 8950" in lines
     assert "link set dev b-veth2 alias offload.lab:b master b-br up" in lines
+    quiet = [f"link set dev {name} addrgenmode none" for name in ("b-br", "b-veth2", "b-veth3")]
+    assert [line for line in lines if line in quiet] == quiet
+    assert lines.index(quiet[2]) < lines.index("link set dev b-veth3 alias offload.lab:b up")
     joined = lines.index("link set dev b-veth1 master b-br")
-    assert lines.index("link set dev b-veth1 alias offload.lab:b") < joined < lines.index("link set dev b-veth1 up")
+    assert lines.index("link set dev b-veth1 alias offload.lab:b addrgenmode none") < joined < lines.index("link set dev b-veth1 up")
     transaction = steps[-1]["argv"]
     assert "b-veth3" in transaction and "b-veth1" not in transaction and "tag=20" in transaction
 
