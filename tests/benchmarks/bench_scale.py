@@ -6,8 +6,8 @@
 The floor of tenants is what a shell needs on both nodes at once: ``ip -batch`` for namespaces and veths and for the
 inside of each namespace, one ``ovs-vsctl`` for all ports; to look again, one ``ip`` a namespace and one ``ovs-vsctl``;
 to start a measurement, one process in each namespace (of ours: netperf, from a trial's begin to its last stream's).
-The promise: a task takes at most twice its floor and 1 s, and grows no worse than the number of tenants; the streams of
-100 tenants all run in at least 90 % of their time. Run alone, as root. ``BENCH_TENANTS`` (default ``10,100,500``) and
+The promise: a task takes at most twice its floor and 1 s, and grows no worse than the number of tenants; no stream of
+100 tenants fails. Run alone, as root. ``BENCH_TENANTS`` (default ``10,100,500``) and
 ``BENCH_NODES`` (``2,8,32``) are the sizes.
 """
 from __future__ import annotations
@@ -73,10 +73,10 @@ def timed_play(lab, playbook, **variables):
 
 
 def measure_start(lab, count):
-    """Return two medians of trials with a stream from each tenant of node1.
+    """Return three medians of trials with a stream from each tenant of node1.
 
-    They are the seconds from the begin of a trial to that of its last stream, and the share of the longest stream's
-    time in which all run.
+    They are the seconds from the begin of a trial to that of its last stream, the streams that failed, and the share of
+    the longest stream's time in which all move data (None where one failed).
     """
     with tempfile.TemporaryDirectory(prefix="offload-lab-bench-") as folder:
         workload = {"name": "all", "test": "TCP_STREAM", "tenants": count, "duration": 10}
@@ -85,7 +85,9 @@ def measure_start(lab, count):
         trials = [json.loads(row) for row in Path(folder, "start/trials.jsonl").read_text().splitlines()]
     assert [len(trial["streams"]) for trial in trials] == [count] * len(trials), [trial["error"] for trial in trials]
     starts = [max(stream["started"] for stream in trial["streams"]) - trial["started"] for trial in trials]
-    return statistics.median(starts), statistics.median(trial["result"]["overlap"] for trial in trials)
+    failed = statistics.median(sum(stream["rc"] != 0 for stream in trial["streams"]) for trial in trials)
+    shares = [trial["result"]["overlap"] for trial in trials if not trial["error"]]
+    return statistics.median(starts), failed, round(statistics.median(shares), 3) if shares else None
 
 
 def floor_of(lab, what, count, nodes=2):
@@ -110,7 +112,7 @@ def bench_tenants(count):
         seconds = {what: timed_play(lab, "lab", tenant_count=count, **NETWORKS)[1]["Make the tenants"]
                    for what in ("create", "repeat")}
         floors["measure start"] = floor_of(lab, "measure start", count, nodes=1)
-        seconds["measure start"], overlap = measure_start(lab, count)
+        seconds["measure start"], failed, overlap = measure_start(lab, count)
         seconds["delete"] = timed_play(lab, "teardown")[1]["Remove the tenants"]
     finally:
         lab.down()
@@ -118,8 +120,8 @@ def bench_tenants(count):
         print(json.dumps({"tenants": f"{count} on each of 2 nodes", "task": what, "seconds": round(seconds[what], 2),
                           "floor": round(floor, 2), "ratio": round(seconds[what] / floor, 2),
                           "beyond_twice_the_floor": round(seconds[what] - 2 * floor, 2)}), flush=True)
-    print(json.dumps({"tenants": f"{count} on each of 2 nodes", "overlap_of_all_streams": round(overlap, 3)}),
-          flush=True)
+    print(json.dumps({"tenants": f"{count} on each of 2 nodes", "streams_failed": failed,
+                      "overlap_of_all_streams": overlap}), flush=True)
 
 
 def bench_nodes(count):
