@@ -134,6 +134,11 @@ def test_a_stream_does_not_hide_that_the_opposite_one_stands_still(looked_both_w
     assert found["TCP_STREAM"] == {"client": seen(500000, 400000), "server": seen(500000, 500000)}
 
 
+def test_of_looks_that_all_miss_a_direction_somewhere_the_most_balanced_counts(looked_both_ways):
+    samples = [seen(500000, 7000), seen(500000, 490000), seen(500000, 0), seen(400000, 0), seen(0, 900000)]
+    assert looked_both_ways(samples)["TCP_STREAM"]["client"] == seen(500000, 490000)
+
+
 @pytest.mark.parametrize("sent_by, received_by, enough", [("a", "b", True), ("b", "b", True), ("a", None, False)])
 def test_of_devices_that_are_alike_any_may_see_the_opposite_stream(sent_by, received_by, enough):
     found = {name: {"out": {"bytes": 500000 * (name == sent_by)}, "in": {"bytes": 500000 * (name == received_by)}}
