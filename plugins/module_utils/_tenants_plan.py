@@ -5,7 +5,7 @@
 
 New ports come up last and all at once: ovs-vswitchd reads all links and addresses of the host again when one changes.
 No device makes itself an IPv6 link-local address: with one it asks for a router again and again, and the switch floods
-that to all ports, which kept it busy for a minute after 500 tenants on each of two nodes were made.
+that to all ports (docs/scale.md).
 
 ``seen`` and ``wanted`` are those of :mod:`_tenants_view` and :mod:`_tenants_check`.
 """
