@@ -31,7 +31,7 @@ WORKLOADS = {
     "tcp_stream": {"test": "TCP_STREAM", "message_size": 16384},
     "udp_stream": {"test": "UDP_STREAM", "message_size": 1472},
     "tcp_maerts": {"test": "TCP_MAERTS", "message_size": 16384},
-    "tcp_rr": {"test": "TCP_RR", "message_size": 1},
+    "tcp_rr": {"test": "TCP_RR", "request_size": 1},
 }
 PATHS = ("physical", "tenant_vxlan")
 BASE_MBPS = {"TCP_STREAM": 4200.0, "TCP_MAERTS": 4000.0, "UDP_STREAM": 1900.0}
@@ -62,7 +62,10 @@ class Truth:
 
 def _workload(index, name):
     """The named workloads, and beyond them the same with other message sizes."""
-    known = WORKLOADS.get(name) or dict(list(WORKLOADS.values())[index % 4], message_size=64 << (index % 11))
+    known = WORKLOADS.get(name)
+    if known is None:
+        known = dict(list(WORKLOADS.values())[index % 4])
+        known["request_size" if known["test"].endswith("_RR") else "message_size"] = 64 << (index % 11)
     return dict(known, name=name, duration=1)
 
 

@@ -86,10 +86,16 @@ def busy_seconds(seconds):
     return sum(value for kind, value in seconds.items() if kind not in IDLE_KINDS + ("steal",))
 
 
+def _given(seconds):
+    """Return the seconds of one CPU that the hypervisor did not take away."""
+    return sum(value for kind, value in seconds.items() if kind != "steal")
+
+
 def end_window(before, after, hertz=100):
     """Return the CPU use of one end between two raw snapshots ``{"time", "stat", "softirqs"}``.
 
-    ``cpus`` seconds by CPU and kind, ``percent`` of the whole host by kind, ``busy_percent`` by CPU,
+    ``cpus`` seconds by CPU and kind, ``percent`` of the whole host by kind, ``busy_percent`` by CPU of the time that
+    the hypervisor left it (one that never was idle was at its limit, also where some of its time was stolen),
     ``busy_s`` CPU seconds spent, ``window_s`` the length, ``softirqs`` network softirqs by CPU.
     """
     cpus = cpu_seconds(parse_stat(before["stat"]), parse_stat(after["stat"]), hertz)
@@ -100,8 +106,8 @@ def end_window(before, after, hertz=100):
         "window_s": window,
         "cpus": cpus,
         "busy_s": sum(busy_seconds(cpu) for cpu in cpus.values()),
-        "busy_percent": dict((cpu, 100.0 * busy_seconds(seconds) / sum(seconds.values()))
-                             for cpu, seconds in cpus.items() if sum(seconds.values())),
+        "busy_percent": dict((cpu, 100.0 * busy_seconds(seconds) / _given(seconds))
+                             for cpu, seconds in cpus.items() if _given(seconds)),
         "percent": dict((kind, 100.0 * value / whole) for kind, value in totals.items()) if whole else {},
         "softirqs": softirq_counts(parse_softirqs(before["softirqs"]), parse_softirqs(after["softirqs"])),
     }

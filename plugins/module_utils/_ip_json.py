@@ -68,6 +68,25 @@ def parse_links(text):
         raise ParseError("a link without {0}".format(error), 1, ADVICE)
 
 
+def parse_neighbors(text):
+    """Return ``{device: {address: MAC address}}`` of ip neigh show; an entry without a MAC address is left out."""
+    found = {}
+    try:
+        for row in _objects(text, "neighbours"):
+            if "lladdr" in row:
+                found.setdefault(row["dev"], {})[row["dst"]] = row["lladdr"]
+    except (KeyError, TypeError) as error:
+        raise ParseError("a neighbour without {0}".format(error), 1, "Give the output of ip -json neigh show.")
+    return found
+
+
+def parse_links_and_neighbors(text):
+    """Return :func:`parse_links` of the first line, each link with its ``neighbors``, which are in the second."""
+    links, _newline, neighbors = text.partition("\n")
+    found, known = parse_links(links), parse_neighbors(neighbors)
+    return dict((name, dict(link, neighbors=known.get(name, {}))) for name, link in found.items())
+
+
 def parse_namespaces(text):
     """Return ``{name: id}`` of the named network namespaces; a namespace that no link leads to has no id (None)."""
     try:

@@ -4,7 +4,12 @@
 """Reading links and forwarding databases."""
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.module_utils._ip_json import parse_fdb, parse_links, parse_namespaces
+from ansible_collections.offload.lab.plugins.module_utils._ip_json import (
+    parse_fdb,
+    parse_links,
+    parse_links_and_neighbors,
+    parse_namespaces,
+)
 from ansible_collections.offload.lab.plugins.module_utils._netns import inside
 from ansible_collections.offload.lab.plugins.module_utils._runner import run
 
@@ -13,6 +18,13 @@ def read(netns=None):
     """Return the links of a network namespace by name, see :func:`parse_links`."""
     with inside(netns):
         return parse_links(run(["ip", "-json", "-details", "address", "show"]).out)
+
+
+def read_with_neighbors(netns=None):
+    """Return the links as :func:`read` does, each with its permanent neighbours; one process tells both."""
+    with inside(netns):
+        return parse_links_and_neighbors(run(["ip", "-json", "-details", "-batch", "-"],
+                                             "address show\nneigh show nud permanent\n").out)
 
 
 def namespaces():

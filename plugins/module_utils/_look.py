@@ -40,28 +40,52 @@ def _start(path, test, params):
 
 
 def _sample_path(path, params, probe):
-    """Send a stream each way that is asked for along a path, all at once, and sample both ends.
+    """Sample both ends while the streams of all tests run; return ``{test: {"client", "server"} or {"error"}}``.
 
-    At once, because it takes half the time; a device's two directions are told apart in the samples.
+    All at once, because it takes half the time and a device's two directions are told apart. But of two streams on
+    busy CPUs one can starve the other for seconds: then each by itself.
     """
-    streams = dict((test, _start(path, test, params)) for test in params["tests"])
-    said, looks = {}, []
+    tests = params["tests"]
+    found, everywhere = _sample_streams(path, tests, 1 if len(tests) > 1 else TRIES, params, probe)
+    if everywhere or len(tests) == 1:
+        return found
+    alone = dict((test, _sample_streams(path, [test], TRIES, params, probe)[0][test]) for test in tests)
+    seen = [ends for ends in alone.values() if "error" not in ends]
+    return dict((test, ends if "error" in ends else _together(seen)) for test, ends in alone.items())
+
+
+def _together(looks):
+    """Return looks at single streams as one: of each device each direction from the stream that had data in it."""
+    def device(samples):
+        most = max(samples, key=lambda sample: sum(sample[way]["bytes"] for way in ("out", "in")))
+        ways = dict((way, max((sample[way] for sample in samples), key=lambda seen: seen["bytes"]))
+                    for way in ("out", "in"))
+        return dict(most, **ways)
+
+    return dict((end, dict((name, device([look[end][name] for look in looks])) for name in looks[0][end]))
+                for end in ("client", "server"))
+
+
+def _sample_streams(path, tests, tries, params, probe):
+    """Return what was seen while these streams ran, by test, and whether each device saw them, or one has ended."""
+    streams = dict((test, _start(path, test, params)) for test in tests)
+    said = {}
     try:
         time.sleep(SETTLE)
-        for _try in range(TRIES):
+        for _try in range(tries):
             found = _sample_ends(path, params, probe)
-            looks.append(found)
             ended = [test for test, stream in streams.items() if stream.poll() is not None]
-            if ended or all(_traffic_everywhere(path[end + "_devices"], found[end], len(streams) > 1) for end in found):
+            done = ended or all(_traffic_everywhere(path[end + "_devices"], found[end], len(tests) > 1)
+                                for end in found)
+            if done:
                 break
-        else:
-            found = max(looks, key=_balance) if len(streams) > 1 else found
     finally:
         for test, stream in streams.items():
             stream.kill()
             said[test] = stream.communicate()[0].strip()
         _wait_for_quiet(path)
-    return dict((test, {"error": said[test] or "netperf ended early"} if test in ended else found) for test in streams)
+    return dict((test, {"error": said[test] or "netperf ended early"} if test in ended else found)
+                for test in tests), done
 
 
 def _wait_for_quiet(path):
@@ -102,13 +126,6 @@ def _traffic_everywhere(devices, found, both_ways):
     groups = [[device] for device in devices if not device.get("alike")]
     groups.append([device for device in devices if device.get("alike")])
     return all(_traffic([found[_sampler.key(device)] for device in group], both_ways) for group in groups if group)
-
-
-def _balance(found):
-    """Return how much the lesser direction of each device has, summed: the look in which no stream stood still."""
-    seen = [sample for end in found.values() for sample in end.values()]
-    return sum(min(sample["out"]["bytes"], sample["in"]["bytes"])
-               / float(sample["out"]["bytes"] + sample["in"]["bytes"] or 1) for sample in seen)
 
 
 def _traffic(samples, both_ways):

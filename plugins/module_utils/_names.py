@@ -49,6 +49,8 @@ def check_range(value, lowest, highest, what):
 def check_address(text, what):
     """Return the address (``198.18.0.1``) as an :mod:`ipaddress` object."""
     try:
+        if "%" in text:  # an IPv6 zone may be any text
+            raise ValueError(text)
         return ipaddress.ip_address(text)
     except ValueError:
         raise InputError("not an IP address", "{0} {1!r}".format(what, text),
@@ -58,7 +60,7 @@ def check_address(text, what):
 def check_interface(text, what):
     """Return the address with prefix length (``192.168.10.1/24``) as an :mod:`ipaddress` object."""
     try:
-        if "/" not in text:
+        if "/" not in text or "%" in text:
             raise ValueError(text)
         return ipaddress.ip_interface(text)
     except ValueError:

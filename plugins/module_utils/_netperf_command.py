@@ -22,7 +22,8 @@ from ansible_collections.offload.lab.plugins.module_utils._values import (
 STREAM_TESTS = ("TCP_STREAM", "TCP_MAERTS", "UDP_STREAM")
 RR_TESTS = ("TCP_RR", "UDP_RR", "TCP_CRR")
 TESTS = STREAM_TESTS + RR_TESTS
-CROWD = 8  # processes; more are told to wait before their traffic
+CROWD = 8  # processes; more are told to wait before their traffic, and are counted after a warm-up
+WARM_UP = 4  # s: a connection's first packet is sent again after 1 s, and once more after 3 s (RFC 6298)
 MAX_UDP_PAYLOAD = 65507  # IPv4: 65535 less the IP and UDP headers
 
 SELECTORS = (
@@ -45,7 +46,7 @@ LATENCY_SELECTORS = (
 
 WORKLOAD_KEYS = ("name", "test", "duration", "streams", "bidirectional", "message_size", "receive_size",
                  "send_socket", "recv_socket", "request_size", "response_size", "tenants", "confidence", "cpu",
-                 "interim")
+                 "interim", "warm_up")
 
 
 def _confidence(value):
@@ -108,8 +109,21 @@ def workload(given):
         # They tell when a stream really ran: its connection may come a second late, and netperf may wait 4 s more for
         # its peer. Of several they tell how much of a stream's rate fell into the time of all.
         checked["interim"] = min(1.0, checked["duration"] / 10.0)
+    checked["warm_up"] = _warm_up(given.get("warm_up"), checked)
     checked.update(_sizes(given, test))
     return checked
+
+
+def _warm_up(value, load):
+    """Return the seconds of traffic before the counted time; only interim results can tell the two apart."""
+    possible = bool(load["interim"]) and load["test"] != "UDP_STREAM"
+    if value is None:
+        return WARM_UP if possible and processes(load) > CROWD else 0
+    seconds = number(value, "warm_up", 0, 600)
+    if seconds and not possible:
+        raise InputError("a warm-up does not go with confidence, UDP_STREAM or interim 0", load["name"],
+                         "Leave warm_up out: netperf's results cover the whole test there.")
+    return seconds
 
 
 def processes(load):
@@ -182,7 +196,7 @@ def argv(load, test, end):
     line = ["netperf", "-H", "{0},{1}".format(end["address"], family)]
     if end["local"]:
         line += ["-L", "{0},{1}".format(end["local"], family)]
-    line += ["-p", str(end["port"]), "-t", test, "-l", str(load["duration"])]
+    line += ["-p", str(end["port"]), "-t", test, "-l", str(load["warm_up"] + load["duration"])]
     if test in STREAM_TESTS:
         line += ["-f", "m"]  # 10^6 bits/s; with it an RR test would no longer be in transactions
     if load["confidence"]:
@@ -203,6 +217,6 @@ def argv(load, test, end):
 def seconds(load):
     """Return (expected, longest) time of one cell in seconds; the longest is when netperf is given up."""
     confidence = load["confidence"] or {"iterations_min": 1, "iterations_max": 1}
-    count, wait = processes(load), wait_before_traffic(load)
-    return (confidence["iterations_min"] * load["duration"] + wait + 0.3 + 0.01 * count,
-            confidence["iterations_max"] * (load["duration"] + 2) + wait + 15 + 0.2 * count)
+    count, before = processes(load), wait_before_traffic(load) + load["warm_up"]
+    return (confidence["iterations_min"] * load["duration"] + before + 0.3 + 0.01 * count,
+            confidence["iterations_max"] * (load["duration"] + 2) + before + 15 + 0.2 * count)

@@ -127,8 +127,8 @@ def check_mtu(name, mtu, addresses):
 def address_of(text, node):
     """Return the interface address written as ``ADDRESS/PREFIX``."""
     try:
-        if "/" not in text:
-            raise ValueError("no prefix length")
+        if "/" not in text or "%" in text:  # an IPv6 zone may be any text
+            raise ValueError(text)
         return ipaddress.ip_interface(text)
     except ValueError:
         raise InputError("{0!r} is not an address with a prefix length".format(text), node,

@@ -30,6 +30,12 @@ def runs(daemon):
         return False
 
 
+def pid(daemon):
+    """Return the process number of a daemon that runs."""
+    with open(os.path.join(RUN, daemon + ".pid")) as stream:
+        return int(stream.read())
+
+
 def read(missing_ok=False):
     """Return the state of the database. With ``missing_ok`` a host without Open vSwitch has an empty one."""
     try:

@@ -10,6 +10,7 @@ from ansible_collections.offload.lab.plugins.module_utils._errors import InputEr
 from ansible_collections.offload.lab.plugins.module_utils._names import (
     MAX_DEVICE,
     MIN_MTU,
+    check_address,
     check_interface,
     check_name,
     check_unique,
@@ -27,21 +28,54 @@ def longest_name():
     return MAX_DEVICE - len(DEVICE)
 
 
+def _checked_mac(mac, name):
+    """Return a MAC address in small letters."""
+    if not MAC.match(mac.lower()):
+        raise InputError("not a unicast MAC address: {0!r}".format(mac), name, "Write it as 02:00:c0:a8:0a:01.")
+    return mac.lower()
+
+
+def _reserved(network):
+    """Return the addresses of a network that are not those of a host."""
+    ends = (network.network_address, network.broadcast_address)[:2 if network.version == 4 else 1]
+    return ends if network.num_addresses > 2 else ()
+
+
+def _neighbor(text, name, interfaces):
+    """Return the checked address of a neighbour: one of a host, in a network of the tenant's own addresses."""
+    address = check_address(text, "neighbor of {0}".format(name))
+    if address in [interface.ip for interface in interfaces]:
+        raise InputError("its neighbor {0} is itself".format(address), name, "Leave it out of the neighbors.")
+    networks = [interface.network for interface in interfaces if address in interface.network]
+    if not networks:
+        raise InputError("its neighbor {0} is in no network of its own addresses".format(address), name,
+                         "Give the tenant an address of the neighbor's network, or leave the neighbor out.")
+    if address.is_multicast or any(address in _reserved(network) for network in networks):
+        raise InputError("its neighbor {0} is not an address of a host".format(address), name,
+                         "Use another address of {0}.".format(networks[0]))
+    return str(address)
+
+
+def _neighbors(neighbors, name, interfaces):
+    """Return ``{address: MAC address}`` of a tenant's neighbours, which are kept for good."""
+    addresses = [_neighbor(neighbor["address"], name, interfaces) for neighbor in neighbors]
+    check_unique(addresses, "neighbor of {0}".format(name))
+    return dict(zip(addresses, [_checked_mac(neighbor["mac"], name) for neighbor in neighbors]))
+
+
 def wanted_tenant(tenant, mtu):
     """Return a checked tenant of the user, with what is derived from its name; ``mtu`` is for one that gives none."""
     name = check_name(tenant["name"], "tenant", longest_name())
-    mac = tenant.get("mac")
-    if mac is not None and not MAC.match(mac.lower()):
-        raise InputError("not a unicast MAC address: {0!r}".format(mac), name, "Write it as 02:00:c0:a8:0a:01.")
+    interfaces = [check_interface(text, "address of {0}".format(name)) for text in tenant.get("addresses") or []]
     return {
         "name": name,
         "netns": name if tenant.get("namespace", True) else None,
         "device": name + DEVICE,
         "port": name + PORT,
-        "addresses": [str(check_interface(text, "address of {0}".format(name)))
-                      for text in tenant.get("addresses") or []],
+        "addresses": [str(interface) for interface in interfaces],
         "mtu": mtu if tenant.get("mtu") is None else tenant["mtu"],
-        "mac": mac.lower() if mac else None,
+        "mac": None if tenant.get("mac") is None else _checked_mac(tenant["mac"], name),
+        "neighbors": _neighbors(tenant.get("neighbors") or [], name, interfaces),
         "linux_bridge": name + LINUX_BRIDGE if tenant.get("linux_bridge") else None,
         "switch_port": name + (OUTER if tenant.get("linux_bridge") else PORT),
         "tag": tenant.get("tag"),
@@ -82,8 +116,7 @@ def _check_addresses(tenants):
     networks, owners = {}, {}
     for name, interface in _interfaces(tenants):
         network = interface.network
-        reserved = (network.network_address, network.broadcast_address)[:2 if network.version == 4 else 1]
-        if interface.ip in reserved and network.num_addresses > 2:
+        if interface.ip in _reserved(network):
             raise InputError("not an address of a host: {0}".format(interface), name,
                              "Use another address of {0}.".format(network))
         if interface.ip in owners:

@@ -5,7 +5,7 @@
 
 New ports come up last and all at once: ovs-vswitchd reads all links and addresses of the host again when one changes.
 No device makes itself an IPv6 link-local address: with one it asks for a router again and again, and the switch floods
-that to all ports (docs/scale.md).
+that to all ports (docs/scale.md). Neighbours that are known for good save such questions, too.
 
 ``seen`` and ``wanted`` are those of :mod:`_tenants_view` and :mod:`_tenants_check`.
 """
@@ -87,16 +87,18 @@ def _host_lines(seen, tenant, owned):
         "link set dev {0} alias {1}{2}".format(tenant["port"], mark(tenant["name"]), _no_link_local(seen))]
 
 
-def _inside_lines(seen, tenant, device):
-    """Return the lines for the tenant's own namespace; ``device`` is None if it is new."""
-    name, alias, lines = tenant["device"], mark(tenant["name"]), []
-    if tenant["netns"]:
-        loopback = seen["inside"].get(tenant["netns"], {}).get("lo", NOTHING)
-        if loopback["alias"] != alias or not loopback["up"]:
-            lines.append("link set dev lo alias {0} up".format(alias))
-    have = device or dict(NOTHING, mtu=tenant["mtu"], mac=tenant["mac"])
-    lines += ["address del {0} dev {1}".format(text, name)
-              for text in have["global"] if text not in tenant["addresses"]]
+def _loopback_lines(seen, tenant):
+    alias = mark(tenant["name"])
+    loopback = seen["inside"].get(tenant["netns"], {}).get("lo", NOTHING)
+    whole = loopback["alias"] == alias and loopback["up"]
+    return [] if whole or not tenant["netns"] else ["link set dev lo alias {0} up".format(alias)]
+
+
+def _device_lines(seen, tenant, device, have):
+    """Return the lines for addresses and settings of the tenant's device, which is ``have``."""
+    name, alias = tenant["device"], mark(tenant["name"])
+    lines = ["address del {0} dev {1}".format(text, name)
+             for text in have["global"] if text not in tenant["addresses"]]
     # Without nodad IPv6 would look for duplicates first, and the address could not be used for a second.
     lines += ["address add {0} dev {1}{2}".format(text, name, " nodad" if ":" in text else "")
               for text in tenant["addresses"] if text not in have["global"]]
@@ -104,6 +106,23 @@ def _inside_lines(seen, tenant, device):
     words += "" if have["alias"] == alias else " alias {0}".format(alias)
     words += "" if tenant["mac"] in (None, have["mac"]) else " address {0}".format(tenant["mac"])
     return lines + _set_line(name, have, tenant["mtu"], words)
+
+
+def _inside_lines(seen, tenant, device):
+    """Return the lines for the tenant's own namespace; ``device`` is None if it is new.
+
+    The kernel forgets the neighbours of a device that gets another MAC address or loses its last IPv4 address. So those
+    that are not wanted go first, and after any change all others are set again.
+    """
+    name, wanted = tenant["device"], tenant["neighbors"]
+    have = device or dict(NOTHING, mtu=tenant["mtu"], mac=tenant["mac"])
+    changes = _device_lines(seen, tenant, device, have)
+    known = {} if changes else have["neighbors"]
+    gone = ["neigh del {0} dev {1}".format(address, name)
+            for address in sorted(have["neighbors"]) if address not in wanted]
+    new = ["neigh replace {0} lladdr {1} dev {2} nud permanent".format(address, mac, name)
+           for address, mac in wanted.items() if known.get(address) != mac]
+    return gone + _loopback_lines(seen, tenant) + changes + new
 
 
 def veth_steps(seen, wanted, gone):

@@ -4,7 +4,8 @@
 """Pure view of the tenants that a host has: what is ours, which veths are whole, what is in the way.
 
 ``seen`` is ``{"links": links of the host, "inside": {namespace: its links}, "ids": {namespace: id}, "ovs": state,
-"ipv6": whether the kernel has it}``; ``inside`` has the namespaces that were looked into.
+"ipv6": whether the kernel has it}``; ``inside`` has the namespaces that were looked into. All links come with their
+permanent ``neighbors``.
 """
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from ansible_collections.offload.lab.plugins.module_utils._errors import InputEr
 from ansible_collections.offload.lab.plugins.module_utils._names import ALIAS
 from ansible_collections.offload.lab.plugins.module_utils._tenants_check import DEVICE, INNER, OUTER, PORT
 
-NOTHING = {"mtu": None, "mac": None, "up": False, "alias": None, "global": []}
+NOTHING = {"mtu": None, "mac": None, "up": False, "alias": None, "global": [], "neighbors": {}}
 
 
 def mark(name):
@@ -79,7 +80,7 @@ def summary(seen, tenant):
         return None
     return {"netns": tenant["netns"], "device": tenant["device"], "port": tenant["port"],
             "addresses": device["global"], "mtu": device["mtu"], "mac": device["mac"],
-            "up": port["up"] and device["up"],
+            "up": port["up"] and device["up"], "neighbors": device["neighbors"],
             "bridge": seen["ovs"]["ports"].get(tenant["switch_port"], {}).get("bridge")}
 
 
@@ -88,7 +89,7 @@ def predicted(tenant, bridge, before):
     known = before["mac"] if before else None
     return {"netns": tenant["netns"], "device": tenant["device"], "port": tenant["port"],
             "addresses": tenant["addresses"], "mtu": tenant["mtu"], "mac": tenant["mac"] or known, "up": True,
-            "bridge": bridge}
+            "neighbors": tenant["neighbors"], "bridge": bridge}
 
 
 def found(seen, names):

@@ -64,7 +64,8 @@ options:
         elements: dict
         required: true
   tests:
-    description: The directions of the warm-up traffic, as netperf's tests. Both are sampled at once.
+    description: The directions of the warm-up traffic, as netperf's tests. Both are sampled at once, or each by
+      itself where one starves the other.
     type: list
     elements: str
     choices: [TCP_STREAM, TCP_MAERTS]

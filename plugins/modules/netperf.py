@@ -71,6 +71,8 @@ options:
           - C(cpu) asks netperf for the CPU use of both ends, default true.
           - C(interim) in seconds asks for interim results, which tell when each stream really ran. By default ten, at
             least one a second. V(0) is none. Not together with C(confidence).
+          - C(warm_up) in whole seconds, 0 to 600, is traffic before the counted time, on top of C(duration). By
+            default V(4) with more than eight processes, else V(0). Not with UDP_STREAM or C(confidence).
         type: dict
         required: true
       endpoints:

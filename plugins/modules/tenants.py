@@ -59,6 +59,25 @@ options:
           - With a MAC address that follows from its address, a tenant that is made anew is found by its neighbours at
             once.
         type: str
+      neighbors:
+        description:
+          - What its device knows for good of other tenants (C(nud permanent)), so that it never asks for them by ARP or
+            neighbour discovery. Many tenants that ask at once keep the switch busy, which floods each question to all.
+          - Entries that are permanent and not listed are removed. What the kernel learned by itself is left alone.
+        type: list
+        elements: dict
+        default: []
+        suboptions:
+          address:
+            description:
+              - Address of the neighbour, without a prefix length, in a network of the tenant's own addresses.
+            type: str
+            required: true
+          mac:
+            description:
+              - MAC address of the neighbour.
+            type: str
+            required: true
       linux_bridge:
         description:
           - Whether a Linux bridge is between the tenant and the switch. It is called C(NAME-br), and is joined to the
@@ -122,6 +141,16 @@ EXAMPLES = r"""
       - name: tenant2
         addresses: [192.168.10.3/24]
 
+- name: Make a tenant that never asks for the MAC address of another one
+  offload.lab.tenants:
+    tenants:
+      - name: tenant1
+        addresses: [192.168.10.1/24]
+        mac: "02:04:c0:a8:0a:01"
+        neighbors:
+          - address: 192.168.10.2
+            mac: "02:04:c0:a8:0a:02"
+
 - name: Let the host itself take part in the overlay
   offload.lab.tenants:
     tenants:
@@ -141,7 +170,8 @@ tenants:
   returned: success
   type: dict
   sample: {"tenant1": {"netns": "tenant1", "device": "tenant1-veth0", "port": "tenant1-veth1", "mtu": 8950, "up": true,
-           "addresses": ["192.168.10.1/24"], "mac": "02:00:c0:a8:0a:01", "bridge": "br-int"}}
+           "addresses": ["192.168.10.1/24"], "mac": "02:00:c0:a8:0a:01",
+           "neighbors": {"192.168.10.2": "02:00:c0:a8:0a:02"}, "bridge": "br-int"}}
 commands:
   description: The commands that were run, or would be.
   returned: success
@@ -190,6 +220,8 @@ TENANT_SPEC = {
     "addresses": {"type": "list", "elements": "str", "default": []},
     "mtu": {"type": "int"},
     "mac": {"type": "str"},
+    "neighbors": {"type": "list", "elements": "dict", "default": [], "options": {
+        "address": {"type": "str", "required": True}, "mac": {"type": "str", "required": True}}},
     "linux_bridge": {"type": "bool", "default": False},
     "tag": {"type": "int"},
     "flat": {"type": "bool", "default": False},
@@ -198,14 +230,14 @@ TENANT_SPEC = {
 
 def look(names, everything, missing_ok):
     """Return what :mod:`_tenants_view` calls ``seen``; with ``everything`` also of namespaces that were not named."""
-    links, ids = _links.read(), _links.namespaces()
+    links, ids = _links.read_with_neighbors(), _links.namespaces()
     inside, ours = {}, led_to(links, ids)
     for netns in ids:
         if netns in names:
-            inside[netns] = _links.read(netns)
+            inside[netns] = _links.read_with_neighbors(netns)
         elif everything and netns not in ours:
             try:
-                inside[netns] = _links.read(netns)
+                inside[netns] = _links.read_with_neighbors(netns)
             except LabError:
                 continue  # somebody's namespace that cannot be entered is none of ours
     return {"links": links, "ids": ids, "inside": inside, "ovs": _ovs.read(missing_ok),

@@ -34,14 +34,26 @@ def _network(text, what):
         raise InputError(f"not a network ({error})", f"{what} {text!r}", "Write it as 192.168.10.0/24.") from None
 
 
+def _room(network):
+    """Return how many hosts a network has addresses for."""
+    return network.num_addresses - (2 if network.version == 4 else 1)
+
+
 def _member(name, network, number, **more):
     """Return a tenant with the address ``number`` (from 1) of the network."""
-    room = network.num_addresses - (2 if network.version == 4 else 1)
+    room = _room(network)
     if number > room:
         raise InputError(f"the network has {room} addresses, {name} would need number {number}", str(network),
                          "Widen offload_lab_tenant_network or offload_lab_host_network, or plan fewer tenants.")
     address = network.network_address + number
     return {"name": name, "addresses": [f"{address}/{network.prefixlen}"], "mac": mac_of(address), **more}
+
+
+def _neighbors(tenant, index, nodes, network):
+    """Return what tenant number ``tenant`` of node ``index`` knows of the tenants of that number of all other nodes."""
+    numbers = [(tenant - 1) * nodes + other for other in range(1, nodes + 1) if other != index]
+    addresses = [network.network_address + number for number in numbers if number <= _room(network)]
+    return [{"address": str(address), "mac": mac_of(address)} for address in addresses]
 
 
 def _apart(tunnel):
@@ -56,11 +68,13 @@ def tenant_plan(count, index, nodes, network, host_network=None, *, flat=None, b
     With ``host_network`` the host itself takes part, with address number i. ``flat`` is (network, MTU in bytes) of one
     tenant that is reached by an uplink, ``bridged_network`` that of one behind a Linux bridge. The tenants are dealt to
     the ``tunnels`` (number) of a pair: tenant t is reached by tunnel (t - 1) modulo tunnels, see :func:`tunnels`.
+    Tenant t knows the tenants t of all other nodes, see docs/decisions/neighbours.md; of the rest there are few.
     """
     check_range(count, 0, 1 << 16, "number of tenants")
     check_range(index, 1, nodes, "index of the node")
     network = _network(network, "offload_lab_tenant_network")
-    plan = [_member(f"tenant{number}", network, (number - 1) * nodes + index, **_apart((number - 1) % tunnels))
+    plan = [_member(f"tenant{number}", network, (number - 1) * nodes + index,
+                    neighbors=_neighbors(number, index, nodes, network), **_apart((number - 1) % tunnels))
             for number in range(1, count + 1)]
     if host_network:
         plan.append(_member("host", _network(host_network, "offload_lab_host_network"), index, namespace=False))

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pure: the parsed results of a trial's streams become one result, summed over the time in which all of them ran.
 
-A stream is ``{"started", "finished"}`` in seconds since the epoch; a row is what ``parse_netperf`` gives for its text.
+A stream is ``{"started", "finished"}`` in seconds since the epoch; a row is what ``parse_netperf`` gives for its text,
+and ``length``, the seconds that netperf was asked to run for.
 """
 from __future__ import annotations
 
@@ -13,12 +14,31 @@ LATENCIES = {"min": "MIN_LATENCY", "mean": "MEAN_LATENCY", "p50": "P50_LATENCY",
 UNITS = {"10^3bits/s": 1e-3, "10^6bits/s": 1.0, "10^9bits/s": 1e3, "Trans/s": 1.0,
          "KBytes/s": 8 * 1024 / 1e6, "MBytes/s": 8 * 1024 ** 2 / 1e6, "GBytes/s": 8 * 1024 ** 3 / 1e6}
 LATE = 0.1  # of a stream's mean rate; below it its connection was not there yet
+REST = 0.1  # s; a shorter rest after the last interim result tells nothing
 
 
 def interims(row):
-    """Return a stream's interim results as [(start, end, rate)], in Mbit/s or in transactions/s."""
-    return [(part["ending_at"] - part["seconds"], part["ending_at"], part["throughput"] * UNITS[part["unit"]])
-            for part in row.get("interim") or () if part.get("unit") in UNITS and part.get("seconds", 0) > 0]
+    """Return a stream's interim results as [(start, end, rate)], in Mbit/s or in transactions/s, and what is left."""
+    parts = [(part["ending_at"] - part["seconds"], part["ending_at"], part["throughput"] * UNITS[part["unit"]])
+             for part in row.get("interim") or () if part.get("unit") in UNITS and part.get("seconds", 0) > 0]
+    return parts + _rest(row, parts)
+
+
+def _rest(row, parts):
+    """Return what the last interim result leaves of the test, as one more.
+
+    netperf looks at its clock after a number of calls that follows from the rate before: of a stream that becomes slow
+    no interim result may come for seconds.
+    """
+    if not parts or not row.get("length"):
+        return []
+    start, end = parts[-1][1], parts[0][0] + row["length"]
+    mean = row.get("transactions_per_s") or row.get(
+        "throughput_sent_mbps" if row.get("test") == "UDP_STREAM" else "throughput_mbps")
+    if end - start < REST or mean is None or not row.get("elapsed_s"):
+        return []
+    told = sum((last - first) * rate for first, last, rate in parts)
+    return [(start, end, max(0.0, mean * row["elapsed_s"] - told) / (end - start))]
 
 
 def traffic(row):
@@ -32,19 +52,19 @@ def traffic(row):
     return parts[next((number for number, part in enumerate(parts) if part[2] >= least), 0):]
 
 
-def window(stream, row):
-    """Return (start, end) of a stream's traffic.
+def window(stream, row, warm_up=0):
+    """Return (start, end) of a stream's traffic that is counted, which begins ``warm_up`` seconds after its test.
 
     Interim results tell it; else a test of one iteration ends with its process and took ``elapsed_s``; with several
     iterations only the process's own times are left.
     """
     parts = traffic(row)
     if parts:
-        return parts[0][0], parts[-1][1]
+        return max(parts[0][0], interims(row)[0][0] + warm_up), parts[-1][1]
     start, end = stream["started"], stream["finished"]
     if row.get("elapsed_s") and (_selector(row, "CONFIDENCE_ITERATION") or 1) == 1:
         start = max(start, end - row["elapsed_s"])
-    return start, end
+    return start + warm_up, end
 
 
 def common(windows):
@@ -122,10 +142,10 @@ def _confidence_width(rows):
     return widths or None
 
 
-def _sums(streams, rows):
-    start, end, share = common([window(stream, row) for stream, row in zip(streams, rows)])
+def _sums(streams, rows, warm_up):
+    start, end, share = common([window(stream, row, warm_up) for stream, row in zip(streams, rows)])
     several = len(rows) > 1
-    within = several and share or any(len(traffic(row)) < len(interims(row)) for row in rows)
+    within = several and share or warm_up or any(len(traffic(row)) < len(interims(row)) for row in rows)
 
     def rates(quantity):
         return [rate_within(row, quantity, start, end) if within else row.get(quantity) for row in rows]
@@ -134,7 +154,7 @@ def _sums(streams, rows):
     found = {"throughput_mbps": _total(megabits), "transactions_per_s": _total(rates("transactions_per_s")),
              "throughput_sent_mbps": _total(row.get("throughput_sent_mbps") for row in rows),
              "overlap": share if several else None, "window_start": start, "window_s": max(0.0, end - start),
-             "window_measured": all(interims(row) for row in rows),
+             "warm_up_s": warm_up, "window_measured": all(interims(row) for row in rows),
              "stream_mbps": megabits if several and _known(megabits) else None}
     if {row.get("test") for row in rows} == {"TCP_STREAM", "TCP_MAERTS"}:
         found["forward_mbps"] = _total(rate for rate, row in zip(megabits, rows) if row["test"] == "TCP_STREAM")
@@ -142,10 +162,13 @@ def _sums(streams, rows):
     return found
 
 
-def summarise(streams, rows):
-    """Return the ``result`` field of a trial, whose streams all have a row without an error."""
+def summarise(streams, rows, warm_up=0):
+    """Return the ``result`` field of a trial, whose streams all have a row without an error.
+
+    Of the first ``warm_up`` seconds of each stream nothing is in rates and overlap.
+    """
     mss = _known(_selector(row, "TRANSPORT_MSS") for row in rows)
-    result = _sums(streams, rows)
+    result = _sums(streams, rows, warm_up)
     result.update({
         "elapsed_s": max(_known(row.get("elapsed_s") for row in rows), default=None),
         "local_cpu_percent": _mean(row.get("local_cpu_percent") for row in rows),

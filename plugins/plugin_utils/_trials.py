@@ -89,17 +89,14 @@ def sent(cell):
     return {key: cell[key] for key in SENT if cell.get(key) is not None}
 
 
-def _row(stream, test):
+def _row(stream):
     rows = parse_netperf(stream.get("raw") or "")
     if len(rows) != 1:
         raise LabError(f"netperf's output has {len(rows)} results, not one")
     if rows[0].get("error"):
         raise LabError(rows[0]["error"])
-    return dict(rows[0], test=test)
-
-
-def _tests(row):
-    return [stream["argv"][stream["argv"].index("-t") + 1] for stream in row["streams"]]
+    asked = dict(zip(stream["argv"], stream["argv"][1:]))
+    return dict(rows[0], test=asked["-t"], length=float(asked.get("-l", 0)))
 
 
 def result_of(row):
@@ -107,8 +104,8 @@ def result_of(row):
     if row.get("error") or not row.get("streams"):
         return {}, row.get("error") or "no stream was started"
     try:
-        return summarise(row["streams"], [_row(stream, test)
-                                          for stream, test in zip(row["streams"], _tests(row))]), None
+        rows = [_row(stream) for stream in row["streams"]]
+        return summarise(row["streams"], rows, row.get("warm_up_s", 0)), None
     except LabError as error:
         return {}, f"the output could not be used: {error}"
 

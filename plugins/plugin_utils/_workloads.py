@@ -3,12 +3,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Workloads: what netperf runs. A name such as ``tcp_stream`` stands for a row of :data:`PRESETS`.
 
-Sizes are bytes; None leaves the system's own. ``duration`` is seconds an iteration, ``confidence`` None or
+Sizes are bytes; None leaves the system's own. ``duration`` is seconds an iteration, ``warm_up`` seconds before it that
+are not counted, ``confidence`` None or
 ``{"iterations_max", "iterations_min", "level" (per cent), "width_percent" (whole width of the interval)}``.
 """
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils import _netperf_command
+from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
 
 PRESETS = {
     "tcp_stream": {"test": "TCP_STREAM", "message_size": 16384},
@@ -35,7 +37,10 @@ def read_workload(asked, duration):
     workload = {**DEFAULTS, "duration": duration, **(preset if same_test else {}), **asked}
     if workload["confidence"]:
         workload["confidence"] = _confidence(asked)
-    return workload
+    try:
+        return {**workload, "warm_up": _netperf_command.workload(workload)["warm_up"]}
+    except LabError as error:
+        raise InputError(str(error), f"workload {asked['name']}") from None
 
 
 def _confidence(asked):
@@ -47,6 +52,6 @@ def _confidence(asked):
 
 
 def seconds_of(workload):
-    """Return how long a cell of this workload measures at most, in seconds."""
+    """Return how long a cell of this workload measures at most, in seconds, with its warm-up."""
     confidence = workload["confidence"]
-    return workload["duration"] * (confidence["iterations_max"] if confidence else 1)
+    return workload["warm_up"] + workload["duration"] * (confidence["iterations_max"] if confidence else 1)

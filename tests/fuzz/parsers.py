@@ -43,6 +43,7 @@ LINKS = json.dumps([{
     "max_mtu": 65535, "operstate": "UP", "address": "02:00:00:00:00:01", "link_netnsid": 0, "ifalias": "offload.lab:a",
     "linkinfo": {"info_kind": "vxlan", "info_data": {"id": 10, "port": 4789, "udp_csum": False}},
     "addr_info": [{"family": "inet", "local": "198.18.0.1", "prefixlen": 24, "scope": "global"}]}, {}])
+NEIGHBORS = json.dumps([{"dst": "fd00::2", "dev": "veth0", "lladdr": "02:00:00:00:00:02", "state": ["PERMANENT"]}])
 MOUNTS = """24 30 0:22 / /sys rw,nosuid,relatime shared:7 - sysfs sysfs rw
 31 24 0:4 net:[4026532291] /run/netns/lab-node1 rw shared:9 master:1 - nsfs nsfs rw
 32 24 0:4 / /run/with\\040space rw - tmpfs tmpfs rw,size=1k
@@ -136,6 +137,7 @@ PARSERS = {
     "OVS JSON": (_ovs_json.parse_tables, lambda: corpus("ovs_json")),
     "ovsdb-tool query": (_ovs_json.parse_query, lambda: [QUERY]),
     "ip -json": (_ip_json.parse_links, lambda: [LINKS]),
+    "ip -json -batch": (_ip_json.parse_links_and_neighbors, lambda: [LINKS + "\n" + NEIGHBORS + "\n"]),
     "ip -json (nodes)": (_nodes_state.parse_links, lambda: [LINKS]),
     "ip -json (route)": (_management.parse_route, lambda: ['[{"dst": "192.0.2.1", "dev": "eth0", "flags": []}]']),
     "way in": (way_in, lambda: [LINKS]),

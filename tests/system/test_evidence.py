@@ -59,6 +59,7 @@ ENDS = {
     "physical": {"local_address": "198.18.0.1", "address": "198.18.0.2"},
     "tenant_vxlan": {"netns": "tenant1", "local_address": "192.168.10.1", "address": "192.168.10.2"},
 }
+DEVICES = {"physical": [UNDERLAY], "tenant_vxlan": [UNDERLAY, TENANT, TUNNEL]}  # a look waits until all see traffic
 
 
 def key(device):
@@ -82,9 +83,8 @@ def observe(lab, probe, case, level, tests):
         port_tso = ["ethtool", "-K", "node2", "tso", "on" if sender_tso else "off"]
         run(["ip", "netns", "exec", f"{lab.name}-fabric", *port_tso])
     report = lab.ask("offload.lab.ethtool", node, devices=[device], features={feature: level}, fixed="report")
-    seen = lab.ask("offload.lab.evidence", SENDER, probe=probe, tests=tests, paths=[dict(
-        ENDS[path], name=path, client_devices=[UNDERLAY, TENANT, TUNNEL],
-        server_devices=[UNDERLAY, TENANT, TUNNEL])])["packets"][path]["TCP_STREAM"]
+    way = dict(ENDS[path], name=path, client_devices=DEVICES[path], server_devices=DEVICES[path])
+    seen = lab.ask("offload.lab.evidence", SENDER, probe=probe, tests=tests, paths=[way])["packets"][path]["TCP_STREAM"]
     assert "error" not in seen, seen
     sample = seen["client" if node == SENDER else "server"][key(device)]
     return dict(flat(report["devices"][key(device)]), share=share_of(sample, bits))

@@ -67,6 +67,6 @@ def test_a_hundred_tenants_stream_at_once(lab):
     cpu = trial["cpu"]["ends"]["combined"]
     print(f"{trial['result']['throughput_mbps']:.0f} Mbit/s, overlap {trial['result']['overlap']:.1%}, "
           f"NET_RX by CPU {cpu['softirqs']['NET_RX']}")
-    # 0.93 to 0.98 on a machine that has nothing else to do; docs/studies/vxlan_rss.md.
+    # 0.98 and 0.99 on a machine that has nothing else to do; docs/scale.md.
     assert ("overlap" in guards(trial)) == (trial["result"]["overlap"] < 0.9)
     assert sum(cpu["softirqs"]["NET_RX"].values()) > 0

@@ -26,7 +26,7 @@ class Host(object):
     def link(name, index, **more):
         return dict({"name": name, "index": index, "mtu": 1500, "up": False, "mac": "kernel's", "alias": None,
                      "peer": None, "peer_index": None, "peer_netns": None, "global": [], "addresses": [],
-                     "kind": None, "data": {}, "addrgenmode": "eui64"}, **more)
+                     "kind": None, "data": {}, "addrgenmode": "eui64", "neighbors": {}}, **more)
 
     def seen(self):
         ids = dict((name, number) for number, name in enumerate(sorted(filter(None, self.spaces))))
@@ -78,10 +78,26 @@ class Host(object):
             self.delete(space, words[3])
         elif words[:2] == ["link", "set"]:
             self.set(self.spaces[space][words[3]], words[4:])
+        elif words[0] == "neigh":
+            self.neighbor(self.spaces[space][words[words.index("dev") + 1]], words)
         else:
             assert words[0] == "address"
-            addresses = self.spaces[space][words[4]]["global"]
-            (addresses.append if words[1] == "add" else addresses.remove)(words[2])
+            self.address(self.spaces[space][words[4]], words)
+
+    @staticmethod
+    def neighbor(link, words):
+        if words[1] == "del":
+            del link["neighbors"][words[2]]
+        else:
+            assert (words[1], words[3], words[-2:]) == ("replace", "lladdr", ["nud", "permanent"])
+            link["neighbors"][words[2]] = words[4]
+
+    @staticmethod
+    def address(link, words):
+        (link["global"].append if words[1] == "add" else link["global"].remove)(words[2])
+        link["global"].sort(key=lambda text: ":" in text)  # as ip prints them
+        if all(":" in text for text in link["global"]):  # without IPv4 the kernel forgets the neighbours of IPv4
+            link["neighbors"] = dict((text, mac) for text, mac in link["neighbors"].items() if ":" in text)
 
     @staticmethod
     def set(link, words):
@@ -89,6 +105,8 @@ class Host(object):
             if words[0] == "up":
                 link["up"], words = True, words[1:]
             else:
+                if words[0] == "address":
+                    link["neighbors"] = {}
                 link["mac" if words[0] == "address" else words[0]] = int(words[1]) if words[0] == "mtu" else words[1]
                 words = words[2:]
 

@@ -57,6 +57,15 @@ def test_window_of_one_end():
     assert sum(window["percent"].values()) == pytest.approx(100.0)
 
 
+def test_a_cpu_that_is_never_idle_is_busy_all_of_the_time_that_it_is_given():
+    before, after = {"time": 0.0, "softirqs": ""}, {"time": 1.0, "softirqs": ""}
+    row = "cpu0 {0} 0 0 0 0 0 0 {1} 0 0\n"
+    window = cpu.end_window(dict(before, stat=row.format(0, 0)), dict(after, stat=row.format(80, 20)))
+    assert window["busy_percent"] == {0: 100.0} and window["percent"]["steal"] == 20.0
+    gone = cpu.end_window(dict(before, stat=row.format(0, 0)), dict(after, stat=row.format(0, 100)))
+    assert gone["busy_percent"] == {}
+
+
 def test_counters_that_go_backwards_or_cpus_that_vanish_give_no_negative_time():
     assert cpu.cpu_seconds(cpu.parse_stat(LATER), cpu.parse_stat(STAT))[0]["user"] == 0
     assert cpu.cpu_seconds(cpu.parse_stat(LATER), {}) == {}

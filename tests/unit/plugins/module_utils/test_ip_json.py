@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._errors import ParseError
-from ansible_collections.offload.lab.plugins.module_utils._ip_json import parse_fdb, parse_links, parse_namespaces
+from ansible_collections.offload.lab.plugins.module_utils._ip_json import (
+    parse_fdb,
+    parse_links,
+    parse_links_and_neighbors,
+    parse_namespaces,
+    parse_neighbors,
+)
 
 # Recorded from iproute2 6.1 on Linux 6.18, shortened.
 LINKS = """
@@ -28,6 +34,13 @@ LINKS = """
 FDB = """[{"mac":"33:33:00:00:00:01","flags":["self"],"state":"permanent"},
 {"mac":"00:00:00:00:00:00","dst":"198.18.0.2","flags":["self"],"state":"permanent"},
 {"mac":"02:04:c0:a8:0a:02","dst":"198.18.0.2","flags":["self"],"state":""}]"""
+
+# Both recorded from one ip -json -details -batch, shortened.
+BATCH = """[{"ifindex":3,"ifname":"va0","flags":["UP"],"mtu":1500,"address":"9e:ab:0e:b9:de:60"},\
+{"ifindex":4,"ifname":"vb0","flags":["UP"],"mtu":1500}]
+[{"dst":"192.168.10.2","dev":"va0","lladdr":"02:00:00:00:00:02","state":["PERMANENT"]},\
+{"dst":"fd00::2","dev":"va0","lladdr":"02:00:00:00:00:03","state":["PERMANENT"]}]
+"""
 
 
 def test_the_end_of_a_veth_in_another_namespace():
@@ -56,6 +69,17 @@ def test_forwarding_database():
     assert parse_fdb(FDB) == [("00:00:00:00:00:00", "198.18.0.2"), ("02:04:c0:a8:0a:02", "198.18.0.2")]
 
 
+def test_links_and_their_neighbours():
+    links = parse_links_and_neighbors(BATCH)
+    assert links["va0"]["neighbors"] == {"192.168.10.2": "02:00:00:00:00:02", "fd00::2": "02:00:00:00:00:03"}
+    assert (links["va0"]["mac"], links["vb0"]["neighbors"]) == ("9e:ab:0e:b9:de:60", {})
+
+
+def test_no_neighbours():
+    assert parse_neighbors("") == parse_neighbors("[]\n") == parse_neighbors('[{"dst":"fd00::9","dev":"a"}]') == {}
+    assert parse_links_and_neighbors("") == parse_links_and_neighbors("[]\n[]\n") == {}
+
+
 def test_namespaces():
     assert parse_namespaces('[{"name":"tenant1","id":0},{"name":"theirs"}]') == {"tenant1": 0, "theirs": None}
     assert parse_namespaces("") == {}
@@ -71,12 +95,13 @@ def test_what_ip_does_not_print_is_an_error(text):
 
 
 KEYS = st.sampled_from(["ifname", "ifindex", "mtu", "linkinfo", "flags", "addr_info", "info_data", "local", "prefixlen",
-                        "mac", "dst", "name", "id"])
+                        "mac", "dst", "name", "id", "lladdr", "dev"])
 JSON = st.recursive(st.one_of(st.none(), st.text(max_size=3), st.integers(), st.booleans()),
                     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner), max_leaves=20)
 
 
-@pytest.mark.parametrize("parse", [parse_links, parse_fdb, parse_namespaces])
+@pytest.mark.parametrize("parse", [parse_links, parse_fdb, parse_namespaces, parse_neighbors,
+                                   parse_links_and_neighbors])
 @given(text=st.one_of(st.text(), st.lists(JSON, max_size=3).map(json.dumps)))
 def test_any_text_is_rows_or_our_error(parse, text):
     try:

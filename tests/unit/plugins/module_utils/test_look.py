@@ -111,32 +111,51 @@ def test_bytes_of_a_device_are_those_received_and_sent(monkeypatch, name, count)
 
 @pytest.fixture
 def looked_both_ways(monkeypatch):
-    def call(sample, maerts=None):
-        streams = {"TCP_STREAM": Stream(), "TCP_MAERTS": Stream(maerts)}
-        monkeypatch.setattr(_look._runner, "start",
-                            lambda argv, *_args, **_options: streams[argv[argv.index("-t") + 1]])
-        monkeypatch.setattr(_look._sampler, "sample", lambda *args: sample.pop(0))
+    """Look with streams both ways, or one by one: the client's samples, each with the tests that ran meanwhile."""
+    def call(samples, ended=()):
+        running, asked = [], []
+
+        def start(argv, *_args, **_options):
+            running.append(argv[argv.index("-t") + 1])
+            return Stream("no route\n" if running[-1] in ended else None)
+
+        def sample(*_args):
+            asked.append(tuple(running))
+            running.clear()
+            return samples.pop(0)
+
+        monkeypatch.setattr(_look._runner, "start", start)
+        monkeypatch.setattr(_look._sampler, "sample", sample)
         monkeypatch.setattr(_look, "_bytes", lambda _device: 0)
-        return _look.look(dict(PARAMS, tests=list(streams)), Probe([500000] * _look.TRIES))["physical"]
+        monkeypatch.setattr(Probe, "receive", lambda _probe: seen(500000, 500000))
+        return _look.look(dict(PARAMS, tests=["TCP_STREAM", "TCP_MAERTS"]), Probe([]))["physical"], asked
     return call
 
 
-def test_both_directions_are_sampled_at_once_and_a_stream_that_ended_is_an_error_of_its_own(looked_both_ways):
-    found = looked_both_ways([seen(500000)], "no route\n")
-    assert found["TCP_STREAM"] == {"client": seen(500000), "server": seen(500000)}
-    assert found["TCP_MAERTS"] == {"error": "no route"}
-
-
-def test_a_stream_does_not_hide_that_the_opposite_one_stands_still(looked_both_ways, monkeypatch):
-    monkeypatch.setattr(Probe, "receive", lambda _probe: seen(500000, 500000))
-    found = looked_both_ways([seen(500000, 7000), seen(9000, 500000), seen(500000, 400000), seen(1, 1)])
-    assert found["TCP_STREAM"] == found["TCP_MAERTS"]
+def test_both_directions_are_sampled_at_once(looked_both_ways):
+    found, asked = looked_both_ways([seen(500000, 400000)])
     assert found["TCP_STREAM"] == {"client": seen(500000, 400000), "server": seen(500000, 500000)}
+    assert found["TCP_MAERTS"] == found["TCP_STREAM"]
+    assert asked == [("TCP_STREAM", "TCP_MAERTS")]
 
 
-def test_of_looks_that_all_miss_a_direction_somewhere_the_most_balanced_counts(looked_both_ways):
-    samples = [seen(500000, 7000), seen(500000, 490000), seen(500000, 0), seen(400000, 0), seen(0, 900000)]
-    assert looked_both_ways(samples)["TCP_STREAM"]["client"] == seen(500000, 490000)
+def test_a_stream_that_ended_is_an_error_of_its_own(looked_both_ways):
+    found, asked = looked_both_ways([seen(500000)], ended=["TCP_MAERTS"])
+    assert found["TCP_STREAM"]["client"] == seen(500000) and found["TCP_MAERTS"] == {"error": "no route"}
+    assert len(asked) == 1
+
+
+def test_where_one_stream_starves_the_other_each_is_sampled_by_itself(looked_both_ways):
+    found, asked = looked_both_ways([seen(500000, 7000), seen(600000, 4000), seen(3000, 700000)])
+    assert asked == [("TCP_STREAM", "TCP_MAERTS"), ("TCP_STREAM",), ("TCP_MAERTS",)]
+    assert found["TCP_STREAM"]["client"] == found["TCP_MAERTS"]["client"] == seen(600000, 700000)
+
+
+def test_what_belongs_to_no_direction_is_of_the_stream_that_moved_most():
+    tunnel = {"eth0": dict(seen(9000, 1000)["eth0"], vnis=[]), "eth1": dict(seen(9000, 0)["eth0"], vnis=[7])}
+    other = {"eth0": dict(seen(10, 90000)["eth0"], vnis=[7]), "eth1": dict(seen(0, 1)["eth0"], vnis=[])}
+    merged = _look._together([{"client": tunnel, "server": tunnel}, {"client": other, "server": other}])["client"]
+    assert merged == {"eth0": dict(seen(9000, 90000)["eth0"], vnis=[7]), "eth1": dict(seen(9000, 1)["eth0"], vnis=[7])}
 
 
 @pytest.mark.parametrize("sent_by, received_by, enough", [("a", "b", True), ("b", "b", True), ("a", None, False)])

@@ -24,8 +24,12 @@ def options(given, test=None, end=None):
     ({"test": "TCP_STREAM", "streams": 2}, "-D 1 --"),
     ({"test": "TCP_STREAM", "streams": 2, "duration": 5}, "-D 0.5 --"),
     ({"test": "TCP_STREAM", "streams": 8}, "-l 10 -f m -c -C -D 1 --"),
+    ({"test": "TCP_STREAM", "streams": 9}, "-l 14 -f m -c -C -s 1 -D 1 --"),
+    ({"test": "TCP_STREAM", "streams": 9, "warm_up": 0}, "-l 10 -f m -c -C -s 1 -D 1 --"),
+    ({"test": "TCP_STREAM", "streams": 9, "interim": 0}, "-l 10 -f m -c -C -s 1 --"),
+    ({"test": "TCP_STREAM", "duration": 5, "warm_up": "2"}, "-l 7 -f m -c -C -D 0.5 --"),
     ({"test": "UDP_STREAM", "streams": 9}, "-l 10 -f m -c -C -s 1 -D 1 --"),
-    ({"test": "TCP_RR", "tenants": 101}, "-c -C -s 2 -D 1 --"),
+    ({"test": "TCP_RR", "tenants": 101}, "-l 14 -c -C -s 2 -D 1 --"),
     ({"test": "TCP_MAERTS", "streams": 100}, "-f m -c -C -D 1 --"),
     ({"test": "TCP_STREAM", "streams": 100, "bidirectional": True}, "-f m -c -C -D 1 --"),
     ({"test": "TCP_STREAM", "streams": 100, "confidence": {"iterations_max": 6}}, "-i 6,3 -I 99,5 -c -C --"),
@@ -100,6 +104,10 @@ def test_streams_are_dealt_to_tenants():
     ({"test": "TCP_STREAM", "confidence": {"iterations_min": 5, "iterations_max": 4}}, "larger than iterations_max"),
     ({"test": "TCP_STREAM", "confidence": {"width_percent": "nan"}}, "not a number"),
     ({"test": "TCP_STREAM", "confidence": {"iterations_max": 5}, "interim": 1}, "do not go together"),
+    ({"test": "TCP_STREAM", "confidence": {"iterations_max": 5}, "warm_up": 1}, "a warm-up does not go with"),
+    ({"test": "UDP_STREAM", "warm_up": 1}, "a warm-up does not go with"),
+    ({"test": "TCP_STREAM", "interim": 0, "warm_up": 1}, "a warm-up does not go with"),
+    ({"test": "TCP_STREAM", "warm_up": 601}, "warm_up"),
 ])
 def test_wrong_workloads(given, said):
     with pytest.raises(InputError, match=said):

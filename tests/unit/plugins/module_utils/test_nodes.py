@@ -58,6 +58,7 @@ BAD = [
     ("a", [node(mtu=1279, addresses=["2001:db8::1/64"])], "a-node1: the MTU 1279 is too small for IPv6"),
     ("a", [node(addresses=["198.18.0.1"])], "a-node1: '198.18.0.1' is not an address with a prefix length"),
     ("a", [node(addresses=["198.18.0.256/24"])], "a-node1: '198.18.0.256/24' is not an address"),
+    ("a", [node(addresses=["fd00::1%x\nlink del dev eth0/64"])], "is not an address with a prefix length"),
     ("a", [node(addresses=["198.18.0.1/24", "198.18.0.1/16"])], "the address 198.18.0.1 is already given to a-node1"),
     ("a", [node(addresses=["198.18.0.1/24"]), node("a-node2", ["198.18.0.1/24"])],
      "a-node2: the address 198.18.0.1 is already given to a-node1"),

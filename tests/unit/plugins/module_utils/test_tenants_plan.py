@@ -23,7 +23,9 @@ from ansible_collections.offload.lab.tests.unit.plugins.module_utils.tenants_hos
 
 def tenants(count=2, host=True, mtu=8950):
     plan = [{"name": "tenant{0}".format(number), "addresses": ["192.168.10.{0}/24".format(number)],
-             "mac": "02:00:00:00:00:{0:02x}".format(number)} for number in range(1, count + 1)]
+             "mac": "02:00:00:00:00:{0:02x}".format(number), "neighbors": [
+                 {"address": "192.168.10.{0}".format(100 + number), "mac": "02:00:00:00:02:{0:02x}".format(number)}]}
+            for number in range(1, count + 1)]
     veth = {"name": "host", "namespace": False, "addresses": ["192.168.0.1/24"], "mac": "02:00:00:00:01:01"}
     return wanted_tenants(plan + ([veth] if host else []), mtu)
 
@@ -88,7 +90,8 @@ def test_another_mtu_address_and_mac():
         if step["argv"][0] == "ip"]]
     assert [step["stdin"].splitlines() for step in steps_of_ip] == [
         ["link set dev tenant1-veth1 mtu 1450"],
-        ["address del 192.168.10.1/24 dev tenant1-veth0", "address add 192.168.11.1/24 dev tenant1-veth0",
+        ["neigh del 192.168.10.101 dev tenant1-veth0",
+         "address del 192.168.10.1/24 dev tenant1-veth0", "address add 192.168.11.1/24 dev tenant1-veth0",
          "address add fd00::1/64 dev tenant1-veth0 nodad",
          "link set dev tenant1-veth0 address 02:00:00:00:00:99 mtu 1450"]]
 
@@ -171,6 +174,9 @@ DAMAGE = {
     "another address": lambda host: host.spaces[HOST]["host-veth0"]["global"].append("10.1.1.1/8"),
     "down": lambda host: host.spaces["tenant2"]["tenant2-veth0"].update(up=False),
     "mtu": lambda host: host.spaces[HOST]["tenant2-veth1"].update(mtu=1500),
+    "neighbours": lambda host: host.spaces["tenant1"]["tenant1-veth0"]["neighbors"].clear(),
+    "another neighbour": lambda host: host.spaces["tenant2"]["tenant2-veth0"]["neighbors"].update({"10.1.1.2": "x"}),
+    "another MAC": lambda host: host.spaces["tenant2"]["tenant2-veth0"].update(mac="02:00:00:00:00:99"),
     "loopback": lambda host: host.spaces["tenant2"]["lo"].update(up=False),
     "alias inside": lambda host: host.spaces["tenant2"]["tenant2-veth0"].update(alias=None),
     "renamed, another of its name": rename,

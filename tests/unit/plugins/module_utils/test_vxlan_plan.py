@@ -100,7 +100,8 @@ def test_removal_takes_only_what_is_ours():
 
 @pytest.mark.parametrize(("options", "words"), [
     ({"id": 1 << 24}, "out of range"), ({"dstport": 0}, "out of range"), ({"name": "-x"}, "not a usable name"),
-    ({"local": "198.18.0"}, "not an IP address"), ({"local": "198.18.0.77"}, "no device has this address"),
+    ({"local": "198.18.0"}, "not an IP address"), ({"remotes": ["fd00::2%x\nlink del"]}, "not an IP address"),
+    ({"local": "198.18.0.77"}, "no device has this address"),
     ({"remotes": ["x"]}, "not an IP address"), ({"remotes": ["198.18.0.1"]}, "this host itself"),
     ({"remotes": ["fd00::2"]}, "IPv6"), ({"remotes": ["198.18.0.2"] * 2}, "2 times"),
     ({"mtu": 8951}, "8951 does not fit"), ({"mtu": 67}, "67 does not fit"),

@@ -47,6 +47,8 @@ BAD = [
     ({"name": "x", "factors": [{"name": "p", "kind": "rps", "levels": ["off", "0x1"]}]}, "hexadecimal mask"),
     ({"name": "x", "factors": [{"name": "c", "kind": "rps", "needs": ["tx"]}]}, "only a factor of kind feature"),
     ({"name": "x", "workloads": ["sctp"]}, "workload sctp: no netperf test is given"),
+    ({"name": "x", "workloads": [{"name": "tcp_rr", "message_size": 64}]}, "does not go with TCP_RR"),
+    ({"name": "x", "workloads": [{"name": "udp_stream", "warm_up": 2}]}, "a warm-up does not go with"),
     ({"name": "x", "workloads": [{"name": "w", "test": "XTI"}]}, "campaign: workloads[0].test"),
     ({"name": "x", "workloads": [{"name": "w", "test": "TCP_RR", "confidence": {
         "iterations_max": 4, "iterations_min": 5}}]}, "iterations_min is larger"),

@@ -28,8 +28,10 @@ PORTS = {"a": ["198.18.0.1", "198.18.1.1"], "b": ["198.18.0.2", "198.18.1.2"]}
 
 def test_two_nodes():
     assert tenant_plan(2, 2, 2, NETWORK, HOSTS) == [
-        {"name": "tenant1", "addresses": ["192.168.10.2/24"], "mac": "02:04:c0:a8:0a:02"},
-        {"name": "tenant2", "addresses": ["192.168.10.4/24"], "mac": "02:04:c0:a8:0a:04"},
+        {"name": "tenant1", "addresses": ["192.168.10.2/24"], "mac": "02:04:c0:a8:0a:02",
+         "neighbors": [{"address": "192.168.10.1", "mac": "02:04:c0:a8:0a:01"}]},
+        {"name": "tenant2", "addresses": ["192.168.10.4/24"], "mac": "02:04:c0:a8:0a:04",
+         "neighbors": [{"address": "192.168.10.3", "mac": "02:04:c0:a8:0a:03"}]},
         {"name": "host", "addresses": ["192.168.0.2/24"], "mac": "02:04:c0:a8:00:02", "namespace": False}]
 
 
@@ -39,7 +41,31 @@ def test_without_host_veth():
 
 def test_ipv6():
     assert tenant_plan(1, 2, 2, "fd00:10::/64") == [
-        {"name": "tenant1", "addresses": ["fd00:10::2/64"], "mac": "02:06:00:00:00:02"}]
+        {"name": "tenant1", "addresses": ["fd00:10::2/64"], "mac": "02:06:00:00:00:02",
+         "neighbors": [{"address": "fd00:10::1", "mac": "02:06:00:00:00:01"}]}]
+
+
+def test_a_node_by_itself_has_no_neighbours():
+    assert [tenant["neighbors"] for tenant in tenant_plan(2, 1, 1, NETWORK)] == [[], []]
+
+
+@given(st.integers(2, 8), st.integers(1, 15), st.sampled_from([NETWORK, "fd00:10::/64"]))
+def test_tenants_of_one_number_know_each_other_as_they_are(nodes, count, network):
+    plans = [tenant_plan(count, index, nodes, network, HOSTS, bridged_network="192.168.30.0/24")
+             for index in range(1, nodes + 1)]
+    for tenants in list(zip(*plans))[:count]:
+        told = [(tenant["addresses"][0].split("/")[0], tenant["mac"]) for tenant in tenants]
+        known = [[(entry["address"], entry["mac"]) for entry in tenant["neighbors"]] for tenant in tenants]
+        assert known == [told[:place] + told[place + 1:] for place in range(nodes)]
+    assert [tenant["name"] for tenant in plans[0] if "neighbors" not in tenant] == ["host", "bridged1"]
+    for plan in plans:
+        wanted_tenants(plan, 8950)
+
+
+def test_a_neighbour_that_the_network_has_no_room_for_is_left_out():
+    last = tenant_plan(85, 1, 3, NETWORK)[-1]
+    assert (last["addresses"], [entry["address"] for entry in last["neighbors"]]) == (
+        ["192.168.10.253/24"], ["192.168.10.254"])
 
 
 @given(st.integers(1, 8), st.integers(0, 15), st.integers(0, 15))

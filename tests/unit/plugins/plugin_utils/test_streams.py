@@ -36,6 +36,43 @@ def test_when_a_stream_ran(given, expected):
     assert _streams.window(stream(100.0, 110.0), given) == pytest.approx(expected)
 
 
+def test_a_stream_that_becomes_slow_runs_to_its_end_all_the_same():
+    slow = row(100.0, elapsed=10.5, length=10, interim=parts(0.0, [400, 400]))
+    assert _streams.interims(slow)[2:] == [(2.0, 10.0, pytest.approx((1050 - 800) / 8))]
+    assert _streams.window(stream(0, 10), slow) == (0.0, 10.0)
+    ended = row(400.0, elapsed=2.05, length=2.05, interim=parts(0.0, [400, 400]))
+    assert len(_streams.interims(ended)) == 2 and _streams.interims(row(1.0, length=10)) == []
+
+
+@pytest.mark.parametrize("given, rate", [
+    ({"test": "TCP_RR", "transactions_per_s": 300.0}, 200.0),
+    ({"test": "UDP_STREAM", "throughput_mbps": 0.0, "throughput_sent_mbps": 300.0}, 200.0),
+    ({"throughput_mbps": 100.0}, 0.0),  # rounding
+])
+def test_the_rest_is_in_the_unit_of_the_parts(given, rate):
+    assert _streams.interims(row(elapsed=2.0, length=2, interim=parts(0.0, [400]), **given))[1][2] == rate
+
+
+@pytest.mark.parametrize("given, expected", [
+    (row(1.0, elapsed=8.0), (104.0, 110.0)),
+    (row(1.0, interim=parts(101.0, [1, 2, 3])), (103.0, 104.0)),
+    (row(1.0, interim=parts(101.0, [0, 2, 3])), (103.0, 104.0)),  # its connection came late, and still in the warm-up
+    (row(1.0, interim=parts(101.0, [0, 0, 0, 3])), (104.0, 105.0)),  # it came later than that
+    (row(1.0, interim=parts(101.0, [1])), (103.0, 102.0)),
+])
+def test_a_warm_up_is_not_counted(given, expected):
+    assert _streams.window(stream(100.0, 110.0), given, 2) == pytest.approx(expected)
+
+
+def test_rates_are_those_after_the_warm_up():
+    rows = [row(250.0, interim=parts(0.0, [0, 100, 300, 300])), row(450.0, interim=parts(0.0, [900, 500, 100, 100]))]
+    found = _streams.summarise([stream(0, 4)] * 2, rows, 2)
+    assert found["stream_mbps"] == [300, 100] and found["throughput_mbps"] == 400
+    assert (found["overlap"], found["window_start"], found["window_s"], found["warm_up_s"]) == (1.0, 2.0, 2.0, 2)
+    alone = _streams.summarise([stream(0, 4)], rows[:1], 2)
+    assert (alone["throughput_mbps"], alone["window_start"], alone["overlap"]) == (300, 2.0, None)
+
+
 @pytest.mark.parametrize("windows, expected", [
     ([(0, 10)], (0, 10, 1.0)),
     ([(0, 10), (1, 10)], (1, 10, 0.9)),
@@ -56,8 +93,8 @@ def test_one_stream_is_what_netperf_says():
                    "CONFIDENCE_ITERATION": 5})])
     assert result == {
         "throughput_mbps": 9410.5, "throughput_sent_mbps": 9411.0, "transactions_per_s": None, "overlap": None,
-        "window_start": 0, "window_s": 10, "window_measured": False, "stream_mbps": None, "elapsed_s": 10.0,
-        "local_cpu_percent": 40.0,
+        "window_start": 0, "window_s": 10, "warm_up_s": 0, "window_measured": False, "stream_mbps": None,
+        "elapsed_s": 10.0, "local_cpu_percent": 40.0,
         "remote_cpu_percent": 50.0, "local_service_demand": 1.5, "remote_service_demand": 2.0, "confidence_met": True,
         "confidence_width": {"throughput": 2.1}, "iterations": 5, "mss": 8948, "retransmits": 3, "latency_us": None,
         "message_size": 16384, "send_socket_size": 4096, "recv_socket_size": 8192}

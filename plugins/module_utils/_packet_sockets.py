@@ -1,0 +1,65 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Packet sockets that another process holds, one a device, and the size of their receive buffers.
+
+pidfd_getfd(2) opens a process's descriptor a second time here: the socket is the same, and so are its options. It needs
+Linux 5.6 and the right to trace the process. Sizes are those that the kernel tells, twice what was asked (socket(7)).
+"""
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import socket
+
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+
+PIDFD_OPEN, PIDFD_GETFD = 434, 438  # the same on all architectures but Alpha
+SO_RCVBUFFORCE = 33  # asm-generic/socket.h
+
+
+def _call(number, *arguments):
+    library = ctypes.CDLL(None, use_errno=True)
+    found = library.syscall(number, *arguments)
+    if found < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return found
+
+
+def _descriptors(pid):
+    """Return the numbers of a process's descriptors that are sockets."""
+    folder = "/proc/{0}/fd".format(pid)
+    found = []
+    for name in os.listdir(folder):
+        with contextlib.suppress(OSError):  # closed meanwhile
+            if os.readlink(os.path.join(folder, name)).startswith("socket:"):
+                found.append(int(name))
+    return found
+
+
+@contextlib.contextmanager
+def sockets_of(pid):
+    """Give ``[(device, socket)]`` of all packet sockets of a process that are bound to a device; closed afterwards."""
+    with contextlib.ExitStack() as stack:
+        found = []
+        try:
+            process = _call(PIDFD_OPEN, pid, 0)
+            stack.callback(os.close, process)
+            for number in _descriptors(pid):
+                opened = stack.enter_context(socket.socket(fileno=_call(PIDFD_GETFD, process, number, 0)))
+                if opened.family == socket.AF_PACKET and opened.getsockname()[0]:
+                    found.append((opened.getsockname()[0], opened))
+        except OSError as error:
+            raise LabError("its sockets cannot be reached ({0})".format(error.strerror), "process {0}".format(pid))
+        yield found
+
+
+def size_of(opened):
+    """Return the size in bytes of a socket's receive buffer."""
+    return opened.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+
+
+def resize(opened, size):
+    """Set the size in bytes of a socket's receive buffer, also beyond net.core.rmem_max."""
+    opened.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, size // 2)

@@ -1,0 +1,116 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ovs_buffers
+short_description: Set the receive buffers of the ports of the userspace datapath
+version_added: 0.1.0
+description:
+  - Open vSwitch's userspace datapath (C(datapath_type=netdev)) takes packets from a kernel device by a packet socket,
+    whose receive buffer has 208 KiB (C(net.core.rmem_default)). A few packets of 64 KiB fill it, and what comes next is
+    lost.
+  - Sets the buffers of the lab's own ports of a bridge, at their open sockets. The host's settings stay as they are,
+    and the buffers are gone with the ports.
+  - The kernel's datapath has no such sockets, and nothing is changed.
+  - Where ovs-vswitchd's sockets cannot be reached (Linux before 5.6, or a container without C(CAP_SYS_PTRACE)), a
+    warning says so and nothing is changed.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes
+options:
+  bridge:
+    description: Name of the bridge.
+    type: str
+    default: br-int
+  size:
+    description:
+      - Size of each buffer in bytes, as the kernel tells it (C(SO_RCVBUF), C(ss --memory)), 8192 to 1073741824. It is
+        counted with what the kernel needs to manage the packets.
+    type: int
+    default: 16777216
+notes:
+  - Needs root.
+seealso:
+  - module: offload.lab.ovs_ports
+"""
+
+EXAMPLES = r"""
+- name: Give the switch room for 16 MiB from each port
+  offload.lab.ovs_buffers:
+    bridge: br-int
+"""
+
+RETURN = r"""
+ports:
+  description: By port the size of its receive buffer in bytes after the task.
+  returned: success
+  type: dict
+  sample: {vxlan0: 16777216}
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.offload.lab.plugins.module_utils import _ovs, _ovs_state, _packet_sockets
+from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._names import check_range
+
+
+def our_ports(bridge, check_mode):
+    """Return the names of the ports that the lab made, if packets come to them by a packet socket."""
+    state = _ovs.read(missing_ok=check_mode)
+    if not check_mode:
+        _ovs_state.check_ready(state, bridge)
+    if state["bridges"].get(bridge, {}).get("datapath_type") != "netdev":
+        return set()
+    return set(name for name, port in state["ports"].items()
+               if port["bridge"] == bridge and _ovs_state.owner_of(port))
+
+
+def enlarge(names, size, check_mode):
+    """Bring the buffers of these ports to a size in bytes; return the sizes before and after by port."""
+    with _packet_sockets.sockets_of(_ovs.pid("ovs-vswitchd")) as sockets:
+        mine = [(name, opened) for name, opened in sockets if name in names]
+        before = dict((name, _packet_sockets.size_of(opened)) for name, opened in mine)
+        if check_mode:
+            return before, dict.fromkeys(before, size)
+        for name, opened in mine:
+            if before[name] != size:
+                _packet_sockets.resize(opened, size)
+        return before, dict((name, _packet_sockets.size_of(opened)) for name, opened in mine)
+
+
+def run(module):
+    """Bring all buffers to the wanted size and return the module's result."""
+    before = after = {}
+    size = check_range(module.params["size"], 8192, 1 << 30, "size") // 2 * 2
+    names = our_ports(module.params["bridge"], module.check_mode)
+    try:
+        if names:
+            before, after = enlarge(names, size, module.check_mode)
+    except LabError as error:
+        module.warn("ovs-vswitchd keeps its small receive buffers, and many streams at once lose packets: {0}".format(
+            error))
+    return {"changed": before != after, "ports": after, "diff": {"before": before, "after": after}}
+
+
+def main():
+    """Entry point."""
+    module = AnsibleModule(
+        argument_spec={
+            "bridge": {"type": "str", "default": "br-int"},
+            "size": {"type": "int", "default": 16777216},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        module.exit_json(**run(module))
+    except (LabError, OSError) as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()
