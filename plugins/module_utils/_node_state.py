@@ -28,13 +28,17 @@ def read_rps(name):
 
 
 def read_ovs():
-    """Return ``other_config`` of Open vSwitch and the options of its tunnels; nothing where it does not run."""
+    """Return ``other_config`` of Open vSwitch, the options of its tunnels and its ports' receive buffers in bytes.
+
+    Nothing where it does not run.
+    """
     state = _ovs.read(missing_ok=True)
     if not state["running"]:
         return {}
     return {"other_config": dict(state["root"].get("other_config") or {}),
             "tunnels": dict((name, dict(port["interface"].get("options") or {}))
-                            for name, port in state["ports"].items() if port["interface"].get("type") == "vxlan")}
+                            for name, port in state["ports"].items() if port["interface"].get("type") == "vxlan"),
+            "buffers": _ovs.port_buffers()}
 
 
 def read(devices):
@@ -66,6 +70,11 @@ def rss_step(name, saved, now):
     if saved == sorted(saved):
         return ["ethtool", "-X", name, "weight"] + [str(saved.count(queue)) for queue in range(queues)]
     return None
+
+
+def buffer_changes(saved, now):
+    """Return ``{device: size}`` of the receive buffers that are not as saved; a device that is gone is left out."""
+    return dict((name, saved[name]) for name in sorted(set(saved) & set(now)) if saved[name] != now[name])
 
 
 def _replace(table, record, column, values):

@@ -8,7 +8,8 @@ import fcntl
 import json
 import os
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import CommandError
+from ansible_collections.offload.lab.plugins.module_utils import _packet_sockets
+from ansible_collections.offload.lab.plugins.module_utils._errors import CommandError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._ovs_json import parse_query, parse_tables
 from ansible_collections.offload.lab.plugins.module_utils._ovs_state import TABLES, empty, state_of
 from ansible_collections.offload.lab.plugins.module_utils._runner import run
@@ -34,6 +35,16 @@ def pid(daemon):
     """Return the process number of a daemon that runs."""
     with open(os.path.join(RUN, daemon + ".pid")) as stream:
         return int(stream.read())
+
+
+def port_buffers():
+    """Return ``{device: receive buffer in bytes}`` of the userspace datapath; empty where that cannot be told."""
+    if not runs("ovs-vswitchd"):
+        return {}
+    try:
+        return _packet_sockets.sizes(pid("ovs-vswitchd"))
+    except (LabError, OSError, ValueError):
+        return {}
 
 
 def read(missing_ok=False):

@@ -63,3 +63,17 @@ def size_of(opened):
 def resize(opened, size):
     """Set the size in bytes of a socket's receive buffer, also beyond net.core.rmem_max."""
     opened.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, size // 2)
+
+
+def sizes(pid):
+    """Return ``{device: size in bytes}`` of the receive buffers of a process."""
+    with sockets_of(pid) as found:
+        return dict((name, size_of(opened)) for name, opened in found)
+
+
+def set_sizes(pid, wanted):
+    """Bring receive buffers of a process to ``{device: size in bytes}``; a device without a socket is left out."""
+    with sockets_of(pid) as found:
+        for name, opened in found:
+            if size_of(opened) != wanted.get(name, size_of(opened)):
+                resize(opened, wanted[name])

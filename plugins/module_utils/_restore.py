@@ -4,7 +4,14 @@
 """Restore a node from its snapshot with nothing but the node; the module restore and the dead man's switch do this."""
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.module_utils import _links, _node_state, _snapshot, _vxlan_state
+from ansible_collections.offload.lab.plugins.module_utils import (
+    _links,
+    _node_state,
+    _ovs,
+    _packet_sockets,
+    _snapshot,
+    _vxlan_state,
+)
 from ansible_collections.offload.lab.plugins.module_utils._apply import apply as apply_steps
 from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._ethtool_change import (
@@ -76,7 +83,11 @@ def _other_step(snapshot, dry):
     commands += [step["argv"] + (step["stdin"] or "").split() for step in steps]
     if not dry:
         apply_steps(steps)
-    return commands
+    # A tunnel made anew has a new socket.
+    buffers = _node_state.buffer_changes(other.get("ovs", {}).get("buffers", {}), _ovs.port_buffers())
+    if buffers and not dry:
+        _packet_sockets.set_sizes(_ovs.pid("ovs-vswitchd"), buffers)
+    return commands + [["setsockopt", name, "SO_RCVBUF", str(size)] for name, size in buffers.items()]
 
 
 def restore(path, check_mode=False, keep=False):

@@ -50,7 +50,8 @@ links:
   type: dict
   sample: {underlay0: {mtu: 9000, speed_mbps: 10000}}
 ovs:
-  description: Version and C(other_config) of Open vSwitch, and by bridge its datapath and ports; or C(reason).
+  description: Version and C(other_config) of Open vSwitch, and by bridge its datapath and ports; or C(reason). Ports of
+    the userspace datapath have their receive buffer in bytes.
   returned: success
   type: dict
   sample: {supported: true, version: 3.1.0, bridges: {br-int: {datapath: netdev}}}
@@ -58,15 +59,15 @@ ovs:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils import _conditions, _runner
+from ansible_collections.offload.lab.plugins.module_utils import _conditions, _ovs, _runner
 from ansible_collections.offload.lab.plugins.module_utils._errors import CommandError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._ovs_json import parse_tables
 
 TABLES = ["--", "list", "Open_vSwitch", "--", "list", "Bridge", "--", "list", "Port", "--", "list", "Interface"]
 
 
-def bridges(bridge_rows, port_rows, interface_rows):
-    """Return the bridges with their datapath and the type and options of each port's interfaces."""
+def bridges(bridge_rows, port_rows, interface_rows, buffers):
+    """Return the bridges with their datapath and type, options and receive buffer of each port's interfaces."""
     ports = dict((row["_uuid"], row) for row in port_rows)
     interfaces = dict((row["_uuid"], row) for row in interface_rows)
 
@@ -80,7 +81,8 @@ def bridges(bridge_rows, port_rows, interface_rows):
             "datapath": bridge["datapath_type"] or "system",
             "other_config": bridge["other_config"],
             "interfaces": dict((row["name"], {"type": row["type"], "options": row["options"],
-                                              "other_config": row["other_config"]}) for row in devices),
+                                              "other_config": row["other_config"],
+                                              "receive_buffer": buffers.get(row["name"])}) for row in devices),
         }
     return found
 
@@ -94,7 +96,7 @@ def read_ovs():
     tables = parse_tables(text)
     root = tables[0][0] if tables[0] else {}
     return {"supported": True, "version": root.get("ovs_version"), "other_config": root.get("other_config"),
-            "bridges": bridges(*tables[1:])}
+            "bridges": bridges(*tables[1:], buffers=_ovs.port_buffers())}
 
 
 def main():

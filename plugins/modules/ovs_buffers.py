@@ -70,17 +70,19 @@ def our_ports(bridge, check_mode):
                if port["bridge"] == bridge and _ovs_state.owner_of(port))
 
 
-def enlarge(names, size, check_mode):
+def resize(names, size, check_mode):
     """Bring the buffers of these ports to a size in bytes; return the sizes before and after by port."""
-    with _packet_sockets.sockets_of(_ovs.pid("ovs-vswitchd")) as sockets:
-        mine = [(name, opened) for name, opened in sockets if name in names]
-        before = dict((name, _packet_sockets.size_of(opened)) for name, opened in mine)
-        if check_mode:
-            return before, dict.fromkeys(before, size)
-        for name, opened in mine:
-            if before[name] != size:
-                _packet_sockets.resize(opened, size)
-        return before, dict((name, _packet_sockets.size_of(opened)) for name, opened in mine)
+    process = _ovs.pid("ovs-vswitchd")
+
+    def ours():
+        return dict((name, found) for name, found in _packet_sockets.sizes(process).items() if name in names)
+
+    before = ours()
+    wanted = dict.fromkeys(before, size)
+    if check_mode or before == wanted:
+        return before, wanted
+    _packet_sockets.set_sizes(process, wanted)
+    return before, ours()
 
 
 def run(module):
@@ -90,7 +92,7 @@ def run(module):
     names = our_ports(module.params["bridge"], module.check_mode)
     try:
         if names:
-            before, after = enlarge(names, size, module.check_mode)
+            before, after = resize(names, size, module.check_mode)
     except LabError as error:
         module.warn("ovs-vswitchd keeps its small receive buffers, and many streams at once lose packets: {0}".format(
             error))

@@ -74,7 +74,8 @@ def _levels(asked, kind, where):
 def read_factor(asked, campaign):
     """Return the factors, one or one an end, of an entry of a campaign's ``factors`` (a name or a mapping)."""
     asked = {"name": asked} if isinstance(asked, str) else asked
-    kind, where = asked.get("kind", "feature"), f"factor {asked['name']}"
+    where = f"factor {asked['name']}"
+    kind = asked.get("kind", asked["name"] if asked["name"] in KINDS else "feature")
     if asked.get("needs") and kind != "feature":
         raise InputError("only a factor of kind feature can need features", where, "Leave 'needs' out.")
     values = _levels(asked.get("levels"), kind, where)

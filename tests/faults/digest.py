@@ -7,6 +7,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -39,6 +40,12 @@ def ovs(table, *columns):
     return sorted(json.dumps(row) for row in json.loads(rows)["data"])
 
 
+def buffers():
+    """Return the devices of packet sockets, such as Open vSwitch's, with the size of their receive buffers."""
+    shown = shell("ss", "--packet", "--memory", "--all", "--numeric", "--oneline")
+    return sorted(re.findall(r":(\S*[^\s*]) .*skmem:\(.*?rb(\d+)", shown))
+
+
 spaces = sorted(line.split()[0] for line in shell("ip", "netns", "list").splitlines())
 print(json.dumps({
     "links": {space: links(["-netns", space] if space else []) for space in ["", *spaces]},
@@ -46,6 +53,7 @@ print(json.dumps({
     "ovs": [ovs("Open_vSwitch", "other_config", "external_ids"), ovs("Bridge", "name", "fail_mode", "other_config"),
             ovs("Port", "name", "tag", "protected", "other_config", "external_ids"),
             ovs("Interface", "name", "type", "options", "mtu_request")],
+    "buffers": buffers(),
     "files": sorted(os.path.join(folder, name) for root in ("/var/lib/offload-lab", "/run/offload-lab")
                     for folder, _folders, names in os.walk(root) for name in names),
     "temporary": sorted(glob.glob("/tmp/offload-lab*")),

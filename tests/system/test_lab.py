@@ -86,7 +86,9 @@ def test_a_tunnel_that_was_made_anew_comes_back_with_its_port_and_features(lab):
         found = lab.ask("offload.lab.ethtool_info", node, devices=["underlay0", "vxlan0"])
         lab.ask("offload.lab.snapshot", node, devices=found["restore"])
     lab.play("lab", tunnel_csum=True)
-    assert list(differences(before["node1"]["links"], lab.state()["node1"]["links"]))
+    anew = lab.state()["node1"]
+    assert list(differences(before["node1"]["links"], anew["links"]))
+    assert ["vxlan0", "16777216"] in anew["buffers"] and anew["buffers"] == before["node1"]["buffers"]
     lab.play("restore")
     assert list(differences(before, lab.state())) == []
 

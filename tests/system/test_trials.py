@@ -59,14 +59,17 @@ def test_a_hundred_tenants_stream_at_once(lab):
                 for number in range(1, 101)]
         cell = {"id": "a", "path": "tenant_vxlan", "mtu": 9000, "endpoints": ends,
                 "workload": {"test": "TCP_STREAM", "duration": 10, "streams": 100, "tenants": 100}}
-        trial = lab.ask("offload.lab.netperf", "node1", cells=[cell], probe=probe)["trials"][0]
+        for _once in range(3):  # what else runs on this machine may hold a stream up
+            trial = lab.ask("offload.lab.netperf", "node1", cells=[cell], probe=probe)["trials"][0]
+            assert trial["error"] is None
+            assert len(trial["result"]["stream_mbps"]) == 100 and min(trial["result"]["stream_mbps"]) > 0
+            cpu, overlap = trial["cpu"]["ends"]["combined"], trial["result"]["overlap"]
+            print(f"{trial['result']['throughput_mbps']:.0f} Mbit/s, overlap {overlap:.1%}, "
+                  f"NET_RX by CPU {cpu['softirqs']['NET_RX']}")
+            assert sum(cpu["softirqs"]["NET_RX"].values()) > 0
+            assert ("overlap" in guards(trial)) == (overlap < 0.9)
+            if overlap >= 0.9:
+                break
     finally:
         lab.play("lab")
-    assert trial["error"] is None
-    assert len(trial["result"]["stream_mbps"]) == 100 and min(trial["result"]["stream_mbps"]) > 0
-    cpu = trial["cpu"]["ends"]["combined"]
-    print(f"{trial['result']['throughput_mbps']:.0f} Mbit/s, overlap {trial['result']['overlap']:.1%}, "
-          f"NET_RX by CPU {cpu['softirqs']['NET_RX']}")
-    # 0.98 and 0.99 on a machine that has nothing else to do; docs/scale.md.
-    assert ("overlap" in guards(trial)) == (trial["result"]["overlap"] < 0.9)
-    assert sum(cpu["softirqs"]["NET_RX"].values()) > 0
+    assert overlap >= 0.9

@@ -56,6 +56,12 @@ def test_rps_writes_what_differs_and_leaves_out_queues_that_are_gone():
     assert _node_state.rps_writes("eth0", saved, now) == [("/sys/class/net/eth0/queues/rx-0/rps_cpus", "3")]
 
 
+def test_buffers_that_are_not_as_saved():
+    saved = {"vxlan0": 16777216, "veth1": 16777216, "gone": 8192}
+    assert _node_state.buffer_changes(saved, {"vxlan0": 212992, "veth1": 16777216, "new": 1}) == {"vxlan0": 16777216}
+    assert _node_state.buffer_changes({}, {"vxlan0": 212992}) == {}
+
+
 def test_ovs_is_brought_back_in_one_transaction():
     saved = {"other_config": {"a": "1"}, "tunnels": {"vxlan0": {"key": "10"}, "gone": {"key": "1"}}}
     assert _node_state.ovs_steps(saved, dict(saved)) == []

@@ -79,3 +79,15 @@ def test_a_buffer_is_as_large_as_asked():
             assert _packet_sockets.size_of(mine) == 16777216
         else:
             assert _packet_sockets.size_of(mine) > 0
+
+
+def test_sizes_of_a_process_are_read_and_brought_to_what_is_wanted(process, monkeypatch):
+    now = {}
+    monkeypatch.setattr(_packet_sockets, "size_of", lambda opened: now.get(opened.name[0], 212992))
+    monkeypatch.setattr(_packet_sockets, "resize", lambda opened, size: now.update({opened.name[0]: size}))
+    process({4: (socket.AF_PACKET, DEVICE), 5: (socket.AF_PACKET, ("other",) + DEVICE[1:])})
+    assert _packet_sockets.sizes(1) == {"vxlan0": 212992, "other": 212992}
+    _packet_sockets.set_sizes(1, {"vxlan0": 16777216, "gone": 8192})
+    assert now == {"vxlan0": 16777216}
+    monkeypatch.setattr(_packet_sockets, "resize", lambda *_arguments: pytest.fail("it has that size"))
+    _packet_sockets.set_sizes(1, {"vxlan0": 16777216})

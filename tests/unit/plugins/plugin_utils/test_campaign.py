@@ -93,6 +93,13 @@ def test_each_end_by_itself():
         ("tso@tx", ["client"]), ("tso@rx", ["server"]), ("gro", ["server"])]
 
 
+def test_the_name_of_a_kind_alone_is_a_factor_of_that_kind():
+    (factor,) = read_campaign({"name": "x", "factors": ["tunnel_csum"]})["factors"]
+    assert (factor["kind"], factor["settings"], factor["devices"]) == ("tunnel_csum", ["csum"], ["tunnel"])
+    with pytest.raises(InputError, match="kind channels needs levels"):
+        read_campaign({"name": "x", "factors": ["channels"]})
+
+
 def test_every_kind_gives_what_its_device_takes():
     full = read_campaign({"name": "x", "factors": [
         {"name": "hash", "kind": "rx_flow_hash"}, {"name": "queues", "kind": "channels", "levels": [1, 4]},
