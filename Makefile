@@ -86,7 +86,7 @@ faults: setup-test  ## 105 faults at random moments of campaigns, 200 states res
 		tests/system/test_unreachable.py "tests/molecule/test_molecule.py::test_scenario[measure]"
 	$(ROOT) env OFFLOAD_LAB_RESTORE_STATES=200 $(BIN)/pytest -s tests/system/test_restore.py
 
-bench: setup  ## benchmarks, as ratios
+bench: setup-test  ## benchmarks, as ratios
 	@set -e; for bench in tests/benchmarks/bench_*.py; do \
 		echo "== $$bench"; PYTHONPATH=.build/live $(BIN)/python $$bench; done
 

@@ -30,15 +30,15 @@ def analyse(plan, trials, manifest=None, include_marked=False, verdicts=None):
     ``trials`` is an iterable of trial records, read once. Failed trials are left out, and, unless ``include_marked``,
     those that a guard excludes; both are counted. ``manifest`` tells whether both ends are one machine. ``verdicts`` is
     a function that is called once all trials are read, and returns the rows of :mod:`_campaign_verdicts`: a factor that
-    could act nowhere is not recommended.
+    could act nowhere is no candidate and not recommended.
     """
     one_host = _metrics.one_host(manifest)
     cube = collect(plan, trials, include_marked, one_host)
     metrics = [MetricAnalysis(cube, name) for name in cube.metrics()]
     tables = [_table(cube, metrics, place) for place in range(len(cube.tables))]
-    found = attribution(cube, metrics, table_id)
     verdicts = verdicts() if verdicts else []
     idle = _idle(verdicts)
+    found = attribution(cube, metrics, table_id, idle)
     return {
         "schema": SCHEMA, "campaign": plan["name"], "kind": plan.get("kind", "measured"), "design": plan["design"],
         "seed": plan["seed"], "created": plan["created"], "blocks": plan["blocks"], "control": plan["control"],

@@ -71,22 +71,23 @@ def _entry(table, goal, side, rows):
     }
 
 
-def _groups(cube, metric, labels):
+def _groups(cube, metric, labels, idle):
     """Yield (side, tables, effects): which effects are candidates in which tables; TCP_MAERTS has the ends swapped."""
     factors = {factor["name"]: factor for factor in cube.plan["factors"]}
     for maerts in (False, True):
         tables = [place for place, table in enumerate(cube.tables) if (table["test"] == "TCP_MAERTS") is maerts
                   and metric.measured(place) and goal_of(metric.name, table["test"])]
-        sides = [side_of(factors[label["factor"]], "TCP_MAERTS" if maerts else "") for label in labels]
-        for side in sorted(set(sides)) if tables else ():
-            yield side, tables, [number for number, own in enumerate(sides) if own == side]
+        sides = {number: side_of(factors[label["factor"]], "TCP_MAERTS" if maerts else "")
+                 for number, label in enumerate(labels) if label["factor"] not in idle}
+        for side in sorted(set(sides.values())) if tables else ():
+            yield side, tables, [number for number, own in sides.items() if own == side]
 
 
-def _of_metric(cube, metric, table_id):
+def _of_metric(cube, metric, table_id, idle):
     """Yield the attributions of one metric as (table, entry), those of one side in all tables at once."""
     labels, differences, found = metric.by_factor()
     columns = listed(found)
-    for side, tables, chosen in _groups(cube, metric, labels):
+    for side, tables, chosen in _groups(cube, metric, labels, idle):
         better = describe(metric.name, cube.tables[tables[0]]["test"])["better"]
         gains = differences[np.ix_(tables, chosen)] * (1 if better == "higher" else -1)
         ranked, order = ranks(gains), np.argsort(-_statistics.t_interval(gains)[1], axis=-1, kind="stable")
@@ -98,9 +99,9 @@ def _of_metric(cube, metric, table_id):
                               metric=metric.name, end=describe(metric.name, test)["end"])
 
 
-def attribution(cube, metrics, table_id):
-    """Return the attributions of a campaign, in the order of goals and tables."""
+def attribution(cube, metrics, table_id, idle=()):
+    """Return the attributions of a campaign, in the order of goals and tables, but to ``idle`` factors."""
     found = [(list(GOALS).index(entry["goal"]), place, entry)
              for metric in metrics if metric.compared and metric.by_factor()[0]
-             for place, entry in _of_metric(cube, metric, table_id)]
+             for place, entry in _of_metric(cube, metric, table_id, idle)]
     return [entry for _goal, _place, entry in sorted(found, key=lambda part: part[:2])]

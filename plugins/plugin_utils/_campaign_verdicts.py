@@ -11,6 +11,7 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool_alias import 
 from ansible_collections.offload.lab.plugins.plugin_utils._verdicts import share_of, verdict
 
 ENDS = ("client", "server")
+READ_BACK = ("rx_flow_hash", "channels", "rings", "coalesce")  # kinds that no packet proves, and ethtool reads back
 
 
 def features_of(manifest, node, device):
@@ -82,18 +83,51 @@ def _tunnel_csum(trials):
     return seen.pop() if len(seen) == 1 else None
 
 
+def _taken(factor, visits, manifest):
+    """Yield the rows of a factor of another kind: a device refuses all of its settings, or has taken them."""
+    names = {f"{factor['kind']} {name}" for value in factor["values"].values()
+             for name in (value if isinstance(value, dict) else factor["settings"])}
+    told = {}
+    for trial, end in product(visits, factor["sides"]):
+        for device, report in trial["evidence"].get("settings", {}).get(end, {}).items():
+            if class_of(device, manifest, trial[end]) in factor["devices"]:
+                told.setdefault((trial["path"], end, trial[end], device), {}).update(report.get("fixed") or {})
+    for (path, end, node, device), fixed in sorted(told.items()):
+        reasons = sorted({fixed[name].get("reason") or "fixed by the driver" for name in names & set(fixed)})
+        yield {"verdict": "unsupported" if names <= set(fixed) else "applied", "reason": "; ".join(reasons),
+               "proof": "read_back", "share_on": None, "share_off": None, "others": [], "factor": factor["name"],
+               "path": path, "end": end, "node": node, "device": device, "confounded": False}
+
+
+def unsupported_profiles(analysis):
+    """Return ``{profile: reason}`` of the profiles that differ from the control in nothing that a device takes."""
+    rows = {}
+    for row in analysis["verdicts"]:
+        rows.setdefault(row["factor"], []).append(row)
+    refused = {factor: own[0]["reason"] for factor, own in rows.items()
+               if all(row["verdict"] == "unsupported" for row in own)}
+    control, found = analysis["profiles"][analysis["control"]], {}
+    for name, levels in analysis["profiles"].items():
+        differs = [factor for factor, level in levels.items() if level != control.get(factor)]
+        if differs and all(factor in refused for factor in differs):
+            found[name] = "; ".join(dict.fromkeys(refused[factor] for factor in differs))
+    return found
+
+
 def verdicts_of(plan, trials, manifest):
     """Return rows ``{"factor", "path", "end", "device", "verdict", "reason", "proof", "share_on", "share_off", ...}``.
 
-    Only factors of kind feature have packets that prove them. ``confounded`` says that the two levels were compared
-    between profiles that differ in other factors too, as in the design on_off; side effects then belong to no factor.
+    Packets prove features; what else ethtool sets is refused by a device or read back. ``confounded`` says that the
+    two levels were compared between profiles that differ in other factors too, as in the design on_off; side effects
+    then belong to no factor.
     """
     visits = list(_visits(trials))
     csum = _tunnel_csum(visits)
     places = sorted({(trial["path"], end, trial[end], device) for trial in visits for end in ENDS
                      for device in trial["evidence"].get("settings", {}).get(end, {})
                      if any(device in sample.get(end, {}) for sample in _samples(trial))})
-    rows = []
+    rows = [row for factor in plan["factors"] if factor["kind"] in READ_BACK
+            for row in _taken(factor, visits, manifest)]
     for factor in (factor for factor in plan["factors"] if factor["kind"] == "feature"):
         on, off, confounded = matched(plan, factor["name"])
         for path, end, node, device in places:

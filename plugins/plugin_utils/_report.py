@@ -80,7 +80,7 @@ def _make(folder, new):
     if plan.get("kind") == "imported":
         findings["warnings"] = _report_imported.worth(plan, stream_records(trials, [])) + findings["warnings"]
     page = _report_page.page(findings, plan, digest, manifest)
-    page["study"] = _report_study.section(plan, analysis, digest.evidence)
+    page["study"] = _report_study.section(plan, analysis)
     _write(new, "analysis.json", json.dumps(analysis, indent=1, sort_keys=True, allow_nan=False) + "\n")
     _write(new, "recommended.yml", recommended.recommended(findings, plan, manifest))
     _write(new, "report.txt", _report_plain.console(page))

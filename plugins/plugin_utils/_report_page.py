@@ -30,8 +30,9 @@ FOLD = 24  # rows of a table; a longer one is folded
 FOOTER = "Made by offload.lab from the results folder alone: the same folder gives the same report, byte for byte."
 READING = (
     "A ratio of 1.20 means a fifth more than the control in the same block. A filled mark is a difference that was "
-    "shown (sign-flip test, Holm's correction, 5 %); a hollow one was not, and its ratio prints as ~. Lines are 95 % "
-    "intervals. The grey band is the noise floor: what two visits to the control differ by.")
+    "shown (sign-flip test, Holm's correction, 5 %); a hollow one was not, and its ratio prints as ~. With ? there are "
+    "too few blocks for a test. Lines are 95 % intervals. The grey band is the noise floor: what two visits to the "
+    "control differ by.")
 
 
 def facts(plan, digest):

@@ -25,13 +25,8 @@ def _demands(table, profile):
     for quantity in table["quantities"]:
         if quantity["group"].startswith("service_demand"):
             row = next((row for row in quantity["rows"] if row["profile"] == profile), None)
-            found.append(text.NONE if row is None else effect(row))
+            found.append(text.NONE if row is None else text.effect(row))
     return " / ".join(found)
-
-
-def effect(row):
-    """Return an effect as it is printed: the ratio, or ~ where no difference was shown."""
-    return text.SAME if row["verdict"] == "same" else text.ratio(row["ratio"])
 
 
 def chosen(table, most):
@@ -62,9 +57,14 @@ def _group(table, most):
                            text.spread(control["q1"], control["q3"]), "1"))
     rows, left = chosen(table, most)
     for row in rows:
-        lines.append(_line(row["label"], text.number(row["median"]), text.spread(row["q1"], row["q3"]), effect(row),
-                           _interval(row), _demands(table, row["profile"])))
+        lines.append(_line(row["label"], text.number(row["median"]), text.spread(row["q1"], row["q3"]),
+                           text.effect(row), _interval(row), _demands(table, row["profile"])))
     return lines + ([f"  ... {text.count(left, 'profile')} more: see report.html"] if left else [])
+
+
+def _untested(tables):
+    return any(text.effect(row).endswith(text.UNTESTED) for table in tables for quantity in table["quantities"]
+               for row in quantity["rows"])
 
 
 def console(page):
@@ -74,7 +74,8 @@ def console(page):
         return "Nothing to compare: no trial gave a result.\n"
     most = max(1, CONSOLE_LINES // len(tables) - 3)
     groups = ["\n".join(_group(table, most)) for table in tables]
-    notes = [f"ratio: to {tables[0]['quantities'][0]['control']}, paired in blocks; ~: no difference shown"]
+    notes = [f"ratio: to {tables[0]['quantities'][0]['control']}, paired in blocks; ~: no difference shown"
+             + ("; ?: too few blocks for a test" if _untested(tables) else "")]
     if any(_demands(table, None) for table in tables):
         notes.append("demand: the same for CPU time per KB or transaction, client / server; less is better")
     if page["marked"]["tables"]:
@@ -106,7 +107,7 @@ def _row(table, row):
     medians = f"{text.number(row['median'])} {quantity['unit']}" if row["median"] is not None else ""
     if medians and quantity["control_row"]:
         medians = f"{text.number(quantity['control_row']['median'])} → {medians}"
-    return [table["short"], row["label"], medians, text.spread(row["q1"], row["q3"]), effect(row), _interval(row),
+    return [table["short"], row["label"], medians, text.spread(row["q1"], row["q3"]), text.effect(row), _interval(row),
             text.p_value(row["p"]), _demands(table, row["profile"])]
 
 
@@ -118,12 +119,15 @@ def _comparison(page):
     most = max(1, MARKDOWN_ROWS // len(tables))
     kept = [(table, *chosen(table, most)) for table in tables]
     rows = [_row(table, row) for table, chosen_rows, _left in kept for row in chosen_rows]
+    if not rows:
+        return ["There is nothing to compare: what the profiles set is not taken by any device."]
     head = ["where", "profile", "median, control → profile", "middle half", "ratio", "95 % interval", "p",
             "service demand"]
     empty = [number for number in range(len(head)) if not any(row[number] for row in rows)]
     head, *rows = [[cell for number, cell in enumerate(cells) if number not in empty] for cells in [head, *rows]]
+    untested = ", ? that there are too few blocks for a test" if _untested(tables) else ""
     notes = [f"Ratio to {tables[0]['quantities'][0]['control']}, paired inside blocks; ~ means that no difference was "
-             "shown; p is corrected by Holm."]
+             f"shown{untested}; p is corrected by Holm."]
     notes += ["Service demand: its ratio at client / server; less is better."] if "service demand" in head else []
     left = sum(left for _table, _rows, left in kept)
     notes += [f"{text.count(left, 'smaller effect')} not shown here."] if left else []

@@ -7,6 +7,8 @@ A campaign that repeats a study names it with ``study``; :data:`COLUMNS` says wh
 """
 from __future__ import annotations
 
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign_verdicts import unsupported_profiles
+
 MBPS = ("throughput", "Mbit/s", "throughput", None)
 CHANGE = ("change", "%", "throughput", "percent")
 GAIN = ("change", "Mbit/s", "throughput", "difference")
@@ -71,31 +73,6 @@ def _heads(columns, metrics):
     return heads
 
 
-def refused(trials):
-    """Return ``{setting: reason}`` of what a device refused, by the evidence of trials; features by their own name."""
-    return {setting: fixed.get("reason") or "fixed" for trial in trials
-            for devices in ((trial.get("evidence") or {}).get("settings") or {}).values()
-            for report in devices.values() for setting, fixed in (report.get("fixed") or {}).items()}
-
-
-def unsupported(plan, analysis, refusals):
-    """Return ``{profile: reason}`` of the profiles that differ from the control in nothing that a device takes."""
-    reasons = {}
-    for factor in plan.get("factors") or ():
-        own = [row for row in analysis.get("verdicts") or () if row["factor"] == factor["name"]]
-        if own and all(row["verdict"] == "unsupported" for row in own):
-            reasons[factor["name"]] = own[0].get("reason") or "fixed"
-        told = [refusals.get(f"{factor['kind']} {setting}") for setting in factor["settings"]]
-        if all(told):
-            reasons[factor["name"]] = told[0]
-    control, found = plan["profiles"][plan["control"]]["levels"], {}
-    for name, profile in plan["profiles"].items():
-        differs = [factor for factor, level in profile["levels"].items() if level != control.get(factor)]
-        if differs and all(factor in reasons for factor in differs):
-            found[name] = "; ".join(reasons[factor] for factor in differs)
-    return found
-
-
 def _table(study, group, control, impossible):
     rows, head = [], ["Workload", "Profile"]
     for table in group:
@@ -117,8 +94,8 @@ def _table(study, group, control, impossible):
                      for workload, profile, cells in rows]}
 
 
-def section(plan, analysis, trials=()):
-    """Return ``{"note", "tables"}`` of a campaign that repeats a study, or None; ``trials`` carry the evidence."""
+def section(plan, analysis):
+    """Return ``{"note", "tables"}`` of a campaign that repeats a study, or None."""
     study = plan.get("study")
     if not study:
         return None
@@ -130,7 +107,7 @@ def section(plan, analysis, trials=()):
     if plan["blocks"] < 6:
         note += " So few blocks carry no interval: a change here may be noise, and is no finding."
     untestable = [f"{name} was not varied: {reason}." for name, reason in (plan.get("untestable") or {}).items()]
-    impossible = unsupported(plan, analysis, refused(trials))
+    impossible = unsupported_profiles(analysis)
     untestable += [f"{name} is unsupported here: {reason}." for name, reason in impossible.items()]
     return {"note": " ".join([note, *untestable]),
             "tables": [_table(study, group, analysis["control"], impossible) for _key, group in sorted(

@@ -29,11 +29,11 @@ def name_tables(tables):
 
 
 def cells(row):
-    """Return a row of effects as printed: no ratio without a difference shown, unless there are too few blocks."""
+    """Return a row of effects as printed."""
     return {
         "label": row["label"], "verdict": row["verdict"], "control": False, "median": text.number(row["median"]),
         "spread": text.spread(row["q1"], row["q3"]),
-        "effect": text.SAME if row["verdict"] == "same" else text.ratio(row["ratio"]),
+        "effect": text.effect(row),
         "interval": text.interval(row["low"], row["high"]) if row["low"] else "", "p": text.p_value(row["p"]),
         "base": row.get("base") and {"median": text.number(row["base"]["median"]),
                                      "spread": text.spread(row["base"]["q1"], row["base"]["q3"])},
@@ -87,7 +87,7 @@ def pivot(tables):
                 held["rows"].append(dict(row, label=label, base=quantity["control_row"],
                                          floor=quantity["noise_floor"]))
             for name in ("noise_floor", "smallest"):
-                held[name] = max(held[name] or 1, quantity[name] or 1)
+                held[name] = max(filter(None, (held[name], quantity[name])), default=None)
     profiles = list(dict.fromkeys(row["profile"] for quantity in turned.values() for row in quantity["rows"]))
     control = tables[0]["quantities"][0]["control"]
     said = {}
@@ -104,7 +104,7 @@ def blocks(tables):
     tables = [dict(table, quantities=[dict(quantity, pivot=False) for quantity in table["quantities"]])
               for table in tables if table["quantities"]]
     most = max([len(quantity["rows"]) for table in tables for quantity in table["quantities"]] or [0])
-    if len(tables) > 1 and most <= FEW_PROFILES:
+    if len(tables) > 1 and 0 < most <= FEW_PROFILES:
         tables = [pivot(tables)]
     return [decorate(table, number) for number, table in enumerate(tables, 1)]
 
@@ -150,7 +150,8 @@ def _matrix(found):
     body = [[_matrix_cell(rows.get(profile)) for rows in by_profile] for profile in profiles]
     matrix = {
         "title": text.listed(dict.fromkeys(quantity["label"] for _table, quantity in found)),
-        "caption": f"Ratio to {found[0][1]['control']}; {found[0][1]['better']} is better. ~: no difference shown.",
+        "caption": f"Ratio to {found[0][1]['control']}; {found[0][1]['better']} is better. ~: no difference shown. "
+                   "?: too few blocks for a test.",
         "flat": f"No difference shown in any column: {text.listed(flat)}." if flat else ""}
     if len(found) > MATRIX_COLUMNS:
         heads = [{"label": "Where", "cells": [{"text": profile, "span": 1} for profile in profiles]}]

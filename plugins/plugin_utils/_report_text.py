@@ -8,6 +8,7 @@ import math
 
 NONE = "–"  # a value that is not there
 SAME = "~"  # no difference was shown
+UNTESTED = "?"  # too few blocks for a test
 
 
 def number(value):
@@ -26,6 +27,13 @@ def ratio(value):
     if value is None or not math.isfinite(value) or value <= 0:
         return NONE
     return f"{value:.{3 if abs(math.log(value)) < 0.05 else 2}f}"
+
+
+def effect(row):
+    """Return an effect as printed: its ratio, ~ where no difference was shown, with ? where nothing was tested."""
+    if row["verdict"] == "same":
+        return SAME
+    return ratio(row["ratio"]) + (UNTESTED if row["verdict"] == "unknown" and row["ratio"] else "")
 
 
 def interval(low, high):

@@ -11,6 +11,9 @@ Attribution and recommendations are passed on as they are: see schemas/analysis.
 """
 from __future__ import annotations
 
+from ansible_collections.offload.lab.plugins.plugin_utils import _report_text as text
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign_verdicts import unsupported_profiles
+
 MAIN = ("throughput", "transactions")
 LABELS = {"transactions": "transaction rate"}
 ENDS = {"client": " at the client", "server": " at the server", "combined": " of both ends"}
@@ -44,11 +47,11 @@ def _quantity(metric, rows, **other):
     return found
 
 
-def _quantities(metrics):
+def _quantities(metrics, left_out):
     """Return the quantities of one table. A full factorial shows its main effects first, then what they rest on."""
     found, after = [], []
     for metric in metrics:
-        rows = [_row(row, row["profile"]) for row in metric["rows"]]
+        rows = [_row(row, row["profile"]) for row in metric["rows"] if row["profile"] not in left_out]
         if not metric.get("main_effects"):
             found.append(_quantity(metric, rows))
             continue
@@ -78,18 +81,27 @@ def _cpu(table, control):
 def _notes(metrics, said):
     """Return the warnings of a table's metrics; what is said of all of them, or of the campaign, is not said again."""
     notes = []
-    for warning in dict.fromkeys(text for metric in metrics for text in metric.get("warnings") or ()):
+    for warning in dict.fromkeys(note for metric in metrics for note in metric.get("warnings") or ()):
         names = [_label(metric) for metric in metrics if warning in (metric.get("warnings") or ())]
         if warning not in said:
             notes.append(("" if len(names) == len(metrics) else ", ".join(names) + ": ") + warning + ".")
     return notes
 
 
-def _table(table, analysis):
+def _not_compared(unsupported):
+    """Return a warning for each reason why profiles are the control under another name."""
+    profiles = {}
+    for profile, reason in unsupported.items():
+        profiles.setdefault(reason, []).append(profile)
+    return [f"no device takes {text.listed(names)} ({reason}): measured as the control once more, and not compared"
+            for reason, names in profiles.items()]
+
+
+def _table(table, analysis, left_out):
     metrics = [metric for metric in table["metrics"] if _shown(metric)]
     return dict(((key, table[key]) for key in ("id", "pair", "path", "mtu", "workload", "test")),
                 notes=_notes(metrics, analysis["warnings"]), cpu=_cpu(table, analysis["control"]),
-                quantities=_quantities(metrics))
+                quantities=_quantities(metrics, left_out))
 
 
 def _common_notes(tables):
@@ -104,7 +116,9 @@ def _common_notes(tables):
 
 def findings_of(analysis, problems=()):
     """Return an analysis as the report shows it; ``problems`` are texts on lines of trials.jsonl that are damaged."""
-    tables = [_table(table, analysis) for table in analysis["tables"]]
+    unsupported = unsupported_profiles(analysis)
+    tables = [_table(table, analysis, unsupported) for table in analysis["tables"]]
     damaged = [f"damaged lines in trials.jsonl, {len(problems)} of them: {'; '.join(problems[:3])}"] if problems else []
-    return {"tables": tables, "warnings": analysis["warnings"] + _common_notes(tables) + damaged,
+    warnings = analysis["warnings"] + _not_compared(unsupported) + _common_notes(tables) + damaged
+    return {"tables": tables, "warnings": warnings,
             **dict((key, analysis[key]) for key in ("attribution", "recommendations", "untestable", "verdicts"))}

@@ -104,7 +104,7 @@ def floor_of(lab, what, count, nodes=2):
 
 
 def bench_tenants(count):
-    """Print the seconds of creating, looking again, and deleting so many tenants on each of two nodes."""
+    """Print and return the seconds of each task with so many tenants on each of two nodes."""
     lab = Lab("bench")
     try:
         lab.up(**NETWORKS)
@@ -117,11 +117,12 @@ def bench_tenants(count):
     finally:
         lab.down()
     for what, floor in floors.items():
-        print(json.dumps({"tenants": f"{count} on each of 2 nodes", "task": what, "seconds": round(seconds[what], 2),
-                          "floor": round(floor, 2), "ratio": round(seconds[what] / floor, 2),
+        print(json.dumps({"tenants": f"{count} on each of 2 nodes", "task": what, "seconds": round(seconds[what], 3),
+                          "floor": round(floor, 3), "ratio": round(seconds[what] / floor, 2),
                           "beyond_twice_the_floor": round(seconds[what] - 2 * floor, 2)}), flush=True)
     print(json.dumps({"tenants": f"{count} on each of 2 nodes", "streams_failed": failed,
                       "overlap_of_all_streams": overlap}), flush=True)
+    return seconds
 
 
 def bench_nodes(count):
@@ -137,7 +138,9 @@ def bench_nodes(count):
 
 
 if __name__ == "__main__":
-    for size in TENANTS:
-        bench_tenants(size)
+    found = {size: bench_tenants(size) for size in TENANTS}
+    for less, more in zip(TENANTS, TENANTS[1:]):
+        print(json.dumps({"growth": f"{less} to {more} tenants, {more / less:.3g} times as many", "times as long": {
+            what: round(found[more][what] / found[less][what], 2) for what in found[less]}}), flush=True)
     for size in NODES:
         bench_nodes(size)

@@ -256,6 +256,7 @@ def test_what_could_not_act_is_not_recommended():
     found = checked(made, trials(made, boost(a=1.5, b=1.5)), verdicts=lambda: rows)
     assert found["verdicts"] == rows and found["untestable"] == {"a": "masked: r"}
     assert found["recommendations"]["levels"] == {"b": "on"}
+    assert {row["factor"] for entry in found["attribution"] for row in entry["candidates"]} == {"b"}
 
 
 def test_zero_throughput_is_no_ratio():

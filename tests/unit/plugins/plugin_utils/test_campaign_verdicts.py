@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign_verdicts import matched, verdicts_of
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign_verdicts import (
+    matched,
+    unsupported_profiles,
+    verdicts_of,
+)
 
 FEATURE = {"active": True, "fixed": False, "requested": None}
 LISTED = {"tcp-segmentation-offload": FEATURE, "tx-tcp-segmentation": FEATURE, "generic-receive-offload": FEATURE}
@@ -67,3 +71,35 @@ def test_side_effects_belong_to_no_factor_when_all_change_at_once():
     ([], MANIFEST), (TRIALS, None), ([dict(TRIALS[0], evidence=None)], MANIFEST)])
 def test_without_evidence_there_is_no_verdict(trials, manifest):
     assert verdicts_of(ALONE, trials, manifest) == []
+
+
+RINGS = {"name": "ring", "kind": "rings", "settings": ["rx", "tx"], "devices": ["underlay"], "sides": ["server"],
+         "values": {"256": 256, "4096": 4096}}
+
+
+def visit(visit, profile, *refused):
+    found = trial(visit, profile, 0.0, 0.0)
+    fixed = {f"rings {name}": {"asked": 4096, "reason": "Operation not supported"} for name in refused}
+    found["evidence"]["settings"] = {"client": {}, "server": {"underlay0": {"fixed": fixed, "not_honoured": {}}}}
+    return found
+
+
+@pytest.mark.parametrize("refused, verdict, reason", [
+    (("rx", "tx"), "unsupported", "Operation not supported"), (("tx",), "applied", "Operation not supported"),
+    ((), "applied", "")], ids=["all", "one of two", "none"])
+def test_what_no_packet_proves_is_refused_or_read_back(refused, verdict, reason):
+    asked = {"factors": [RINGS], "profiles": {"a": {"levels": {"ring": "256"}}, "b": {"levels": {"ring": "4096"}}}}
+    (row,) = verdicts_of(asked, [visit(1, "a"), visit(2, "b", *refused)], MANIFEST)
+    assert (row["verdict"], row["reason"], row["proof"]) == (verdict, reason, "read_back")
+    assert (row["factor"], row["end"], row["node"], row["device"]) == ("ring", "server", "node2", "underlay0")
+
+
+def test_profiles_that_no_device_takes():
+    row = {"factor": "a", "verdict": "unsupported", "reason": "fixed"}
+    analysis = {"control": "off", "profiles": {
+        "off": {"a": "off", "b": "off"}, "a": {"a": "on", "b": "off"}, "both": {"a": "on", "b": "on"}}}
+    assert unsupported_profiles(dict(analysis, verdicts=[row])) == {"a": "fixed"}
+    assert unsupported_profiles(dict(analysis, verdicts=[row, dict(row, factor="b", reason="no")])) == {
+        "a": "fixed", "both": "fixed; no"}
+    assert unsupported_profiles(dict(analysis, verdicts=[row, dict(row, verdict="applied")])) == {}
+    assert unsupported_profiles(dict(analysis, verdicts=[])) == {}

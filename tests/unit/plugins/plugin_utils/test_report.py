@@ -168,6 +168,21 @@ def test_other_designs(tmp_path, design):
     assert "1 setting was not the same after the campaign" in words and "3.2.0" in words
 
 
+@pytest.mark.parametrize("paths", [("physical",), ("physical", "tenant_vxlan")], ids=["one table", "two"])
+def test_a_profile_that_no_device_takes_is_not_compared(tmp_path, paths):
+    plan = synthetic.make_plan(1, paths=paths)
+    plan["factors"][0].update(kind="rings", settings=["rx"], devices=["underlay"])
+    fixed = {"rings rx": {"asked": 4096, "reason": "Operation not supported"}}
+    told = {"underlay0": {"fixed": fixed, "not_honoured": {}, "side_effects": {}}}
+    evidence = {"settings": {"client": told, "server": told}, "packets": {"client": {"underlay0": {}}}}
+    campaign(tmp_path, plan, [dict(trial, evidence=evidence) for trial in synthetic.make_trials(plan)], manifest())
+    markdown, table = (tmp_path / "report.md").read_text(), (tmp_path / "report.txt").read_text()
+    Page((tmp_path / "report.html").read_text())
+    assert "No device takes all_on (Operation not supported): measured as the control once more" in markdown
+    assert "There is nothing to compare" in markdown and "unsupported | read back; Operation not supported" in markdown
+    assert "all_on" not in table and "all_off" in table
+
+
 def test_text_from_outside_is_escaped(tmp_path):
     plan = synthetic.make_plan(2, name="golden")
     trials = [dict(trial, error="<script>alert('x')</script> | a", result={}) for trial in synthetic.make_trials(plan)]

@@ -16,7 +16,8 @@ def metric(name, end, medians, verdict, ratio):
 
 
 def analysis(verdict="better", end="combined"):
-    return {"control": "all_off", "verdicts": [], "tables": [{
+    profiles = {name: {"x": name[4:]} for name in ("all_off", "all_on")}
+    return {"control": "all_off", "verdicts": [], "profiles": profiles, "tables": [{
         "path": "physical", "mtu": 1500, "pair": None, "workload": "xmit-1port", "metrics": [
             metric("throughput", None, (1000.0, 1500.0), verdict, 1.5),
             metric(f"service_demand_{end}", end, (2.0, 1.06), "better", 0.53)]}]}
@@ -44,25 +45,18 @@ def test_few_blocks_are_said():
     assert "may be noise" not in section(plan("tso_ports", blocks=6), analysis())["note"]
 
 
-def plan(study, kind="feature", **more):
-    factor = {"name": "x", "kind": kind, "settings": ["udp4" if kind == "rx_flow_hash" else "x"]}
-    return dict({"study": study, "blocks": 7, "control": "all_off", "factors": [factor], "profiles": {
-        "all_off": {"levels": {"x": "off"}}, "all_on": {"levels": {"x": "on"}}}}, **more)
+def plan(study, **more):
+    return dict({"study": study, "blocks": 7}, **more)
 
 
 def test_what_a_device_refuses_is_unsupported_and_has_no_figures():
-    fixed = {"rx_flow_hash udp4": {"asked": "sdfn", "reason": "Operation not supported"}}
-    trial = {"evidence": {"settings": {"server": {"underlay0": {"fixed": fixed}}, "client": {}}}}
-    found = section(plan("vxlan_rss", "rx_flow_hash", untestable={"xps": "no queues"}), analysis(), [trial])
+    row = {"factor": "x", "verdict": "unsupported", "reason": "Operation not supported"}
+    found = section(plan("vxlan_rss", untestable={"xps": "no queues"}), dict(analysis(), verdicts=[row]))
     assert "xps was not varied: no queues." in found["note"]
     assert "all_on is unsupported here: Operation not supported." in found["note"]
     assert rows(found)[1][1] == "all_on: unsupported" and set(rows(found)[1][2:]) == {"–"}
-    assert rows(section(plan("vxlan_rss", "rx_flow_hash"), analysis()))[1][1] == "all_on"  # it was taken
-
-
-def test_a_fixed_feature_is_unsupported():
-    told = dict(analysis(), verdicts=[{"factor": "x", "verdict": "unsupported", "reason": "off [fixed]"}])
-    assert rows(section(plan("vxlan_linux_bridge"), told))[1][1] == "all_on: unsupported"
+    taken = dict(analysis(), verdicts=[row, dict(row, verdict="applied")])
+    assert rows(section(plan("vxlan_rss"), taken))[1][1] == "all_on"  # one device took it
 
 
 def test_both_ends_have_columns_of_their_own():

@@ -45,6 +45,21 @@ def test_one_profile_gives_one_table_of_all_places():
         ("physical · MTU 9000", "1.50", "100.0"), ("tenant · MTU 1500", "~", "100.0")]
 
 
+def test_without_a_test_a_ratio_has_a_question_mark_and_no_floor_is_told():
+    few = [table(path, 9000, [dict(row("all_on", 0.72, "unknown"), low=None, high=None, p=None)])
+           for path in ("physical", "tenant")]
+    for one in few:
+        one["quantities"][0].update(noise_floor=None, smallest=None)
+    (quantity,) = tables.blocks(tables.name_tables(few))[0]["quantities"]
+    assert [cell["effect"] for cell in quantity["table_rows"]] == ["0.72?", "0.72?"]
+    assert quantity["caption"] == "Mbit/s, higher is better; 6 blocks"
+
+
+def test_without_a_profile_to_compare_the_control_is_there():
+    (first, _second) = tables.blocks(tables.name_tables([table("physical", 9000, []), table("tenant", 9000, [])]))
+    assert [cell["label"] for cell in first["quantities"][0]["table_rows"]] == ["all_off"]
+
+
 def test_many_profiles_give_a_table_each_with_the_control_first():
     blocks = tables.blocks(tables.name_tables([many("physical", 9000, 3), many("tenant", 9000, 3)]))
     assert len(blocks) == 2
