@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import socket
 
@@ -38,21 +39,39 @@ def _descriptors(pid):
     return found
 
 
-@contextlib.contextmanager
+def _again(process, number):
+    """Return a socket of a process, opened a second time; None where its number is closed, or no socket, by now."""
+    try:
+        copy = _call(PIDFD_GETFD, process, number, 0)
+    except OSError as error:
+        if error.errno == errno.EBADF:
+            return None
+        raise
+    try:
+        return socket.socket(fileno=copy)
+    except OSError:
+        os.close(copy)
+        return None
+
+
 def sockets_of(pid):
-    """Give ``[(device, socket)]`` of all packet sockets of a process that are bound to a device; closed afterwards."""
+    """Yield ``(device, socket)`` of the packet sockets of a process that are bound to a device.
+
+    Each is closed before the next: a switch may have more ports than this process may have files.
+    """
     with contextlib.ExitStack() as stack:
-        found = []
         try:
             process = _call(PIDFD_OPEN, pid, 0)
             stack.callback(os.close, process)
             for number in _descriptors(pid):
-                opened = stack.enter_context(socket.socket(fileno=_call(PIDFD_GETFD, process, number, 0)))
-                if opened.family == socket.AF_PACKET and opened.getsockname()[0]:
-                    found.append((opened.getsockname()[0], opened))
+                opened = _again(process, number)
+                if opened is None:
+                    continue
+                with opened:
+                    if opened.family == socket.AF_PACKET and opened.getsockname()[0]:
+                        yield opened.getsockname()[0], opened
         except OSError as error:
             raise LabError("its sockets cannot be reached ({0})".format(error.strerror), "process {0}".format(pid))
-        yield found
 
 
 def size_of(opened):
@@ -60,20 +79,21 @@ def size_of(opened):
     return opened.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
 
 
-def resize(opened, size):
+def resize(name, opened, size):
     """Set the size in bytes of a socket's receive buffer, also beyond net.core.rmem_max."""
-    opened.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, size // 2)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, size // 2)
+    except OSError as error:  # in a container with a user namespace of its own root may not
+        raise LabError("its receive buffer cannot be set ({0})".format(error.strerror), name)
 
 
 def sizes(pid):
     """Return ``{device: size in bytes}`` of the receive buffers of a process."""
-    with sockets_of(pid) as found:
-        return dict((name, size_of(opened)) for name, opened in found)
+    return dict((name, size_of(opened)) for name, opened in sockets_of(pid))
 
 
 def set_sizes(pid, wanted):
     """Bring receive buffers of a process to ``{device: size in bytes}``; a device without a socket is left out."""
-    with sockets_of(pid) as found:
-        for name, opened in found:
-            if size_of(opened) != wanted.get(name, size_of(opened)):
-                resize(opened, wanted[name])
+    for name, opened in sockets_of(pid):
+        if size_of(opened) != wanted.get(name, size_of(opened)):
+            resize(name, opened, wanted[name])

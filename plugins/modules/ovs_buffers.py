@@ -15,8 +15,8 @@ description:
   - Sets the buffers of the lab's own ports of a bridge, at their open sockets. The host's settings stay as they are,
     and the buffers are gone with the ports.
   - The kernel's datapath has no such sockets, and nothing is changed.
-  - Where ovs-vswitchd's sockets cannot be reached (Linux before 5.6, or a container without C(CAP_SYS_PTRACE)), a
-    warning says so and nothing is changed.
+  - Where ovs-vswitchd's sockets cannot be reached or set (Linux before 5.6, a container without C(CAP_SYS_PTRACE), or
+    one with a user namespace of its own), a warning says so and the buffers stay as they are.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:

@@ -55,12 +55,12 @@ def matched(plan, factor):
     return set(on), set(off), True
 
 
-def _visits(trials):
-    """Yield one trial of each visit, pair and path: all of them carry the same evidence."""
+def _visits(trials, part):
+    """Yield one trial of each visit, pair and path with a part of the evidence: all of them carry the same."""
     seen = set()
     for trial in trials:
         place = (trial.get("mtu"), trial.get("block"), trial.get("visit"), trial.get("pair"), trial.get("path"))
-        if (trial.get("evidence") or {}).get("packets") and place not in seen:
+        if (trial.get("evidence") or {}).get(part) and place not in seen:
             seen.add(place)
             yield trial
 
@@ -83,24 +83,45 @@ def _tunnel_csum(trials):
     return seen.pop() if len(seen) == 1 else None
 
 
-def _taken(factor, visits, manifest):
-    """Yield the rows of a factor of another kind: a device refuses all of its settings, or has taken them."""
-    names = {f"{factor['kind']} {name}" for value in factor["values"].values()
+def _names(factor):
+    """Return a factor's settings as evidence has them, such as ``rings rx-mini``."""
+    names = {name for value in factor["values"].values()
              for name in (value if isinstance(value, dict) else factor["settings"])}
-    told = {}
+    return {f"{factor['kind']} {name if factor['kind'] == 'rx_flow_hash' else name.replace('_', '-')}"
+            for name in names}
+
+
+def _judge_taken(names, refused, missed):
+    """Return (verdict, reason) from what the device cannot set, and what reads back otherwise than asked."""
+    reasons = {refused[name].get("reason") or "fixed by the driver" for name in names & set(refused)}
+    if names <= set(refused):
+        return "unsupported", "; ".join(sorted(reasons))
+    if names & missed:
+        reasons.add("asked for, but it reads back otherwise")
+    return "no_op" if names <= set(refused) | missed else "applied", "; ".join(sorted(reasons))
+
+
+def _taken(factor, visits, manifest):
+    """Yield the rows of a factor of another kind: whether each device has taken its settings."""
+    names, told = _names(factor), {}
     for trial, end in product(visits, factor["sides"]):
-        for device, report in trial["evidence"].get("settings", {}).get(end, {}).items():
+        for device, report in trial["evidence"]["settings"].get(end, {}).items():
             if class_of(device, manifest, trial[end]) in factor["devices"]:
-                told.setdefault((trial["path"], end, trial[end], device), {}).update(report.get("fixed") or {})
-    for (path, end, node, device), fixed in sorted(told.items()):
-        reasons = sorted({fixed[name].get("reason") or "fixed by the driver" for name in names & set(fixed)})
-        yield {"verdict": "unsupported" if names <= set(fixed) else "applied", "reason": "; ".join(reasons),
-               "proof": "read_back", "share_on": None, "share_off": None, "others": [], "factor": factor["name"],
-               "path": path, "end": end, "node": node, "device": device, "confounded": False}
+                refused, missed = told.setdefault((trial["path"], end, trial[end], device), ({}, set()))
+                refused.update(report.get("fixed") or {})
+                missed.update(report.get("not_honoured") or ())
+    for (path, end, node, device), (refused, missed) in sorted(told.items(), key=lambda item: item[0]):
+        verdict_of, reason = _judge_taken(names, refused, missed)
+        yield {"verdict": verdict_of, "reason": reason, "proof": "read_back", "share_on": None, "share_off": None,
+               "others": [], "factor": factor["name"], "path": path, "end": end, "node": node, "device": device,
+               "confounded": False}
 
 
 def unsupported_profiles(analysis):
-    """Return ``{profile: reason}`` of the profiles that differ from the control in nothing that a device takes."""
+    """Return ``{profile: reason}`` of the profiles whose own settings no device takes.
+
+    They are the control once more or, in the design one_at_a_time, what their factor needs.
+    """
     rows = {}
     for row in analysis["verdicts"]:
         rows.setdefault(row["factor"], []).append(row)
@@ -121,13 +142,13 @@ def verdicts_of(plan, trials, manifest):
     two levels were compared between profiles that differ in other factors too, as in the design on_off; side effects
     then belong to no factor.
     """
-    visits = list(_visits(trials))
+    visits = list(_visits(trials, "packets"))
     csum = _tunnel_csum(visits)
     places = sorted({(trial["path"], end, trial[end], device) for trial in visits for end in ENDS
                      for device in trial["evidence"].get("settings", {}).get(end, {})
                      if any(device in sample.get(end, {}) for sample in _samples(trial))})
     rows = [row for factor in plan["factors"] if factor["kind"] in READ_BACK
-            for row in _taken(factor, visits, manifest)]
+            for row in _taken(factor, _visits(trials, "settings"), manifest)]
     for factor in (factor for factor in plan["factors"] if factor["kind"] == "feature"):
         on, off, confounded = matched(plan, factor["name"])
         for path, end, node, device in places:

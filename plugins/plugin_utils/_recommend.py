@@ -38,14 +38,14 @@ def _by_factor(found, idle):
     return goals
 
 
-def _by_profile(tables):
+def _by_profile(plan, tables, idle):
     """Return the same for whole profiles: ``{goal: {profile: {"better": [evidence], "worse": [evidence]}}}``."""
     goals = {}
     for table in tables:
         for metric in table["metrics"]:
             goal = goal_of(metric["metric"], table["test"])
             for row in metric["rows"] if goal else ():
-                if row["verdict"] in ("better", "worse"):
+                if row["verdict"] in ("better", "worse") and set(_changes(plan, row["profile"])) - set(idle):
                     held = goals.setdefault(goal, {}).setdefault(row["profile"], {"better": [], "worse": []})
                     held[row["verdict"]].append(_evidence(row, table["id"], metric["metric"], metric["end"]))
     return goals
@@ -135,7 +135,7 @@ def recommendations(plan, tables, found, idle=()):
         held = _by_factor(found, idle)
         goals = [_goal_by_factor(plan, goal, held[goal]) for goal in GOALS if goal in held]
     else:
-        held = _by_profile(tables)
+        held = _by_profile(plan, tables, idle)
         goals = [_goal_by_profile(plan, goal, held[goal]) for goal in GOALS if goal in held]
     agreed, conflicts = _between_goals(goals)
     factors = [factor for factor in plan["factors"] if factor["name"] in agreed]

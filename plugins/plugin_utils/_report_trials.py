@@ -65,7 +65,7 @@ class Digest:
             held = self.guards.setdefault(mark["guard"], {"trials": 0, "left_out": 0, "reason": mark["reason"]})
             held["trials"] += 1
             held["left_out"] += bool(mark.get("excludes", True))
-        if (trial.get("evidence") or NOTHING).get("packets"):
+        if any((trial.get("evidence") or NOTHING).get(part) for part in ("packets", "settings")):
             self._keep_evidence(trial)
         if trial.get("error"):
             self.failed += 1

@@ -53,7 +53,7 @@ def _quantities(metrics, left_out):
     for metric in metrics:
         rows = [_row(row, row["profile"]) for row in metric["rows"] if row["profile"] not in left_out]
         if not metric.get("main_effects"):
-            found.append(_quantity(metric, rows))
+            found.append(_quantity(metric, rows, blocks=max([row["n"] for row in metric["rows"]] or [0])))
             continue
         main = [_row(row, "{factor}={level}".format(**row)) for row in metric["main_effects"]]
         found.append(_quantity(metric, main, control="the factor's first level", control_row=None))
@@ -89,11 +89,11 @@ def _notes(metrics, said):
 
 
 def _not_compared(unsupported):
-    """Return a warning for each reason why profiles are the control under another name."""
+    """Return a warning for each reason why profiles are not what their names say: control, or only what they need."""
     profiles = {}
     for profile, reason in unsupported.items():
         profiles.setdefault(reason, []).append(profile)
-    return [f"no device takes {text.listed(names)} ({reason}): measured as the control once more, and not compared"
+    return [f"no device takes {text.listed(names)} ({reason}): measured without it, and not compared"
             for reason, names in profiles.items()]
 
 

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import errno
 import os
 import socket
 
@@ -32,38 +33,65 @@ class Opened:
 
 @pytest.fixture
 def process(monkeypatch):
-    """Give a process with these descriptors, {number: (family, name)}; return the sockets that were closed."""
+    """Give a process with these descriptors, {number: (family, name) or an error}; return the sockets closed."""
     def give(held):
         closed = []
+
+        def call(number, *arguments):
+            if number == _packet_sockets.PIDFD_OPEN:
+                return os.open("/dev/null", os.O_RDONLY)
+            if isinstance(held[arguments[1]], OSError):
+                raise held[arguments[1]]
+            return arguments[1]
+
         monkeypatch.setattr(_packet_sockets, "_descriptors", lambda _pid: list(held))
-        monkeypatch.setattr(_packet_sockets, "_call", lambda number, *arguments: (
-            os.open("/dev/null", os.O_RDONLY) if number == _packet_sockets.PIDFD_OPEN else arguments[1]))
+        monkeypatch.setattr(_packet_sockets, "_call", call)
         monkeypatch.setattr(_packet_sockets.socket, "socket", lambda fileno: Opened(*held[fileno], closed))
         return closed
     return give
 
 
-def test_the_packet_sockets_of_devices_are_found_and_all_are_closed(process):
+def test_the_packet_sockets_of_devices_are_found_and_each_is_closed_before_the_next(process):
     closed = process({3: (socket.AF_UNIX, "/run/db.sock"), 4: (socket.AF_PACKET, DEVICE),
-                      5: (socket.AF_PACKET, ("",) + DEVICE[1:])})
-    with _packet_sockets.sockets_of(1) as found:
-        assert [(name, opened.family) for name, opened in found] == [("vxlan0", socket.AF_PACKET)]
-        assert closed == []
-    assert len(closed) == 3
+                      5: (socket.AF_PACKET, ("",) + DEVICE[1:]), 6: (socket.AF_PACKET, ("tenant1",) + DEVICE[1:])})
+    seen = [(name, opened.family, len(closed)) for name, opened in _packet_sockets.sockets_of(1)]
+    assert seen == [("vxlan0", socket.AF_PACKET, 1), ("tenant1", socket.AF_PACKET, 3)]
+    assert len(closed) == 4
+
+
+def test_one_that_closes_meanwhile_is_left_out(process):
+    process({3: OSError(errno.EBADF, "Bad file descriptor"), 4: (socket.AF_PACKET, DEVICE)})
+    assert [name for name, _opened in _packet_sockets.sockets_of(1)] == ["vxlan0"]
+
+
+def test_one_whose_number_is_no_socket_by_now_is_left_out(monkeypatch):
+    monkeypatch.setattr(_packet_sockets, "_call", lambda *_arguments: os.open(os.devnull, os.O_RDONLY))
+    monkeypatch.setattr(_packet_sockets, "_descriptors", lambda _pid: [3])
+    before = len(os.listdir("/proc/self/fd"))
+    assert list(_packet_sockets.sockets_of(1)) == []
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_what_is_not_allowed_is_told(monkeypatch):
     def refuse(_number, *_arguments):
         raise PermissionError(1, "Operation not permitted")
     monkeypatch.setattr(_packet_sockets, "_call", refuse)
-    said = "process 7: its sockets cannot be reached .Operation not permitted."
-    with pytest.raises(LabError, match=said), _packet_sockets.sockets_of(7):
-        pass
+    with pytest.raises(LabError, match="process 7: its sockets cannot be reached .Operation not permitted."):
+        list(_packet_sockets.sockets_of(7))
+
+
+def test_a_size_that_is_not_allowed_is_told():
+    class Refusing:
+        def setsockopt(self, *_arguments):
+            raise PermissionError(1, "Operation not permitted")
+
+    with pytest.raises(LabError, match="vxlan0: its receive buffer cannot be set .Operation not permitted."):
+        _packet_sockets.resize("vxlan0", Refusing(), 16777216)
 
 
 def test_a_process_that_is_gone_is_told():
-    with pytest.raises(LabError, match="cannot be reached"), _packet_sockets.sockets_of(2 ** 22 + 1):
-        pass
+    with pytest.raises(LabError, match="cannot be reached"):
+        list(_packet_sockets.sockets_of(2 ** 22 + 1))
 
 
 def test_descriptors_are_those_that_are_sockets():
@@ -75,7 +103,7 @@ def test_descriptors_are_those_that_are_sockets():
 def test_a_buffer_is_as_large_as_asked():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mine:
         if os.geteuid() == 0:
-            _packet_sockets.resize(mine, 16777216)
+            _packet_sockets.resize("mine", mine, 16777216)
             assert _packet_sockets.size_of(mine) == 16777216
         else:
             assert _packet_sockets.size_of(mine) > 0
@@ -84,7 +112,7 @@ def test_a_buffer_is_as_large_as_asked():
 def test_sizes_of_a_process_are_read_and_brought_to_what_is_wanted(process, monkeypatch):
     now = {}
     monkeypatch.setattr(_packet_sockets, "size_of", lambda opened: now.get(opened.name[0], 212992))
-    monkeypatch.setattr(_packet_sockets, "resize", lambda opened, size: now.update({opened.name[0]: size}))
+    monkeypatch.setattr(_packet_sockets, "resize", lambda name, _opened, size: now.update({name: size}))
     process({4: (socket.AF_PACKET, DEVICE), 5: (socket.AF_PACKET, ("other",) + DEVICE[1:])})
     assert _packet_sockets.sizes(1) == {"vxlan0": 212992, "other": 212992}
     _packet_sockets.set_sizes(1, {"vxlan0": 16777216, "gone": 8192})

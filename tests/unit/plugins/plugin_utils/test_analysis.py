@@ -259,6 +259,15 @@ def test_what_could_not_act_is_not_recommended():
     assert {row["factor"] for entry in found["attribution"] for row in entry["candidates"]} == {"b"}
 
 
+@pytest.mark.parametrize("design", ["one_at_a_time", "on_off"])
+def test_where_nothing_could_act_nothing_is_recommended(design):
+    made = plan(design=design, factors=["a"])
+    rows = [{"factor": "a", "verdict": "unsupported", "reason": "r", "end": "client"}]
+    found = checked(made, trials(made, boost(a=1.5)), verdicts=lambda: rows)
+    assert found["attribution"] == [] and found["recommendations"]["levels"] == {}
+    assert found["recommendations"]["goals"] == []
+
+
 def test_zero_throughput_is_no_ratio():
     made = plan(factors=["a"], blocks=6)
     rows = [dict(row, result={"throughput_mbps": 0.0}) if row["profile"] == "all_on" else row for row in trials(made)]

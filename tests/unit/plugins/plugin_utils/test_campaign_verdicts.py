@@ -73,23 +73,27 @@ def test_without_evidence_there_is_no_verdict(trials, manifest):
     assert verdicts_of(ALONE, trials, manifest) == []
 
 
-RINGS = {"name": "ring", "kind": "rings", "settings": ["rx", "tx"], "devices": ["underlay"], "sides": ["server"],
+RINGS = {"name": "ring", "kind": "rings", "settings": ["rx", "rx_mini"], "devices": ["underlay"], "sides": ["server"],
          "values": {"256": 256, "4096": 4096}}
 
 
-def visit(visit, profile, *refused):
+def visit(visit, profile, refused=(), missed=()):
     found = trial(visit, profile, 0.0, 0.0)
-    fixed = {f"rings {name}": {"asked": 4096, "reason": "Operation not supported"} for name in refused}
-    found["evidence"]["settings"] = {"client": {}, "server": {"underlay0": {"fixed": fixed, "not_honoured": {}}}}
+    told = {"fixed": {f"rings {name}": {"asked": 4096, "reason": "Operation not supported"} for name in refused},
+            "not_honoured": {f"rings {name}": {"asked": 4096, "is": 256} for name in missed}}
+    found["evidence"] = {"settings": {"client": {}, "server": {"underlay0": told}}}  # read back, without packets
     return found
 
 
-@pytest.mark.parametrize("refused, verdict, reason", [
-    (("rx", "tx"), "unsupported", "Operation not supported"), (("tx",), "applied", "Operation not supported"),
-    ((), "applied", "")], ids=["all", "one of two", "none"])
-def test_what_no_packet_proves_is_refused_or_read_back(refused, verdict, reason):
+@pytest.mark.parametrize("refused, missed, verdict, reason", [
+    (("rx", "rx-mini"), (), "unsupported", "Operation not supported"),
+    (("rx",), (), "applied", "Operation not supported"),
+    ((), ("rx", "rx-mini"), "no_op", "asked for, but it reads back otherwise"),
+    (("rx",), ("rx-mini",), "no_op", "Operation not supported; asked for, but it reads back otherwise"),
+    ((), (), "applied", "")], ids=["all refused", "one refused", "none taken", "one each", "all taken"])
+def test_what_no_packet_proves_is_refused_or_read_back(refused, missed, verdict, reason):
     asked = {"factors": [RINGS], "profiles": {"a": {"levels": {"ring": "256"}}, "b": {"levels": {"ring": "4096"}}}}
-    (row,) = verdicts_of(asked, [visit(1, "a"), visit(2, "b", *refused)], MANIFEST)
+    (row,) = verdicts_of(asked, [visit(1, "a"), visit(2, "b", refused, missed)], MANIFEST)
     assert (row["verdict"], row["reason"], row["proof"]) == (verdict, reason, "read_back")
     assert (row["factor"], row["end"], row["node"], row["device"]) == ("ring", "server", "node2", "underlay0")
 

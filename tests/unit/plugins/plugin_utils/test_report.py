@@ -177,8 +177,8 @@ def test_a_profile_that_no_device_takes_is_not_compared(tmp_path, paths):
     evidence = {"settings": {"client": told, "server": told}, "packets": {"client": {"underlay0": {}}}}
     campaign(tmp_path, plan, [dict(trial, evidence=evidence) for trial in synthetic.make_trials(plan)], manifest())
     markdown, table = (tmp_path / "report.md").read_text(), (tmp_path / "report.txt").read_text()
-    Page((tmp_path / "report.html").read_text())
-    assert "No device takes all_on (Operation not supported): measured as the control once more" in markdown
+    assert "0 blocks" not in " ".join(Page((tmp_path / "report.html").read_text()).words)
+    assert "No device takes all_on (Operation not supported): measured without it, and not compared" in markdown
     assert "There is nothing to compare" in markdown and "unsupported | read back; Operation not supported" in markdown
     assert "all_on" not in table and "all_off" in table
 
