@@ -7,6 +7,7 @@ A campaign that repeats a study names it with ``study``; :data:`COLUMNS` says wh
 """
 from __future__ import annotations
 
+from ansible_collections.offload.lab.plugins.plugin_utils import _report_text as text
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign_verdicts import unsupported_profiles
 
 MBPS = ("throughput", "Mbit/s", "throughput", None)
@@ -102,8 +103,8 @@ def section(plan, analysis):
     groups = {}
     for table in analysis["tables"]:
         groups.setdefault((table["mtu"], table["path"], table.get("pair")), []).append(table)
-    note = (f"Medians of {plan['blocks']} blocks in the units of the study; changes are to {analysis['control']}, "
-            f"paired inside blocks. {SAME}: no difference was shown.")
+    note = (f"Medians of {text.count(plan['blocks'], 'block')} in the units of the study; changes are to "
+            f"{analysis['control']}, paired inside blocks. {SAME}: no difference was shown.")
     if plan["blocks"] < 6:
         note += " So few blocks carry no interval: a change here may be noise, and is no finding."
     untestable = [f"{name} was not varied: {reason}." for name, reason in (plan.get("untestable") or {}).items()]
