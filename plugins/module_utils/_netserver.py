@@ -45,10 +45,15 @@ def _state_file(server):
     return os.path.join(STATE_DIR, name)
 
 
+def _lives(state):
+    """Tell whether the process is there. One that ends has no command line any more, and its port for a moment yet."""
+    return started_at(state["pid"]) == state["started"]
+
+
 def _is_ours(state):
     """Tell whether the process of a state file still runs and is the one that was started."""
     pid = state["pid"]
-    if started_at(pid) != state["started"]:
+    if not _lives(state):
         return False
     try:
         with open("/proc/{0}/cmdline".format(pid), "rb") as stream:
@@ -170,7 +175,7 @@ def stop_all(paths):
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(state["pid"], number)
         limit = time.monotonic() + PATIENCE / 2.0
-        while any(state and _is_ours(state) for _path, state in states) and time.monotonic() < limit:
+        while any(state and _lives(state) for _path, state in states) and time.monotonic() < limit:
             time.sleep(0.01)
     for path, _state in states:
         with contextlib.suppress(FileNotFoundError):

@@ -84,6 +84,27 @@ def test_what_it_serves_ends_with_it():
     assert not os.path.exists("/proc/" + children[0].decode())
 
 
+def test_it_waits_for_one_that_is_ending_and_has_no_command_line_any_more(state_dir, monkeypatch):
+    """Its port is not free yet then."""
+    ending = ("import signal, sys, time; signal.signal(15, lambda *_: (time.sleep(0.3), sys.exit())); print(); "
+              "time.sleep(60)")
+    process = subprocess.Popen(["python3", "-uc", ending], start_new_session=True, stdout=subprocess.PIPE)
+    try:
+        process.stdout.readline()
+        state_dir.mkdir()
+        where = server(port=9)
+        state = {"pid": process.pid, "started": _netserver.started_at(process.pid), "server": where, "inode": 0}
+        _netserver._save(where, state)
+        answers = iter([True, True])  # when it is read, and before the signal
+        monkeypatch.setattr(_netserver, "_is_ours", lambda _state: next(answers, False))
+        _netserver.stop_all([_netserver._state_file(where)])
+        assert _netserver.started_at(process.pid) is None
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
 @needs_netserver
 def test_a_dead_one_is_started_again():
     where = server()
