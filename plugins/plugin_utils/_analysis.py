@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ansible_collections.offload.lab.plugins.plugin_utils import _metrics, _power, _statistics
 from ansible_collections.offload.lab.plugins.plugin_utils._attribution import attribution
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign_verdicts import of_all
 from ansible_collections.offload.lab.plugins.plugin_utils._cube import collect
 from ansible_collections.offload.lab.plugins.plugin_utils._design import too_few_blocks
 from ansible_collections.offload.lab.plugins.plugin_utils._metric_analysis import MetricAnalysis
@@ -76,11 +77,7 @@ def _trials(cube):
 
 def _idle(verdicts):
     """Return ``{factor: reason}`` of the factors that the evidence says could act on no device of no path."""
-    rows = {}
-    for row in verdicts:
-        rows.setdefault(row["factor"], []).append(row)
-    return {factor: f"{own[0]['verdict']}: {own[0]['reason']}" for factor, own in rows.items()
-            if all(row["verdict"] in CANNOT_ACT for row in own)}
+    return {factor: f"{row['verdict']}: {row['reason']}" for factor, row in of_all(verdicts, CANNOT_ACT).items()}
 
 
 def _untestable(cube, tables):

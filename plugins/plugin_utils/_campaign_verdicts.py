@@ -117,21 +117,25 @@ def _taken(factor, visits, manifest):
                "confounded": False}
 
 
+def of_all(verdicts, kinds):
+    """Return ``{factor: its first row}`` of the factors whose rows all have one of these verdicts."""
+    rows = {}
+    for row in verdicts:
+        rows.setdefault(row["factor"], []).append(row)
+    return {factor: own[0] for factor, own in rows.items() if all(row["verdict"] in kinds for row in own)}
+
+
 def unsupported_profiles(analysis):
     """Return ``{profile: reason}`` of the profiles whose own settings no device takes.
 
     They are the control once more or, in the design one_at_a_time, what their factor needs.
     """
-    rows = {}
-    for row in analysis["verdicts"]:
-        rows.setdefault(row["factor"], []).append(row)
-    refused = {factor: own[0]["reason"] for factor, own in rows.items()
-               if all(row["verdict"] == "unsupported" for row in own)}
+    refused = of_all(analysis["verdicts"], ["unsupported"])
     control, found = analysis["profiles"][analysis["control"]], {}
     for name, levels in analysis["profiles"].items():
         differs = [factor for factor, level in levels.items() if level != control.get(factor)]
         if differs and all(factor in refused for factor in differs):
-            found[name] = "; ".join(dict.fromkeys(refused[factor] for factor in differs))
+            found[name] = "; ".join(dict.fromkeys(refused[factor]["reason"] for factor in differs))
     return found
 
 
