@@ -49,7 +49,8 @@ Stddev Latency Microseconds: STDDEV_LATENCY|* Socket Priority: *_SOCKET_PRIO
 NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,12})?\Z")
 # Decimals of the selectors that results are made of, by the end of the name, as print_omni_init_list sets them.
 PLACES = (("THROUGHPUT", 2), ("ELAPSED_TIME", 2), ("_CPU_UTIL", 2), ("_PEAK_UTIL", 2), ("_SD", 3), ("_CONFID", 3),
-          ("MEAN_LATENCY", 2), ("STDDEV_LATENCY", 2), ("RT_LATENCY", 3), ("TRANSACTION_RATE", 3))
+          ("MEAN_LATENCY", 2), ("STDDEV_LATENCY", 2), ("RT_LATENCY", 3), ("TRANSACTION_RATE", 3),
+          ("CONFIDENCE_INTERVAL", 6))
 
 
 def upper(header):

@@ -17,22 +17,22 @@ TASKS = yaml.safe_load((Path(__file__).resolve().parents[3] / "roles/netperf/tas
 VARS = next(task["vars"] for task in TASKS if "vars" in task)
 DEB822 = """\
 Types: deb
-# http://snapshot.debian.org/archive/debian/20250520T000000Z
-URIs: http://deb.debian.org/debian
+# http://snapshot.example.org/archive/debian/20250520T000000Z
+URIs: http://deb.example.org/debian
 Suites: bookworm bookworm-updates
 Components: {0}
 Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 
 Types: deb
-URIs: http://deb.debian.org/debian-security
+URIs: http://deb.example.org/debian-security
 Suites: bookworm-security
 Components:\t{0}
 """
 LINES = """\
 # main and more
-deb http://archive.ubuntu.com/ubuntu noble {0}
-deb\t[arch=amd64 signed-by=/usr/share/keyrings/ubuntu.gpg] http://archive.ubuntu.com/ubuntu noble-updates {0}
-deb-src http://archive.ubuntu.com/ubuntu noble main
+deb http://archive.example.org/ubuntu noble {0}
+deb\t[arch=amd64 signed-by=/usr/share/keyrings/ubuntu.gpg] http://archive.example.org/ubuntu noble-updates {0}
+deb-src http://archive.example.org/ubuntu noble main
 """
 
 
