@@ -83,9 +83,9 @@ def seconds_of(name, tasks):
 def measure_start(lab, count):
     """Return what trials with a stream from each tenant of node1 tell.
 
-    These are medians of three trials: the seconds from the begin of the task, and from that of the trial, until the
-    last stream has begun (the first has the look at packets and the module's own start in it); how many streams failed;
-    the share of the longest stream's time in which all move data (None where one failed).
+    These are medians of three trials: the seconds from the begin of the task until the last stream has begun, with the
+    module's own start and the look at packets; those from the begin of the trial on; how many streams failed; the
+    share of the longest stream's time in which all move data (None where one failed).
     """
     with tempfile.TemporaryDirectory(prefix="offload-lab-bench-") as folder:
         workload = {"name": "all", "test": "TCP_STREAM", "tenants": count, "duration": 10}
