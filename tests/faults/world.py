@@ -81,6 +81,8 @@ class World:
     def remove(self):
         """Remove everything."""
         self.lab.down()
+        # SIGKILL of the controller alone may leave a worker of ansible that waits for ever for its result to be read.
+        print(run(["pkill", "--echo", "--signal", "KILL", "-f", self.results], rc=None), end="", flush=True)
         run(["umount", self.results])
 
     def _sampler(self, node):

@@ -30,7 +30,6 @@ def _older_core():
     """The Python of a virtual environment with ansible-core 2.19."""
     python_required(CORE_PYTHON)
     venv = CHECKOUT / ".build/venv-{0}".format(CORE_PYTHON)
-    venv.parent.mkdir(exist_ok=True)
     with open("{0}.lock".format(venv), "w", encoding="ascii") as lock:  # workers of pytest -n share it
         fcntl.flock(lock, fcntl.LOCK_EX)
         run(["sh", "tools/setup.sh", venv, CORE_PYTHON, "requirements/older-core.txt"])

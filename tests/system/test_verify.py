@@ -31,14 +31,10 @@ def told_of(said, feature):
 @pytest.fixture
 def without_tso(lab):
     """Node1's ends of the paths do not segment; afterwards they do again."""
-    def set_to(active):
-        for device in ENDS:
-            netns, _slash, name = device.rpartition("/")
-            lab.ask("offload.lab.ethtool", "node1", devices=[{"name": name, "netns": netns or None}],
-                    features={"tx-tcp-segmentation": active})
-    set_to(False)
+    devices = ["underlay0", {"name": "tenant1-veth0", "netns": "tenant1"}]
+    lab.ask("offload.lab.ethtool", "node1", devices=devices, features={"tx-tcp-segmentation": False})
     yield
-    set_to(True)
+    lab.ask("offload.lab.ethtool", "node1", devices=devices, features={"tx-tcp-segmentation": True})
 
 
 def test_verify_proves_what_is_on_and_sets_nothing(lab):

@@ -26,7 +26,7 @@ Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 Types: deb
 URIs: http://deb.example.org/debian-security
 Suites: bookworm-security
-Components:\t{0}
+Components: {0}
 """
 LINES = """\
 # main and more
@@ -47,12 +47,11 @@ def other_component(text, component):
     (LINES, "main restricted universe", "multiverse"),
 ])
 def test_a_copy_differs_in_its_components_only(text, before, after):
-    copy = other_component(text.format(before), after)
-    assert copy.replace("Components: ", "Components:\t") == text.format(after).replace("Components: ", "Components:\t")
+    assert other_component(text.format(before), after) == text.format(after)
 
 
 def test_the_files_of_the_distributions_own_sources_are_found():
-    """Lines of apt-get indextargets, as Debian 12 prints them; the number is that of the entry in its file."""
+    """Lines of the form that apt-get indextargets prints; the number is that of the entry in its file."""
     found = ["Debian|/etc/apt/sources.list.d/debian.sources:1", "Debian|/etc/apt/sources.list.d/debian.sources:7",
              "Google LLC|/etc/apt/sources.list.d/google.list:1", "Ubuntu|/etc/apt/sources.list:2"]
     keep, cut = re.findall(r"\('(?:match|regex_replace)', '([^']+)'", VARS["__offload_lab_source_files"])
