@@ -21,18 +21,21 @@ export OFFLOAD_LAB_NAME = $(NAME)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test live lock demo study lab measure report teardown test unit lint integration molecule fuzz faults bench clean
+.NOTPARALLEL:
+.PHONY: help setup setup-test live lock demo study lab measure report teardown packages test quick try nightly unit lint integration molecule fuzz faults bench clean
 
 help:  ## this list
 	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: live  ## the virtual environment and the collections (done by all others)
+	@[ -x $(VENV)/bin/pip ] || sh tools/packages.sh setup
 	@sh tools/setup.sh $(VENV) best requirements/controller.txt
-	@$(VENV)/bin/python tools/collections_setup.py requirements.yml
+	@$(VENV)/bin/python tools/collections_setup.py requirements/collections.yml
 
 setup-test: setup  ## setup, and what the tests need
 	@sh tools/setup.sh $(VENV) best requirements/test.txt
+	@$(VENV)/bin/python tools/collections_setup.py requirements/test-collections.yml
 
 live:  ## the checkout where Ansible and Python find the collection
 	@mkdir -p .build/live/ansible_collections/offload
@@ -61,9 +64,23 @@ teardown: setup  ## the lab and its nodes removed
 	$(PLAY) playbooks/teardown.yml
 	$(PLAY) playbooks/nodes_absent.yml
 
-test: setup-test  ## everything that is tested, as CI does; of the hostile names a short form
-	@$(BIN)/pytest tests --ignore=tests/faults/test_faults.py --ignore=tests/system/test_nothing_lost.py \
-		--ignore=tests/system/test_unreachable.py -n 2 --no-loadscope-reorder
+packages: live  ## the packages of the operating system that the tests need (root or sudo)
+	@sh tools/packages.sh test
+
+test: packages setup-test  ## everything that is tested, as CI does, and all set-up before (root or sudo)
+	@sh tools/test.sh $(BIN) tests -m "not nightly" -n 2 --no-loadscope-reorder
+
+quick: setup-test  ## ruff, mypy, the rules, and the unit tests that are not slow: a minute
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/pytest tests/unit tests/lint/test_rules.py -m "not slow" --hypothesis-profile=quick -n 2 -q
+
+try: setup-test  ## one integration target, TARGET=ovs_ports ... (root)
+	@$(ROOT) $(BIN)/python tools/run_ansible_test.py integration --allow-root --allow-destructive "$(TARGET)"
+
+nightly: packages setup-test  ## what make test leaves out because it takes long (root or sudo)
+	@sh tools/test.sh $(BIN) tests -m nightly
+	@$(BIN)/python tests/fuzz 50000
 
 unit: setup-test  ## the unit tests
 	@$(BIN)/pytest tests/unit
@@ -83,8 +100,8 @@ fuzz: setup-test  ## 1,000,000 mutated inputs through every parser; hours
 faults: setup-test  ## 105 faults at random moments of campaigns, 200 states restored on each device (root); hours
 	$(ROOT) $(BIN)/python tests/faults
 	$(ROOT) env OFFLOAD_LAB_FAULTS=all $(BIN)/pytest -s tests/faults tests/system/test_nothing_lost.py \
-		tests/system/test_unreachable.py "tests/molecule/test_molecule.py::test_scenario[measure]"
-	$(ROOT) env OFFLOAD_LAB_RESTORE_STATES=200 $(BIN)/pytest -s tests/system/test_restore.py
+		"tests/molecule/test_molecule.py::test_scenario[measure]"
+	$(ROOT) env OFFLOAD_LAB_RESTORE_STATES=200 $(BIN)/pytest -s tests/integration/test_restore_states.py
 
 bench: setup-test  ## benchmarks, as ratios
 	@set -e; for bench in tests/benchmarks/bench_*.py; do \

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import nox
 
-nox.options.sessions = ["lint", "unit"]
+nox.options.sessions = ["quick"]
 
 
 def _session_of(target):
@@ -16,5 +16,5 @@ def _session_of(target):
     nox.session(session, name=target, venv_backend="none")
 
 
-for _target in ("lint", "unit", "integration", "molecule", "test"):
+for _target in ("quick", "lint", "unit", "integration", "molecule", "test", "nightly"):
     _session_of(_target)

@@ -10,10 +10,17 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
-MACHINE = ("faults", "integration", "molecule", "system")  # make devices and daemons, and look for what is left
+# The longest begin first, so that no worker has one left when the others have ended.
+ORDER = ("system", "integration", "molecule", "lint", "older_core", "faults", "installed")
+ONE_BY_ONE = ("tests/lint/test_linters.py", "tests/molecule/test_molecule.py", "tests/older_core/test_units.py")
+# A test that asks for one of these fixtures gets the mark; pyproject.toml says what each means.
+MARKS = {"root_required": "machine", "lab_packages_required": "lab", "podman_required": "containers",
+         "chromium_required": "browser"}
+TESTS = Path(__file__).resolve().parent
 IN_CI = os.environ.get("CI") == "true"
 
 
@@ -21,15 +28,32 @@ def _fail_if_skipped(report):
     if IN_CI and report.outcome == "skipped" and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-        report.longrepr = "CI=true, and nothing may be skipped there. {0}".format(reason)
+        report.longrepr = f"CI=true, and nothing may be skipped there. {reason}"
     return report
 
 
 def _scope_of(test):
-    """Return what runs one after the other: all that changes the machine; linters by test, for each takes minutes."""
+    """Return what one worker runs, one after the other: a file; a test of those whose tests take minutes each."""
     path = test.split("::", 1)[0]
-    folder = path.split("/")[1]
-    return "machine" if folder in MACHINE else test if folder in ("lint", "older_core") else path
+    return test if path in ONE_BY_ONE else path
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: see pyproject.toml, which ansible-test does not read")
+
+
+def pytest_itemcollected(item):
+    for fixture in MARKS.keys() & set(getattr(item, "fixturenames", ())):
+        item.add_marker(MARKS[fixture])
+
+
+def pytest_collection_modifyitems(items):
+    folders = dict.fromkeys([*ORDER, *(_folder(item) for item in items)])
+    items.sort(key=lambda item: list(folders).index(_folder(item)))
+
+
+def _folder(item):
+    return item.path.resolve().relative_to(TESTS).parts[0]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -73,6 +97,14 @@ def podman_required(root_required):
 @pytest.fixture(scope="session")
 def lab_packages_required(root_required):
     """The test starts a lab: what its nodes run must be there (the playbook nodes.yml installs it)."""
-    missing = [name for name in ("ip", "ethtool", "ovs-vsctl", "netperf", "netserver") if shutil.which(name) is None]
+    programs = ("ip", "ethtool", "ovs-vsctl", "netperf", "netserver", "ping", "tcpdump")
+    missing = [name for name in programs if shutil.which(name) is None]
     if missing:
-        pytest.skip("needs the programs {0}; playbooks/nodes.yml installs them".format(", ".join(missing)))
+        pytest.skip(f"needs the programs {', '.join(missing)}; make test installs them")
+
+
+@pytest.fixture(scope="session")
+def chromium_required():
+    """The test opens a page in a browser."""
+    if shutil.which("chromium") is None:
+        pytest.skip("needs chromium")

@@ -20,8 +20,12 @@ ERROR_LINES = 25
 
 
 def environment(**variables):
-    """Return the environment of a command typed in the checkout with its virtual environment active."""
-    return dict(os.environ, PATH="{0}{1}{2}".format(BIN, os.pathsep, os.environ["PATH"]),
+    """Return the environment of a command typed in the checkout with its virtual environment active.
+
+    Not that of a make around the tests: a make below it would say which folder it enters and leaves.
+    """
+    outside = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    return dict(outside, PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}",
                 ANSIBLE_CONFIG=str(CHECKOUT / "ansible.cfg"), ANSIBLE_FORCE_COLOR="false", **variables)
 
 
@@ -37,9 +41,9 @@ def run(argv, rc=0, timeout=600, cwd=CHECKOUT, **variables):
                               timeout=timeout, check=False)
     except subprocess.TimeoutExpired as error:
         shown = (error.stdout or b"").decode(errors="replace")
-        pytest.fail("{0} did not end within {1} s:\n{2}".format(" ".join(argv), timeout, _tail(shown)), pytrace=False)
+        pytest.fail(f"{' '.join(argv)} did not end within {timeout} s:\n{_tail(shown)}", pytrace=False)
     if rc is not None and done.returncode != rc:
-        pytest.fail("{0} ended with {1}, not {2}:\n{3}".format(" ".join(argv), done.returncode, rc, _tail(done.stdout)),
+        pytest.fail(f"{' '.join(argv)} ended with {done.returncode}, not {rc}:\n{_tail(done.stdout)}",
                     pytrace=False)
     return done.stdout
 

@@ -20,7 +20,7 @@ import yaml
 
 # The newest version of the ``ansible`` package that carries each collection; all others are in DEFAULT_WHEEL.
 DEFAULT_WHEEL = "14.5.0"
-WHEELS = {"openvswitch.openvswitch": "10.7.0"}
+WHEELS = {"openvswitch.openvswitch": "10.7.0", "awx.awx": "13.8.0"}
 CACHE = Path(".cache")
 PROBE_SECONDS = 3
 
@@ -64,24 +64,24 @@ def install_from_galaxy(site, wanted):
     """Install exactly these versions with ansible-galaxy; dependencies are in the manifest too."""
     argv = [str(Path(sys.executable).with_name("ansible-galaxy")), "collection", "install", "--force", "--no-deps",
             "--collections-path", str(site)]
-    subprocess.check_call(argv + ["{0}:=={1}".format(name, version) for name, version in wanted.items()])
+    subprocess.check_call(argv + [f"{name}:=={version}" for name, version in wanted.items()])
 
 
 def download_wheel(version):
     """Return the cached wheel of the ``ansible`` package in this version; pip fetches it when it is not there."""
     CACHE.mkdir(exist_ok=True)
-    found = sorted(CACHE.glob("ansible-{0}-*.whl".format(version)))
+    found = sorted(CACHE.glob(f"ansible-{version}-*.whl"))
     if not found:
         subprocess.check_call([
             sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
-            "--only-binary=:all:", "--ignore-requires-python", "--dest", str(CACHE), "ansible=={0}".format(version)])
-        found = sorted(CACHE.glob("ansible-{0}-*.whl".format(version)))
+            "--only-binary=:all:", "--ignore-requires-python", "--dest", str(CACHE), f"ansible=={version}"])
+        found = sorted(CACHE.glob(f"ansible-{version}-*.whl"))
     return found[0]
 
 
 def unpack(wheel, site, names):
     """Copy the collections out of a wheel."""
-    folders = tuple("ansible_collections/{0}/".format(name.replace(".", "/")) for name in names)
+    folders = tuple(f"ansible_collections/{name.replace('.', '/')}/" for name in names)
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site, [member for member in archive.namelist() if member.startswith(folders)])
 
@@ -105,8 +105,8 @@ def main(manifest):
     (install_from_galaxy if by_galaxy else install_from_wheels)(site, needed)
     failed = missing(site, needed)
     for name, version in failed.items():
-        print("setup: {0} {1} is wanted by {2}, but {3} was installed. Correct the version there, or WHEELS in {4}."
-              .format(name, version, manifest, installed_version(site, name) or "nothing", __file__), file=sys.stderr)
+        print(f"setup: {name} {version} is wanted by {manifest}, but {installed_version(site, name) or 'nothing'} was "
+              f"installed. Correct the version there, or WHEELS in {__file__}.", file=sys.stderr)
     return 1 if failed else 0
 
 

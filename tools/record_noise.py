@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Record the noise of a real campaign for the truth tests: record_noise.py RESULTS_FOLDER "what it ran on".
 
-Writes tests/noise.json. Run it with the collection on PYTHONPATH (make live; PYTHONPATH=.build/live).
+Writes tests/simulation/noise.json. Run it with the collection on PYTHONPATH (make live; PYTHONPATH=.build/live).
 """
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import json
 import os
 import sys
 
-from ansible_collections.offload.lab.plugins.plugin_utils import _records
-from ansible_collections.offload.lab.plugins.plugin_utils._plan_file import read_plan
-from ansible_collections.offload.lab.tests.noise import FILE, extract
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import read_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.trials import records
+from ansible_collections.offload.lab.tests.simulation.noise import FILE, extract
 
 
 def main(folder, source):
     """Read a results folder, write noise.json, and print what it says."""
-    trials, problems = _records.read(os.path.join(folder, "trials.jsonl"))
+    trials, problems = records.read(os.path.join(folder, "trials.jsonl"))
     noise = extract(read_plan(os.path.join(folder, "plan.json")), trials, source)
     with open(FILE, "w", encoding="utf-8") as stream:
         json.dump(noise, stream)
         stream.write("\n")
-    print("\n".join(problems + ["{0}: {1}".format(key, noise[key]) for key in noise if key != "residuals"]))
+    print("\n".join(problems + [f"{key}: {noise[key]}" for key in noise if key != "residuals"]))
 
 
 if __name__ == "__main__":

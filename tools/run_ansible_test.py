@@ -69,14 +69,14 @@ def pip_version(package):
 
 def write_get_pip(version, home):
     """Write the script that installs pip where ansible-test looks before it downloads."""
-    script = home / ".ansible/test/cache/get_pip_{0}.py".format(version.replace(".", "_"))
+    script = home / f".ansible/test/cache/get_pip_{version.replace('.', '_')}.py"
     if script.exists():
         return
     cache = ROOT / ".cache"
     subprocess.check_call([sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
-                           "--no-deps", "--dest", str(cache), "pip=={0}".format(version)])
+                           "--no-deps", "--dest", str(cache), f"pip=={version}"])
     script.parent.mkdir(parents=True, exist_ok=True)
-    script.write_text(GET_PIP.format(wheel=str(cache / "pip-{0}-py3-none-any.whl".format(version))))
+    script.write_text(GET_PIP.format(wheel=str(cache / f"pip-{version}-py3-none-any.whl")))
 
 
 def prepare():
@@ -94,16 +94,19 @@ def prepare():
         found = subprocess.run(["sh", str(ROOT / "tools/find_python.sh"), version], stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, text=True, check=False)
         if found.returncode == 0:
-            link(bin_folder / "python{0}".format(version), Path(found.stdout.strip()))
+            link(bin_folder / f"python{version}", Path(found.stdout.strip()))
     path = [str(Path(sys.executable).parent), str(bin_folder), os.environ["PATH"]]
     return dict(os.environ, HOME=str(HOME), PATH=os.pathsep.join(path), ANSIBLE_CONFIG="/dev/null")
 
 
 def main(arguments):
     environment = prepare()
-    command = Path(sys.executable).with_name("ansible-test")
-    return subprocess.call([str(command), *arguments], cwd=str(COPY), env=environment)
+    command = [str(Path(sys.executable).with_name("ansible-test")), *arguments]
+    if arguments[:1] == ["integration"]:  # several may run at once, and beside a lab
+        command = ["/bin/sh", str(ROOT / "tools/isolated.sh"), *command]
+    os.chdir(COPY)
+    os.execve(command[0], command, environment)  # nothing in between: who ends this process ends ansible-test
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Simulate campaigns with a known truth and put the tables into docs/statistics.md and docs/decisions/intervals.md.
 
-Run it as: make live; PYTHONPATH=.build/live python tools/truth_tables.py. Takes about ten minutes. Names of tables,
+Run it as: make live; PYTHONPATH=.build/live python tools/truth_tables.py. Takes hours with all tables. Names of tables,
 such as noise or coverage, make only these.
 """
 from __future__ import annotations
@@ -14,17 +14,24 @@ import sys
 
 import numpy as np
 
-from ansible_collections.offload.lab.tests import truth, truth_candidates
+from ansible_collections.offload.lab.tests.simulation import (
+    claims,
+    comparisons,
+    decisions,
+    truth,
+    truth_candidates,
+    worlds,
+)
 
 DOCS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs")
 
 
 def _percent(share):
-    return "{0:.1f} %".format(100 * share)
+    return f"{100 * share:.1f} %"
 
 
 def _name(design):
-    return "{0}, {1} factor{2}".format(design[0], design[1], "" if design[1] == 1 else "s"), str(design[2])
+    return f"{design[0]}, {design[1]} factor{'' if design[1] == 1 else 's'}", str(design[2])
 
 
 def _table(head, rows):
@@ -36,7 +43,7 @@ def _table(head, rows):
 def false_claims():
     """Return the table of null campaigns."""
     return _table(["design", "blocks", *truth.NOISES], [[*_name(design), *(
-        "{0} (≤ {1})".format(*map(_percent, truth.false_claims(truth.plan_of(*design), noise, seeds=range(1, 5))))
+        "{} (≤ {})".format(*map(_percent, truth.false_claims(truth.plan_of(*design), noise, seeds=range(1, 5))))
         for noise in truth.NOISES.values())] for design in truth.DESIGNS])
 
 
@@ -51,7 +58,7 @@ def _smallest(design, noise):
     plan = truth.plan_of(*design)
     right, stated = truth.true_smallest(plan, noise), truth.stated_smallest(plan, noise)
     near = np.mean(np.abs(stated / right - 1) <= 0.25)
-    return "{0} / {1} / {2:.0f} %".format(*(_percent(np.expm1(log)) for log in (np.median(stated), right)), 100 * near)
+    return "{} / {} / {:.0f} %".format(*(_percent(np.expm1(log)) for log in (np.median(stated), right)), 100 * near)
 
 
 def smallest():
@@ -65,8 +72,40 @@ def leaders():
     """Return the table of campaigns that rank one of two equal effects first."""
     plan = truth.plan_of("one_at_a_time", 6, 10)
     return _table(["design", "blocks", *truth.NOISES], [[*_name(("one_at_a_time", 6, 10)), *(
-        "{0} (≤ {1})".format(*map(_percent, truth.false_leaders(plan, noise, 3.0)))
+        "{} (≤ {})".format(*map(_percent, truth.false_leaders(plan, noise, 3.0)))
         for noise in truth.NOISES.values())]])
+
+
+REPORTS = (("on_off", 2, 6, 4), ("one_at_a_time", 6, 9, 8), ("leave_one_out", 6, 8, 4), ("full_factorial", 3, 8, 4))
+POWERS = (("on_off", 2, 6, 4), ("on_off", 2, 8, 4), ("one_at_a_time", 6, 6, 8), ("one_at_a_time", 6, 8, 8),
+          ("one_at_a_time", 6, 9, 8), ("leave_one_out", 6, 8, 4), ("full_factorial", 3, 8, 4))
+CAMPAIGNS = 2000
+
+
+def _plan(design, factors, blocks, tables):
+    return decisions.plan_of(design, factors, blocks, tables=tables)
+
+
+def report_claims():
+    """Return the table of reports that claim anything where nothing differs."""
+    head = [
+        "noise", *(f"{name}, {factors} factors, {blocks} blocks, {tables} tables"
+                   for name, factors, blocks, tables in REPORTS)]
+    return _table(head, [[noise, *(
+        "{} (≤ {}; {})".format(*map(_percent, truth.bounded(
+            claims.false_claims(_plan(*design), noise, design[3], CAMPAIGNS))), CAMPAIGNS)
+        for design in REPORTS)] for noise in worlds.NOISES])
+
+
+def power_table():
+    """Return the table of claimed effects of 5, 10 and 20 %: by the report's test, and by Holm in each table."""
+    rows = []
+    for design, factors, blocks, tables in POWERS:
+        plan = _plan(design, factors, blocks, tables)
+        shares = [claims.power(plan, tables, ratio, 300) for ratio in (1.05, 1.1, 1.2)]
+        rows.append([f"{design}, {factors} factors", f"{blocks}, {tables}",
+                     *(f"{100 * own:.0f} % / {100 * old:.0f} %" for own, old in shares)])
+    return _table(["design", "blocks, tables", "+5 %", "+10 %", "+20 %"], rows)
 
 
 def intervals():
@@ -74,14 +113,26 @@ def intervals():
     places = [(name, blocks) for name in truth.NOISES for blocks in (6, 8, 12)]
     found = [truth_candidates.compare(truth.NOISES[name], blocks) for name, blocks in places]
     return _table(["noise, blocks", *truth_candidates.CANDIDATES], [
-        ["{0}, {1}".format(*place), *("{0} ({1:.1f})".format(_percent(share), width) for share, width in row.values())]
+        ["{}, {}".format(*place), *(f"{_percent(share)} ({width:.1f})" for share, width in row.values())]
         for place, row in zip(places, found)])
+
+
+def gate():
+    """Return the table of module compare: false differences and regressions, and what it finds."""
+    rows = []
+    for design in comparisons.DESIGNS:
+        for kind in comparisons.NOISES:
+            different, failed = comparisons.judged(design, kind, pairs=2000).T
+            rows.append([design, kind, *("{} (≤ {})".format(*map(_percent, truth.bounded(found)))
+                                         for found in (different, failed)),
+                         *(_percent(comparisons.regressions_seen(design, kind, ratio)) for ratio in (0.9, 0.8))])
+    return _table(["design", "noise", "any difference", "gate fails", "found: 10 % worse", "20 % worse"], rows)
 
 
 def noise():
     """Return what the recorded noise is."""
     kept = truth.recorded_noise()
-    text = ("Recorded noise: {0}; {1} trials; a trial scatters by {2}, a block by {3}, drift {4} a block.".format(
+    text = ("Recorded noise: {}; {} trials; a trial scatters by {}, a block by {}, drift {} a block.".format(
         kept["source"], kept["trials"], *(_percent(kept[key]) for key in ("trial_sd", "block_sd", "drift_per_block"))))
     print(text, end="\n\n")
     return text
@@ -92,14 +143,15 @@ def fill(path, makers):
     with open(path, encoding="utf-8") as stream:
         page = stream.read()
     for make in makers:
-        start, end = "<!-- {0} -->".format(make.__name__), "<!-- end -->"
-        page = re.sub("{0}\n.*?{1}".format(start, end), lambda _found: "{0}\n{1}\n{2}".format(start, make(), end),  # noqa: B023
+        start, end = f"<!-- {make.__name__} -->", "<!-- end -->"
+        page = re.sub(f"{start}\n.*?{end}", lambda _found: f"{start}\n{make()}\n{end}",  # noqa: B023
                       page, flags=re.DOTALL)
     with open(path, "w", encoding="utf-8") as stream:
         stream.write(page)
 
 
-PAGES = {"statistics.md": [noise, false_claims, coverage, smallest, leaders], "decisions/intervals.md": [intervals]}
+PAGES = {"statistics.md": [report_claims, power_table, noise, false_claims, coverage, smallest, leaders, gate],
+         "decisions/intervals.md": [intervals]}
 
 if __name__ == "__main__":
     asked = sys.argv[1:] or [make.__name__ for makers in PAGES.values() for make in makers]

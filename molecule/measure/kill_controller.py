@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".build" / "live"))
 
-from ansible_collections.offload.lab.plugins.plugin_utils import _records
+from ansible_collections.offload.lab.plugins.plugin_utils.trials import records
 from ansible_collections.offload.lab.tests.faults.world import descendants
 
 PATIENCE = 300
@@ -31,7 +31,7 @@ def main(folder, profile, *command):
         controller = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
     try:
         while controller.poll() is None and time.monotonic() < deadline:
-            if any(trial["profile"] == profile for trial in _records.read(str(record))[0]):
+            if any(trial["profile"] == profile for trial in records.read(str(record))[0]):
                 return 0
             time.sleep(0.05)
     finally:

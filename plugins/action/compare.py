@@ -10,9 +10,9 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.plugin_utils._compare_folders import compare_folders, console, documents
-from ansible_collections.offload.lab.plugins.plugin_utils._files import write_changed
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.compare.folders import compare_folders, console, documents
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.files import write_changed
 
 SPEC = {
     "results": {"type": "list", "elements": "path", "required": True},

@@ -10,11 +10,11 @@ import os
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign import validate
-from ansible_collections.offload.lab.plugins.plugin_utils._files import write_changed
-from ansible_collections.offload.lab.plugins.plugin_utils._import import import_logs
-from ansible_collections.offload.lab.plugins.plugin_utils._records import encode
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import validate
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.files import write_changed
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.import_logs import import_logs
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import encode
 
 SPEC = {
     "name": {"type": "str", "required": True},

@@ -1,70 +1,55 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action plugin of module netperf: sends chunks to the client, records each trial; see plugins/modules/netperf.py."""
+"""Action plugin of module netperf: one measurement, by module visit on the client, read on the controller."""
 from __future__ import annotations
 
-import os
-import shlex
+from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._netperf_spec import SPEC
-from ansible_collections.offload.lab.plugins.plugin_utils._measure import Measurement, visit_summaries
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.trials import trials
 
-NEEDS = {"mutually_exclusive": [("plan", "cells")], "required_one_of": [("plan", "cells")],
-         "required_together": [("block", "visit")], "required_by": {"block": ("plan", "endpoints")}}
+WORKLOAD = {
+    "test": {"type": "str", "default": "TCP_STREAM"}, "duration": {"type": "int", "default": 10},
+    "streams": {"type": "int", "default": 1}, "bidirectional": {"type": "bool", "default": False},
+    "message_size": {"type": "str"}, "receive_size": {"type": "str"}, "send_socket": {"type": "str"},
+    "recv_socket": {"type": "str"}, "request_size": {"type": "str"}, "response_size": {"type": "str"},
+    "confidence": {"type": "dict"}, "cpu": {"type": "bool", "default": True}, "interim": {"type": "float"},
+    "warm_up": {"type": "int"},
+}
+ENDPOINT = {"address": {"type": "str", "required": True}, "port": {"type": "int", "default": 12865},
+            "local": {"type": "str"}, "netns": {"type": "str"}}
+NAME = "netperf"
 
 
 class ActionModule(ActionBase):
-    """Measure a visit or a list of cells."""
+    """Measure once and return the numbers."""
 
-    def run(self, tmp=None, task_vars=None):
-        result = super().run(tmp, task_vars)
-        self._warnings = []  # of the module, which core wants back as it gave them
-        _checked, options = self.validate_argument_spec(SPEC, **NEEDS)
-        options["client"] = options["client"] or (task_vars or {}).get("inventory_hostname", "client")
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _checked, options = self.validate_argument_spec({**WORKLOAD, **ENDPOINT})
         try:
-            work = Measurement(options, Display().display, Display().warning, self._task.check_mode)
-            result.update(self._measure(work, options, task_vars))
-            result["warnings"] = result.get("warnings", []) + self._warnings
+            result.update(self._measure(options, task_vars))
         except LabError as error:
             # Not raised: core would then leave out failed_when.
             result.update(failed=True, msg=str(error))
         return result
 
-    def _measure(self, work, options, task_vars):
-        if self._task.check_mode:
-            return self._call(work, work.todo(), options, task_vars, collect=False)
-        if options["collect"]:
-            self._record(work, self._call(work, [], options, task_vars, collect=True), task_vars, options)
-        for chunk in work.chunks():
-            work.hold(chunk)
-            answer = self._call(work, chunk, options, task_vars, collect=False)
-            self._record(work, answer, task_vars, options)
-        summary = work.summary()
-        if options["plan"] and options["collect"]:
-            summary["visits_left"] = visit_summaries(work.visits_left())
-        return summary
-
-    def _call(self, work, cells, options, task_vars, collect):
-        """Run the module once on the client; its failure is ours."""
-        arguments = {"cells": [work.sent(cell) for cell in cells], "campaign": work.key, "collect": collect,
-                     "spool": options["spool"], "chunk": work.chunk_name(cells) if work.records else None,
-                     "probe": None if collect else options["probe"], "watch": options["watch"],
-                     "look": None if collect or work.seen else options["look"],
-                     "reach": work.reach(cells, collect)}
-        answer = self._execute_module(module_name="offload.lab.netperf", module_args=arguments, task_vars=task_vars)
+    def _measure(self, options: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+        load = {key: options[key] for key in WORKLOAD if options[key] is not None}
+        end = {key: options[key] for key in ENDPOINT if options[key] is not None}
+        [cell] = trials.checked([{"id": NAME, "workload": load, "endpoints": [end]}])
+        answer = self._execute_module(module_name="offload.lab.visit", task_vars=task_vars, module_args={
+            "cells": [trials.sent(cell)], "campaign": NAME, "reach": cell["endpoints"]})
         if answer.get("failed"):
             raise LabError(answer.get("msg", "the module failed"))
-        self._warnings += answer.pop("warnings", None) or []
-        return answer
-
-    def _record(self, work, answer, task_vars, options):
-        """Record what came back, and only then let the client forget it."""
-        names = work.record(answer)
-        if names:
-            paths = [os.path.join(options["spool"], os.path.basename(name)) for name in names]
-            self._low_level_execute_command("rm -f -- " + " ".join(shlex.quote(path) for path in paths))
+        if self._task.check_mode:
+            return {"changed": False, "commands": answer["planned"][NAME]}
+        [row] = answer["cells"]
+        numbers, error = trials.result_of(row)
+        told = {"changed": False, "result": numbers, "commands": [" ".join(one["argv"]) for one in row["streams"]],
+                "outputs": [one["raw"] for one in row["streams"]], "started": row["started"],
+                "finished": row["finished"]}
+        return {**told, "failed": True, "msg": error} if error else told

@@ -12,18 +12,22 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign import load_campaign, override, read_campaign
-from ansible_collections.offload.lab.plugins.plugin_utils._design import differences, make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils._dry_run import describe, warnings_of
-from ansible_collections.offload.lab.plugins.plugin_utils._plan_file import read_plan, summary, write_plan
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import (
+    OVERRIDES,
+    override,
+    read_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import chosen_campaign, places, with_mtus
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import differences, make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.dry_run import describe, warnings_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import read_plan, summary, write_plan
 
-OVERRIDES = ("name", "seed", "blocks", "time_budget", "design", "paths", "mtus", "sides", "factors", "workloads",
-             "duration")
 SPEC = {
     "campaign": {"type": "dict"},
     "campaign_file": {"type": "path"},
     "results_dir": {"type": "path", "default": "results"},
+    "lab_mtu": {"type": "int"},
     "overrides": {"type": "dict", "default": {}},
 }
 
@@ -35,8 +39,7 @@ class ActionModule(ActionBase):
 
     def run(self, tmp=None, task_vars=None):
         result = super().run(tmp, task_vars)
-        _checked, arguments = self.validate_argument_spec(
-            SPEC, mutually_exclusive=[("campaign", "campaign_file")], required_one_of=[("campaign", "campaign_file")])
+        _checked, arguments = self.validate_argument_spec(SPEC)
         try:
             result.update(self._plan(arguments, (task_vars or {}).get("ansible_play_hosts_all", ())))
         except LabError as error:
@@ -45,10 +48,12 @@ class ActionModule(ActionBase):
 
     def _plan(self, arguments, nodes):
         campaign, where = self._campaign(arguments, nodes)
-        plan = make_plan(campaign, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-        folder = os.path.join(os.path.abspath(arguments["results_dir"]), plan["name"])
+        folder = os.path.join(os.path.abspath(arguments["results_dir"]), campaign["name"])
         path = os.path.join(folder, "plan.json")
         old = read_plan(path)
+        if old and campaign["blocks"] is None and campaign["time_budget"] is None:
+            campaign["blocks"] = old["blocks"]  # what a design needs may be known better today
+        plan = make_plan(campaign, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
         if old is not None:
             _refuse_other_plan(old, plan, path)
         for line in describe(plan):
@@ -60,15 +65,13 @@ class ActionModule(ActionBase):
                     msg=f"{where}: {len(plan['visits'])} visits")
 
     def _campaign(self, arguments, nodes):
-        if arguments["campaign_file"]:
-            path = self._loader.path_dwim(arguments["campaign_file"])
-            campaign, where = load_campaign(path), path
-        else:
-            campaign, where = arguments["campaign"], "campaign"
+        campaign, where = chosen_campaign(arguments["campaign"], arguments["campaign_file"],
+                                          places(self._loader.get_basedir()))
         unknown = sorted(set(arguments["overrides"]) - set(OVERRIDES))
         if unknown:
             raise InputError(f"{unknown[0]!r} cannot be overridden", "overrides", f"Use {', '.join(OVERRIDES)}.")
-        return read_campaign(override(campaign, arguments["overrides"]), where, nodes), where
+        asked = with_mtus(override(campaign, arguments["overrides"]), arguments["lab_mtu"])
+        return read_campaign(asked, where, nodes), where
 
 
 def _refuse_other_plan(old, new, path):

@@ -10,9 +10,17 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.plugin_utils._report import make_report
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import places, results_folder
+from ansible_collections.offload.lab.plugins.plugin_utils.report.report import make_report
 
+SPEC = {
+    "results": {"type": "path"},
+    "campaign": {"type": "dict"},
+    "campaign_file": {"type": "path"},
+    "overrides": {"type": "dict", "default": {}},
+    "results_dir": {"type": "path", "default": "results"},
+}
 MOST_TABLE = 20000  # characters of the table in the task's result: an event must stay small
 
 
@@ -23,9 +31,9 @@ class ActionModule(ActionBase):
 
     def run(self, tmp=None, task_vars=None):
         result = super().run(tmp, task_vars)
-        _checked, arguments = self.validate_argument_spec({"results": {"type": "path", "required": True}})
+        _checked, arguments = self.validate_argument_spec(SPEC)
         try:
-            made = make_report(os.path.abspath(arguments["results"]), check=self._task.check_mode)
+            made = make_report(self._folder(arguments), check=self._task.check_mode)
         except LabError as error:
             raise AnsibleActionFail(str(error))
         report = made["files"]["report.html"]
@@ -35,3 +43,9 @@ class ActionModule(ActionBase):
             made.pop("diff")
         result.update(made, table=made["table"][:MOST_TABLE], report=report)
         return result
+
+    def _folder(self, arguments):
+        """Return the results folder of the campaign that is asked for."""
+        if arguments["results"]:
+            return os.path.abspath(arguments["results"])
+        return results_folder(arguments, places(self._loader.get_basedir()))

@@ -49,9 +49,9 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError, AnsibleFileNo
 from ansible.plugins.connection.local import Connection as LocalConnection
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._nodes import enter, home
-from ansible_collections.offload.lab.plugins.module_utils._privileges import require
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
+from ansible_collections.offload.lab.plugins.module_utils._nodes.names import enter, home
 
 display = Display()
 COPY = ["dd", "bs=1M", "status=none"]
@@ -65,8 +65,8 @@ def check_node(node, exists=os.path.exists):
         raise AnsibleConnectionFailure(str(error)) from error
     # A name with a slash would be a path that leads elsewhere.
     if node in ("", ".", "..") or "/" in node or "\0" in node or not exists(home(node) + "/ready"):
-        raise AnsibleConnectionFailure("node {0!r} of the single-host lab is not there: "
-                                       "create it with playbooks/nodes.yml".format(node))
+        raise AnsibleConnectionFailure(f"node {node!r} of the single-host lab is not there: create it with "
+                                       "playbooks/nodes.yml")
 
 
 def command_line(node, cmd):
@@ -90,16 +90,16 @@ class Connection(LocalConnection):
 
     def put_file(self, in_path, out_path):
         self._connect()
-        display.vvv("PUT {0} TO {1}".format(in_path, out_path), host=self._node)
+        display.vvv(f"PUT {in_path} TO {out_path}", host=self._node)
         try:
             with open(in_path, "rb") as source:
                 self._copy(["of=" + out_path], stdin=source)
         except FileNotFoundError:
-            raise AnsibleFileNotFound("file or module does not exist: {0}".format(in_path))
+            raise AnsibleFileNotFound(f"file or module does not exist: {in_path}")
 
     def fetch_file(self, in_path, out_path):
         self._connect()
-        display.vvv("FETCH {0} TO {1}".format(in_path, out_path), host=self._node)
+        display.vvv(f"FETCH {in_path} TO {out_path}", host=self._node)
         with open(out_path, "wb") as target:
             self._copy(["if=" + in_path], stdout=target)
 
@@ -108,5 +108,4 @@ class Connection(LocalConnection):
         argv = enter(self._node, COPY + operands)
         done = subprocess.run(argv, stderr=subprocess.PIPE, check=False, **streams)
         if done.returncode != 0:
-            raise AnsibleError("failed to copy in node {0}: {1}".format(
-                self._node, done.stderr.decode(errors="replace").strip()))
+            raise AnsibleError(f"failed to copy in node {self._node}: {done.stderr.decode(errors='replace').strip()}")

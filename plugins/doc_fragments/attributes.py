@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 
-class ModuleDocFragment(object):
+class ModuleDocFragment:
     """The attributes of the collection's modules: ``offload.lab.attributes`` changes, ``.INFO`` only reads."""
 
     DOCUMENTATION = r"""

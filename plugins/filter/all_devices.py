@@ -5,21 +5,21 @@ from __future__ import annotations
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.plugin_utils import _device_settings
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.lab import device_settings
 
 
 def all_devices(devices, classes=None):
     """Return the devices of all classes, or of some, each once."""
     try:
-        return _device_settings.all_devices(devices, classes)
+        return device_settings.all_devices(devices, classes)
     except LabError as error:
         raise AnsibleFilterError(f"offload.lab.all_devices: {error}")
     except (AttributeError, KeyError, TypeError):
         raise AnsibleFilterError("offload.lab.all_devices: expected mappings by device class (see ansible-doc).")
 
 
-class FilterModule(object):
+class FilterModule:
     """The filter offload.lab.all_devices."""
 
     def filters(self):

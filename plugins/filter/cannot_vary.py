@@ -5,19 +5,19 @@ from __future__ import annotations
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.offload.lab.plugins.plugin_utils import _dry_run
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign import dry_run
 
 
 def cannot_vary(tried):
     """Return what the devices of a node did not take of the profiles that were tried on them, one line each."""
     try:
-        return _dry_run.cannot_vary(tried)
+        return dry_run.cannot_vary(tried)
     except (AttributeError, KeyError, TypeError):
         raise AnsibleFilterError("offload.lab.cannot_vary: expected the results of a loop of offload.lab.ethtool over "
                                  "the names of profiles (see ansible-doc).")
 
 
-class FilterModule(object):
+class FilterModule:
     """The filter offload.lab.cannot_vary."""
 
     def filters(self):

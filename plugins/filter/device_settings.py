@@ -5,21 +5,21 @@ from __future__ import annotations
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.plugin_utils import _device_settings
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.lab import device_settings as lab_device_settings
 
 
-def device_settings(settings, devices):
+def device_settings(settings, devices, more=()):
     """Return the devices of a node with the settings that a profile has for their classes."""
     try:
-        return _device_settings.device_settings(settings, devices)
+        return lab_device_settings.device_settings(settings, devices, more)
     except LabError as error:
         raise AnsibleFilterError(f"offload.lab.device_settings: {error}")
     except (AttributeError, KeyError, TypeError):
         raise AnsibleFilterError("offload.lab.device_settings: expected mappings by device class (see ansible-doc).")
 
 
-class FilterModule(object):
+class FilterModule:
     """The filter offload.lab.device_settings."""
 
     def filters(self):

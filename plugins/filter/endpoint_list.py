@@ -20,7 +20,7 @@ def endpoint_list(endpoints, port=12865):
     return list(found.values())
 
 
-class FilterModule(object):
+class FilterModule:
     """The filter offload.lab.endpoint_list."""
 
     def filters(self):

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.plugin_utils._evidence_paths import evidence_paths as paths_of
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.evidence_paths import evidence_paths as paths_of
 
 
 def evidence_paths(paths, client, server, port=12865):
@@ -19,7 +19,7 @@ def evidence_paths(paths, client, server, port=12865):
         raise AnsibleFilterError("offload.lab.evidence_paths: expected two mappings with 'endpoints' and 'devices'.")
 
 
-class FilterModule(object):
+class FilterModule:
     """The filter offload.lab.evidence_paths."""
 
     def filters(self):

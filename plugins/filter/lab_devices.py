@@ -3,15 +3,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.plugin_utils import _lab_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.lab import plan
 
 
 def lab_devices(tenants, underlay_device, datapath="system", more=(), *, tunnels=1):
     """Return the node's devices by class."""
-    return _lab_plan.devices(tenants, underlay_device, datapath, more, int(tunnels))
+    return plan.devices(tenants, underlay_device, datapath, more, int(tunnels))
 
 
-class FilterModule(object):
+class FilterModule:
     """The filter offload.lab.lab_devices."""
 
     def filters(self):

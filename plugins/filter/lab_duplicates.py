@@ -3,15 +3,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.plugin_utils import _lab_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.lab import plan
 
 
 def lab_duplicates(endpoints):
     """Return the addresses that several ends have."""
-    return _lab_plan.duplicates(endpoints)
+    return plan.duplicates(endpoints)
 
 
-class FilterModule(object):
+class FilterModule:
     """The filter offload.lab.lab_duplicates."""
 
     def filters(self):

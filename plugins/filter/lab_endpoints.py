@@ -5,20 +5,20 @@ from __future__ import annotations
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.plugin_utils import _lab_plan
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.lab import plan
 
 
 def lab_endpoints(tenants, underlay_address, mtu, largest_mtu, more=()):
     """Return the node's end of each path."""
     try:
-        return _lab_plan.endpoints(_lab_plan.checked(tenants, int(mtu), int(largest_mtu)), underlay_address,
-                                   more)
+        return plan.endpoints(plan.checked(tenants, int(mtu), int(largest_mtu)), underlay_address,
+                              more)
     except LabError as error:
         raise AnsibleFilterError(f"offload.lab.lab_endpoints: {error}") from error
 
 
-class FilterModule(object):
+class FilterModule:
     """The filter offload.lab.lab_endpoints."""
 
     def filters(self):

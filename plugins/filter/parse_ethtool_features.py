@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.offload.lab.plugins.module_utils._ethtool_features import parse_features
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import parse_features
 
 
 def parse_ethtool_features(text):
     """Return the features of each device in a text of ``ethtool -k``."""
     if not isinstance(text, str):
-        raise AnsibleFilterError("offload.lab.parse_ethtool_features: expected the text of 'ethtool -k', "
-                                 "got {0}.".format(type(text).__name__))
+        raise AnsibleFilterError("offload.lab.parse_ethtool_features: expected the text of 'ethtool -k', got "
+                                 f"{type(text).__name__}.")
     return parse_features(text)
 
 
-class FilterModule(object):
+class FilterModule:
     """The filter offload.lab.parse_ethtool_features."""
 
     def filters(self):

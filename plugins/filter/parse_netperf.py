@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.offload.lab.plugins.module_utils._netperf_output import parse_netperf as parse
+from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.parse import parse_netperf as parse
 
 
 def parse_netperf(text):
     """Return a dictionary for each netperf run in a text of netperf's output."""
     if not isinstance(text, str):
-        raise AnsibleFilterError("offload.lab.parse_netperf: expected the text that netperf printed, "
-                                 "got {0}.".format(type(text).__name__))
+        raise AnsibleFilterError("offload.lab.parse_netperf: expected the text that netperf printed, got "
+                                 f"{type(text).__name__}.")
     return parse(text)
 
 
-class FilterModule(object):
+class FilterModule:
     """The filter offload.lab.parse_netperf."""
 
     def filters(self):

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.plugin_utils import _lab_plan
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.lab import plan
 
 
 def _addresses(variables, per_port):
@@ -19,12 +19,12 @@ def tunnel_plan(nodes, node, hostvars, vni, *, per_port=False, remotes=None):
     """Return the tunnels of a node."""
     try:
         ends = {name: _addresses(hostvars[name], per_port) for name in nodes}
-        return _lab_plan.tunnels(ends, node, int(vni), remotes=remotes)
+        return plan.tunnels(ends, node, int(vni), remotes=remotes)
     except (LabError, ValueError) as error:
         raise AnsibleFilterError(f"offload.lab.tunnel_plan: {error}") from error
 
 
-class FilterModule(object):
+class FilterModule:
     """The filter offload.lab.tunnel_plan."""
 
     def filters(self):

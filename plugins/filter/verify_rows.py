@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.offload.lab.plugins.plugin_utils._verify import verify_rows as rows_of
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.verify import verify_rows as rows_of
 
 
 def verify_rows(devices, packets=None):
@@ -16,7 +16,7 @@ def verify_rows(devices, packets=None):
     return rows_of(devices, packets)
 
 
-class FilterModule(object):
+class FilterModule:
     """The filter offload.lab.verify_rows."""
 
     def filters(self):

@@ -5,21 +5,21 @@ from __future__ import annotations
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.plugin_utils import _device_settings
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.lab import device_settings
 
 
 def visit_links(devices, mtu, overhead):
     """Return the MTU of each device at one MTU of the underlay."""
     try:
-        return _device_settings.visit_links(devices, mtu, overhead)
+        return device_settings.visit_links(devices, mtu, overhead)
     except LabError as error:
         raise AnsibleFilterError(f"offload.lab.visit_links: {error}")
     except (AttributeError, KeyError, TypeError):
         raise AnsibleFilterError("offload.lab.visit_links: expected mappings by device class (see ansible-doc).")
 
 
-class FilterModule(object):
+class FilterModule:
     """The filter offload.lab.visit_links."""
 
     def filters(self):

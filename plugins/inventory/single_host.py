@@ -16,7 +16,9 @@ description:
     P(offload.lab.namespace#connection).
   - Each host gets C(offload_lab_index), C(offload_lab_underlay_device), C(offload_lab_underlay_address),
     C(offload_lab_underlay_prefix), C(offload_lab_underlay_mtu), C(offload_lab_more_ports),
-    C(offload_lab_uplink_device) and C(offload_lab_more_devices). All hosts get C(offload_lab_name).
+    C(offload_lab_uplink_device), C(offload_lab_install_packages), C(offload_lab_service_manager), and
+    C(offload_lab_node), which is what the playbook makes of it. All hosts get C(offload_lab_name).
+  - No other variables are needed, so one file is a whole inventory.
 notes:
   - The name of the file must end with C(single_host.yml) or C(single_host.yaml).
   - An option in the file wins over its environment variable.
@@ -84,10 +86,30 @@ plugin: offload.lab.single_host
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._nodes import lab_hosts
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._nodes.names import lab_hosts
+
+try:
+    from ansible.template import trust_as_template
+except ImportError:  # ansible-core 2.18 has no such marks
+    def trust_as_template(value):
+        return value
 
 GROUP = "lab_nodes"
+# A node shares the packages of its machine (the playbook nodes installs them) and has no service manager.
+GROUP_VARIABLES = {"offload_lab_install_packages": False, "offload_lab_service_manager": "ovs-ctl"}
+
+
+def _trusted(value):
+    """Return a value whose texts need no mark as unsafe: AWX takes ``{"__ansible_unsafe": ...}`` for a mapping.
+
+    They are names and addresses that :func:`lab_hosts` checked.
+    """
+    if isinstance(value, dict):
+        return {key: _trusted(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_trusted(part) for part in value]
+    return trust_as_template(value) if isinstance(value, str) else value
 
 
 class InventoryModule(BaseInventoryPlugin):
@@ -107,8 +129,10 @@ class InventoryModule(BaseInventoryPlugin):
         except InputError as error:
             raise AnsibleParserError(str(error)) from error
         inventory.add_group(GROUP)
-        inventory.set_variable("all", "offload_lab_name", options["name"])
+        inventory.set_variable("all", "offload_lab_name", _trusted(options["name"]))
+        for name, value in GROUP_VARIABLES.items():
+            inventory.set_variable(GROUP, name, _trusted(value))
         for host, variables in hosts.items():
             inventory.add_host(host, group=GROUP)
             for name, value in variables.items():
-                inventory.set_variable(host, name, value)
+                inventory.set_variable(host, name, _trusted(value))

@@ -8,10 +8,11 @@ module: compare
 short_description: Compare campaigns with a baseline, such as after a kernel upgrade
 version_added: 0.1.0
 description:
-  - Compares the values of each profile, and its effect against the control, between campaigns with the same tables.
-  - Differences have 95 % intervals by Welch's t on logarithms. They are corrected by Holm within a table's metric.
+  - Compares the effect of each profile against the control between campaigns with the same tables.
+  - Differences of effects have 95 % intervals by Welch's t on logarithms. Holm's correction is over all of them.
   - With fewer than six blocks in one of the campaigns there is no interval and no verdict.
-  - Blocks of different campaigns are no pairs. Whatever changed between the campaigns is in the differences.
+  - The values of each profile are listed for information. They are not judged, because the day and the load of the
+    machine are in them.
   - What the manifests say differently is listed beside it.
   - C(junit.xml) is for pipelines. It has a failure for each difference that is shown to be worse than the threshold.
 author:
@@ -39,7 +40,9 @@ options:
     type: path
   threshold_percent:
     description:
-      - What is shown to be worse by more than this is a regression, in per cent of the baseline.
+      - In per cent of the baseline's effect. An effect that is shown to be worse, and by more than this, is a
+        regression.
+      - Campaigns without an effect in common are an error then, because nothing could be judged.
       - Without it nothing is judged.
     type: float
 requirements:
@@ -76,7 +79,7 @@ failures:
   returned: success
   type: list
   elements: str
-  sample: ["kernel-6.18: physical/9000/tcp_stream, throughput, all_on (value): ratio 0.912"]
+  sample: ["kernel-6.18: physical/9000/tcp_stream, throughput, effect of all_on: 0.912 of the baseline's"]
 output:
   description: The folder with the files, if one was given.
   returned: success

@@ -12,17 +12,22 @@ author:
   - The offload.lab developers (@offload-lab)
 description:
   - Starts a process on the node that waits. When no sign of life came for O(minutes), it does what
-    M(offload.lab.restore) does, with nothing but the node. The snapshot is kept then.
-  - Each trial that is measured is a sign of life at both of its ends, and so is this module with O(state=armed).
+    M(offload.lab.restore) does, with nothing but the node.
+  - Arm it before the snapshot is written, and disarm it when the node has been restored. Without a snapshot it has
+    nothing to do but to remove itself.
+  - Each trial that is measured is a sign of life at both of its ends, and so is this module, and M(offload.lab.ethtool)
+    with its option C(sign_of_life).
   - It is a transient unit of systemd where systemd runs, and otherwise a process of its own session.
   - After it has restored a node, nothing more is measured there until it is armed anew.
 extends_documentation_fragment:
   - offload.lab.attributes
 options:
   state:
-    description: Whether it waits. A switch that waits already is told that the controller lives.
+    description:
+      - Whether it waits. A switch that waits already is told that the controller lives.
+      - V(alive) only tells it so, and fails where the switch has restored the node.
     type: str
-    choices: [armed, disarmed]
+    choices: [armed, alive, disarmed]
     default: armed
   minutes:
     description:
@@ -36,7 +41,7 @@ options:
 seealso:
   - module: offload.lab.restore
 notes:
-  - Needs root, and a snapshot.
+  - Needs root.
 """
 
 EXAMPLES = r"""
@@ -64,28 +69,31 @@ fired:
 
 import os
 
-from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._restore import dead_man, sign_of_life
 
-from ansible_collections.offload.lab.plugins.module_utils import _dead_man, _sign_of_life
-from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
 
-
-def converge(params, check_mode):
+def converge(module):
     """Bring the switch to the wanted state and return the module's result."""
+    params = module.params
     minutes, path = params["minutes"], params["path"]
     if not 0.05 <= minutes <= 1440:
-        raise InputError("not from 0.05 to 1440", "minutes {0}".format(minutes),
+        raise InputError("not from 0.05 to 1440", f"minutes {minutes}",
                          "Use 'state: disarmed' to go without it.")
-    state, fired = _dead_man.find(), os.path.exists(_sign_of_life.FIRED)
+    state, fired = dead_man.find(), os.path.exists(sign_of_life.FIRED)
     same = state is not None and (state["minutes"], state["path"]) == (minutes, path)
+    if params["state"] == "alive":
+        sign_of_life.renew()
+        return {"changed": False, "pid": state["pid"] if state else None, "fired": False, "diff": {}}
     armed = params["state"] == "armed"
-    changed = not same if armed else bool(_dead_man.leftovers())
-    if not check_mode:
+    changed = not same if armed else bool(dead_man.leftovers())
+    if not module.check_mode:
         if changed:
-            _dead_man.disarm()
+            dead_man.disarm()
         if armed:
-            state = _dead_man.arm(minutes, path) if changed else state
-            _sign_of_life.renew()
+            state = dead_man.arm(minutes, path) if changed else state
+            sign_of_life.renew()
         else:
             state = None
     before = "armed\n" if same else "disarmed\n"
@@ -94,20 +102,11 @@ def converge(params, check_mode):
 
 
 def main():
-    module = AnsibleModule(
-        argument_spec={
-            "state": {"type": "str", "choices": ["armed", "disarmed"], "default": "armed"},
-            "minutes": {"type": "float", "default": 15},
-            "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
-        },
-        supports_check_mode=True,
-    )
-    try:
-        module.exit_json(**converge(module.params, module.check_mode))
-    except LabError as error:
-        module.fail_json(msg=str(error))
-    except OSError as error:
-        module.fail_json(msg="{0}: {1}".format(error.filename, error.strerror or error))
+    run_module({
+        "state": {"type": "str", "choices": ["armed", "alive", "disarmed"], "default": "armed"},
+        "minutes": {"type": "float", "default": 15},
+        "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
+    }, converge)
 
 
 if __name__ == "__main__":

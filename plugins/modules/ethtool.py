@@ -91,6 +91,20 @@ options:
     type: list
     elements: str
     default: []
+  missing:
+    description:
+      - What to do about a device that is not there.
+    type: str
+    choices:
+      error: Fail before anything is changed.
+      skip: Leave it out.
+    default: error
+  sign_of_life:
+    description:
+      - Tell the dead man's switch of the node that the controller lives.
+      - Where the switch has restored the node, the task fails before anything is changed.
+    type: bool
+    default: false
 seealso:
   - module: offload.lab.ethtool_info
 notes:
@@ -183,69 +197,76 @@ devices:
       sample: {features: {tx-udp_tnl-segmentation: {asked: false, active: true}}}
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ansible_collections.offload.lab.plugins.module_utils import _management
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool_change import (
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.change import (
     KINDS,
-    apply,
     check_protected,
+    failures,
     plan_device,
     predict,
     read_all,
     report,
     steps_of,
 )
-from ansible_collections.offload.lab.plugins.module_utils._ethtool_devices import parse_devices
-from ansible_collections.offload.lab.plugins.module_utils._ethtool_texts import lines, warnings
-from ansible_collections.offload.lab.plugins.module_utils._privileges import require
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import parse_devices
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.diff import lines, warnings
+from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
+from ansible_collections.offload.lab.plugins.module_utils._iproute import management
+from ansible_collections.offload.lab.plugins.module_utils._restore.sign_of_life import renew
+from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot import exists
 
 
 def change(params, check_mode):
     """Return what is told of each device after the change, or in check mode of the change that would be made."""
     common = {kind: params[kind] for kind in KINDS if params[kind]}
     devices = parse_devices(params["devices"], params["netns"], common)
+    if params.get("missing") == "skip":
+        devices = [device for device in devices if exists({"name": device.name, "netns": device.netns})]
     foreign = any(device.netns for device in devices)
     require([] if check_mode and not foreign else ["CAP_NET_ADMIN"] + (["CAP_SYS_ADMIN"] if foreign else []))
     before = read_all(devices)
     plans = {device.key: plan_device(device, before[device.key], params["fixed"] == "report") for device in devices}
     steps = {device.key: steps_of(device, plans[device.key]) for device in devices}
     check_protected(devices, steps, params["protect"])
-    _management.check([key for key in steps if steps[key]], params.get("allow_management_device", ()))
-    failed = {key: [] if check_mode else apply(steps[key]) for key in steps}
+    management.check([key for key in steps if steps[key]], params.get("allow_management_device", ()))
+    failed = {key: [] if check_mode else failures(apply(steps[key])) for key in steps}
     if check_mode or not any(steps.values()):
         after = {key: predict(before[key], plans[key]) for key in before}
     else:
         after = read_all(devices)
     return {device.key: dict(report(device, plans[device.key], before[device.key], after[device.key]),
-                             steps=steps[device.key], failed_steps=failed[device.key]) for device in devices}
+                             steps=[step["argv"] for step in shown(steps[device.key])],
+                             failed_steps=failed[device.key]) for device in devices}
+
+
+def converge(module):
+    """Bring the devices to what is wanted; return the module's result."""
+    if module.params["sign_of_life"]:
+        renew()
+    devices = change(module.params, module.check_mode)
+    for text in warnings(devices):
+        module.warn(text)
+    return {"changed": any(device["steps"] for device in devices.values()), "devices": devices,
+            "diff": {"before": lines(devices, "before"), "after": lines(devices, "after")}}
 
 
 def main():
-    module = AnsibleModule(
-        argument_spec={
-            "devices": {"type": "list", "elements": "raw", "required": True},
-            "netns": {"type": "str"},
-            "features": {"type": "dict", "default": {}},
-            "rx_flow_hash": {"type": "dict", "default": {}},
-            "channels": {"type": "dict", "default": {}},
-            "rings": {"type": "dict", "default": {}},
-            "coalesce": {"type": "dict", "default": {}},
-            "fixed": {"type": "str", "choices": ["error", "report"], "default": "error"},
-            "protect": {"type": "list", "elements": "str", "default": []},
-            "allow_management_device": {"type": "list", "elements": "str", "default": []},
-        },
-        supports_check_mode=True,
-    )
-    try:
-        devices = change(module.params, module.check_mode)
-    except LabError as error:
-        module.fail_json(msg=str(error))
-    for text in warnings(devices):
-        module.warn(text)
-    module.exit_json(changed=any(device["steps"] for device in devices.values()), devices=devices,
-                     diff={"before": lines(devices, "before"), "after": lines(devices, "after")})
+    run_module({
+        "devices": {"type": "list", "elements": "raw", "required": True},
+        "netns": {"type": "str"},
+        "features": {"type": "dict", "default": {}},
+        "rx_flow_hash": {"type": "dict", "default": {}},
+        "channels": {"type": "dict", "default": {}},
+        "rings": {"type": "dict", "default": {}},
+        "coalesce": {"type": "dict", "default": {}},
+        "fixed": {"type": "str", "choices": ["error", "report"], "default": "error"},
+        "protect": {"type": "list", "elements": "str", "default": []},
+        "allow_management_device": {"type": "list", "elements": "str", "default": []},
+        "missing": {"type": "str", "choices": ["error", "skip"], "default": "error"},
+        "sign_of_life": {"type": "bool", "default": False},
+    }, converge)
 
 
 if __name__ == "__main__":

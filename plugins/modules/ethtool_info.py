@@ -50,6 +50,14 @@ options:
     type: list
     elements: str
     default: [tcp4, udp4, tcp6, udp6]
+  missing:
+    description:
+      - What to do about a device that is not there.
+    type: str
+    choices:
+      error: Fail.
+      skip: Leave it out.
+    default: error
 seealso:
   - module: offload.lab.ethtool
 notes:
@@ -163,31 +171,39 @@ kernel_log:
   sample: {supported: true, lines: ["be2net 0000:05:00.0: Enabled VxLAN offloads for UDP port 4789"]}
 """
 
-from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import parse_devices
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import KINDS, read, restore_item
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.read import read_kernel_log
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot import exists
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool_gather import KINDS, read, restore_item
-from ansible_collections.offload.lab.plugins.module_utils._ethtool_read import read_kernel_log
+
+def named(params):
+    """Return the devices to read, without those to skip."""
+    if params["devices"] is None or params["missing"] == "error":
+        return params["devices"]
+    parsed = parse_devices(params["devices"], params["netns"])
+    return [item for item, device in zip(params["devices"], parsed)
+            if exists({"name": device.name, "netns": device.netns})]
+
+
+def gather(module):
+    """Return what was read of the devices."""
+    devices = read(dict(module.params, devices=named(module.params)))
+    result = {"changed": False, "devices": devices, "restore": [restore_item(device) for device in devices.values()]}
+    if "kernel_log" in module.params["gather"]:
+        result["kernel_log"] = read_kernel_log()
+    return result
 
 
 def main():
-    module = AnsibleModule(
-        argument_spec={
-            "devices": {"type": "list", "elements": "raw"},
-            "netns": {"type": "str"},
-            "gather": {"type": "list", "elements": "str", "choices": KINDS, "default": KINDS[:8]},
-            "flow_types": {"type": "list", "elements": "str", "default": ["tcp4", "udp4", "tcp6", "udp6"]},
-        },
-        supports_check_mode=True,
-    )
-    try:
-        devices = read(module.params)
-        result = {"devices": devices, "restore": [restore_item(device) for device in devices.values()]}
-        if "kernel_log" in module.params["gather"]:
-            result["kernel_log"] = read_kernel_log()
-    except LabError as error:
-        module.fail_json(msg=str(error))
-    module.exit_json(changed=False, **result)
+    run_module({
+        "devices": {"type": "list", "elements": "raw"},
+        "netns": {"type": "str"},
+        "gather": {"type": "list", "elements": "str", "choices": KINDS, "default": KINDS[:8]},
+        "missing": {"type": "str", "choices": ["error", "skip"], "default": "error"},
+        "flow_types": {"type": "list", "elements": "str", "default": ["tcp4", "udp4", "tcp6", "udp6"]},
+    }, gather)
 
 
 if __name__ == "__main__":

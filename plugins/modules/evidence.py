@@ -124,52 +124,43 @@ packets:
   sample: {physical: {TCP_STREAM: {client: {underlay0: {mtu: 9000, out: {super_share: 0.98}}}}}}
 """
 
-from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._netperf.spec import PROBE
+from ansible_collections.offload.lab.plugins.module_utils._observe import evidence
+from ansible_collections.offload.lab.plugins.module_utils._observe.probe import Probe
 
-from ansible_collections.offload.lab.plugins.module_utils import _look
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._netperf_spec import PROBE
-from ansible_collections.offload.lab.plugins.module_utils._probe import Probe
 
-
-def run(module):
+def gather(module):
     """Sample every path in every direction."""
     params = module.params
-    _look.check(params)
+    evidence.check(params)
     if module.check_mode:
-        return {"packets": {}}
+        return {"changed": False, "packets": {}}
     probe = Probe(params["probe"]["address"], params["probe"]["port"], params["probe"]["token"])
     try:
-        return {"packets": _look.look(params, probe)}
+        return {"changed": False, "packets": evidence.look(params, probe)}
     finally:
         probe.close()
 
 
 def main():
-    """Entry point."""
-    module = AnsibleModule(
-        argument_spec={
-            "paths": {"type": "list", "elements": "dict", "required": True, "options": {
-                "name": {"type": "str", "required": True},
-                "netns": {"type": "str"},
-                "local_address": {"type": "str", "required": True},
-                "address": {"type": "str", "required": True},
-                "port": {"type": "int", "default": 12865},
-                "client_devices": {"type": "list", "elements": "dict", "required": True},
-                "server_devices": {"type": "list", "elements": "dict", "required": True},
-            }},
-            "tests": {"type": "list", "elements": "str", "choices": ["TCP_STREAM", "TCP_MAERTS"],
-                      "default": ["TCP_STREAM"]},
-            "seconds": {"type": "float", "default": 0.3},
-            "vxlan_port": {"type": "int", "default": 4789},
-            "probe": {"type": "dict", "required": True, "options": PROBE},
-        },
-        supports_check_mode=True,
-    )
-    try:
-        module.exit_json(changed=False, **run(module))
-    except LabError as error:
-        module.fail_json(msg=str(error))
+    run_module({
+        "paths": {"type": "list", "elements": "dict", "required": True, "options": {
+            "name": {"type": "str", "required": True},
+            "netns": {"type": "str"},
+            "local_address": {"type": "str", "required": True},
+            "address": {"type": "str", "required": True},
+            "port": {"type": "int", "default": network.NETSERVER_PORT},
+            "client_devices": {"type": "list", "elements": "dict", "required": True},
+            "server_devices": {"type": "list", "elements": "dict", "required": True},
+        }},
+        "tests": {"type": "list", "elements": "str", "choices": ["TCP_STREAM", "TCP_MAERTS"],
+                  "default": ["TCP_STREAM"]},
+        "seconds": {"type": "float", "default": 0.3},
+        "vxlan_port": {"type": "int", "default": network.VXLAN_PORT},
+        "probe": {"type": "dict", "required": True, "options": PROBE},
+    }, gather)
 
 
 if __name__ == "__main__":

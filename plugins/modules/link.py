@@ -104,13 +104,13 @@ commands:
       returned: success
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ansible_collections.offload.lab.plugins.module_utils import _links, _management
-from ansible_collections.offload.lab.plugins.module_utils._apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._link_plan import plan, wanted_devices
-from ansible_collections.offload.lab.plugins.module_utils._privileges import require
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
+from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
+from ansible_collections.offload.lab.plugins.module_utils._iproute import management
+from ansible_collections.offload.lab.plugins.module_utils._iproute import read as links
+from ansible_collections.offload.lab.plugins.module_utils._iproute.link_plan import plan, wanted_devices
 
 DEVICE_SPEC = {
     "name": {"type": "str", "required": True},
@@ -122,37 +122,31 @@ DEVICE_SPEC = {
 
 def read(wanted):
     """Return the links of every namespace that a device is in."""
-    return dict((netns, _links.read(netns)) for netns in set(device["netns"] for device in wanted))
+    return {netns: links.read(netns) for netns in {device["netns"] for device in wanted}}
 
 
-def converge(params, check_mode):
+def converge(module):
     """Bring the devices to what is wanted; return the module's result."""
+    params = module.params
     wanted = wanted_devices(params["devices"], params["netns"], params["mtu"], params["up"])
     require(["CAP_NET_ADMIN"] + (["CAP_SYS_ADMIN"] if any(device["netns"] for device in wanted) else []))
     before, after, steps = plan(read(wanted), wanted)
-    _management.check([key for key in before if before[key] != after[key]], params["allow_management_device"])
-    if steps and not check_mode:
+    management.check([key for key in before if before[key] != after[key]], params["allow_management_device"])
+    if steps and not module.check_mode:
         apply(steps)
         after = plan(read(wanted), wanted)[0]
-    return {"changed": bool(steps), "devices": after, "commands": steps,
+    return {"changed": bool(steps), "devices": after, "commands": shown(steps),
             "diff": {"before": {"devices": before}, "after": {"devices": after}}}
 
 
 def main():
-    module = AnsibleModule(
-        argument_spec={
-            "devices": {"type": "list", "elements": "dict", "required": True, "options": DEVICE_SPEC},
-            "netns": {"type": "str"},
-            "mtu": {"type": "int"},
-            "up": {"type": "bool"},
-            "allow_management_device": {"type": "list", "elements": "str", "default": []},
-        },
-        supports_check_mode=True,
-    )
-    try:
-        module.exit_json(**converge(module.params, module.check_mode))
-    except LabError as error:
-        module.fail_json(msg=str(error))
+    run_module({
+        "devices": {"type": "list", "elements": "dict", "required": True, "options": DEVICE_SPEC},
+        "netns": {"type": "str"},
+        "mtu": {"type": "int"},
+        "up": {"type": "bool"},
+        "allow_management_device": {"type": "list", "elements": "str", "default": []},
+    }, converge)
 
 
 if __name__ == "__main__":

@@ -57,57 +57,59 @@ ovs:
   sample: {supported: true, version: 3.1.0, bridges: {br-int: {datapath: netdev}}}
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ansible_collections.offload.lab.plugins.module_utils import _conditions, _ovs, _runner
-from ansible_collections.offload.lab.plugins.module_utils._errors import CommandError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._ovs_json import parse_tables
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError
+from ansible_collections.offload.lab.plugins.module_utils._host import runner
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._observe import conditions
+from ansible_collections.offload.lab.plugins.module_utils._ovs import database
+from ansible_collections.offload.lab.plugins.module_utils._ovs.tables import parse_tables
 
 TABLES = ["--", "list", "Open_vSwitch", "--", "list", "Bridge", "--", "list", "Port", "--", "list", "Interface"]
 
 
 def bridges(bridge_rows, port_rows, interface_rows, buffers):
     """Return the bridges with their datapath and type, options and receive buffer of each port's interfaces."""
-    ports = dict((row["_uuid"], row) for row in port_rows)
-    interfaces = dict((row["_uuid"], row) for row in interface_rows)
+    ports = {row["_uuid"]: row for row in port_rows}
+    interfaces = {row["_uuid"]: row for row in interface_rows}
 
     def members(uuids):
         return [uuids] if isinstance(uuids, str) else uuids
 
-    found = {}
+    described = {}
     for bridge in bridge_rows:
         devices = [interfaces[uuid] for port in members(bridge["ports"]) for uuid in members(ports[port]["interfaces"])]
-        found[bridge["name"]] = {
+        described[bridge["name"]] = {
             "datapath": bridge["datapath_type"] or "system",
             "other_config": bridge["other_config"],
-            "interfaces": dict((row["name"], {"type": row["type"], "options": row["options"],
-                                              "other_config": row["other_config"],
-                                              "receive_buffer": buffers.get(row["name"])}) for row in devices),
+            "interfaces": {row["name"]: {"type": row["type"], "options": row["options"],
+                                         "other_config": row["other_config"],
+                                         "receive_buffer": buffers.get(row["name"])} for row in devices},
         }
-    return found
+    return described
 
 
 def read_ovs():
     """Return what Open vSwitch is and how it is set up, or why that cannot be told."""
     try:
-        text = _runner.run(["ovs-vsctl", "--timeout=5", "--format=json"] + TABLES).out
+        text = runner.run(["ovs-vsctl", "--timeout=5", "--format=json"] + TABLES).out
     except CommandError as error:
         return {"supported": False, "reason": error.what}
     tables = parse_tables(text)
     root = tables[0][0] if tables[0] else {}
     return {"supported": True, "version": root.get("ovs_version"), "other_config": root.get("other_config"),
-            "bridges": bridges(*tables[1:], buffers=_ovs.port_buffers())}
+            "bridges": bridges(*tables[1:], buffers=database.port_buffers())}
+
+
+def gather(module):
+    """Return what the node is and how it is set up."""
+    devices = [network.device_name(device) for device in module.params["devices"]]
+    return {"changed": False, "host": conditions.host(), "ovs": read_ovs(),
+            "links": {device: conditions.link(device) for device in devices}}
 
 
 def main():
-    """Entry point."""
-    module = AnsibleModule(argument_spec={"devices": {"type": "list", "elements": "str", "default": []}},
-                           supports_check_mode=True)
-    try:
-        module.exit_json(changed=False, host=_conditions.host(), ovs=read_ovs(),
-                         links=dict((device, _conditions.link(device)) for device in module.params["devices"]))
-    except LabError as error:
-        module.fail_json(msg=str(error))
+    run_module({"devices": {"type": "list", "elements": "str", "default": []}}, gather)
 
 
 if __name__ == "__main__":

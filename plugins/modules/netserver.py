@@ -89,67 +89,56 @@ stopped:
 
 import os
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ansible_collections.offload.lab.plugins.module_utils import _netserver
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._netperf_command import endpoint
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._netperf import netserver
+from ansible_collections.offload.lab.plugins.module_utils._netperf.command import endpoint
 
 
 def checked(servers):
     """Return the servers checked, each once."""
-    found = {}
+    by_label = {}
     for server in servers:
         known = endpoint(server)
         known.pop("local")
-        found[_netserver.label(known)] = known
-    return list(found.values())
+        by_label[netserver.label(known)] = known
+    return list(by_label.values())
 
 
 def names(before, paths):
     """Return what the processes of state files are called; a file whose process is gone goes by its own name."""
-    return sorted(_netserver.label(before[path]["server"]) if before[path] else os.path.basename(path)
+    return sorted(netserver.label(before[path]["server"]) if before[path] else os.path.basename(path)
                   for path in paths)
 
 
-def run(module):
+def converge(module):
     """Bring the netservers to the wanted state and return the module's result."""
     wanted = checked(module.params["servers"])
-    before = _netserver.known()
-    stop, start = _netserver.plan(before, wanted, module.params["state"], module.params["purge"])
-    held = [_netserver.label(before[path]["server"]) for path in stop if before[path]]
-    _netserver.require_free([server for server in start if _netserver.label(server) not in held],
-                            module.check_mode)
+    before = netserver.known()
+    stop, start = netserver.plan(before, wanted, module.params["state"], module.params["purge"])
+    ours = [netserver.label(before[path]["server"]) for path in stop if before[path]]
+    netserver.require_free([server for server in start if netserver.label(server) not in ours],
+                           module.check_mode)
     if not module.check_mode:
-        _netserver.stop_all(stop)
-        _netserver.start_all(start)
+        netserver.stop_all(stop)
+        netserver.start_all(start)
     running = names(before, [path for path in before if before[path]])
-    stopped, started = names(before, stop), sorted(_netserver.label(server) for server in start)
+    stopped, started = names(before, stop), sorted(netserver.label(server) for server in start)
     after = sorted((set(running) - set(stopped)) | set(started))
     return {"changed": bool(stop or start), "servers": after, "started": started, "stopped": stopped,
             "diff": {"before": "\n".join(running + [""]), "after": "\n".join(after + [""])}}
 
 
 def main():
-    """Entry point."""
-    module = AnsibleModule(
-        argument_spec={
-            "servers": {"type": "list", "elements": "dict", "default": [], "options": {
-                "address": {"type": "str", "required": True},
-                "port": {"type": "int", "default": 12865},
-                "netns": {"type": "str"},
-            }},
-            "purge": {"type": "bool", "default": False},
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-        },
-        supports_check_mode=True,
-    )
-    try:
-        module.exit_json(**run(module))
-    except LabError as error:
-        module.fail_json(msg=str(error))
-    except OSError as error:
-        module.fail_json(msg="netserver: {0}. Run it as root (become: true).".format(error))
+    run_module({
+        "servers": {"type": "list", "elements": "dict", "default": [], "options": {
+            "address": {"type": "str", "required": True},
+            "port": {"type": "int", "default": network.NETSERVER_PORT},
+            "netns": {"type": "str"},
+        }},
+        "purge": {"type": "bool", "default": False},
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    }, converge)
 
 
 if __name__ == "__main__":

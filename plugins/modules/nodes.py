@@ -151,32 +151,29 @@ commands:
       description: What it reads from standard input, or null.
       type: str
       returned: success
-    check:
-      description: Whether it has to succeed. Deleting a device that goes by itself does not.
-      type: bool
-      returned: success
-  sample: [{"argv": ["ip", "-batch", "-"], "stdin": "netns add lab-node1\n", "check": true}]
+  sample: [{"argv": ["ip", "-batch", "-"], "stdin": "netns add lab-node1\n"}]
 """
 
 import fcntl
 import os
-import time
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._namespace_processes import end_processes
-from ansible_collections.offload.lab.plugins.module_utils._nodes import validate
-from ansible_collections.offload.lab.plugins.module_utils._nodes_plan import (
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
+from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
+from ansible_collections.offload.lab.plugins.module_utils._host.processes import end_processes
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
+from ansible_collections.offload.lab.plugins.module_utils._host.waiting import PATIENCE, wait_until
+from ansible_collections.offload.lab.plugins.module_utils._nodes.names import validate
+from ansible_collections.offload.lab.plugins.module_utils._nodes.plan import (
     inodes_of,
     plan_absent,
     plan_present,
     predict,
     summary,
 )
-from ansible_collections.offload.lab.plugins.module_utils._nodes_state import read_state
-from ansible_collections.offload.lab.plugins.module_utils._privileges import require
-from ansible_collections.offload.lab.plugins.module_utils._runner import run
+from ansible_collections.offload.lab.plugins.module_utils._nodes.state import read_state
 
 NODE_SPEC = {
     "name": {"type": "str", "required": True},
@@ -189,18 +186,20 @@ NODE_SPEC = {
 }
 
 
-def alone(timeout=60):
-    """Wait up to ``timeout`` seconds until no other lab is made or removed; the lock ends with this process."""
-    place = os.open("/run", os.O_RDONLY)
-    deadline = time.monotonic() + timeout
-    while True:
+def lock_labs(patience=PATIENCE):
+    """Wait until no other lab is made or removed; the lock ends with this process."""
+    folder = os.open("/run", os.O_RDONLY)
+
+    def locked():
         try:
-            return fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise LabError("another process has held the lock for {0} s".format(timeout), "/run",
-                               "Look who makes or removes nodes: lslocks")
-            time.sleep(0.05)
+            return False
+        return True
+
+    if not wait_until(locked, patience=patience):
+        raise LabError(f"another process has held the lock for {patience:g} s", "/run",
+                       "Look who makes or removes nodes: lslocks")
 
 
 def make(lab, wanted, state, names, check_mode):
@@ -209,36 +208,33 @@ def make(lab, wanted, state, names, check_mode):
     stop, steps = plan_present(lab, wanted, before) if state == "present" else plan_absent(lab, names, before)
     if not check_mode:
         end_processes(inodes_of(stop, before))
-        for step in steps:
-            run(step["argv"], step["stdin"], check=step["check"])
+        apply(steps)
     was = summary(lab, before, names)
     if check_mode:
         now = predict(was, wanted if state == "present" else [], stop)
     else:
         now = summary(lab, read_state(run, lab, names), names) if steps else was
-    return {"changed": bool(steps), "nodes": now, "stopped": stop, "commands": steps,
+    return {"changed": bool(steps), "nodes": now, "stopped": stop, "commands": shown(steps),
             "diff": {"before": {"nodes": was}, "after": {"nodes": now}}}
 
 
+def converge(module):
+    """Bring the nodes to what is wanted; return the module's result."""
+    lab = module.params["name"]
+    wanted = validate(lab, module.params["nodes"])
+    # The connection to the nodes needs root too, so that "become" in one task would not do.
+    require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], to_do="Run the playbook with sudo, or as root.")
+    os.umask(0o022)  # the nodes' directories are for all their users, whatever root's own umask is
+    lock_labs()
+    return make(lab, wanted, module.params["state"], [node["name"] for node in wanted], module.check_mode)
+
+
 def main():
-    module = AnsibleModule(
-        argument_spec={
-            "name": {"type": "str", "default": "lab"},
-            "nodes": {"type": "list", "elements": "dict", "default": [], "options": NODE_SPEC},
-            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
-        },
-        supports_check_mode=True,
-    )
-    lab, state = module.params["name"], module.params["state"]
-    try:
-        wanted = validate(lab, module.params["nodes"])
-        # The connection to the nodes needs root too, so that "become" in one task would not do.
-        require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], to_do="Run the playbook with sudo, or as root.")
-        os.umask(0o022)  # the nodes' directories are for all their users, whatever root's own umask is
-        alone()
-        module.exit_json(**make(lab, wanted, state, [node["name"] for node in wanted], module.check_mode))
-    except LabError as error:
-        module.fail_json(msg=str(error))
+    run_module({
+        "name": {"type": "str", "default": "lab"},
+        "nodes": {"type": "list", "elements": "dict", "default": [], "options": NODE_SPEC},
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+    }, converge)
 
 
 if __name__ == "__main__":

@@ -52,66 +52,57 @@ ports:
   sample: {vxlan0: 16777216}
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ansible_collections.offload.lab.plugins.module_utils import _ovs, _ovs_state, _packet_sockets
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._names import check_range
+from ansible_collections.offload.lab.plugins.module_utils._base import checks
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._ovs import buffers, database
+from ansible_collections.offload.lab.plugins.module_utils._ovs import state as ovs_state
 
 
 def our_ports(bridge, check_mode):
     """Return the names of the ports that the lab made, if packets come to them by a packet socket."""
-    state = _ovs.read(missing_ok=check_mode)
+    state = database.read(missing_ok=check_mode)
     if not check_mode:
-        _ovs_state.check_ready(state, bridge)
+        ovs_state.check_ready(state, bridge)
     if state["bridges"].get(bridge, {}).get("datapath_type") != "netdev":
         return set()
-    return set(name for name, port in state["ports"].items()
-               if port["bridge"] == bridge and _ovs_state.owner_of(port))
+    return {name for name, port in state["ports"].items()
+            if port["bridge"] == bridge and ovs_state.owner_of(port)}
 
 
 def resize(names, size, check_mode):
     """Bring the buffers of these ports to a size in bytes; return the sizes before and after by port."""
-    process = _ovs.pid("ovs-vswitchd")
+    process = database.pid("ovs-vswitchd")
 
     def ours():
-        return dict((name, found) for name, found in _packet_sockets.sizes(process).items() if name in names)
+        return {name: size for name, size in buffers.sizes(process).items() if name in names}
 
     before = ours()
     wanted = dict.fromkeys(before, size)
     if check_mode or before == wanted:
         return before, wanted
-    _packet_sockets.set_sizes(process, wanted)
+    buffers.set_sizes(process, wanted)
     return before, ours()
 
 
-def run(module):
+def converge(module):
     """Bring all buffers to the wanted size and return the module's result."""
     before = after = {}
-    size = check_range(module.params["size"], 8192, 1 << 30, "size") // 2 * 2
+    size = checks.number(module.params["size"], "size", 8192, 1 << 30) // 2 * 2
     names = our_ports(module.params["bridge"], module.check_mode)
     try:
         if names:
             before, after = resize(names, size, module.check_mode)
     except LabError as error:
-        module.warn("ovs-vswitchd keeps its small receive buffers, and many streams at once lose packets: {0}".format(
-            error))
+        module.warn(f"ovs-vswitchd keeps its small receive buffers, and many streams at once lose packets: {error}")
     return {"changed": before != after, "ports": after, "diff": {"before": before, "after": after}}
 
 
 def main():
-    """Entry point."""
-    module = AnsibleModule(
-        argument_spec={
-            "bridge": {"type": "str", "default": "br-int"},
-            "size": {"type": "int", "default": 16777216},
-        },
-        supports_check_mode=True,
-    )
-    try:
-        module.exit_json(**run(module))
-    except (LabError, OSError) as error:
-        module.fail_json(msg=str(error))
+    run_module({
+        "bridge": {"type": "str", "default": "br-int"},
+        "size": {"type": "int", "default": 16777216},
+    }, converge)
 
 
 if __name__ == "__main__":

@@ -141,15 +141,15 @@ commands:
 
 import os
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ansible_collections.offload.lab.plugins.module_utils import _ovs
-from ansible_collections.offload.lab.plugins.module_utils._apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._names import check_name
-from ansible_collections.offload.lab.plugins.module_utils._ovs_ports import ours, plan, wanted_ports
-from ansible_collections.offload.lab.plugins.module_utils._ovs_state import check_ready, complaint
-from ansible_collections.offload.lab.plugins.module_utils._privileges import require
+from ansible_collections.offload.lab.plugins.module_utils._base import checks, network
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
+from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
+from ansible_collections.offload.lab.plugins.module_utils._ovs import database
+from ansible_collections.offload.lab.plugins.module_utils._ovs.ports import ours, plan, wanted_ports
+from ansible_collections.offload.lab.plugins.module_utils._ovs.state import check_ready, complaint
 
 PORT_SPEC = {
     "name": {"type": "str", "required": True},
@@ -172,39 +172,34 @@ def check_possible(state, bridge, wanted):
                              "Make it first, or give the port a type that Open vSwitch makes itself.")
 
 
-def converge(params, check_mode):
+def converge(module):
     """Bring the ports to what is wanted; return the module's result."""
-    bridge, owner, present = check_name(params["bridge"], "bridge"), params["owner"], params["state"] == "present"
-    wanted = wanted_ports(params["ports"], check_name(owner, "owner"))
-    state = _ovs.read(missing_ok=check_mode or not (present and wanted))
+    require(["CAP_NET_ADMIN"])
+    params, check_mode = module.params, module.check_mode
+    bridge, present = network.device_name(params["bridge"], "bridge"), params["state"] == "present"
+    owner = checks.name(params["owner"], "owner")
+    wanted = wanted_ports(params["ports"], owner)
+    state = database.read(missing_ok=check_mode or not (present and wanted))
     before, after, steps = plan(state, bridge, wanted, owner, present=present, purge=params["purge"])
     if not check_mode:
         check_possible(state, bridge, wanted if present else {})
         apply(steps)
-        state = _ovs.read() if steps else state
+        state = database.read() if steps else state
         after = ours(state, bridge, owner)
         if present and complaint(state, wanted):
             raise LabError(complaint(state, wanted), bridge, "See ovs-vswitchd.log on the node.")
-    return {"changed": bool(steps), "ports": after, "commands": steps,
+    return {"changed": bool(steps), "ports": after, "commands": shown(steps),
             "diff": {"before": {"ports": before}, "after": {"ports": after}}}
 
 
 def main():
-    module = AnsibleModule(
-        argument_spec={
-            "bridge": {"type": "str", "default": "br-int"},
-            "owner": {"type": "str", "default": "ports"},
-            "ports": {"type": "list", "elements": "dict", "default": [], "options": PORT_SPEC},
-            "purge": {"type": "bool", "default": False},
-            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
-        },
-        supports_check_mode=True,
-    )
-    try:
-        require(["CAP_NET_ADMIN"])
-        module.exit_json(**converge(module.params, module.check_mode))
-    except LabError as error:
-        module.fail_json(msg=str(error))
+    run_module({
+        "bridge": {"type": "str", "default": "br-int"},
+        "owner": {"type": "str", "default": "ports"},
+        "ports": {"type": "list", "elements": "dict", "default": [], "options": PORT_SPEC},
+        "purge": {"type": "bool", "default": False},
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+    }, converge)
 
 
 if __name__ == "__main__":

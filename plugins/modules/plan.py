@@ -31,17 +31,24 @@ options:
       - Only C(name) is required in it.
     type: dict
   campaign_file:
-    description: A YAML file with the campaign.
+    description:
+      - A YAML file with the campaign.
+      - A relative path is looked for in the folder where Ansible was started, beside the playbook, and one folder up.
     type: path
   results_dir:
     description: The folder that holds a folder for each campaign.
     type: path
     default: results
+  lab_mtu:
+    description:
+      - MTU of the lab's underlay in bytes, which a campaign that names no C(mtus) is measured with.
+      - Without it such a campaign is measured with 9000.
+    type: int
   overrides:
     description:
       - Keys of the campaign to replace, with values as an AWX survey gives them. Lists may be texts with commas.
       - Keys are C(name), C(seed), C(blocks), C(time_budget), C(design), C(paths), C(mtus), C(sides), C(factors),
-        C(workloads) and C(duration). Empty values are ignored.
+        C(workloads), C(duration) and C(confirm). Empty values are ignored.
     type: dict
     default: {}
 notes:
@@ -137,6 +144,11 @@ estimated_s:
   returned: success
   type: float
   sample: 540.0
+confirm:
+  description: The number of blocks of the confirmation, 0 where there is none.
+  returned: success
+  type: int
+  sample: 6
 profiles:
   description: The settings of each profile by end (C(client), C(server)) and device class.
   returned: success

@@ -65,43 +65,32 @@ pid:
   sample: 4242
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ansible_collections.offload.lab.plugins.module_utils import _probe_process
-from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._values import address as checked_address
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._observe import probe_process
 
 
-def run(module):
+def converge(module):
     """Bring the probe to the wanted state and return the module's result."""
     # An empty one would listen everywhere, and it is part of a path.
-    address, port = checked_address(module.params["address"], "address"), module.params["port"]
-    if not 1 <= port <= 65535:
-        raise InputError("not a TCP port, which are 1 to 65535", "port {0}".format(port))
-    running = _probe_process.find(address, port)
+    address = str(network.address(module.params["address"], "address"))
+    port = network.port(module.params["port"], "port")
+    running = probe_process.find(address, port)
     wanted = module.params["state"] == "present"
     if bool(running) == wanted or module.check_mode:
         return dict(running or {}, changed=bool(running) != wanted)
     if wanted:
-        return dict(_probe_process.start(address, port), changed=True)
-    _probe_process.stop(address, port, running)
+        return dict(probe_process.start(address, port), changed=True)
+    probe_process.stop(address, port)
     return {"changed": True}
 
 
 def main():
-    """Entry point."""
-    module = AnsibleModule(
-        argument_spec={
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            "address": {"type": "str", "required": True},
-            "port": {"type": "int", "default": 12866},
-        },
-        supports_check_mode=True,
-    )
-    try:
-        module.exit_json(**run(module))
-    except LabError as error:
-        module.fail_json(msg=str(error))
+    run_module({
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "address": {"type": "str", "required": True},
+        "port": {"type": "int", "default": network.PROBE_PORT},
+    }, converge)
 
 
 if __name__ == "__main__":

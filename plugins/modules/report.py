@@ -29,10 +29,26 @@ options:
     description:
       - The folder of one campaign on the controller, with C(plan.json) and C(trials.jsonl).
       - C(manifest.json) is read when it is there. Without it the report says that the conditions are not known.
+      - Without this option it is the folder of O(campaign) or O(campaign_file) in O(results_dir).
     type: path
-    required: true
+  campaign:
+    description: The campaign. Only its C(name) is used.
+    type: dict
+  campaign_file:
+    description:
+      - The YAML file with the campaign. Only its C(name) is used.
+      - A relative path is looked for in the folder where Ansible was started, beside the playbook, and one folder up.
+    type: path
+  overrides:
+    description: Keys of the campaign that were replaced when it was measured. Only C(name) is used.
+    type: dict
+    default: {}
+  results_dir:
+    description: The folder that holds a folder for each campaign.
+    type: path
+    default: results
 requirements:
-  - The Python packages scipy, matplotlib and Jinja2 on the controller
+  - The Python packages scipy and Jinja2 on the controller
 notes:
   - With fewer than six blocks there are no intervals and no tests, and the report says so.
 """
@@ -49,6 +65,16 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+states:
+  description: How many effects of factors are in each state, over all tables and metrics.
+  returned: success
+  type: dict
+  sample: {better: 3, same: 4, unknown: 1}
+recommended:
+  description: The level of each factor that is recommended, by factor. Empty where nothing is.
+  returned: success
+  type: dict
+  sample: {tso: "on"}
 report:
   description: The path of C(report.html) on the controller.
   returned: success

@@ -12,8 +12,8 @@ author:
   - The offload.lab developers (@offload-lab)
 description:
   - Sets what the snapshot of M(offload.lab.snapshot) holds - MTU, features as wanted bits, channels, rings,
-    coalescing, receive hashing, RSS table, receive packet steering, Open vSwitch's C(other_config) and the options of
-    its tunnels.
+    coalescing, receive hashing, RSS table, receive packet steering, and the options of the lab's own tunnels, key by
+    key.
   - Reads everything back, sets again what has become possible by it, and removes the snapshot only when all is as it
     was.
   - Devices that are gone are left out and returned.
@@ -57,26 +57,22 @@ missing:
   sample: []
 """
 
-from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._restore.restore import restore
+from ansible_collections.offload.lab.plugins.module_utils._restore.sign_of_life import touch
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._restore import restore
+
+def converge(module):
+    """Restore the node; return the module's result."""
+    path = module.params["path"]
+    touch()  # the dead man's switch shall not begin the same now
+    restored = restore(path, module.check_mode)
+    before = f"{path}\n" if restored["exists"] else ""
+    return dict(restored, changed=restored["exists"], diff={"before": before, "after": ""})
 
 
 def main():
-    module = AnsibleModule(
-        argument_spec={"path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"}},
-        supports_check_mode=True,
-    )
-    path = module.params["path"]
-    try:
-        found = restore(path, module.check_mode)
-    except LabError as error:
-        module.fail_json(msg=str(error))
-    except OSError as error:
-        module.fail_json(msg="{0}: {1}".format(error.filename or path, error.strerror or error))
-    before = "{0}\n".format(path) if found["exists"] else ""
-    module.exit_json(changed=found["exists"], diff={"before": before, "after": ""}, **found)
+    run_module({"path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"}}, converge)
 
 
 if __name__ == "__main__":

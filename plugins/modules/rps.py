@@ -27,6 +27,21 @@ options:
       - Otherwise a hexadecimal mask of CPUs, such as V(f), with commas between groups of 32 bits.
     type: str
     required: true
+  missing:
+    description:
+      - What to do about a device that is not there, or has no receive queues.
+    type: str
+    choices:
+      error: Fail before anything is changed.
+      skip: Leave it out.
+    default: error
+  allow_management_device:
+    description:
+      - Devices that may be changed although they carry the controller's SSH connection, or are under the device that
+        does (bond members, bridge members, the parent of a VLAN). Without their names here they are refused.
+    type: list
+    elements: str
+    default: []
 notes:
   - Needs root.
 seealso:
@@ -50,52 +65,51 @@ devices:
 
 import os
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ansible_collections.offload.lab.plugins.module_utils import _node_state, _rps
-from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._ethtool import rps
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._iproute import management
+from ansible_collections.offload.lab.plugins.module_utils._restore import node_state
 
 ONLINE = "/sys/devices/system/cpu/online"
 
 
 def read(name):
     """Return ``{queue file: mask}`` of a device, which must have receive queues."""
-    queues = dict((queue, text) for queue, text in _node_state.read_rps(name).items() if queue.endswith("/rps_cpus"))
+    queues = {queue: text for queue, text in node_state.read_rps(name).items() if queue.endswith("/rps_cpus")}
     if not queues:
         raise InputError("there is no such device, or it has no receive queues", name,
                          "'ip link' lists the devices of the namespace.")
     return queues
 
 
-def run(module):
+def converge(module):
     """Bring all devices to the wanted mask and return the module's result."""
     with open(ONLINE) as stream:
-        mask = _rps.wanted_mask(module.params["cpus"], stream.read())
-    before = dict((name, read(name)) for name in module.params["devices"])
-    writes = dict((name, _rps.plan(queues, mask)) for name, queues in before.items())
+        mask = rps.wanted_mask(module.params["cpus"], stream.read())
+    names = [name for name in map(network.device_name, module.params["devices"])
+             if module.params.get("missing") != "skip" or node_state.read_rps(name)]
+    before = {name: read(name) for name in names}
+    writes = {name: rps.plan(queues, mask) for name, queues in before.items()}
+    management.check([name for name, texts in writes.items() if texts], module.params["allow_management_device"])
     if not module.check_mode:
         for name, texts in writes.items():
             for queue, text in texts.items():
-                with open(os.path.join(_node_state.QUEUES.format(name), queue), "w") as stream:
+                with open(os.path.join(node_state.QUEUES.format(name), queue), "w") as stream:
                     stream.write(text)
-    after = dict((name, dict(queues, **writes[name]) if module.check_mode else read(name))
-                 for name, queues in before.items())
+    after = {name: dict(queues, **writes[name]) if module.check_mode else read(name)
+             for name, queues in before.items()}
     return {"changed": any(writes.values()), "devices": after, "diff": {"before": before, "after": after}}
 
 
 def main():
-    """Entry point."""
-    module = AnsibleModule(
-        argument_spec={
-            "devices": {"type": "list", "elements": "str", "required": True},
-            "cpus": {"type": "str", "required": True},
-        },
-        supports_check_mode=True,
-    )
-    try:
-        module.exit_json(**run(module))
-    except (LabError, OSError) as error:
-        module.fail_json(msg=str(error))
+    run_module({
+        "devices": {"type": "list", "elements": "str", "required": True},
+        "cpus": {"type": "str", "required": True},
+        "missing": {"type": "str", "choices": ["error", "skip"], "default": "error"},
+        "allow_management_device": {"type": "list", "elements": "str", "default": []},
+    }, converge)
 
 
 if __name__ == "__main__":

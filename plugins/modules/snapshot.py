@@ -13,8 +13,8 @@ description:
     of the node. The file is on the disk when the task ends.
   - What is in the file already is never replaced, because the node may have been changed since. Only devices that it
     lacks are added.
-  - With the first devices it keeps their RSS tables and receive packet steering, and Open vSwitch's C(other_config) and
-    options of tunnels too; they are in RV(other).
+  - With the first devices it keeps their RSS tables and receive packet steering too, and the options of the lab's own
+    tunnels; they are in RV(other). Ports of others and C(other_config) of Open vSwitch are not kept.
   - Restoring is done by M(offload.lab.restore).
 author:
   - The offload.lab developers (@offload-lab)
@@ -95,54 +95,44 @@ other:
   sample: {}
 """
 
-from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._restore import node_state, sign_of_life, snapshot
 
-from ansible_collections.offload.lab.plugins.module_utils import _node_state, _snapshot
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
 
-
-def run(module):
+def converge(module):
     """Bring the snapshot to the wanted state and return the module's result."""
+    sign_of_life.touch()
     path, wanted = module.params["path"], module.params["state"] == "present"
-    _snapshot.check_devices(module.params["devices"])
-    before = _snapshot.read(path)
+    snapshot.check_devices(module.params["devices"])
+    before = snapshot.read(path)
     devices, other = module.params["devices"], module.params["other"]
     if devices and before is None:
-        other = dict(_node_state.read([device for device in devices if _snapshot.exists(device)]), **other)
-    after = _snapshot.merge(before, devices, other) if devices or other else before
+        other = dict(node_state.read([device for device in devices if snapshot.exists(device)]), **other)
+    after = snapshot.merge(before, devices, other) if devices or other else before
     after = after if wanted else None
     if after != before and not module.check_mode:
         if after:
-            _snapshot.write(path, after)
+            snapshot.write(path, after)
         else:
-            _snapshot.remove(path)
+            snapshot.remove(path)
     shown = after or before or {"devices": [], "links": [], "other": {}}
-    here = [device for device in shown["devices"] if _snapshot.exists(device)]
-    links = [link for link in shown["links"] if _snapshot.exists(link)]
-    names = [[_snapshot.key_of(device) for device in state["devices"]] if state else [] for state in (before, after)]
+    here = [device for device in shown["devices"] if snapshot.exists(device)]
+    links = [link for link in shown["links"] if snapshot.exists(link)]
+    names = [[network.key_of(device) for device in state["devices"]] if state else [] for state in (before, after)]
     return {"changed": after != before, "exists": after is not None, "devices": here, "links": links,
             "other": shown["other"],
-            "missing": sorted(set(map(_snapshot.key_of, shown["devices"])) - set(map(_snapshot.key_of, here))),
+            "missing": sorted(set(map(network.key_of, shown["devices"])) - set(map(network.key_of, here))),
             "diff": dict(zip(("before", "after"), ("\n".join(sorted(part) + [""]) for part in names)))}
 
 
 def main():
-    """Entry point."""
-    module = AnsibleModule(
-        argument_spec={
-            "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
-            "devices": {"type": "list", "elements": "dict", "default": []},
-            "other": {"type": "dict", "default": {}},
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-        },
-        supports_check_mode=True,
-    )
-    try:
-        module.exit_json(**run(module))
-    except LabError as error:
-        module.fail_json(msg=str(error))
-    except OSError as error:
-        module.fail_json(msg="{0}: {1}".format(module.params["path"], error.strerror or error))
+    run_module({
+        "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
+        "devices": {"type": "list", "elements": "dict", "default": []},
+        "other": {"type": "dict", "default": {}},
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    }, converge)
 
 
 if __name__ == "__main__":

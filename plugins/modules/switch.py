@@ -109,14 +109,13 @@ commands:
       returned: success
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ansible_collections.offload.lab.plugins.module_utils import _switch_state
-from ansible_collections.offload.lab.plugins.module_utils._apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._names import check_name
-from ansible_collections.offload.lab.plugins.module_utils._privileges import require
-from ansible_collections.offload.lab.plugins.module_utils._switch_plan import (
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
+from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
+from ansible_collections.offload.lab.plugins.module_utils._ovs import service as switch_state
+from ansible_collections.offload.lab.plugins.module_utils._ovs.switch_plan import (
     plan_absent,
     plan_present,
     predict,
@@ -127,17 +126,17 @@ from ansible_collections.offload.lab.plugins.module_utils._switch_plan import (
 
 def make(bridge, datapath, service, check_mode):
     """Bring the switch up; return the module's result."""
-    seen = _switch_state.read()
+    seen = switch_state.read()
     steps = plan_present(seen, bridge, datapath, service)
     if not check_mode:
-        _switch_state.check_installed()
+        switch_state.check_installed()
         apply(steps)
     return finish(bridge, seen, steps, predict(seen, bridge, datapath), check_mode)
 
 
 def remove(bridge, service, check_mode):
     """Remove the switch; return the module's result."""
-    seen = _switch_state.read()
+    seen = switch_state.read()
     steps = plan_absent(seen, bridge, service)
     if not check_mode:
         apply(steps)
@@ -147,36 +146,33 @@ def remove(bridge, service, check_mode):
 def finish(bridge, seen, steps, predicted, check_mode):
     """Return the result: what was there, what is there now or would be."""
     before = summary(seen, bridge)
-    after = predicted if check_mode else summary(_switch_state.read(), bridge) if steps else before
-    return {"changed": bool(steps), "switch": after, "commands": steps,
+    after = predicted if check_mode else summary(switch_state.read(), bridge) if steps else before
+    return {"changed": bool(steps), "switch": after, "commands": shown(steps),
             "diff": {"before": {"switch": before}, "after": {"switch": after}}}
 
 
-def main():
-    module = AnsibleModule(
-        argument_spec={
-            "bridge": {"type": "str", "default": "br-int"},
-            "datapath": {"type": "str", "default": "auto", "choices": ["auto", "system", "netdev"]},
-            "service_manager": {"type": "str", "default": "auto", "choices": ["auto", "systemd", "ovs-ctl"]},
-            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
-        },
-        supports_check_mode=True,
-    )
+def converge(module):
+    """Bring the switch to what is wanted; return the module's result."""
     params = module.params
-    try:
-        require(["CAP_NET_ADMIN"])
-        bridge = check_name(params["bridge"], "bridge")
-        datapath = params["datapath"]
-        if datapath == "auto":
-            datapath = "system" if _switch_state.kernel_datapath() else "netdev"
-        service = service_of(_switch_state.unit_of(params["service_manager"]))
-        if params["state"] == "present":
-            result = make(bridge, datapath, service, module.check_mode)
-        else:
-            result = remove(bridge, service, module.check_mode)
-        module.exit_json(datapath=datapath, **result)
-    except LabError as error:
-        module.fail_json(msg=str(error))
+    require(["CAP_NET_ADMIN"])
+    bridge, datapath = network.device_name(params["bridge"], "bridge"), params["datapath"]
+    if datapath == "auto":
+        datapath = "system" if switch_state.kernel_datapath() else "netdev"
+    service = service_of(switch_state.unit_of(params["service_manager"]))
+    if params["state"] == "present":
+        result = make(bridge, datapath, service, module.check_mode)
+    else:
+        result = remove(bridge, service, module.check_mode)
+    return dict(result, datapath=datapath)
+
+
+def main():
+    run_module({
+        "bridge": {"type": "str", "default": "br-int"},
+        "datapath": {"type": "str", "default": "auto", "choices": ["auto", "system", "netdev"]},
+        "service_manager": {"type": "str", "default": "auto", "choices": ["auto", "systemd", "ovs-ctl"]},
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+    }, converge)
 
 
 if __name__ == "__main__":

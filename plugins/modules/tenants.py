@@ -34,7 +34,10 @@ options:
     suboptions:
       name:
         description:
-          - Name of the tenant, at most 9 characters.
+          - Name of the tenant, at most 9 characters, and of its namespace.
+          - >-
+            Letters, digits and signs, but none of C(/ : * % # " ' \), and neither C(-) nor C(@) first. So can every
+            device and every namespace be called that the modules of this collection work on.
         type: str
         required: true
       namespace:
@@ -190,29 +193,35 @@ commands:
 """
 
 import os
-import time
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ansible_collections.offload.lab.plugins.module_utils import _links, _netns, _ovs
-from ansible_collections.offload.lab.plugins.module_utils._apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._names import check_name
-from ansible_collections.offload.lab.plugins.module_utils._namespace_processes import end_processes
-from ansible_collections.offload.lab.plugins.module_utils._ovs_state import check_ready
-from ansible_collections.offload.lab.plugins.module_utils._privileges import require
-from ansible_collections.offload.lab.plugins.module_utils._tenants_check import (
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
+from ansible_collections.offload.lab.plugins.module_utils._host import netns as host_netns
+from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
+from ansible_collections.offload.lab.plugins.module_utils._host.processes import end_processes
+from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
+from ansible_collections.offload.lab.plugins.module_utils._iproute import read
+from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check import (
     check_host,
     wanted_tenants,
 )
-from ansible_collections.offload.lab.plugins.module_utils._tenants_plan import plan_absent, plan_present, present_names
-from ansible_collections.offload.lab.plugins.module_utils._tenants_view import (
-    found,
+from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_plan import (
+    plan_absent,
+    plan_present,
+    present_names,
+)
+from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_view import (
     led_to,
     owned_namespaces,
     predicted,
+    present_tenants,
     summary,
 )
+from ansible_collections.offload.lab.plugins.module_utils._ovs import database
+from ansible_collections.offload.lab.plugins.module_utils._ovs.state import check_ready
 
 TENANT_SPEC = {
     "name": {"type": "str", "required": True},
@@ -228,19 +237,19 @@ TENANT_SPEC = {
 }
 
 
-def look(names, everything, missing_ok):
-    """Return what :mod:`_tenants_view` calls ``seen``; with ``everything`` also of namespaces that were not named."""
-    links, ids = _links.read_with_neighbors(), _links.namespaces()
+def look(links, names, everything, missing_ok):
+    """Return what ``tenants_view`` calls ``seen``; with ``everything`` also of namespaces that were not named."""
+    ids = read.namespaces()
     inside, ours = {}, led_to(links, ids)
     for netns in ids:
         if netns in names:
-            inside[netns] = _links.read_with_neighbors(netns)
+            inside[netns] = read.read_with_neighbors(netns)
         elif everything and netns not in ours:
             try:
-                inside[netns] = _links.read_with_neighbors(netns)
+                inside[netns] = read.read_with_neighbors(netns)
             except LabError:
                 continue  # somebody's namespace that cannot be entered is none of ours
-    return {"links": links, "ids": ids, "inside": inside, "ovs": _ovs.read(missing_ok),
+    return {"links": links, "ids": ids, "inside": inside, "ovs": database.read(missing_ok),
             "ipv6": os.path.isdir("/proc/sys/net/ipv6")}
 
 
@@ -252,8 +261,7 @@ def limit_of(links, params):
     if name not in links:
         raise InputError("there is no such network device", name, "Give the underlay's: offload_lab_underlay_device.")
     return (links[name]["mtu"] - params["encapsulation"],
-            "{0} carries {1} bytes, of which the tunnel takes {2}.".format(
-                name, links[name]["mtu"], params["encapsulation"]))
+            f"{name} carries {links[name]['mtu']} bytes, of which the tunnel takes {params['encapsulation']}.")
 
 
 def remove_wholly(seen, names):
@@ -261,72 +269,65 @@ def remove_wholly(seen, names):
     owned = owned_namespaces(seen)
     going = [name for name in names if name in owned and name in seen["ids"]]
     if going:
-        end_processes([_netns.inode(_netns.path_of(name)) for name in going])
+        end_processes([host_netns.inode(host_netns.path_of(name)) for name in going])
 
 
-def wait_gone(names, timeout=5):
+def wait_gone(names):
     """Wait until the kernel has removed the ports of namespaces, which it does in the background."""
-    deadline = time.monotonic() + timeout
-    paths = [os.path.join("/sys/class/net", found_name) for found_name in names]
-    while any(os.path.exists(path) for path in paths) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    paths = [os.path.join("/sys/class/net", name) for name in names]
+    wait_until(lambda: not any(map(os.path.exists, paths)))
 
 
 def present(params, check_mode):
     """Return ``(seen, names that go, steps, after)`` for tenants that are wanted."""
-    seen = look([tenant["name"] for tenant in params["tenants"]], params["purge"], check_mode or not params["tenants"])
-    limit = limit_of(seen["links"], params)
+    links = read.read_with_neighbors()
+    limit = limit_of(links, params)
     wanted = wanted_tenants(params["tenants"], params["mtu"] or (limit[0] if limit else 1500), limit)
-    check_host(wanted, seen["links"])
+    check_host(wanted, links)
+    seen = look(links, wanted, params["purge"], check_mode or not wanted)
     bridge = params["bridge"]
     if wanted and not check_mode:
         check_ready(seen["ovs"], bridge)
     gone = [name for name in present_names(seen, bridge) if name not in wanted] if params["purge"] else []
-    after = dict((name, predicted(tenant, bridge, summary(seen, tenant))) for name, tenant in wanted.items())
+    after = {name: predicted(tenant, bridge, summary(seen, tenant)) for name, tenant in wanted.items()}
     return seen, gone, plan_present(seen, bridge, wanted, gone), after
 
 
 def absent(params):
     """Return ``(seen, names that go, steps, after)`` for tenants that are not wanted."""
-    names = [check_name(tenant["name"], "tenant") for tenant in params["tenants"]]
-    seen = look(names, not names, True)
+    names = [network.device_name(tenant["name"], "tenant") for tenant in params["tenants"]]
+    seen = look(read.read_with_neighbors(), names, not names, True)
     gone = [name for name in present_names(seen, params["bridge"]) if not names or name in names]
     return seen, gone, plan_absent(seen, params["bridge"], gone), {}
 
 
-def converge(params, check_mode):
+def converge(module):
     """Bring the tenants to what is wanted; return the module's result."""
-    check_name(params["bridge"], "bridge")
+    require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"])
+    params, check_mode = module.params, module.check_mode
+    network.device_name(params["bridge"], "bridge")
     seen, gone, steps, after = present(params, check_mode) if params["state"] == "present" else absent(params)
-    there = found(seen, sorted(set(after) | set(gone)))
-    before = dict((name, summary(seen, there[name])) for name in sorted(after))
+    there = present_tenants(seen, sorted(set(after) | set(gone)))
+    before = {name: summary(seen, there[name]) for name in sorted(after)}
     before.update((name, there[name]) for name in gone)  # their inside is not read
     if not check_mode:
         remove_wholly(seen, gone)
         apply(steps)
         wait_gone([there[name]["port"] for name in gone])
-    return {"changed": bool(steps), "tenants": after, "commands": steps,
+    return {"changed": bool(steps), "tenants": after, "commands": shown(steps),
             "diff": {"before": {"tenants": before}, "after": {"tenants": after}}}
 
 
 def main():
-    module = AnsibleModule(
-        argument_spec={
-            "tenants": {"type": "list", "elements": "dict", "default": [], "options": TENANT_SPEC},
-            "bridge": {"type": "str", "default": "br-int"},
-            "mtu": {"type": "int"},
-            "underlay_device": {"type": "str"},
-            "encapsulation": {"type": "int", "default": 50},
-            "purge": {"type": "bool", "default": False},
-            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
-        },
-        supports_check_mode=True,
-    )
-    try:
-        require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"])
-        module.exit_json(**converge(module.params, module.check_mode))
-    except LabError as error:
-        module.fail_json(msg=str(error))
+    run_module({
+        "tenants": {"type": "list", "elements": "dict", "default": [], "options": TENANT_SPEC},
+        "bridge": {"type": "str", "default": "br-int"},
+        "mtu": {"type": "int"},
+        "underlay_device": {"type": "str"},
+        "encapsulation": {"type": "int", "default": 50},
+        "purge": {"type": "bool", "default": False},
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+    }, converge)
 
 
 if __name__ == "__main__":

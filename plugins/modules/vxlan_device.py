@@ -124,51 +124,58 @@ commands:
       returned: success
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ansible_collections.offload.lab.plugins.module_utils import _links, _ovs
-from ansible_collections.offload.lab.plugins.module_utils._apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._names import check_name
-from ansible_collections.offload.lab.plugins.module_utils._privileges import require
-from ansible_collections.offload.lab.plugins.module_utils._vxlan_plan import (
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
+from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
+from ansible_collections.offload.lab.plugins.module_utils._iproute import read as iproute_read
+from ansible_collections.offload.lab.plugins.module_utils._lab.vxlan_plan import (
     plan_absent,
     plan_present,
     plan_purge,
     summary,
     wanted_device,
 )
+from ansible_collections.offload.lab.plugins.module_utils._ovs import database
 
 OPTIONS = ("name", "id", "dstport", "local", "remotes", "csum", "mtu")
 
 
 def read(name):
     """Return ``(links, forwarding database)``."""
-    links = _links.read()
+    links = iproute_read.read()
     vxlan = name in links and links[name]["kind"] == "vxlan"
-    return links, _links.read_fdb(name) if vxlan else []
+    return links, iproute_read.read_fdb(name) if vxlan else []
 
 
 def purge(keep, check_mode):
     """Remove our devices except some; return the module's result."""
-    keep = [check_name(name, "device") for name in keep]
-    links, ovs = _links.read(), _ovs.read(missing_ok=True)
+    keep = [network.device_name(name) for name in keep]
+    links, ovs = iproute_read.read(), database.read(missing_ok=True)
     names, steps = plan_purge(links, ovs, keep)
     if not check_mode:
         apply(steps)
-    return {"changed": bool(steps), "device": None, "removed": names, "commands": steps,
+    return {"changed": bool(steps), "device": None, "removed": names, "commands": shown(steps),
             "diff": {"before": {"devices": sorted([*keep, *names])}, "after": {"devices": sorted(keep)}}}
 
 
-def converge(params, check_mode):
+def converge(module):
     """Bring the device to what is wanted; return the module's result."""
-    name = check_name(params["name"], "device")
+    require(["CAP_NET_ADMIN"])
+    params, check_mode = module.params, module.check_mode
+    if params["keep"] is not None:
+        if params["state"] != "absent":
+            raise InputError("says what is not removed", "keep", "Use it with state=absent.")
+        return purge(params["keep"], check_mode)
+    name = network.device_name(params["name"])
     links, fdb = read(name)
-    ovs = _ovs.read(missing_ok=True)
+    ovs = database.read(missing_ok=True)
     if params["state"] == "present":
-        wanted = wanted_device(dict((option, params[option]) for option in OPTIONS), links)
+        wanted = wanted_device({option: params[option] for option in OPTIONS}, links)
         steps = plan_present(links, fdb, ovs, wanted)
-        after = dict((key, value) for key, value in wanted.items() if key != "name")
+        after = {key: value for key, value in wanted.items() if key != "name"}
         after["up"] = True
     else:
         steps, after = plan_absent(links, ovs, name), None
@@ -179,35 +186,22 @@ def converge(params, check_mode):
         apply(steps)
         links, fdb = read(name)
         after = summary(links.get(name), fdb)
-    return {"changed": bool(steps), "device": after, "commands": steps,
+    return {"changed": bool(steps), "device": after, "commands": shown(steps),
             "diff": {"before": {"device": before}, "after": {"device": after}}}
 
 
 def main():
-    module = AnsibleModule(
-        argument_spec={
-            "name": {"type": "str", "default": "vxlan0"},
-            "id": {"type": "int", "default": 10},
-            "dstport": {"type": "int", "default": 4789},
-            "local": {"type": "str"},
-            "remotes": {"type": "list", "elements": "str", "default": []},
-            "csum": {"type": "bool", "default": False},
-            "mtu": {"type": "int"},
-            "keep": {"type": "list", "elements": "str"},
-            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
-        },
-        required_if=[("state", "present", ["local"])],
-        supports_check_mode=True,
-    )
-    try:
-        require(["CAP_NET_ADMIN"])
-        if module.params["keep"] is not None:
-            if module.params["state"] != "absent":
-                raise InputError("says what is not removed", "keep", "Use it with state=absent.")
-            module.exit_json(**purge(module.params["keep"], module.check_mode))
-        module.exit_json(**converge(module.params, module.check_mode))
-    except LabError as error:
-        module.fail_json(msg=str(error))
+    run_module({
+        "name": {"type": "str", "default": "vxlan0"},
+        "id": {"type": "int", "default": 10},
+        "dstport": {"type": "int", "default": network.VXLAN_PORT},
+        "local": {"type": "str"},
+        "remotes": {"type": "list", "elements": "str", "default": []},
+        "csum": {"type": "bool", "default": False},
+        "mtu": {"type": "int"},
+        "keep": {"type": "list", "elements": "str"},
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+    }, converge, required_if=[("state", "present", ["local"])])
 
 
 if __name__ == "__main__":

@@ -52,8 +52,8 @@ def rows(path):
 
 def floor():
     """Return the seconds a cell that a bare loop of netperf takes longer than asked, netperf's own waits included."""
-    home = "/run/offload-lab/{0}-node1".format(NAME)
-    enter = ["nsenter", "--net=/run/netns/{0}-node1".format(NAME), "--mount=" + home + "/mnt", "--uts=" + home + "/uts"]
+    home = f"/run/offload-lab/{NAME}-node1"
+    enter = ["nsenter", f"--net=/run/netns/{NAME}-node1", "--mount=" + home + "/mnt", "--uts=" + home + "/uts"]
     start = time.time()
     subprocess.run([*enter, "--", "bash", "-c", FLOOR], check=True, stdout=subprocess.DEVNULL)
     return (time.time() - start) / CELLS - 1
@@ -61,7 +61,7 @@ def floor():
 
 def campaign(duration, folder):
     """Measure a campaign; return (its start and end, the timeline, its trials by visit)."""
-    name = "bench-{0}s".format(duration)
+    name = f"bench-{duration}s"
     what = dict(CAMPAIGN, name=name, duration=duration, blocks=BLOCKS)
     line = os.path.join(folder, name + ".timeline")
     extra = json.dumps({"offload_lab_campaign": what, "offload_lab_results_dir": folder})

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from ansible_collections.offload.lab.tests import synthetic
+from ansible_collections.offload.lab.tests.simulation import synthetic
 
 FOUR = ("tcp_stream", "udp_stream", "tcp_maerts", "tcp_rr")
 SHAPES = {  # name: (paths, MTUs, workloads, blocks); 42 visits a block
@@ -24,7 +24,7 @@ SHAPES = {  # name: (paths, MTUs, workloads, blocks); 42 visits a block
                               tuple(f"workload{number}" for number in range(24)), 12),
 }
 READ = "import json, sys; print(sum(bool(json.loads(line)) for line in open(sys.argv[1] + '/trials.jsonl')))"
-REPORT = ("import sys; from ansible_collections.offload.lab.plugins.plugin_utils._report import make_report; "
+REPORT = ("import sys; from ansible_collections.offload.lab.plugins.plugin_utils.report.report import make_report; "
           "make_report(sys.argv[1])")
 
 

@@ -27,9 +27,9 @@ from pathlib import Path
 
 from scipy import stats
 
-from ansible_collections.offload.lab.plugins.module_utils._netperf_run import Watch
-from ansible_collections.offload.lab.plugins.module_utils._probe import Probe
-from ansible_collections.offload.lab.plugins.module_utils._trial_watch import BothEnds
+from ansible_collections.offload.lab.plugins.module_utils._netperf.run import Watch
+from ansible_collections.offload.lab.plugins.module_utils._observe.probe import Probe
+from ansible_collections.offload.lab.plugins.module_utils._observe.trial_watch import BothEnds
 from ansible_collections.offload.lab.tests.system.lab import CHECKOUT, Lab
 
 PAIRS = int(os.environ.get("BENCH_PAIRS", "150"))
@@ -94,7 +94,7 @@ def trials(lab, token):
     for _pair in range(TRIALS):
         names = sorted(ways)
         order.shuffle(names)
-        found = {name: lab.ask("offload.lab.netperf", "node1", cells=[cell], **ways[name])["trials"][0]
+        found = {name: lab.ask("offload.lab.visit", "node1", cells=[cell], **ways[name])["trials"][0]
                  for name in names}
         assert bool(found["observed"].get("cpu")) and not found["alone"].get("cpu"), found
         rows.append({name: trial["result"]["throughput_mbps"] for name, trial in found.items()})

@@ -27,7 +27,7 @@ def main(count=105, seed=1, seconds=86400):
     """Strike, print, and return the number of faults in runs after which something was wrong."""
     generator, rows, end = random.Random(seed), {name: [0, 0] for name in FAULTS}, time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="offload-lab-faults-") as folder:
-        world = World(folder, Lab("faults"))
+        world = World(folder, Lab("systestfaults"))
         try:
             world.make()
             world.begin()

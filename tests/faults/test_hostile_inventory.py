@@ -28,7 +28,11 @@ NAMES = {
     "empty": "",
 }
 LONG = os.environ.get("OFFLOAD_LAB_FAULTS") == "all"
-TENANT = {"name": "a", "address": "192.0.2.1/24"}
+# What a message has to quote of a bad name, so that its reader finds it.
+QUOTED = {"shell": "touch", "option": "-K", "long": "aaaaa", "unicode": "n", "upwards": "../", "empty": ""}
+# Refused for another reason than the name, which then was never looked at.
+NOT_THE_NAME = re.compile(r"(Uns|S)upported parameters|does not answer|needs root|is not installed")
+TENANT = {"name": "a", "addresses": ["192.0.2.1/24"]}
 CELL = {"id": "a", "workload": {"test": "TCP_STREAM"}}
 
 
@@ -40,8 +44,9 @@ def uses(bad):
         ("nodes", {"name": "hostile", "nodes": [{"name": bad}]}),
         ("nodes", {"name": "hostile", "nodes": [{"name": "hostile-a", "addresses": [bad or "x"]}]}),
         ("tenants", {"tenants": [dict(TENANT, name=bad)]}),
-        ("tenants", {"tenants": [dict(TENANT, device=bad or "-")]}),
-        ("tenants", {"tenants": [dict(TENANT, address=bad)]}),
+        ("tenants", {"tenants": [dict(TENANT, mac=bad)]}),
+        ("tenants", {"tenants": [dict(TENANT, addresses=[bad])]}),
+        ("tenants", {"tenants": [dict(TENANT, neighbors=[{"address": bad, "mac": "02:00:00:00:00:01"}])]}),
         ("tenants", {"tenants": [TENANT], "bridge": bad}),
         ("switch", {"bridge": bad}),
         ("ovs_ports", {"bridge": bad, "ports": [{"name": "a"}]}),
@@ -56,13 +61,21 @@ def uses(bad):
         ("ethtool", {"devices": ["lo"], "features": {bad: False}}),
         ("ethtool", {"devices": ["lo"], "rx_flow_hash": {bad: "sd"}}),
         ("ethtool_info", {"devices": [bad]}),
+        ("rps", {"devices": [bad], "cpus": "all"}),
+        ("manifest", {"devices": [bad]}),
+        ("snapshot", {"devices": [{"name": bad}], "path": "/nonexistent/snapshot.json"}),
+        ("path_check", {"paths": [{"name": "a", "address": bad}]}),
+        ("path_check", {"paths": [{"name": "a", "address": "192.0.2.1", "netns": bad or "-"}]}),
         ("netserver", {"servers": [{"address": bad}]}),
         ("netserver", {"servers": [{"address": "192.0.2.1", "netns": bad or "-"}]}),
         ("probe", {"address": bad}),
-        ("netperf", {"cells": [dict(cell, endpoints=[{"address": bad}])]}),
-        ("netperf", {"cells": [dict(cell, workload={"test": bad})]}),
-        ("netperf", {"cells": [dict(cell, id=bad)], "record": "/nonexistent/trials.jsonl"}),
-        ("netperf", {"cells": [cell], "campaign": bad}),
+        ("netperf", {"address": bad}),
+        ("netperf", {"address": "192.0.2.1", "netns": bad or "-"}),
+        ("netperf", {"address": "192.0.2.1", "test": bad}),
+        ("visit", {"cells": [dict(cell, endpoints=[{"address": bad}])]}),
+        ("visit", {"cells": [dict(cell, workload={"test": bad})]}),
+        ("visit", {"cells": [dict(cell, id=bad)], "record": "/nonexistent/trials.jsonl"}),
+        ("visit", {"cells": [cell], "campaign": bad}),
         ("plan", {"campaign": {"name": bad, "blocks": 1}, "results_dir": "/nonexistent"}),
         ("plan", {"campaign": {"name": "a", "factors": [bad or "-"]}, "results_dir": "/nonexistent"}),
     ]
@@ -96,12 +109,12 @@ def _answers(root_required, tmp_path_factory):
              "tasks": tasks}]
     (folder / "play.yml").write_text(json.dumps(play))
     before = everything()
-    run(["ip", "netns", "add", "hostile-test"])
+    run(["ip", "netns", "add", "systest-hostile"])
     try:
-        run(["ip", "netns", "exec", "hostile-test", "ansible-playbook", "-i", "localhost,", folder / "play.yml"],
+        run(["ip", "netns", "exec", "systest-hostile", "ansible-playbook", "-i", "localhost,", folder / "play.yml"],
             timeout=1800)
     finally:
-        run(["ip", "netns", "del", "hostile-test"])
+        run(["ip", "netns", "del", "systest-hostile"])
     answers = json.loads((folder / "answers.json").read_text())
     return list(zip(cases, answers)), before, everything()
 
@@ -115,6 +128,8 @@ def test_each_bad_name_gets_one_message(answers):
             wrong.append((kind, module, str(arguments)[:120], shown))
         elif len(text) > 2000:
             wrong.append((kind, module, "message of", len(text)))
+        elif NOT_THE_NAME.search(text) or QUOTED[kind] not in text:
+            wrong.append((kind, module, str(arguments)[:120], "refused, but not for its name:", text[:300]))
     assert not wrong, "\n".join(map(str, wrong))
 
 

@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from ansible_collections.offload.lab.plugins.plugin_utils import _records
+from ansible_collections.offload.lab.plugins.plugin_utils.trials import records
 from ansible_collections.offload.lab.tests.support import CHECKOUT, environment, run
 from ansible_collections.offload.lab.tests.system.lab import differences
 
@@ -119,7 +119,7 @@ class World:
 
     def trials(self):
         """Return the trials that are recorded and whole."""
-        return _records.read(str(self.record))[0]
+        return records.read(str(self.record))[0]
 
     def planned(self):
         """Return the ids of the campaign's plan; none where a fault came before it was written."""

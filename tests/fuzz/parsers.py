@@ -9,20 +9,15 @@ import os
 import re
 from pathlib import Path
 
-from ansible_collections.offload.lab.plugins.module_utils import (
-    _cpu_window,
-    _ethtool_facts,
-    _ethtool_features,
-    _ethtool_hash,
-    _ethtool_settings,
-    _ip_json,
-    _management,
-    _nodes_state,
-    _ovs_json,
-    _snapshot,
-)
-from ansible_collections.offload.lab.plugins.module_utils._netperf_output import parse_netperf
-from ansible_collections.offload.lab.plugins.plugin_utils import _campaign, _plan_file, _records
+from ansible_collections.offload.lab.plugins.module_utils._ethtool import driver, features, rss, settings
+from ansible_collections.offload.lab.plugins.module_utils._iproute import management
+from ansible_collections.offload.lab.plugins.module_utils._iproute import parse as ip_json
+from ansible_collections.offload.lab.plugins.module_utils._nodes import state
+from ansible_collections.offload.lab.plugins.module_utils._ovs import tables
+from ansible_collections.offload.lab.plugins.module_utils._restore import snapshot
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign import campaign_file, plan_file
+from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.parse import parse_netperf
+from ansible_collections.offload.lab.plugins.plugin_utils.trials import cpu, records
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 TUNNELS = """Tunnel information for eth0:
@@ -81,7 +76,7 @@ def corpus(folder):
 
 def trials():
     """Return the text of a small trials.jsonl."""
-    return ["".join(_records.encode(dict(TRIAL, id=f"b01-v01-c{number:03}")) for number in range(1, size))
+    return ["".join(records.encode(dict(TRIAL, id=f"b01-v01-c{number:03}")) for number in range(1, size))
             for size in (3, 5)]
 
 
@@ -106,44 +101,44 @@ def through_file(read):
 
 def read_campaign(path):
     """Read a campaign file to its end: YAML, schema, factors and workloads."""
-    return _campaign.read_campaign(_campaign.load_campaign(path), path)
+    return campaign_file.read_campaign(campaign_file.load_campaign(path), path)
 
 
 def record_rows(path):
     """Read trials, and each line by itself."""
-    good, bad = _records.scan(path)
+    good, bad = records.scan(path)
     return [record for _number, _line, record in good], [reason for _number, _line, reason in bad]
 
 
 def way_in(text):
     """Find the devices that carry a connection in a listing of links."""
-    return _management.devices_of("192.0.2.1 1 198.18.0.1 22", ["veth0"], _ip_json.parse_links(text))
+    return management.devices_of("192.0.2.1 1 198.18.0.1 22", ["veth0"], ip_json.parse_links(text))
 
 
 # name: (parser, its samples)
 PARSERS = {
     "netperf": (parse_netperf, lambda: corpus("netperf")),
-    "ethtool -k": (_ethtool_features.parse_features, lambda: corpus("ethtool_k")),
-    "ethtool -l": (_ethtool_settings.parse_channels, lambda: corpus("ethtool_l")),
-    "ethtool -g": (_ethtool_settings.parse_rings, lambda: corpus("ethtool_g")),
-    "ethtool -c": (_ethtool_settings.parse_coalesce, lambda: corpus("ethtool_c")),
-    "ethtool -n": (_ethtool_hash.parse_flow_hash, lambda: corpus("ethtool_n")),
-    "ethtool -x": (_ethtool_hash.parse_rss, lambda: corpus("ethtool_x")),
-    "ethtool -i": (_ethtool_facts.parse_driver, lambda: corpus("ethtool_i")),
-    "ethtool -S": (_ethtool_facts.parse_statistics, lambda: corpus("ethtool_S")),
-    "ethtool --show-tunnels": (_ethtool_facts.parse_tunnels, lambda: [TUNNELS]),
-    "/proc/stat": (_cpu_window.parse_stat, lambda: corpus("proc_stat")),
-    "/proc/softirqs": (_cpu_window.parse_softirqs, lambda: corpus("softirqs")),
-    "OVS JSON": (_ovs_json.parse_tables, lambda: corpus("ovs_json")),
-    "ovsdb-tool query": (_ovs_json.parse_query, lambda: [QUERY]),
-    "ip -json": (_ip_json.parse_links, lambda: [LINKS]),
-    "ip -json -batch": (_ip_json.parse_links_and_neighbors, lambda: [LINKS + "\n" + NEIGHBORS + "\n"]),
-    "ip -json (nodes)": (_nodes_state.parse_links, lambda: [LINKS]),
-    "ip -json (route)": (_management.parse_route, lambda: ['[{"dst": "192.0.2.1", "dev": "eth0", "flags": []}]']),
+    "ethtool -k": (features.parse_features, lambda: corpus("ethtool_k")),
+    "ethtool -l": (settings.parse_channels, lambda: corpus("ethtool_l")),
+    "ethtool -g": (settings.parse_rings, lambda: corpus("ethtool_g")),
+    "ethtool -c": (settings.parse_coalesce, lambda: corpus("ethtool_c")),
+    "ethtool -n": (rss.parse_flow_hash, lambda: corpus("ethtool_n")),
+    "ethtool -x": (rss.parse_rss, lambda: corpus("ethtool_x")),
+    "ethtool -i": (driver.parse_driver, lambda: corpus("ethtool_i")),
+    "ethtool -S": (driver.parse_statistics, lambda: corpus("ethtool_S")),
+    "ethtool --show-tunnels": (driver.parse_tunnels, lambda: [TUNNELS]),
+    "/proc/stat": (cpu.parse_stat, lambda: corpus("proc_stat")),
+    "/proc/softirqs": (cpu.parse_softirqs, lambda: corpus("softirqs")),
+    "OVS JSON": (tables.parse_tables, lambda: corpus("ovs_json")),
+    "ovsdb-tool query": (tables.parse_query, lambda: [QUERY]),
+    "ip -json": (ip_json.parse_links, lambda: [LINKS]),
+    "ip -json -batch": (ip_json.parse_links_and_neighbors, lambda: [LINKS + "\n" + NEIGHBORS + "\n"]),
+    "ip -json (nodes)": (state.parse_links, lambda: [LINKS]),
+    "ip -json (route)": (management.parse_route, lambda: ['[{"dst": "192.0.2.1", "dev": "eth0", "flags": []}]']),
     "way in": (way_in, lambda: [LINKS]),
-    "mountinfo": (_nodes_state.parse_mountinfo, lambda: [MOUNTS]),
+    "mountinfo": (state.parse_mountinfo, lambda: [MOUNTS]),
     "trials.jsonl": (through_file(record_rows), trials),
-    "snapshot.json": (through_file(_snapshot.read), lambda: ['{"schema": 1, "devices": [], "links": [], "other": {}}']),
-    "plan.json": (through_file(_plan_file.read_plan), lambda: ['{"schema": 1, "name": "a", "visits": []}']),
+    "snapshot.json": (through_file(snapshot.read), lambda: ['{"schema": 1, "devices": [], "links": [], "other": {}}']),
+    "plan.json": (through_file(plan_file.read_plan), lambda: ['{"schema": 1, "name": "a", "visits": []}']),
     "campaign file": (through_file(read_campaign), campaigns),
 }

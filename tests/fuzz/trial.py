@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import signal
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 
 SECONDS = 2  # of CPU time for one input; the slowest real sample takes milliseconds
 

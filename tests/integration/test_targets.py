@@ -1,13 +1,17 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Each integration target, run by ansible-test on this machine, as root, on devices that the target makes itself.
+"""Each integration target, run by ansible-test as root, on devices that the target makes itself.
+
+One call of ansible-test runs all targets that this session asks for: of the 5 s of a call 4 are its start. It runs in
+namespaces of its own (tools/isolated.sh), beside other tests.
 
 ansible-test takes the environment that runs the tests: with ``--venv`` it would make another, without the
-collections of requirements.yml.
+collections of requirements/collections.yml.
 """
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -15,11 +19,29 @@ import pytest
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
 TARGETS = sorted(path.name for path in CHECKOUT.glob("tests/integration/targets/*") if path.is_dir())
+# ansible-test announces each target by one of these lines.
+BEGIN = re.compile(r"^Running (\S+) integration test (?:role|script)", re.MULTILINE)
+FAILED = re.compile(r"^FATAL: The \d+ integration test\(s\) listed below .*? failed.*?:\n((?:\S+\n?)*)", re.MULTILINE)
 
 
-@pytest.mark.usefixtures("lab_packages_required")
-@pytest.mark.parametrize("target", TARGETS)
-def test_target(target):
+@pytest.fixture(scope="module", name="outputs")
+def _outputs(lab_packages_required, request):
+    """Return ``{target: what it printed}`` and the targets that failed."""
+    wanted = [item.callspec.params["target"] for item in request.session.items
+              if item.path == request.path and hasattr(item, "callspec")]
     output = run([sys.executable, "tools/run_ansible_test.py", "integration", "--allow-root", "--allow-destructive",
-                  target])
-    assert "PLAY RECAP" in output, "ansible-test ran nothing:\n" + output
+                  "--continue-on-error", *wanted], rc=None, timeout=3600)
+    parts = BEGIN.split(output)
+    failed = FAILED.search(output)
+    return dict(zip(parts[1::2], parts[2::2])), failed.group(1).split() if failed else [], output
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_target(outputs, target):
+    printed, failed, _whole = outputs
+    assert target not in failed, printed.get(target, "")[-5000:]
+    assert "PLAY RECAP" in printed.get(target, ""), "ansible-test did not run it:\n" + outputs[2][-3000:]
+
+
+def test_nothing_is_left(outputs):
+    assert "Left behind" not in outputs[2], outputs[2][-3000:]

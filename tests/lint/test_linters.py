@@ -17,6 +17,7 @@ SHELL_SCRIPTS = sorted(str(path.relative_to(CHECKOUT)) for path in [
 
 @pytest.mark.parametrize("argv", [
     ["ruff", "check"],
+    ["mypy"],
     ["ansible-lint", "--offline", "--profile", "production", "--strict"],
     ["antsibull-docs", "lint-collection-docs", "--plugin-docs", "--validate-collection-refs", "dependent", "."],
     ["antsibull-changelog", "lint"],

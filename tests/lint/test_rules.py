@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 
 import pytest
 import yaml
@@ -17,9 +20,19 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT
 OURS = "ansible_collections.offload.lab.plugins."
 LONGEST_FILE = 350
 # What runs on the controller may use what requirements/controller.txt installs, and the collections of galaxy.yml.
-CONTROLLER_LIBRARIES = {"ansible", "ansible_collections", "jinja2", "jsonschema", "matplotlib", "numpy", "orjson",
-                        "scipy", "yaml"}
+CONTROLLER_LIBRARIES = {"ansible", "ansible_collections", "jinja2", "jsonschema", "numpy", "orjson",
+                        "pyDOE3", "scipy", "yaml"}
 TARGET_FOLDERS = ("modules", "module_utils")
+# The rooms in their order: a room may import itself and those of earlier rows. CONTRIBUTING.md has a sentence on each.
+ROOMS = {
+    "module_utils": [["_base"], ["_host"], ["_iproute", "_ethtool", "_ovs", "_nodes", "_netperf"], ["_lab"],
+                     ["_restore"], ["_observe", "_persist"], ["_preflight"]],
+    "plugin_utils": [["netperf_output", "lab", "statistics", "store"], ["campaign"], ["trials", "request"],
+                     ["analysis"], ["figures"], ["report"], ["compare"]],
+}
+LONGEST_CODE = 250  # of a file of plugins, without the documentation that ansible-doc shows
+ANSIBLE_DOC = ("DOCUMENTATION", "EXAMPLES", "RETURN")
+MOST_FILES = 15  # of code, directly in a folder; a module or a filter is a file whose name is its name
 MAY_IMPORT = {
     "modules": {"module_utils"},
     "module_utils": {"module_utils"},
@@ -28,7 +41,7 @@ MAY_IMPORT = {
 }
 CONTROLLER_PLUGINS_MAY_IMPORT = {"plugin_utils", "module_utils"}
 # On targets everything goes through one door. The connection plugin is the door into a node.
-PROCESS_DOORS = ["plugins/connection/namespace.py", "plugins/module_utils/_runner.py"]
+PROCESS_DOORS = ["plugins/connection/namespace.py", "plugins/module_utils/_host/runner.py"]
 PROCESS_CALLS = re.compile(r"\bsubprocess\.(Popen|run|call|check_call|check_output|getoutput|getstatusoutput)\("
                            r"|\bos\.(system|popen|spawn\w+|posix_spawn\w*)\(|\bpty\.spawn\(|\bfrom subprocess import")
 
@@ -45,6 +58,7 @@ def kind_of(path):
     return path.relative_to(CHECKOUT / "plugins").parts[0]
 
 
+@functools.cache
 def imports(path):
     """Return the dotted names of all modules that a file imports, anywhere in it."""
     names = set()
@@ -52,10 +66,10 @@ def imports(path):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "{0}:{1}: a relative import".format(name_of(path), node.lineno)
+            assert node.level == 0, f"{name_of(path)}:{node.lineno}: a relative import"
             names.add(node.module)
             if (node.module + ".").startswith(OURS):
-                names.update("{0}.{1}".format(node.module, alias.name) for alias in node.names)
+                names.update(f"{node.module}.{alias.name}" for alias in node.names)
     return names
 
 
@@ -67,6 +81,7 @@ def our_file(module):
     return path if path.exists() else None
 
 
+@functools.cache
 def starts_processes(path, seen=()):
     """Tell whether a file of module_utils imports ansible, subprocess or the process door, itself or through others."""
     if path in seen:
@@ -83,6 +98,33 @@ def test_imports_go_downwards(path):
     allowed = MAY_IMPORT.get(kind_of(path), CONTROLLER_PLUGINS_MAY_IMPORT)
     found = [our_file(name) for name in imports(path)]
     assert {name_of(other) for other in found if other and kind_of(other) not in allowed} == set()
+
+
+def room_of(path):
+    """Return ``(kind, room)`` of a file of a room, or None."""
+    parts = path.relative_to(CHECKOUT / "plugins").parts
+    return parts[:2] if len(parts) > 2 else None
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if room_of(path)], ids=name_of)
+def test_rooms_import_in_their_order(path):
+    kind, room = room_of(path)
+    position = next(place for place, row in enumerate(ROOMS[kind]) if room in row)
+    allowed = {room}.union(*ROOMS[kind][:position])
+    others = {our_file(name) for name in imports(path)} - {None}
+    assert {name_of(other) for other in others if kind_of(other) == kind and room_of(other)[1] not in allowed} == set()
+
+
+@pytest.mark.parametrize("kind", ROOMS)
+def test_rooms_are_those_of_the_map(kind):
+    """Each room is a package without code of its own, has few files, and a row in CONTRIBUTING.md's map."""
+    rooms = {room for row in ROOMS[kind] for room in row}
+    here = CHECKOUT / "plugins" / kind
+    assert {path.name for path in here.iterdir() if path.name != "__pycache__"} == rooms
+    contributing = (CHECKOUT / "CONTRIBUTING.md").read_text()
+    for room in rooms:
+        assert (here / room / "__init__.py").read_text() == ""
+        assert f"| `{room}` |" in contributing, room
 
 
 @pytest.mark.parametrize("path", [path for path in SOURCES if kind_of(path) not in TARGET_FOLDERS], ids=name_of)
@@ -104,8 +146,38 @@ def test_processes_go_through_a_door():
     assert [name_of(path) for path in users] == PROCESS_DOORS
 
 
+def tracked_files():
+    return subprocess.check_output(["git", "-C", str(CHECKOUT), "ls-files"], text=True).splitlines()
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_code_is_short(path):
+    text = path.read_text()
+    documented = sum(node.end_lineno - node.lineno + 1 for node in ast.parse(text).body
+                     if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in ANSIBLE_DOC)
+    assert text.count("\n") - documented <= LONGEST_CODE
+
+
+def test_folders_have_few_files():
+    code = [Path(name) for name in tracked_files() if name.endswith((".py", ".sh")) and "__init__" not in name]
+    files = Counter(str(path.parent) for path in code if (CHECKOUT / path).is_file())
+    assert {folder: count for folder, count in files.items()
+            if count > MOST_FILES and folder not in ("plugins/modules", "plugins/filter")} == {}
+
+
+def test_where_is_what_names_files_that_are_there():
+    """CONTRIBUTING.md answers twenty questions of a newcomer with files."""
+    text = (CHECKOUT / "CONTRIBUTING.md").read_text()
+    part = text[text.index("## Where is what"):].split("\n## ")[0]
+    rows = [line.split("|")[1:3] for line in part.splitlines() if line.startswith("| ")][2:]
+    assert len(rows) >= 20
+    files = [name for _question, answer in rows for name in re.findall(r"`([^`]+)`", answer)]
+    assert len(files) >= len(rows)
+    assert [name for name in files if not (CHECKOUT / name).exists()] == []
+
+
 def test_files_are_short():
-    tracked = subprocess.check_output(["git", "-C", str(CHECKOUT), "ls-files"], text=True).splitlines()
+    tracked = tracked_files()
     lengths = {name: (CHECKOUT / name).read_text(errors="replace").count("\n") for name in tracked
                if name.endswith(TEXTS) and (CHECKOUT / name).is_file()}
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
@@ -133,7 +205,7 @@ def test_action_groups_name_every_module():
 
 def test_an_execution_environment_gets_what_the_controller_has():
     wanted = {line.split("==")[0] for line in (CHECKOUT / "requirements/controller.in").read_text().splitlines()}
-    listed = set((CHECKOUT / "meta/ee-requirements.txt").read_text().splitlines())
+    listed = set((CHECKOUT / "awx/requirements.txt").read_text().splitlines())
     assert {line for line in listed if line[0] != "#"} == {line for line in wanted if line[0] != "#"} - {"ansible-core"}
 
 

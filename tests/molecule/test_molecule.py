@@ -8,7 +8,10 @@ import pytest
 
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
-SCENARIOS = sorted(path.parent.name for path in CHECKOUT.glob("molecule/*/molecule.yml"))
+# What a campaign does is tested on the lab of namespaces too: that it also does it with systemd, once a night.
+NIGHTLY = {"measure"}
+SCENARIOS = [pytest.param(name, marks=pytest.mark.nightly if name in NIGHTLY else ())
+             for name in sorted(path.parent.name for path in CHECKOUT.glob("molecule/*/molecule.yml"))]
 
 
 @pytest.mark.usefixtures("podman_required")

@@ -22,23 +22,25 @@ TARGET_FOLDERS = ("tests/unit/plugins/module_utils/", "tests/unit/plugins/module
 def python_required(version):
     finder = ["sh", "tools/find_python.sh", version]
     if subprocess.run(finder, cwd=CHECKOUT, capture_output=True, check=False).returncode != 0:
-        pytest.skip("needs Python {0}".format(version))
+        pytest.skip(f"needs Python {version}")
 
 
 @pytest.fixture(name="older_core", scope="module")
 def _older_core():
     """The Python of a virtual environment with ansible-core 2.19."""
     python_required(CORE_PYTHON)
-    venv = CHECKOUT / ".build/venv-{0}".format(CORE_PYTHON)
-    with open("{0}.lock".format(venv), "w", encoding="ascii") as lock:  # workers of pytest -n share it
+    venv = CHECKOUT / f".build/venv-{CORE_PYTHON}"
+    with open(f"{venv}.lock", "w", encoding="ascii") as lock:  # workers of pytest -n share it
         fcntl.flock(lock, fcntl.LOCK_EX)
         run(["sh", "tools/setup.sh", venv, CORE_PYTHON, "requirements/older-core.txt"])
-        run([venv / "bin/python", "tools/collections_setup.py", "requirements.yml"])
+        run([venv / "bin/python", "tools/collections_setup.py", "requirements/collections.yml"])
     return venv / "bin/python"
 
 
-def test_controller_code(older_core):
-    output = run([older_core, "-m", "pytest", "tests/unit"])
+@pytest.mark.parametrize("which", ["not slow", pytest.param("slow", marks=pytest.mark.nightly)])
+def test_controller_code(older_core, which):
+    """Simulations and long property tests depend on neither ansible-core nor Python: once a night is enough."""
+    output = run([older_core, "-m", "pytest", "-m", which, "--hypothesis-profile=quick", "tests/unit"], timeout=1200)
     assert " passed" in output
 
 

@@ -1,9 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One lab of two nodes for all system tests; when it goes, the machine must be as it was."""
+"""One lab of two nodes for the system tests of a worker; when it goes, the machine must be as it was."""
 from __future__ import annotations
 
+import os
 import zlib
 
 import pytest
@@ -15,7 +16,8 @@ from ansible_collections.offload.lab.tests.system.lab import Lab, changed, left_
 @pytest.fixture(scope="session")
 def lab(lab_packages_required):
     before = traces()
-    made = Lab(f"systest{zlib.crc32(str(CHECKOUT).encode()) % 1000}")  # two checkouts may be tested at once
+    # Two checkouts may be tested at once, and workers of pytest -n have a lab each.
+    made = Lab(f"systest{zlib.crc32(str(CHECKOUT).encode()) % 1000}{os.environ.get('PYTEST_XDIST_WORKER', '')}")
     made.down()
     first = made.play("nodes")
     assert changed(first)["localhost"] == 1
@@ -25,7 +27,7 @@ def lab(lab_packages_required):
     made.first = made.play("lab")
     yield made
     made.down()
-    assert left_behind(before) == {}
+    assert left_behind(before, made.name) == {}
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +21,9 @@ RECAP = re.compile(r"^(\S+)\s+: ok=(\d+)\s+changed=(\d+)\s+unreachable=(\d+)\s+f
 
 def changed(output):
     """Return ``{host: tasks that changed something}`` from the recap of a play."""
-    return {host: int(count) for host, _ok, count, _unreachable, _failed in RECAP.findall(output)}
+    counts = {host: int(count) for host, _ok, count, _unreachable, _failed in RECAP.findall(output)}
+    # The controller checks the inventory in most playbooks, and changes something in few.
+    return {host: count for host, count in counts.items() if host != "localhost" or count}
 
 
 class Lab:
@@ -100,38 +103,68 @@ def differences(old, new, where=""):
         yield f"{where}: {str(old)[-300:]} -> {str(new)[-300:]}"
 
 
+# What more than one lab uses. While it is not empty, what is in it says whose it is.
+SHARED = ("/run/offload-lab", "/var/lib/offload-lab")
+# iproute2 mounts it at the first namespace and leaves it.
+NOT_OURS = ("/run/netns", "/var/run/netns")
+# There as long as there is a lab.
+MOUNTPOINT = Path("/var/lib/offload-lab/.offload-lab-mountpoint")
+# What carries the name of a lab, or of a test that makes namespaces without one.
+OWNER = re.compile(r"(?:^|/)([\w-]+?)-(?:node\d+|fabric)\b|\(([\w-]+)\)$|^(systest-\w+)$")
+SECONDS_TO_GO = 30  # generous: a daemon that was told to end, on a busy machine
+
+
 def traces():
     """Return what a lab might leave on this machine: namespaces, mounts, links, processes, files."""
-    names = {"comm": set()}
-    for entry in Path("/proc").glob("[0-9]*/comm"):
-        try:
-            comm = entry.read_text().strip()
-        except OSError:
-            continue
-        if comm.startswith(("ovs", "netserver", "netperf", "offload")):
-            names["comm"].add(f"{comm} {entry.parent.name}")
     return {
-        "namespaces": set(run(["ip", "netns"]).splitlines()),
+        "namespaces": {line.split()[0] for line in run(["ip", "netns"]).splitlines()},
         "mounts": {
             line.split()[1]
             for line in Path("/proc/mounts").read_text().splitlines()
             if "offload" in line or "netns" in line
-        },
+        } - {*SHARED, *NOT_OURS},
         "links": set(re.findall(r"^\d+: ([^:@]+)", run(["ip", "-o", "link"]), re.MULTILINE)),
         "files": {
             str(path)
-            for root in ("/run/offload-lab", "/var/lib/offload-lab", "/etc/openvswitch/conf.db")
-            for path in [Path(root), *Path(root).glob("*")]
-            if path.exists()
+            for root in (*SHARED, "/etc/openvswitch/conf.db")
+            for path in list(Path(root).glob("*")) or [Path(root)]
+            if path.exists() and not (path == MOUNTPOINT and any(Path(SHARED[0]).glob("*")))
         },
-        "processes": names["comm"],
+        "processes": set(lab_processes()),
     }
 
 
-def left_behind(before):
-    """Return what is there now and was not at ``before``, an earlier :func:`traces`; other labs may have gone."""
-    found = {kind: sorted(now - before[kind]) for kind, now in traces().items()}
-    return {kind: names for kind, names in found.items() if names}
+def lab_processes():
+    """Yield ``name pid (lab)`` of the processes of labs here; containers and isolated tests have others."""
+    ours = os.stat("/proc/self/ns/pid").st_ino
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            comm = (entry / "comm").read_text().strip()
+            if comm.startswith(("ovs", "netserver", "netperf", "offload")) and os.stat(entry / "ns/pid").st_ino == ours:
+                lab = re.search(r"(?:^|\0)OFFLOAD_LAB_NAME=([\w-]*)", (entry / "environ").read_text(errors="replace"))
+                yield f"{comm} {entry.name} ({lab.group(1) if lab else ''})"
+
+
+def left_behind(before, name=None):
+    """Return what is there now and was not at ``before``, an earlier :func:`traces`.
+
+    Tests run beside each other. What carries the name of another lab is not looked at: its test looks for it.
+    What carries no name is everybody's, and what is about to go gets its time.
+    """
+    deadline = time.monotonic() + SECONDS_TO_GO
+    while True:
+        found = {kind: sorted(trace for trace in now - before[kind] if owner(trace) in (None, name))
+                 for kind, now in traces().items()}
+        found = {kind: names for kind, names in found.items() if names}
+        if not found or time.monotonic() > deadline:
+            return found
+        time.sleep(0.2)
+
+
+def owner(trace):
+    """Return the name that a trace carries, or None."""
+    lab = OWNER.search(trace)
+    return next(filter(None, lab.groups())) if lab else None
 
 
 def features(device):

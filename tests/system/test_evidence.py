@@ -8,15 +8,15 @@ import json
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._ethtool_facts import parse_statistics
-from ansible_collections.offload.lab.plugins.plugin_utils._evidence import flat
-from ansible_collections.offload.lab.plugins.plugin_utils._verdicts import share_of, verdict
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.driver import parse_statistics
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.verdicts import share_of, verdict
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.evidence import flat
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
 READ_COUNTERS = f"""
 import json, socket, sys
 sys.path.insert(0, {str(CHECKOUT / '.build/live')!r})
-from ansible_collections.offload.lab.plugins.module_utils import _driver_counters
+from ansible_collections.offload.lab.plugins.module_utils._observe import driver_counters
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
     read = _driver_counters.read(sock, "underlay0")
 print(json.dumps({{name: counter for name, counter in read.items() if "xdp" in name}}))

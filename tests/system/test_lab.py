@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
 
 import pytest
 
@@ -23,7 +22,7 @@ def test_check_mode_on_a_fresh_node_plans_and_changes_nothing(lab):
     assert list(after["node1"]["links"]) == [""] and after["node1"]["ovs"][0] == "does not run"
     assert not os.path.exists("/nonexistent")
     told = changed(plan)
-    assert told["node1"] > 0 and told["node2"] > 0 and told["localhost"] == 0
+    assert told["node1"] > 0 and told["node2"] > 0 and "localhost" not in told
     for word in ("br-int", "vxlan0", "tenant1-veth0", "netserver"):
         assert word in plan
 
@@ -32,7 +31,7 @@ def test_check_mode_of_the_whole_site_on_a_built_lab_changes_nothing(lab):
     before = lab.state()
     plan = lab.play("site", "--check", "--diff", campaign={"name": "checked"}, results_dir="/nonexistent")
     assert list(differences(before, lab.state())) == []
-    assert changed(plan) == {"localhost": 0, "node1": 2, "node2": 0}, plan  # on paper; the plan would be written
+    assert changed(plan) == {"node1": 1, "node2": 0}, plan  # the plan would be written
     more = lab.play("lab", "--check", "--diff", tenant_count=2)
     assert list(differences(before, lab.state())) == []
     assert changed(more)["node2"] > 0 and "tenant2-veth0" in more
@@ -41,7 +40,7 @@ def test_check_mode_of_the_whole_site_on_a_built_lab_changes_nothing(lab):
 def test_a_site_without_a_campaign_is_refused_before_anything_is_made(lab):
     before = lab.state()
     refused = lab.play("site", rc=2)
-    assert "one of the following is required: campaign, campaign_file" in refused
+    assert "no campaign is given. Give offload_lab_campaign_file" in refused
     assert "[Make the nodes]" not in refused and changed(refused) == {"node1": 0}
     assert list(differences(before, lab.state())) == []
 
@@ -181,7 +180,7 @@ def test_no_netperf_gives_one_message(lab):
     hidden = "mount --bind /dev/null /usr/bin/netperf"
     lab.inside(1, "sh", "-c", hidden)
     try:
-        said = message(lab.module("offload.lab.netperf", "node1", rc=2, cells=[cell]))
+        said = message(lab.module("offload.lab.visit", "node1", rc=2, cells=[cell]))
     finally:
         lab.inside(1, "umount", "/usr/bin/netperf")
     assert "netperf" in said, said
@@ -194,16 +193,3 @@ def test_not_root_gives_one_message(lab):
     output = run([*without, "ansible", "localhost", "-m", "offload.lab.nodes", "-a", nodes], rc=2)
     assert "root" in message(output), output
     assert "none-node1" not in run(["ip", "netns"])
-
-
-def test_a_hundred_tenants_and_their_removal(lab):
-    """The lab keeps working with many tenants; how long it takes is a matter of make bench."""
-    network = {"tenant_count": 100, "tenant_network": "10.20.0.0/16"}
-    assert changed(lab.play("lab", **network))["node1"] > 0
-    assert changed(lab.play("lab", **network)) == {"node1": 0, "node2": 0}
-    assert len(lab.inside(2, "ip", "netns").splitlines()) == 100
-    lab.inside(1, "ping", "-c", "1", "-W", "2", tenant_address(lab, 2), netns="tenant100")
-    started = time.monotonic()
-    lab.play("lab")
-    print(f"back to one tenant in {time.monotonic() - started:.1f} s")
-    assert len(lab.inside(2, "ip", "netns").splitlines()) == 1

@@ -13,6 +13,8 @@ from ansible_collections.offload.lab.tests.faults.world import World
 
 FAULTS = ["SIGKILL netperf", "underlay down and up", "SIGKILL controller and its children"]
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture
 def world(lab, tmp_path):

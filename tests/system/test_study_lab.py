@@ -44,7 +44,7 @@ def objects(text):
 
 @pytest.fixture(scope="module", name="made")
 def _made(lab_packages_required):
-    lab = Lab("study003")
+    lab = Lab("systeststudy")
     lab.down()
     lab.play("nodes")
     lab.play("lab", "-e", f"@{VARIABLES}")

@@ -19,14 +19,14 @@ WANTED = {"tenant_count": TENANTS, "tunnel_per_port": True}
 @pytest.fixture(scope="module")
 def lab(lab_packages_required):
     before = traces()
-    made = Lab("tunnels")
+    made = Lab("systesttunnels")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OFFLOAD_LAB_PORTS", "2")
         made.down()
         made.up(**WANTED)
         yield made
         made.down()
-    assert left_behind(before) == {}
+    assert left_behind(before, made.name) == {}
 
 
 def sent(lab, what="packets"):

@@ -20,7 +20,7 @@ def measure(lab, probe, mtu=9000, evidence=None, **workload):
     """Measure one cell on the physical path and return its trial."""
     load = dict({"test": "TCP_STREAM", "duration": 2}, **workload)
     cell = {"id": "a", "path": "physical", "mtu": mtu, "workload": load, "endpoints": [PHYSICAL]}
-    return lab.ask("offload.lab.netperf", "node1", cells=[cell], probe=probe, expect=EXPECT, evidence=evidence,
+    return lab.ask("offload.lab.visit", "node1", cells=[cell], probe=probe, expect=EXPECT, evidence=evidence,
                    watch={"client": [UNDERLAY], "server": [UNDERLAY]})["trials"][0]
 
 

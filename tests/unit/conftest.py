@@ -8,3 +8,5 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile("offload_lab", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("offload_lab")
+# pytest --hypothesis-profile=quick
+settings.register_profile("quick", settings.get_profile("offload_lab"), max_examples=20)

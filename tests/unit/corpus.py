@@ -16,5 +16,5 @@ def corpus_dir():
     """Return the folder of recorded outputs; where there is none the test is skipped, with the reason."""
     folder = Path(os.environ.get("OFFLOAD_LAB_CORPUS") or CHECKOUT.parent / "shared" / "corpus")
     if not folder.is_dir():
-        pytest.skip("no recorded outputs at {0}: set OFFLOAD_LAB_CORPUS to their folder".format(folder))
+        pytest.skip(f"no recorded outputs at {folder}: set OFFLOAD_LAB_CORPUS to their folder")
     return folder

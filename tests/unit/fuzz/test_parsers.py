@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import ParseError
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import ParseError
 from ansible_collections.offload.lab.tests.fuzz.mutate import mutate
 from ansible_collections.offload.lab.tests.fuzz.parsers import PARSERS
 from ansible_collections.offload.lab.tests.fuzz.trial import HangError, try_one
@@ -17,6 +17,7 @@ from ansible_collections.offload.lab.tests.unit.corpus import corpus_dir
 EXAMPLES = {"campaign file": 20}  # the YAML reader takes milliseconds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARSERS)
 def test_mutated_samples_give_rows_or_the_typed_error(name):
     corpus_dir()

@@ -7,6 +7,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import zipfile
 from pathlib import Path
@@ -76,7 +77,7 @@ def wheel(path, name, version):
 
 def test_collections_come_out_of_the_wheel_and_nothing_else(collections, tmp_path, monkeypatch):
     monkeypatch.setattr(collections, "CACHE", tmp_path)
-    wheel(tmp_path / "ansible-{0}-py3-none-any.whl".format(collections.DEFAULT_WHEEL), "a.b", "1.2.3")
+    wheel(tmp_path / f"ansible-{collections.DEFAULT_WHEEL}-py3-none-any.whl", "a.b", "1.2.3")
     site = tmp_path / "site"
     assert collections.missing(site, {"a.b": "1.2.3"}) == {"a.b": "1.2.3"}
     collections.install_from_wheels(site, {"a.b": "1.2.3"})
@@ -89,7 +90,7 @@ def test_a_version_that_no_wheel_has_is_an_error(collections, tmp_path, monkeypa
     monkeypatch.setattr(collections, "CACHE", tmp_path)
     monkeypatch.setattr(collections, "galaxy_reachable", lambda: False)
     monkeypatch.setattr(collections.sysconfig, "get_paths", lambda: {"purelib": str(tmp_path / "site")})
-    wheel(tmp_path / "ansible-{0}-py3-none-any.whl".format(collections.DEFAULT_WHEEL), "a.b", "1.2.3")
+    wheel(tmp_path / f"ansible-{collections.DEFAULT_WHEEL}-py3-none-any.whl", "a.b", "1.2.3")
     manifest = tmp_path / "requirements.yml"
     manifest.write_text("collections:\n  - {name: a.b, version: 9.9.9}\n")
     assert collections.main(manifest) == 1
@@ -97,7 +98,7 @@ def test_a_version_that_no_wheel_has_is_an_error(collections, tmp_path, monkeypa
 
 
 def find_python(path, *versions):
-    environment = {"PATH": "{0}:/usr/bin:/bin".format(path), "PYENV_ROOT": str(path), "HOME": str(path)}
+    environment = {"PATH": f"{path}:/usr/bin:/bin", "PYENV_ROOT": str(path), "HOME": str(path)}
     return subprocess.run(["sh", str(ROOT / "tools/find_python.sh"), *versions], env=environment, text=True,
                           capture_output=True, check=False)
 
@@ -120,7 +121,7 @@ def test_no_python_is_one_message(tmp_path):
 def as_root(tmp_path, uid, with_sudo):
     for tool in ("sh", "env"):
         os.symlink("/bin/" + tool, tmp_path / tool)
-    executable(tmp_path / "id", "#!/bin/sh\necho {0}\n".format(uid))
+    executable(tmp_path / "id", f"#!/bin/sh\necho {uid}\n")
     if with_sudo:
         executable(tmp_path / "sudo", "#!/bin/sh\necho sudo \"$@\"\n")
     return subprocess.run(["sh", str(ROOT / "tools/as_root.sh"), "/bin/echo", "done"], env={"PATH": str(tmp_path)},
@@ -147,4 +148,29 @@ def test_every_target_of_the_makefile_explains_itself():
     text = (ROOT / "Makefile").read_text()
     helped = subprocess.run(["make", "-s", "-C", str(ROOT), "help"], text=True, capture_output=True, check=True).stdout
     phony = next(line for line in text.splitlines() if line.startswith(".PHONY:")).split()[1:]
-    assert [name for name in phony if "\n  {0} ".format(name) not in helped] == []
+    assert [name for name in phony if f"\n  {name} " not in helped] == []
+
+
+def test_missing_packages_are_said_and_installed_with_sudo(tmp_path):
+    """On a machine that has a shell and apt-get only; apt itself is not called: sudo prints what it is given."""
+    for tool in ("sh", "dirname"):
+        os.symlink(shutil.which(tool), tmp_path / tool)
+    executable(tmp_path / "id", "#!/bin/sh\necho 1000\n")
+    executable(tmp_path / "sudo", "#!/bin/sh\necho sudo \"$@\"\n")
+    executable(tmp_path / "apt-get", "#!/bin/sh\nexit 1\n")
+    done = subprocess.run(["sh", str(ROOT / "tools/packages.sh"), "test"], text=True, capture_output=True, check=True,
+                          env={"PATH": str(tmp_path), "HOME": str(tmp_path), "PYENV_ROOT": str(tmp_path)})
+    *said, last = done.stdout.splitlines()
+    assert "setup: podman is missing: Molecule's containers" in said
+    assert last.startswith("sudo ") and {"podman", "mmdebstrap", "git"} <= set(last.split())
+    assert any(word.startswith("python3.8-venv|") for word in last.split())
+
+
+def test_without_rights_set_up_says_so_and_goes_on(tmp_path):
+    for tool in ("sh", "dirname"):
+        os.symlink(shutil.which(tool), tmp_path / tool)
+    executable(tmp_path / "id", "#!/bin/sh\necho 1000\n")
+    executable(tmp_path / "apt-get", "#!/bin/sh\nexit 1\n")
+    done = subprocess.run(["sh", str(ROOT / "tools/packages.sh"), "setup"], text=True, capture_output=True, check=False,
+                          env={"PATH": str(tmp_path), "HOME": str(tmp_path), "PYENV_ROOT": str(tmp_path)})
+    assert done.returncode == 0 and "needs root, or sudo" in done.stderr

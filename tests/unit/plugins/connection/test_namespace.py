@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.connection import namespace
 from ansible_collections.offload.lab.plugins.connection.namespace import check_node, command_line
-from ansible_collections.offload.lab.plugins.module_utils._errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._nodes import enter
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._nodes.names import enter
 
 ARGUMENTS = st.text(st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)))
 
@@ -26,7 +26,7 @@ def test_the_command_stays_one_argument(node, cmd):
 
 
 def test_a_shell_reads_an_odd_name_as_one_word(tmp_path):
-    odd = "x'; touch {0}/pwned; echo '$(id)".format(tmp_path)
+    odd = f"x'; touch {tmp_path}/pwned; echo '$(id)"
     line = command_line(odd, "true").replace("nsenter", "printf '%s\\n'", 1)
     out = subprocess.run(line, shell=True, capture_output=True, text=True, check=True).stdout
     assert out.splitlines()[0] == "--net=/run/netns/" + odd

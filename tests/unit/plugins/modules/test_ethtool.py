@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.offload.lab.plugins.module_utils import _ethtool_change, _ethtool_read
-from ansible_collections.offload.lab.plugins.module_utils._errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool_texts import lines, warnings
-from ansible_collections.offload.lab.plugins.module_utils._runner import Result, in_netns
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import in_netns
+from ansible_collections.offload.lab.plugins.module_utils._ethtool import change as ethtool_change
+from ansible_collections.offload.lab.plugins.module_utils._ethtool import read
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.diff import lines, warnings
+from ansible_collections.offload.lab.plugins.module_utils._host import apply
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result
 from ansible_collections.offload.lab.plugins.modules import ethtool
 
 CASES = yaml.safe_load((Path(__file__).parent / "ethtool_cases.yml").read_text(encoding="utf-8"))["cases"]
@@ -25,9 +28,9 @@ class Commands:
     def __init__(self, expected):
         self.expected = list(expected)
 
-    def run(self, argv, netns=None, check=True):
+    def run(self, argv, stdin=None, netns=None, timeout=60, check=True):
         argv = in_netns(argv, netns)
-        assert self.expected, "one command too many: {0}".format(argv)
+        assert self.expected, f"one command too many: {argv}"
         command = self.expected.pop(0)
         assert " ".join(argv) == command["argv"]
         assert not check
@@ -39,9 +42,9 @@ def change(monkeypatch):
     """Run the module's body with its commands answered from a list."""
     def call(params, commands, check_mode=False):
         door = Commands(commands)
-        for module in (_ethtool_read, _ethtool_change):
+        for module in (read, apply):
             monkeypatch.setattr(module, "run", door.run)
-        monkeypatch.setattr(_ethtool_change, "check_netns", lambda netns: None)
+        monkeypatch.setattr(ethtool_change, "check_netns", lambda netns: None)
         monkeypatch.setattr(ethtool, "require", lambda needed: None)
         try:
             return ethtool.change(dict(DEFAULTS, **params), check_mode)
@@ -66,10 +69,10 @@ def test_cases(case, change):
 
 def test_nobody_without_the_right_may_change_anything(monkeypatch):
     def refuse(needed):
-        raise InputError("this task needs root: {0}".format(needed))
+        raise InputError(f"this task needs root: {needed}")
 
     monkeypatch.setattr(ethtool, "require", refuse)
-    monkeypatch.setattr(_ethtool_read, "run", Commands([]).run)
+    monkeypatch.setattr(read, "run", Commands([]).run)
     with pytest.raises(InputError, match="CAP_NET_ADMIN"):
         ethtool.change(dict(DEFAULTS, devices=["veth0"]), False)
     with pytest.raises(InputError, match="CAP_SYS_ADMIN"):

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._errors import CommandError
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
+from ansible_collections.offload.lab.plugins.module_utils._host import apply
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result
 from ansible_collections.offload.lab.plugins.modules import nodes
 
 EMPTY = {"claims": [], "homes": [], "netns": [], "nodes": {}, "ports": {},
@@ -19,7 +22,7 @@ def _commands(monkeypatch):
     ran = []
     monkeypatch.setattr(nodes, "read_state", lambda runner, lab, names: EMPTY)
     monkeypatch.setattr(nodes, "end_processes", lambda inodes: None)
-    monkeypatch.setattr(nodes, "run", lambda argv, stdin=None, check=True: ran.append((argv, stdin, check)))
+    monkeypatch.setattr(nodes, "apply", ran.extend)
     return ran
 
 
@@ -33,7 +36,7 @@ def test_check_mode_shows_what_apply_runs(commands):
     applied = make(check_mode=False)
     assert checked["changed"] and applied["changed"]
     assert checked["commands"] == applied["commands"]
-    assert commands == [(step["argv"], step["stdin"], step["check"]) for step in checked["commands"]]
+    assert shown(commands) == checked["commands"]
 
 
 def test_check_mode_predicts_the_nodes(commands):
@@ -48,11 +51,12 @@ def test_nothing_to_remove(commands):
 
 
 def test_a_command_that_fails_ends_it(commands, monkeypatch):
-    def fail(argv, stdin=None, check=True):
-        raise CommandError("failed", argv)
+    def fail(argv, stdin, netns, timeout, check):
+        return Result(argv, 1, "", "no room")
 
-    monkeypatch.setattr(nodes, "run", fail)
-    with pytest.raises(CommandError, match="mkdir -p"):
+    monkeypatch.setattr(nodes, "apply", apply.apply)
+    monkeypatch.setattr(apply, "run", fail)
+    with pytest.raises(CommandError, match="mkdir -p .*no room"):
         make(check_mode=False)
 
 
@@ -66,4 +70,4 @@ def test_the_lock_is_waited_for(monkeypatch):
 
     monkeypatch.setattr(nodes, "fcntl", Taken)
     with pytest.raises(nodes.LabError, match="another process has held the lock for 0.1 s"):
-        nodes.alone(timeout=0.1)
+        nodes.lock_labs(patience=0.1)

@@ -1,0 +1,101 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of module request: what is asked for is checked on the controller; see plugins/modules/request.py."""
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+from ansible.errors import AnsibleActionFail, AnsibleError
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import override, read_campaign
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import chosen_campaign, places
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.request import campaign as campaign_checks
+from ansible_collections.offload.lab.plugins.plugin_utils.request import hosts as host_checks
+from ansible_collections.offload.lab.plugins.plugin_utils.request import variables as variable_checks
+
+ROLES = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "roles")
+SPEC = {
+    "group": {"type": "str", "default": "lab_nodes"},
+    "campaign": {"type": "dict"},
+    "campaign_file": {"type": "path"},
+    "overrides": {"type": "dict", "default": {}},
+    "campaign_required": {"type": "bool", "default": False},
+    "readings": {"type": "dict", "default": {}},
+}
+
+
+class ActionModule(ActionBase):
+    """Say all that is wrong, and fail with the first of it."""
+
+    _requires_connection = False
+
+    def run(self, tmp=None, task_vars=None):
+        result = super().run(tmp, task_vars)
+        _checked, arguments = self.validate_argument_spec(SPEC)
+        try:
+            problems = variable_checks.merged(self._nodes_read(arguments, task_vars) if arguments["readings"]
+                                              else self._problems(arguments, task_vars))
+        except LabError as error:
+            raise AnsibleActionFail(str(error)) from None
+        if problems:
+            for problem in problems[1:]:
+                Display().display(f"  {problem}")
+            more = f" {len(problems) - 1} more above." if problems[1:] else ""
+            raise AnsibleActionFail(f"{problems[0]}{more}")
+        return result
+
+    def _problems(self, arguments, task_vars):
+        group = list(task_vars["groups"].get(arguments["group"], ()))
+        known = variable_checks.known_variables(ROLES)
+        for node in group:
+            variables = task_vars["hostvars"][node]
+            yield from variable_checks.unknown_names(node, variables, known)
+            yield from variable_checks.wrong_values(node, _values(variables), known)
+        if arguments["campaign_required"] or arguments["campaign"] or arguments["campaign_file"]:
+            yield from self._campaign_problems(arguments, task_vars, group)
+
+    def _campaign(self, arguments, playing):
+        written, where = chosen_campaign(arguments["campaign"], arguments["campaign_file"],
+                                         places(self._loader.get_basedir()))
+        return read_campaign(override(written, arguments["overrides"]), where, playing)
+
+    def _campaign_problems(self, arguments, task_vars, group):
+        playing, hostvars = list(task_vars["ansible_play_hosts_all"]), task_vars["hostvars"]
+        campaign = self._campaign(arguments, playing)
+        make_plan(campaign, "")
+        wrong = list(campaign_checks.wrong_nodes(campaign, playing, group))
+        yield from wrong
+        if not wrong:
+            nodes = dict.fromkeys(node for pair in campaign_checks.pairs_of(campaign, playing) for node in pair)
+            for node in nodes:
+                yield from campaign_checks.wrong_paths(campaign, node, _values(hostvars[node]))
+
+    def _nodes_read(self, arguments, task_vars):
+        """Show what was read of the nodes as a table, and return what is wrong in it."""
+        campaign = None
+        if arguments["campaign_required"]:
+            campaign = self._campaign(arguments, list(task_vars["ansible_play_hosts_all"]))
+        readings = arguments["readings"]
+        wanted = {node: host_checks.wanted_of(_values(task_vars["hostvars"][node]), campaign) for node in readings}
+        rows = [row for node, reading in readings.items() for row in host_checks.judge(node, reading, wanted[node])]
+        rows += host_checks.apart(readings, wanted, time.time())
+        for line in host_checks.table(rows):
+            Display().display(f"  {line}")
+        return host_checks.problems(rows)
+
+
+def _values(variables):
+    """Return the lab's variables of a node, without those whose templates need facts that are not read yet."""
+    values = {}
+    for name in variables:
+        if str(name).startswith(variable_checks.PREFIX):
+            with contextlib.suppress(AnsibleError):
+                values[name] = variables[name]
+    return values

@@ -1,0 +1,119 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of module results_store: fetches, locks and pushes results; see plugins/modules/results_store.py."""
+from __future__ import annotations
+
+import os
+import time
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._host.store import lock_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import places, results_folder
+from ansible_collections.offload.lab.plugins.plugin_utils.store import campaign_lock, results_store
+
+SPEC = {
+    "state": {"type": "str", "choices": ["fetched", "claimed", "pushed", "released"], "required": True},
+    "folder": {"type": "path"},
+    "lock": {"type": "bool", "default": True},
+    "lease": {"type": "float", "default": campaign_lock.SECONDS},
+    "files": {"type": "list", "elements": "str"},
+    "before": {"type": "dict", "default": {}},
+    "max_minutes": {"type": "float", "default": 0},
+    "temporary": {"type": "bool", "default": False},
+    "results": {"type": "path"},
+    "campaign": {"type": "dict"},
+    "campaign_file": {"type": "path"},
+    "overrides": {"type": "dict", "default": {}},
+    "results_dir": {"type": "path", "default": "results"},
+    "request": {"type": "dict", "default": {}},
+}
+
+
+class ActionModule(ActionBase):
+    """Keep the results of one campaign in a store, or on the controller where there is none."""
+
+    def run(self, tmp=None, task_vars=None):
+        result = super().run(tmp, task_vars)
+        _checked, self.options = self.validate_argument_spec(SPEC)
+        try:
+            self.results = self.options["results"] and os.path.abspath(self.options["results"]) or results_folder(
+                self.options, places(self._loader.get_basedir()))
+            before = self.options["before"]
+            result.update(results=self.results, since=before.get("since") or time.time(), files={}, changed=False)
+            if not self._task.check_mode:
+                result.update(self._in_store(task_vars) if self.options["folder"] else self._here())
+            if self.options["state"] == "released":
+                campaign_lock.release(lock_of(self.results), campaign_lock.controller())
+                result["standing"] = results_store.standing(self.results)
+            size = results_store.record_size(self.results)
+            result["begun"] = before.get("begun", size)
+            minutes = self.options["max_minutes"]
+            # Each run measures something: a chain of jobs comes to its end.
+            result["time_is_up"] = bool(minutes and size > result["begun"]
+                                        and time.time() - result["since"] >= 60 * minutes)
+        except LabError as error:
+            raise AnsibleActionFail(str(error))
+        return result
+
+    def _here(self):
+        """Lock or unlock the results folder of the controller."""
+        if self.options["state"] == "claimed":
+            if not self.options["temporary"]:
+                results_store.refuse_temporary(self.results, os.environ)
+            campaign_lock.acquire_patiently(lock_of(self.results), campaign_lock.controller(), Display().display)
+        return {}
+
+    def _in_store(self, task_vars):
+        """Do the same in the store, and bring both folders to one content."""
+        self.task_vars = task_vars
+        self.store = os.path.join(self.options["folder"], os.path.basename(self.results))
+        state = self.options["state"]
+        if state == "fetched":
+            return self._fetch(self._ask()["files"])
+        owner = campaign_lock.controller() if self.options["lock"] else None
+        if state == "claimed":
+            path = f"{self._play_context.remote_addr}:{lock_of(self.store)}"
+            campaign_lock.wait_for(lambda silent: self._ask(owner=owner, silent=silent), path, Display().display)
+            return self._fetch(self._ask(owner=owner)["files"])
+        return self._push(owner, state == "released")
+
+    def _ask(self, owner=None, **request):
+        """Run the module in the store once."""
+        asked = dict(request, folder=self.store, owner=owner, lease=self.options["lease"])
+        answer = self._execute_module(module_name="offload.lab.results_store", task_vars=self.task_vars,
+                                      module_args={"state": self.options["state"], "request": asked})
+        if answer.get("failed") or answer.get("unreachable"):
+            raise LabError(answer.get("msg", "the results store does not answer"), None,
+                           "Mend it, and run the campaign again: it goes on from what is there.")
+        return answer
+
+    def _push(self, owner, last):
+        known = self.options["before"].get("files")
+        news = results_store.news(self.results, self._ask()["files"] if known is None else known,
+                                  self.options["files"] or results_store.RECORD)
+        answer = self._ask(owner, release=last and owner is not None, **news)
+        if not answer["taken"]:
+            raise campaign_lock.refusal(answer["holder"], lock_of(self.store))
+        return {"changed": answer["changed"], "files": answer["files"]}
+
+    def _fetch(self, files):
+        wanted = results_store.to_fetch(self.results, files)
+        for name in wanted:
+            self._fetch_file(name)
+        return {"changed": bool(wanted), "files": files}
+
+    def _fetch_file(self, name):
+        """Fetch one file with Ansible's own action, which knows of become."""
+        task = self._task.copy()
+        task.args = {"src": os.path.join(self.store, name), "dest": os.path.join(self.results, name), "flat": True}
+        action = self._shared_loader_obj.action_loader.get(
+            "ansible.builtin.fetch", task=task, connection=self._connection, play_context=self._play_context,
+            loader=self._loader, templar=self._templar, shared_loader_obj=self._shared_loader_obj)
+        answer = action.run(task_vars=self.task_vars)
+        if answer.get("failed"):
+            raise LabError(answer.get("msg", "it cannot be fetched"), task.args["src"])

@@ -1,0 +1,24 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.survey import survey
+
+
+def awx_survey(keys):
+    """Return the survey spec of an AWX job template that asks for these keys of a campaign."""
+    try:
+        return survey(keys)
+    except (InputError, TypeError) as error:
+        raise AnsibleFilterError(f"offload.lab.awx_survey: {error}")
+
+
+class FilterModule:
+    """The filter offload.lab.awx_survey."""
+
+    def filters(self):
+        return {"awx_survey": awx_survey}

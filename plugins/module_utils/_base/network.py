@@ -1,0 +1,91 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: the names and addresses of the network, checked before anything is changed, and the numbers of its formats.
+
+There is one rule for names, so that what can be made can also be measured. A name is an argument of ip, ethtool and
+ovs-vsctl, a word of a batch file, half of the key ``netns/name`` of results, and part of paths in /sys and /run.
+"""
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Any, Mapping, Union
+
+from ansible_collections.offload.lab.plugins.module_utils._base.checks import number, shown
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+
+MAX_DEVICE = 15  # IFNAMSIZ of linux/if.h, less the final NUL
+MAX_NAMESPACE = 200  # of the 255 bytes of a file's name: a state file has an address and a port in its name, too
+MIN_MTU = 68  # RFC 791
+MIN_MTU_IPV6 = 1280  # RFC 8200, section 5; the kernel ends IPv6 on a device below
+MAX_MTU = 65535
+VXLAN_PORT = 4789  # RFC 7348
+NETSERVER_PORT = 12865  # netperf's own
+PROBE_PORT = 12866
+VXLAN_OVERHEAD = {4: 50, 6: 70}  # bytes by IP version of the underlay: Ethernet 14, IP 20 or 40, UDP 8, VXLAN 8
+
+# dev_valid_name() of net/core/dev.c refuses "/", ":", white space, "." and "..". We also refuse what a program would
+# read as something else: an option (-x), a row's label (@x, ovs-vsctl), all devices (*, ethtool), a number to fill in
+# (%d, the kernel), a comment or a quotation (# " ' \, ip -batch), and what is not ASCII.
+_NAME = re.compile(r"(?![-@]|\.{1,2}\Z)(?:(?![/:*%#\"'\\])[!-~])+\Z")
+
+Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
+Interface = Union[ipaddress.IPv4Interface, ipaddress.IPv6Interface]
+
+
+def _name(value: Any, what: str, longest: int) -> str:
+    if not isinstance(value, str) or not _NAME.match(value):
+        raise InputError(f"not a usable name for a {what}", shown(value),
+                         "Use letters, digits and signs but none of / : * % # \" ' \\, and neither - nor @ first.")
+    if len(value) > longest:
+        raise InputError(f"{len(value)} characters are too many for a {what}", shown(value),
+                         f"Use at most {longest} characters.")
+    return value
+
+
+def device_name(value: Any, what: str = "device", longest: int = MAX_DEVICE) -> str:
+    """Return the name of a network device, or raise InputError when ``what`` cannot be called so."""
+    return _name(value, what, longest)
+
+
+def namespace_name(value: Any) -> str:
+    """Return the name of a network namespace, or raise InputError."""
+    return _name(value, "network namespace", MAX_NAMESPACE)
+
+
+def device_key(name: str, netns: str | None = None) -> str:
+    """Return the name by which results speak of a device: ``name``, or ``netns/name``."""
+    return f"{netns}/{name}" if netns else name
+
+
+def key_of(device: Mapping[str, Any]) -> str:
+    """Return :func:`device_key` of a device ``{"name", "netns"}``."""
+    return device_key(device["name"], device.get("netns"))
+
+
+def address(value: Any, what: str) -> Address:
+    """Return an IPv4 or IPv6 address, or raise InputError."""
+    try:
+        if not isinstance(value, str) or "%" in value:  # an IPv6 zone may be any text
+            raise ValueError
+        return ipaddress.ip_address(value)
+    except ValueError:
+        raise InputError("not an IP address", f"{what} {shown(value)}",
+                         "Give an IPv4 or IPv6 address without a prefix length.")
+
+
+def interface(value: Any, what: str) -> Interface:
+    """Return an address with its prefix length (``192.168.10.1/24``), or raise InputError."""
+    try:
+        if not isinstance(value, str) or "/" not in value or "%" in value:
+            raise ValueError
+        return ipaddress.ip_interface(value)
+    except ValueError:
+        raise InputError("not an IP address with its prefix length", f"{what} {shown(value)}",
+                         "Write it as 192.168.10.1/24 or 2001:db8::1/64.")
+
+
+def port(value: Any, what: str) -> int:
+    """Return a TCP or UDP port, or raise InputError."""
+    return number(value, what, 1, 65535)

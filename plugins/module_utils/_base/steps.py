@@ -1,0 +1,32 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A step of a plan: one command that is still to be run."""
+from __future__ import annotations
+
+from typing import Any, Iterable, NamedTuple, Sequence
+
+
+class Step(NamedTuple):
+    """One command: its arguments, its standard input, the network namespace it is for, whether it has to succeed."""
+
+    argv: Sequence[str]
+    stdin: str | None = None
+    netns: str | None = None
+    check: bool = True
+
+
+def batch(lines: Iterable[str], netns: str | None = None, program: str = "ip") -> list[Step]:
+    """Return the step that runs all lines in one process of ip or bridge; no step for no lines."""
+    text = "".join(line + "\n" for line in lines)
+    return [Step([program, "-batch", "-"], text, netns)] if text else []
+
+
+def in_netns(argv: Sequence[str], netns: str | None) -> list[str]:
+    """Return ``argv`` as a user would type it to run it inside the named network namespace."""
+    return ["ip", "netns", "exec", netns, *argv] if netns else list(argv)
+
+
+def shown(steps: Iterable[Step]) -> list[dict[str, Any]]:
+    """Return steps as the results of modules show them."""
+    return [{"argv": in_netns(step.argv, step.netns), "stdin": step.stdin} for step in steps]

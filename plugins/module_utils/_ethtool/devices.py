@@ -1,0 +1,74 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which devices are meant, and what is asked of each: the options of the ethtool modules, checked. Pure."""
+from __future__ import annotations
+
+from typing import Any, Iterable, NamedTuple
+
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._base.checks import shown
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+
+
+class Device(NamedTuple):
+    """A network device and what is asked of it."""
+
+    key: str  # name, or netns/name
+    name: str
+    netns: str | None
+    asked: dict[str, dict[str, Any]]  # by kind, see KINDS
+
+
+KINDS = ("channels", "rings", "coalesce", "rx_flow_hash", "features", "features_wanted")
+
+
+def parse_devices(items: Iterable[Any], netns: str | None = None,
+                  common: dict[str, dict[str, Any]] | None = None) -> list[Device]:
+    """Return a list of :class:`Device` for the option ``devices``: names, or dictionaries with ``name`` and ``netns``.
+
+    ``common`` is ``{kind: {name: value}}`` asked of every device; what an item asks itself wins over it.
+    Raises :class:`InputError` for names that no device can have, unknown keys, and devices named twice.
+    """
+    if netns:
+        network.namespace_name(netns)
+    devices = [parse_device(item, netns, common or {}) for item in items]
+    keys = [device.key for device in devices]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise InputError("is named twice in devices", key, "Ask everything of a device in one item.")
+    return devices
+
+
+def parse_device(item: Any, netns: str | None, common: dict[str, dict[str, Any]]) -> Device:
+    """Return the :class:`Device` of one item of the option ``devices``."""
+    item = item if isinstance(item, dict) else {"name": item}
+    unknown = sorted(set(item) - {"name", "netns"} - set(KINDS))
+    if unknown:
+        raise InputError(f"{unknown[0]!r} is no key of a device", "devices",
+                         f"Keys are name, netns, {', '.join(KINDS)}.")
+    name = network.device_name(item.get("name"))
+    netns = item.get("netns") or netns
+    if netns:
+        network.namespace_name(netns)
+    key = network.device_key(name, netns)
+    own = {kind: check_mapping(item[kind], kind, key) for kind in KINDS if item.get(kind)}
+    return Device(key, name, netns, merge(common, own, key))
+
+
+def merge(common: dict[str, dict[str, Any]], own: dict[str, dict[str, Any]], key: str) -> dict[str, dict[str, Any]]:
+    """Return what is asked of a device: what its item asks, over what is asked of all; exact bits stand alone."""
+    if "features_wanted" in own:
+        if "features" in own:
+            raise InputError("features and features_wanted are both given", key, "Give one of them.")
+        common = {kind: asked for kind, asked in common.items() if kind != "features"}
+    kinds = set(common) | set(own)
+    return {kind: dict(common.get(kind, {}), **own.get(kind, {})) for kind in kinds}
+
+
+def check_mapping(value: Any, kind: str, where: str) -> dict[str, Any]:
+    """Return ``value`` if it is a dictionary; raises :class:`InputError` otherwise."""
+    if not isinstance(value, dict):
+        raise InputError(f"{shown(value)} is no dictionary", f"{where}, {kind}",
+                         "Give names and values, such as 'tso: false'.")
+    return {str(name): item for name, item in value.items()}

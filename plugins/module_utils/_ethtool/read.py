@@ -1,0 +1,159 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading of devices with as few processes as possible: one listing of all devices of a namespace where ethtool can."""
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, Callable
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError, InputError
+from ansible_collections.offload.lab.plugins.module_utils._base.network import device_key
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.driver import (
+    failure_reason,
+    offload_log_lines,
+    parse_driver,
+    parse_statistics,
+    parse_tunnels,
+)
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import Features, parse_features
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.rss import parse_flow_hash, parse_rss
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.settings import (
+    parse_channels,
+    parse_coalesce,
+    parse_rings,
+)
+from ansible_collections.offload.lab.plugins.module_utils._host.netns import path_of
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result, run
+
+LINK = re.compile(r"^\d+: ([^@\s]+?)(?:@\S+)?:\s", re.MULTILINE)
+# Listings of which netlink builds of ethtool print all devices at once for the device "*".
+LISTINGS: dict[str, tuple[str, Callable[[str], dict[str, Any]]]] = {
+    "features": ("-k", parse_features),
+    "channels": ("-l", parse_channels),
+    "rings": ("-g", parse_rings),
+    "coalesce": ("-c", parse_coalesce),
+    "tunnels": ("--show-tunnels", parse_tunnels),
+}
+# Listings of one device, without its name in them.
+SINGLE = {"driver": ("-i", parse_driver), "statistics": ("-S", parse_statistics)}
+
+
+def ethtool(arguments: list[str], netns: str | None) -> Result:
+    """Run ethtool and return its result; its exit status says little and is judged by the caller."""
+    return run(["ethtool"] + arguments, netns=netns, check=False)
+
+
+def check_netns(netns: str | None) -> None:
+    """Raise :class:`InputError` if there is no network namespace of that name."""
+    if netns and not os.path.exists(path_of(netns)):
+        raise InputError("there is no such network namespace", netns, "'ip netns' lists those that exist.")
+
+
+def list_devices(netns: str | None) -> list[str]:
+    """Return the names of all devices of a network namespace."""
+    return LINK.findall(run(["ip", "-o", "link", "show"], netns=netns).out)
+
+
+def read_listing(kind: str, names: list[str], netns: str | None) -> dict[str, tuple[Any, str | None]]:
+    """Return ``{name: (parsed listing, None) or (None, reason)}`` of one kind for the devices ``names``."""
+    option, parse = LISTINGS[kind]
+    dumped: dict[str, Any] = {}
+    if len(names) > 1:
+        dump = ethtool([option, "*"], netns)
+        dumped = parse(dump.out)
+        if dump.rc == 0 and kind != "features":
+            # A dump leaves out the devices whose drivers do not support the request, and only these.
+            dumped = dict(dict.fromkeys(names), **dumped)
+    listings = {}
+    for name in names:
+        if name in dumped:
+            listings[name] = (dumped[name], None if dumped[name] else "Operation not supported")
+        else:
+            listings[name] = read_one(option, parse, name, netns)
+    return listings
+
+
+def read_one(option: str, parse: Callable[[str], dict[str, Any]], name: str, netns: str | None) -> tuple[Any,
+                                                                                                         str | None]:
+    """Return ``(parsed listing, None)`` of one device, or ``(None, reason)``."""
+    result = ethtool([option, name], netns)
+    values = parse(result.out).get(name)
+    return (values, None) if values else (None, failure_reason(result.err, result.out))
+
+
+def read_features(names: list[str], netns: str | None, skip_missing: bool = False) -> dict[str, Features]:
+    """Return ``{name: features}``; a device that is not there is an :class:`InputError` unless ``skip_missing``."""
+    listings = read_listing("features", names, netns)
+    for name, (features, reason) in list(listings.items()):
+        if not features and "No such device" in (reason or ""):
+            if skip_missing:
+                del listings[name]
+                continue
+            raise InputError("there is no such network device", device_key(name, netns),
+                             "'ip link' lists those that exist.")
+        if not features:
+            raise CommandError(f"could not list the features ({reason})", ["ethtool", "-k", name],
+                               to_do="Check that ethtool is installed and may be run.")
+    return {name: features for name, (features, _reason) in listings.items()}
+
+
+def read_settings(kind: str, names: list[str], netns: str | None) -> dict[str, dict[str, Any]]:
+    """Return ``{name: state}`` of channels, rings, coalesce or tunnels; "not supported" is a state like others."""
+    return {name: state_of(kind, values, reason)
+            for name, (values, reason) in read_listing(kind, names, netns).items()}
+
+
+def state_of(kind: str, values: Any, reason: str | None) -> dict[str, Any]:
+    """Return the state that a listing tells; see ``_ethtool_settings_plan``."""
+    if kind in ("channels", "rings") and not (values and values["current"]):
+        values = None
+    if not values:
+        return {"supported": False, "reason": reason or "Operation not supported"}
+    if kind == "coalesce":
+        return {"supported": True, "current": values}
+    return dict({"supported": True}, **(values if isinstance(values, dict) else {"tables": values}))
+
+
+def read_flow_hash(name: str, flow_types: list[str], netns: str | None) -> dict[str, Any]:
+    """Return the state of a device's hash fields; a flow type that cannot be read is None, with its reason."""
+    current, reasons = {}, {}
+    for flow_type in flow_types:
+        result = ethtool(["-n", name, "rx-flow-hash", flow_type], netns)
+        current[flow_type] = parse_flow_hash(result.out)
+        if current[flow_type] is None:
+            reasons[flow_type] = failure_reason(result.err, result.out)
+    if reasons and len(reasons) == len(current):
+        return {"supported": False, "reason": reasons[flow_types[0]]}
+    return {"supported": True, "current": current, "reasons": reasons}
+
+
+def read_rss(name: str, netns: str | None) -> dict[str, Any]:
+    """Return the RSS table of a device; ethtool may print another device's name in it."""
+    result = ethtool(["-x", name], netns)
+    tables = list(parse_rss(result.out).values())
+    if not tables or not (tables[0]["indirection"] or tables[0]["key"]):
+        return {"supported": False, "reason": failure_reason(result.err, result.out)}
+    return dict({"supported": True}, **tables[0])
+
+
+def read_single(kind: str, name: str, netns: str | None) -> dict[str, Any]:
+    """Return the driver's name card or the statistics of a device."""
+    option, parse = SINGLE[kind]
+    result = ethtool([option, name], netns)
+    values = parse(result.out)
+    if result.rc != 0 or not values:
+        return {"supported": False, "reason": failure_reason(result.err, result.out)}
+    return dict({"supported": True}, **({"counters": values} if kind == "statistics" else values))
+
+
+def read_kernel_log() -> dict[str, Any]:
+    """Return the lines of the kernel log about tunnel offloads, or why it cannot be read."""
+    try:
+        result = run(["dmesg"], check=False)
+    except CommandError as error:
+        return {"supported": False, "reason": error.what}
+    if result.rc != 0:
+        return {"supported": False, "reason": failure_reason(result.err)}
+    return {"supported": True, "lines": offload_log_lines(result.out)}

@@ -1,0 +1,62 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The folder of a campaign in a results store: its files, and what is written there whole or appended."""
+from __future__ import annotations
+
+import hashlib
+import os
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+
+TRIALS = "trials.jsonl"
+LOCK = TRIALS + ".lock"
+
+
+def lock_of(folder):
+    """Return the path of the campaign's lock."""
+    return os.path.join(folder, LOCK)
+
+
+def digest(path, size=None):
+    """Return ``{"size", "sha256"}`` of a file, or of its first ``size`` bytes."""
+    checksum, read = hashlib.sha256(), 0
+    with open(path, "rb") as stream:
+        while size is None or read < size:
+            part = stream.read(1 << 20 if size is None else min(1 << 20, size - read))
+            if not part:
+                break
+            checksum.update(part)
+            read += len(part)
+    return {"size": read, "sha256": checksum.hexdigest()}
+
+
+def listing(folder):
+    """Return the files of a folder with their digests; a missing folder has none. A lock is no result."""
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    paths = {name: os.path.join(folder, name) for name in names}
+    return {name: digest(path) for name, path in paths.items()
+            if os.path.isfile(path) and not name.endswith((".lock", ".new")) and not name.startswith(".")}
+
+
+def _synced(path, mode, text):
+    with open(path, mode) as stream:
+        stream.write(text.encode("utf-8", "surrogateescape"))
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def write(folder, append, whole):
+    """Append trials, ``{"offset", "text"}``, and replace the files of ``whole``, ``{name: text}``."""
+    os.makedirs(folder, exist_ok=True)
+    for name, text in sorted(whole.items()):
+        path = os.path.join(folder, os.path.basename(name))
+        _synced(path + ".new", "wb", text)
+        os.replace(path + ".new", path)
+    if append:
+        path = os.path.join(folder, TRIALS)
+        size = os.path.getsize(path) if os.path.exists(path) else 0
+        if size != append["offset"]:
+            raise LabError(f"the record of the store has {size} bytes, not {append['offset']}", path,
+                           "Something else wrote to it. Run the campaign again: it begins with what is there.")
+        _synced(path, "ab", append["text"])

@@ -1,0 +1,125 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The way in: the device that carries the controller's SSH connection, and the devices it rests on.
+
+The connection is found in the environment of this process or of those that started it (sudo drops it from its own). A
+connection of another network namespace, as that of a single-host lab's nodes, does not go over devices of this one.
+"""
+from __future__ import annotations
+
+import json
+import os
+from typing import Iterable, Mapping
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError, ParseError
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
+from ansible_collections.offload.lab.plugins.module_utils._iproute import read
+from ansible_collections.offload.lab.plugins.module_utils._iproute.parse import Link
+
+LONGEST_CHAIN = 64
+TO_DO = "Name it in offload_lab_allow_management_device (option allow_management_device) if you mean to change it."
+
+
+def parse_route(text: str) -> list[str]:
+    """Return the devices in the output of ``ip -json route get``."""
+    try:
+        return [row["dev"] for row in json.loads(text or "[]") if isinstance(row.get("dev"), str)]
+    except (ValueError, RecursionError, AttributeError, TypeError, KeyError) as error:
+        raise ParseError(f"not a route ({error})", 1, "Give the output of ip -json route get.")
+
+
+def carriers(device: str, links: Mapping[str, Link]) -> list[str]:
+    """Return the device and all that is under it, sorted: a VLAN's parent, the members of a bond or a bridge.
+
+    ``links`` are by name, as ``_ip_json.parse_links`` returns them. The peer of a veth is not under it.
+    """
+    under: set[str] = set()
+    left = [device]
+    while left:
+        name = left.pop()
+        if name in under or name not in links:
+            continue
+        under.add(name)
+        below = links[name]["peer"]
+        if isinstance(below, str) and links[name]["kind"] != "veth":
+            left.append(below)
+        left += [other for other, link in links.items() if link["master"] == name]
+    return sorted(under)
+
+
+def devices_of(connection: str, route: list[str], links: Mapping[str, Link]) -> list[str]:
+    """Return the devices that carry ``connection``, the text of SSH_CONNECTION.
+
+    ``route`` are the devices on the way to the controller, ``links`` those of ``_ip_json.parse_links``.
+    """
+    server = connection.split()[2]
+    starts = route + [name for name, link in links.items()
+                      if any(address.rpartition("/")[0] == server for address in link["addresses"])]
+    return sorted({name for start in starts for name in carriers(start, links)})
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def connection(proc: str = "/proc", pid: str = "self") -> str | None:
+    """Return SSH_CONNECTION of the SSH session that this process belongs to, or None: it is of this host's devices."""
+    home = os.readlink(f"{proc}/{pid}/ns/net")
+    for _depth in range(LONGEST_CHAIN):
+        words = dict(entry.partition("=")[::2] for entry in _text(f"{proc}/{pid}/environ").split("\0"))
+        fields = _text(f"{proc}/{pid}/stat").rpartition(")")[2].split()
+        try:
+            same = os.readlink(f"{proc}/{pid}/ns/net") == home
+        except OSError:
+            return None
+        if not same:
+            return None
+        if len(words.get("SSH_CONNECTION", "").split()) == 4 and _from_here(proc, fields, home):
+            return words["SSH_CONNECTION"]
+        if len(fields) < 2 or fields[1] in ("0", "1"):
+            return None
+        pid = fields[1]
+    return None
+
+
+def _from_here(proc: str, fields: list[str], home: str) -> bool:
+    """Tell whether sshd, somewhere above, is in this network namespace; a node's commands are started from another."""
+    pid = fields[1] if len(fields) > 1 else "0"
+    for _depth in range(LONGEST_CHAIN):
+        if pid in ("0", ""):
+            return True
+        if _text(f"{proc}/{pid}/comm").startswith("sshd"):
+            try:
+                return os.readlink(f"{proc}/{pid}/ns/net") == home
+            except OSError:
+                return True
+        above = _text(f"{proc}/{pid}/stat").rpartition(")")[2].split()
+        pid = above[1] if len(above) > 1 else "0"
+    return True
+
+
+def find() -> list[str]:
+    """Return the names of the devices that carry the controller's connection; none where it is not SSH."""
+    text = connection()
+    if text is None:
+        return []
+    client = text.split()[0].partition("%")[0]
+    try:
+        route = parse_route(run(["ip", "-json", "route", "get", client]).out)
+    except LabError:
+        route = []
+    return devices_of(text, route, read.read())
+
+
+def check(changed: Iterable[str], allow: Iterable[str]) -> None:
+    """Raise :class:`InputError` if a device of the keys ``changed`` carries the connection and is not allowed."""
+    if not any("/" not in name for name in changed):
+        return
+    for name in find():
+        if name in changed and name not in allow:
+            raise InputError("carries the controller's connection and would be changed", name, TO_DO)

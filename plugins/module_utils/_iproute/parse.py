@@ -1,0 +1,118 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure reading of what ``ip -json -details`` and ``bridge -json`` print: ip-link(8), ip-address(8), bridge(8)."""
+from __future__ import annotations
+
+import json
+from typing import Any, TypedDict
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import ParseError
+
+ADVICE = "Give the output of ip -json -details address show."
+
+# A network device as ip shows it. The key "global" is a word of Python, which a class could not have.
+Link = TypedDict("Link", {
+    "name": "str",
+    "mtu": "int",  # bytes, as the next two; 0: ip does not tell
+    "min_mtu": "int",
+    "max_mtu": "int",
+    "up": "bool",
+    "mac": "str | None",
+    "alias": "str | None",
+    "kind": "str | None",  # such as veth
+    "data": "dict[str, Any]",  # of that kind
+    "master": "str | None",
+    "index": "int",
+    "peer": "str | None",  # of a veth, if it is in this namespace; else the next two
+    "peer_index": "int | None",
+    "peer_netns": "int | None",  # the id of the other namespace
+    "addresses": "list[str]",  # with their prefix lengths
+    "global": "list[str]",  # those of them that are not link-local
+})
+
+
+def _objects(text: str, what: str) -> list[dict[str, Any]]:
+    """Return the list of objects in the text; what ip leaves out is an empty object."""
+    try:
+        rows = json.loads(text) if text.strip() else []
+    except (ValueError, RecursionError) as error:
+        raise ParseError(f"not JSON ({error})", getattr(error, "lineno", 1), ADVICE)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ParseError(f"not a list of {what}", 1, ADVICE)
+    return [row for row in rows if row]
+
+
+def _part(row: dict[str, Any], key: str, kind: type) -> Any:
+    """Return the list or dictionary ``row[key]``, an empty one where it is missing."""
+    value = row.get(key, kind())
+    if not isinstance(value, kind):
+        raise ParseError(f"{key} of {row.get('ifname')!r} is not what ip prints", 1, ADVICE)
+    return value
+
+
+def _link(row: dict[str, Any]) -> Link:
+    info = _part(row, "linkinfo", dict)
+    return {
+        "name": row["ifname"],
+        "mtu": row["mtu"],
+        "min_mtu": row.get("min_mtu", 0),
+        "max_mtu": row.get("max_mtu", 0),
+        "up": "UP" in _part(row, "flags", list),
+        "mac": row.get("address"),
+        "alias": row.get("ifalias"),
+        "kind": info.get("info_kind"),
+        "data": _part(info, "info_data", dict),
+        "master": row.get("master"),
+        "index": row["ifindex"],
+        "peer": row.get("link"),
+        "peer_index": row.get("link_index"),
+        "peer_netns": row.get("link_netnsid"),
+        "addresses": [f"{entry['local']}/{entry['prefixlen']}"
+                      for entry in _part(row, "addr_info", list) if "local" in entry],
+        "global": [f"{entry['local']}/{entry['prefixlen']}"
+                   for entry in _part(row, "addr_info", list) if "local" in entry and entry.get("scope") != "link"],
+    }
+
+
+def parse_links(text: str) -> dict[str, Link]:
+    """Return the links by name."""
+    try:
+        return {row["ifname"]: _link(row) for row in _objects(text, "links")}
+    except (KeyError, TypeError) as error:
+        raise ParseError(f"a link without {error}", 1, ADVICE)
+
+
+def parse_neighbors(text: str) -> dict[str, dict[str, str]]:
+    """Return ``{device: {address: MAC address}}`` of ip neigh show; an entry without a MAC address is left out."""
+    neighbors: dict[str, dict[str, str]] = {}
+    try:
+        for row in _objects(text, "neighbours"):
+            if "lladdr" in row:
+                neighbors.setdefault(row["dev"], {})[row["dst"]] = row["lladdr"]
+    except (KeyError, TypeError) as error:
+        raise ParseError(f"a neighbour without {error}", 1, "Give the output of ip -json neigh show.")
+    return neighbors
+
+
+def parse_links_and_neighbors(text: str) -> dict[str, dict[str, Any]]:
+    """Return :func:`parse_links` of the first line, each link with its ``neighbors``, which are in the second."""
+    links, _newline, neighbors = text.partition("\n")
+    by_name, known = parse_links(links), parse_neighbors(neighbors)
+    return {name: dict(link, neighbors=known.get(name, {})) for name, link in by_name.items()}
+
+
+def parse_namespaces(text: str) -> dict[str, int | None]:
+    """Return ``{name: id}`` of the named network namespaces; a namespace that no link leads to has no id (None)."""
+    try:
+        return {row["name"]: row.get("id") for row in _objects(text, "namespaces")}
+    except (KeyError, TypeError) as error:
+        raise ParseError(f"a namespace without a name ({error})", 1, "Give the output of ip -json netns list.")
+
+
+def parse_fdb(text: str) -> list[tuple[str, str]]:
+    """Return ``[(MAC address, remote address)]`` of a VXLAN device's forwarding database; others are left out."""
+    try:
+        return [(row["mac"], row["dst"]) for row in _objects(text, "entries") if "dst" in row]
+    except KeyError as error:
+        raise ParseError(f"an entry without {error}", 1, "Give the output of bridge -json fdb show.")

@@ -1,0 +1,140 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure checks of the tenants that a user wants: names, addresses, MTUs."""
+from __future__ import annotations
+
+import re
+
+from ansible_collections.offload.lab.plugins.module_utils._base import checks, network
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+
+DEVICE, PORT = "-veth0", "-veth1"  # the tenant's end of its veth, and the switch's
+# A Linux bridge between tenant and switch, and the veth that joins the two: the bridge's end, and the switch's.
+LINUX_BRIDGE, INNER, OUTER = "-br", "-veth2", "-veth3"
+MAC = re.compile(r"[0-9a-f][02468ace](:[0-9a-f]{2}){5}\Z")  # the lowest bit of the first byte means multicast
+
+
+def longest_name():
+    """Return the number of characters that a tenant's name may have."""
+    return network.MAX_DEVICE - len(DEVICE)
+
+
+def _checked_mac(mac, name):
+    """Return a MAC address in small letters."""
+    if not MAC.match(mac.lower()):
+        raise InputError(f"not a unicast MAC address: {mac!r}", name, "Write it as 02:00:c0:a8:0a:01.")
+    return mac.lower()
+
+
+def _reserved(network):
+    """Return the addresses of a network that are not those of a host."""
+    ends = (network.network_address, network.broadcast_address)[:2 if network.version == 4 else 1]
+    return ends if network.num_addresses > 2 else ()
+
+
+def _neighbor(text, name, interfaces):
+    """Return the checked address of a neighbour: one of a host, in a network of the tenant's own addresses."""
+    address = network.address(text, f"neighbor of {name}")
+    if address in [interface.ip for interface in interfaces]:
+        raise InputError(f"its neighbor {address} is itself", name, "Leave it out of the neighbors.")
+    networks = [interface.network for interface in interfaces if address in interface.network]
+    if not networks:
+        raise InputError(f"its neighbor {address} is in no network of its own addresses", name,
+                         "Give the tenant an address of the neighbor's network, or leave the neighbor out.")
+    if address.is_multicast or any(address in _reserved(network) for network in networks):
+        raise InputError(f"its neighbor {address} is not an address of a host", name,
+                         f"Use another address of {networks[0]}.")
+    return str(address)
+
+
+def _neighbors(neighbors, name, interfaces):
+    """Return ``{address: MAC address}`` of a tenant's neighbours, which are kept for good."""
+    addresses = [_neighbor(neighbor["address"], name, interfaces) for neighbor in neighbors]
+    checks.unique(addresses, f"neighbor of {name}")
+    return dict(zip(addresses, [_checked_mac(neighbor["mac"], name) for neighbor in neighbors]))
+
+
+def wanted_tenant(tenant, mtu):
+    """Return a checked tenant of the user, with what is derived from its name; ``mtu`` is for one that gives none."""
+    name = network.device_name(tenant["name"], "tenant", longest_name())
+    interfaces = [network.interface(text, f"address of {name}") for text in tenant.get("addresses") or []]
+    return {
+        "name": name,
+        "netns": name if tenant.get("namespace", True) else None,
+        "device": name + DEVICE,
+        "port": name + PORT,
+        "addresses": [str(interface) for interface in interfaces],
+        "mtu": mtu if tenant.get("mtu") is None else tenant["mtu"],
+        "mac": None if tenant.get("mac") is None else _checked_mac(tenant["mac"], name),
+        "neighbors": _neighbors(tenant.get("neighbors") or [], name, interfaces),
+        "linux_bridge": name + LINUX_BRIDGE if tenant.get("linux_bridge") else None,
+        "switch_port": name + (OUTER if tenant.get("linux_bridge") else PORT),
+        "tag": tenant.get("tag"),
+        "flat": bool(tenant.get("flat")),
+    }
+
+
+def wanted_tenants(tenants, mtu, limit=None):
+    """Return ``{name: tenant}``, all checked.
+
+    ``mtu`` in bytes is for tenants that give none; ``limit`` is ``(bytes, why)``, what the underlay leaves for them.
+    """
+    checks.unique([tenant["name"] for tenant in tenants], "tenant")
+    wanted = [wanted_tenant(tenant, mtu) for tenant in tenants]
+    _check_addresses(wanted)
+    checks.unique([tenant["mac"] for tenant in wanted if tenant["mac"]], "MAC address")
+    for tenant in wanted:
+        _check_mtu(tenant, None if tenant["flat"] else limit)
+    return {tenant["name"]: tenant for tenant in wanted}
+
+
+def _check_mtu(tenant, limit):
+    lowest = network.MIN_MTU_IPV6 if any(":" in address for address in tenant["addresses"]) else network.MIN_MTU
+    highest, why = limit or (network.MAX_MTU, "A veth has no more.")
+    if not lowest <= tenant["mtu"] <= highest:
+        raise InputError(f"an MTU of {tenant['mtu']} does not fit", tenant["name"],
+                         f"Use {lowest} to {highest} bytes. {why}")
+
+
+def _interfaces(tenants):
+    """Return ``[(tenant's name, interface)]`` of all addresses."""
+    return [(tenant["name"], network.interface(text, tenant["name"]))
+            for tenant in tenants for text in tenant["addresses"]]
+
+
+def _check_addresses(tenants):
+    """Raise InputError when an address is not one of a host, is given twice, or when two networks overlap."""
+    networks, owners = {}, {}
+    for name, interface in _interfaces(tenants):
+        network = interface.network
+        if interface.ip in _reserved(network):
+            raise InputError(f"not an address of a host: {interface}", name,
+                             f"Use another address of {network}.")
+        if interface.ip in owners:
+            raise InputError(f"its address {interface.ip} is also that of {owners[interface.ip]}", name,
+                             "Give every tenant an address of its own.")
+        owners[interface.ip] = name
+        networks.setdefault(network, name)
+    check_disjoint(networks)
+
+
+def check_disjoint(networks):
+    """Raise InputError when two of ``{network: name}`` overlap; all of them share one VNI, so they must not."""
+    ordered = sorted(networks, key=lambda network: (network.version, network.network_address, network.prefixlen))
+    for one, other in zip(ordered, ordered[1:]):
+        if one.version == other.version and one.overlaps(other):
+            raise InputError(f"its network {other} overlaps {one} of {networks[one]}", networks[other],
+                             "Use the same network, or networks apart from each other.")
+
+
+def check_host(tenants, links):
+    """Raise InputError when a tenant that is in the host's own namespace would take another device's network away."""
+    ours = {tenant["device"] for tenant in tenants.values()}
+    here = [(link["name"], network.interface(text, link["name"])) for link in links.values() if link["name"] not in ours
+            for text in link["global"]]
+    for name, interface in _interfaces([tenant for tenant in tenants.values() if tenant["netns"] is None]):
+        for device, other in here:
+            if interface.version == other.version and interface.network.overlaps(other.network):
+                raise InputError(f"its address {interface} overlaps {other} of the device {device}",
+                                 name, "Choose another network: offload_lab_host_network.")

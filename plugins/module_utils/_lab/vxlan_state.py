@@ -1,0 +1,46 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lab's kernel VXLAN devices in a snapshot: some of it is only restored by making a device anew."""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.module_utils._iproute import read as iproute_read
+from ansible_collections.offload.lab.plugins.module_utils._lab.vxlan_plan import (
+    OURS,
+    must_recreate,
+    plan_present,
+    summary,
+)
+from ansible_collections.offload.lab.plugins.module_utils._ovs import database, ports, state
+
+
+def read():
+    """Return ``(links, {name: forwarding database}, Open vSwitch)``: what :func:`saved` and :func:`steps` take."""
+    links = iproute_read.read()
+    names = [name for name, link in links.items() if link["kind"] == "vxlan" and link["alias"] == OURS]
+    return links, {name: iproute_read.read_fdb(name) for name in names}, database.read(missing_ok=True)
+
+
+def saved(links, fdbs, ovs):
+    """Return ``{name: {"device", "bridge", "port"}}`` of the lab's devices; without a port, the last two are None."""
+    devices = {}
+    for name, fdb in fdbs.items():
+        port = ovs["ports"].get(name)
+        devices[name] = {"device": summary(links[name], fdb), "bridge": port["bridge"] if port else None,
+                         "port": state.summary(port) if port else None}
+    return devices
+
+
+def steps(kept, links, fdbs, ovs):
+    """Return the steps that make devices anew which differ so, each in its bridge again. One that is gone stays so."""
+    steps = []
+    for name in sorted(set(kept) & set(fdbs)):
+        old = kept[name]
+        anew = must_recreate(summary(links[name], fdbs[name]), old["device"])
+        if anew:
+            steps += plan_present(links, fdbs[name], ovs, dict(old["device"], name=name))
+        # Without its port it may be because a restore before was stopped in between.
+        if old["port"] and old["bridge"] in ovs["bridges"] and (anew or name not in ovs["ports"]):
+            commands = ports.port_commands(old["bridge"], name, None, old["port"])
+            steps.append(state.transaction(commands, wait=ovs["vswitchd"]))
+    return steps

@@ -1,0 +1,146 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lab's netservers: known by their state files, verified to be ours before they are signalled.
+
+A state file names pid, start time, command line and network namespace of one netserver. All of them must still be
+true of the process: a pid alone may be somebody else's by now.
+"""
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+import subprocess
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._host import daemons, runner
+from ansible_collections.offload.lab.plugins.module_utils._host import netns as host_netns
+from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
+
+STATE_DIR = daemons.FOLDER
+PREFIX = "netserver-"
+
+
+def argv(server):
+    """Return the command line of a netserver ``{"netns", "address", "port"}``."""
+    family = "6" if ":" in server["address"] else "4"
+    return ["netserver", "-D", "-L", f"{server['address']},{family}", "-p", str(server["port"]), "-N"]
+
+
+def label(server):
+    """Return what people call it: ``tenant1/192.168.10.2:12865``."""
+    netns = server["netns"] + "/" if server["netns"] else ""
+    host = f"[{server['address']}]" if ":" in server["address"] else server["address"]
+    return f"{netns}{host}:{server['port']}"
+
+
+def _state_file(server):
+    name = f"{PREFIX}{server['netns'] or ''}@{server['address'].replace(':', '_')}-{server['port']}.json"
+    return os.path.join(STATE_DIR, name)
+
+
+def _is_ours(state):
+    """Tell whether the process of a state file still runs and is the one that was started."""
+    pid = state["pid"]
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as stream:
+            words = stream.read().decode("utf-8", "replace").split("\0")[:-1]
+    except OSError:
+        return False
+    # netserver splits its own arguments at the comma, in place.
+    parts = [part for word in words for part in word.split(",")]
+    wanted = [part for word in argv(state["server"]) for part in word.split(",")]
+    return parts == wanted and host_netns.inode(f"/proc/{pid}/ns/net") == state["inode"]
+
+
+def _read(path):
+    return daemons.read(path, _is_ours)
+
+
+def known():
+    """Return ``{state file: state, or None for one whose process is gone}`` of this node."""
+    try:
+        names = sorted(os.listdir(STATE_DIR))
+    except OSError:
+        return {}
+    paths = [os.path.join(STATE_DIR, name) for name in names if name.startswith(PREFIX) and name.endswith(".json")]
+    return {path: _read(path) for path in paths}
+
+
+def plan(before, wanted, state, purge):
+    """Return ``(stop, start)``: state files to be done away with, and servers to be started.
+
+    A netserver in a namespace that was removed and made anew is stopped and started again.
+    """
+    files = {_state_file(server): server for server in wanted}
+    if state == "absent":
+        return [path for path in before if not wanted or path in files], []
+    alive = {path for path, server in files.items() if before.get(path)
+             and before[path]["inode"] == host_netns.inode(host_netns.path_of(server["netns"]))}
+    stop = [path for path in before if path not in alive and (path in files or purge)]
+    return stop, [server for path, server in files.items() if path not in alive]
+
+
+def _bind_error(server):
+    """Return the errno of binding to the address and port here, 0 when they are free."""
+    family = socket.AF_INET6 if ":" in server["address"] else socket.AF_INET
+    with host_netns.inside(server["netns"]), contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((server["address"], server["port"]))
+        except OSError as error:
+            return error.errno
+    return 0
+
+
+def require_free(servers, check_mode=False):
+    """Raise before anything is started when an address is not here, or its port is held by somebody else.
+
+    In check mode an earlier task may only have said that it would make the namespace and the address.
+    """
+    for server in servers:
+        if check_mode and not os.path.exists(host_netns.path_of(server["netns"])):
+            continue
+        error = _bind_error(server)
+        if check_mode and error == errno.EADDRNOTAVAIL:
+            continue
+        if error == errno.EADDRNOTAVAIL:
+            raise InputError("the node does not have this address", f"netserver {label(server)}",
+                             "Give an address of the node, and of the namespace if one is given.")
+        if error == errno.EADDRINUSE:
+            raise InputError("the port is held by a process that is not the lab's",
+                             f"netserver {label(server)}",
+                             "Stop it (ss -ltnp shows which), or choose another port.")
+        if error:
+            raise InputError(f"cannot listen ({os.strerror(error)})", f"netserver {label(server)}")
+
+
+def _start(server):
+    process = runner.start(argv(server), server["netns"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, start_new_session=True, cwd="/")
+    inode = host_netns.inode(host_netns.path_of(server["netns"]))
+    daemons.write(_state_file(server), process.pid, {"inode": inode, "server": server})
+    return process
+
+
+def _listens(server, process):
+    return wait_until(lambda: _bind_error(server) == errno.EADDRINUSE, alive=lambda: process.poll() is None)
+
+
+def start_all(servers):
+    """Start netservers, detached from the module, and wait until all of them listen."""
+    started = [(server, _start(server)) for server in servers]
+    for server, process in started:
+        if not _listens(server, process):
+            stop_all(list(map(_state_file, servers)))
+            raise LabError("did not begin to listen", f"netserver {label(server)}",
+                           f"Run '{' '.join(argv(server))}' by hand to see why.")
+
+
+def stop_all(paths):
+    """End the netservers of these state files, with what they serve, and remove the files."""
+    # The session is the netserver's own: its group has the children that serve a running test.
+    daemons.stop(filter(None, map(_read, paths)), group=True)
+    daemons.forget(*paths)

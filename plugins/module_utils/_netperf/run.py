@@ -1,0 +1,208 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Run one cell: its netperf processes start at a barrier, and each one's text comes back with its times."""
+from __future__ import annotations
+
+import fcntl
+import os
+import selectors
+import socket
+import subprocess
+import tempfile
+import time
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._host import netns as host_netns
+from ansible_collections.offload.lab.plugins.module_utils._host import runner
+from ansible_collections.offload.lab.plugins.module_utils._netperf import command
+
+# Of util-linux: netperf is killed when this module is, however that happens. A preexec_fn would do the same and take
+# three times as long, because Python then copies itself for each process (500 processes: 2.0 s, with this 0.7 s).
+DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]
+MAX_TEXT = 1 << 20  # bytes of output kept of one process
+JUMP = 0.1  # seconds by which the wall clock may part from the monotonic one in a trial: NTP slews 0.05 % at most
+
+
+class _Stream:
+    """One netperf process and what it printed."""
+
+    def __init__(self, argv, netns, prefix):
+        self.argv = argv
+        self.netns = netns
+        self.texts = {"stdout": b"", "stderr": b""}
+        self.open = set(self.texts)
+        self.finished = None
+        self.process = runner.start(prefix + argv, netns, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE)
+        self.started = time.time()
+
+    def record(self):
+        """Return this stream's part of the trial record."""
+        return {
+            "netns": self.netns, "argv": self.argv, "rc": self.process.returncode,
+            "raw": self.texts["stdout"].decode("utf-8", "replace"),
+            "stderr": self.texts["stderr"].decode("utf-8", "replace"),
+            "started": self.started, "finished": self.finished,
+        }
+
+
+class _Window:
+    """Tells a watch when all streams run, and when the first is about to end, in this order and once each.
+
+    Processes need a moment to begin, and can outlive their traffic: netperf may wait 4 s for its peer's results.
+    """
+
+    def __init__(self, watch, load, opened):
+        settle = min(load["duration"] / 4.0, 0.01 * command.processes(load))
+        begin = opened + command.wait_before_traffic(load) + load["warm_up"]
+        self.pending = [(begin + settle, watch.opened)]
+        if not load["confidence"]:
+            self.pending.append((begin + load["duration"], watch.first_ended))
+        self.last = watch.first_ended
+
+    def tick(self, now):
+        """Call what is due and return when the next call is, or None."""
+        while self.pending and self.pending[0][0] <= now:
+            _when, call = self.pending.pop(0)
+            self.last = None if call == self.last else self.last
+            call()
+        return self.pending[0][0] if self.pending else None
+
+    def close(self):
+        """The first stream has ended: call what is left."""
+        self.tick(float("inf"))
+        if self.last:
+            self.last()
+            self.last = None
+
+
+def _collect(streams, deadline, window):
+    """Read all streams to their ends, or until the deadline; a stream ends when both its pipes do."""
+    with selectors.DefaultSelector() as selector:
+        for stream in streams:
+            for name in stream.texts:
+                selector.register(getattr(stream.process, name), selectors.EVENT_READ, (stream, name))
+        while selector.get_map() and time.monotonic() < deadline:
+            next_call = window.tick(time.monotonic())
+            for key, _events in selector.select(max(0, min(deadline, next_call or deadline) - time.monotonic())):
+                stream, name = key.data
+                data = os.read(key.fd, 65536)
+                stream.texts[name] = (stream.texts[name] + data)[:MAX_TEXT]
+                if not data:
+                    selector.unregister(key.fileobj)
+                    stream.open.discard(name)
+                if not stream.open:
+                    stream.finished = time.time()
+                    window.close()
+
+
+def _stop(streams):
+    """End what still runs and wait for it: netserver sees its control connection close."""
+    for stream in streams:
+        if stream.finished is None:
+            stream.process.kill()
+    for stream in streams:
+        try:
+            stream.process.wait(10)
+        except subprocess.TimeoutExpired:
+            stream.process.kill()
+            stream.process.wait()
+        stream.finished = stream.finished or time.time()
+        stream.process.stdout.close()
+        stream.process.stderr.close()
+
+
+def _start(planned, barrier):
+    """Start every process; with a barrier (a locked file) each waits until it is opened."""
+    # "flock --no-fork" waits for the lock and then becomes netperf: a barrier without a process of its own. The file
+    # has no name, so that nothing is left of it when this module is killed: it is opened through our descriptor.
+    prefix = DIE_WITH_PARENT
+    if barrier:
+        prefix = prefix + ["flock", "--shared", "--no-fork", f"/proc/{os.getpid()}/fd/{barrier.fileno()}"]
+    streams = []
+    try:
+        for argv, netns in planned:
+            streams.append(_Stream(argv, netns, prefix))
+    except LabError:
+        _stop(streams)
+        raise
+    return streams
+
+
+def _error_of(streams, timed_out, longest):
+    if timed_out:
+        return f"did not end within {longest:.0f} s"
+    failed = [stream for stream in streams if stream.process.returncode != 0]
+    if not failed:
+        return None
+    said = (failed[0].texts["stderr"] or failed[0].texts["stdout"]).decode("utf-8", "replace").strip()
+    share = f" ({len(failed)} of {len(streams)} streams)" if len(streams) > 1 else ""
+    return (f"netperf failed with exit status {failed[0].process.returncode}{share}: "
+            f"{' '.join(said.split())[:300] or 'it said nothing'}")
+
+
+class Watch:
+    """What is observed while a cell runs; this one observes nothing. Its ``report`` is put into the cell's record."""
+
+    def opened(self):
+        """All streams run."""
+
+    def first_ended(self):
+        """The first stream has ended, or is about to."""
+
+    def report(self):
+        """Return fields for the cell's record."""
+        return {}
+
+
+def run_cell(load, endpoints, watch=None):
+    """Run one cell and return ``{started, finished, streams, error}``; times are seconds since the epoch.
+
+    ``load`` and ``endpoints`` are checked, see :mod:`_netperf_command`. A failure is returned, not raised. Where the
+    wall clock was set meanwhile there is ``clock_jump_s`` too: netperf measures by that clock. ``warm_up_s`` is there
+    where the first seconds of each stream are not to be counted.
+    ``watch`` is told when the streams start and when the first of them ends.
+    """
+    watch = watch or Watch()
+    planned = [(command.argv(load, test, end), end["netns"])
+               for test, end in command.streams_of(load, endpoints)]
+    longest = command.seconds(load)[1]
+    with tempfile.TemporaryFile() as barrier:
+        fcntl.flock(barrier, fcntl.LOCK_EX)
+        started = time.time()
+        try:
+            streams = _start(planned, barrier if len(planned) > 1 else None)
+        except LabError as error:
+            return {"started": started, "finished": time.time(), "streams": [], "error": str(error)}
+        opened, opened_monotonic = time.time(), time.monotonic()
+        fcntl.flock(barrier, fcntl.LOCK_UN)
+        for stream in streams:
+            stream.started = max(stream.started, opened) if len(planned) > 1 else stream.started
+        _collect(streams, opened_monotonic + longest, _Window(watch, load, opened_monotonic))
+        timed_out = any(stream.finished is None for stream in streams)
+        _stop(streams)
+        finished, jump = time.time(), time.time() - opened - (time.monotonic() - opened_monotonic)
+    return dict(watch.report(), started=started, finished=finished,
+                **({"clock_jump_s": round(jump, 3)} if abs(jump) > JUMP else {}),
+                **({"warm_up_s": load["warm_up"]} if load["warm_up"] else {}),
+                streams=[stream.record() for stream in streams], error=_error_of(streams, timed_out, longest))
+
+
+def _reach(end):
+    try:
+        with host_netns.inside(end["netns"]):
+            source = (end["local"], 0) if end["local"] else None
+            socket.create_connection((end["address"], end["port"]), timeout=15, source_address=source).close()
+    except OSError as error:
+        where = f"{end['address']} port {end['port']}"
+        where += f" from namespace {end['netns']}" if end["netns"] else ""
+        raise InputError(f"no netserver answers at {where} ({error.strerror or error})", None,
+                         "Run the lab playbook: its netperf role starts it; or look for a firewall in between.")
+
+
+def preflight(endpoints):
+    """Raise one clear error when netperf is missing or a netserver does not answer; nothing is measured before."""
+    runner.run(["netperf", "-V"], check=False)
+    for end in {tuple(sorted(end.items(), key=str)): end for end in endpoints}.values():
+        _reach(end)

@@ -1,0 +1,45 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: the options of module visit, shared by its part on the node and its part on the controller."""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+
+CELL = {
+    "id": {"type": "str", "required": True},
+    "workload": {"type": "dict", "required": True},
+    "endpoints": {"type": "list", "elements": "dict", "required": True},
+    "path": {"type": "str"},
+    "profile": {"type": "str"},
+    "mtu": {"type": "int"},
+    "pair": {"type": "str"},
+}
+PROBE = {
+    "address": {"type": "str", "required": True},
+    "port": {"type": "int", "default": network.PROBE_PORT},
+    "token": {"type": "str", "required": True, "no_log": True},
+}
+SPEC = {
+    "plan": {"type": "path"},
+    "mtu": {"type": "int"},
+    "block": {"type": "int"},
+    "visit": {"type": "int"},
+    "cells": {"type": "list", "elements": "dict", "options": CELL},
+    "endpoints": {"type": "dict"},
+    "port": {"type": "int", "default": network.NETSERVER_PORT},
+    "record": {"type": "path"},
+    "campaign": {"type": "str", "default": "netperf"},
+    "client": {"type": "str"},
+    "server": {"type": "str"},
+    "chunk_seconds": {"type": "int", "default": 150},
+    "collect": {"type": "bool", "default": False},
+    "probe": {"type": "dict", "options": PROBE},
+    "look": {"type": "dict"},
+    "watch": {"type": "dict"},
+    "evidence": {"type": "dict"},
+    "expect": {"type": "dict"},
+    "chunk": {"type": "str"},
+    "reach": {"type": "list", "elements": "dict", "default": []},
+    "spool": {"type": "path", "default": "/var/lib/offload-lab/spool"},
+}

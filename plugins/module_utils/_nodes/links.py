@@ -1,0 +1,97 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plan the underlay of a single-host lab: a veth for each node, joined by a bridge in the fabric's namespace."""
+from __future__ import annotations
+
+import ipaddress
+
+from ansible_collections.offload.lab.plugins.module_utils._nodes.names import BRIDGE, DEVICE, MORE, mac_of
+
+
+def joins(node, port_of):
+    """Return [(device, its port in the fabric, addresses, MAC address)] of a node."""
+    name, port = node["name"], port_of(node["name"])
+    joins_of_node = [(DEVICE, port, node["addresses"], mac_of(name))]
+    for more in node.get("more") or ():
+        place = f"{port}-{more['name'][0] + more['name'][-1]}"  # such as node1-u1, node1-u0 of uplink0
+        joins_of_node.append((more["name"], place, more["addresses"], mac_of(name + more["name"])))
+    return joins_of_node
+
+
+def joined(device, port):
+    """Tell whether a node's device and a port of the fabric are the two ends of one veth."""
+    return bool(device and port and device["peer"] == port["ifindex"] and port["peer"] == device["ifindex"])
+
+
+def bridge_lines(bridge):
+    """Return the ``ip -batch`` lines that make the bridge; it floods and forwards from its first moment on."""
+    if bridge and bridge["up"]:
+        return []
+    made = [] if bridge else [f"link add name {BRIDGE} type bridge stp_state 0 mcast_snooping 0"]
+    return made + [f"link set dev {BRIDGE} up"]
+
+
+def delete_line(device, name):
+    """Return the line (none or one) that deletes a device if it is there."""
+    return [f"link del dev {name}"] if device else []
+
+
+def port_lines(node, join, device, port):
+    """Return the lines, for the fabric, that make the veth of a node or mend its port; ``join`` is of :func:`joins`."""
+    wanted, name, _addresses, mac = join
+    if not joined(device, port):
+        # The other end is made in its namespace at once: moving it there would cost 16 ms a node.
+        return [f"link add name {name} up mtu {node['mtu']} master {BRIDGE} type veth peer name {wanted} mtu "
+                f"{node['mtu']} address {mac} netns {node['name']}"]
+    lines = []
+    if port["mtu"] != node["mtu"]:
+        lines.append(f"link set dev {name} mtu {node['mtu']}")
+    if port["master"] != BRIDGE:
+        lines.append(f"link set dev {name} master {BRIDGE}")
+    if not port["up"]:
+        lines.append(f"link set dev {name} up")
+    return lines
+
+
+def device_lines(node, join, device):
+    """Return the lines, for the node, that set one of its devices; ``device`` is None for a new one."""
+    name, _port, addresses, _mac = join
+    have = device["addresses"] if device else []
+    lines = [f"address del {old} dev {name}" for old in have if old not in addresses]
+    lines += [f"address add {new} dev {name}{flags_of(new)}" for new in addresses if new not in have]
+    if device and device["mtu"] != node["mtu"]:
+        lines.append(f"link set dev {name} mtu {node['mtu']}")
+    if not (device and device["up"]):
+        lines.append(f"link set dev {name} up")
+    return lines
+
+
+def flags_of(address):
+    """Return the flags of a new address: IPv6 skips duplicate detection, or it could not be used for a second."""
+    return " nodad" if ipaddress.ip_interface(address).version == 6 else ""
+
+
+def underlay_lines(wanted, ports, links, port_of):
+    """Return ``(cuts, ports_cut, lines, last)`` of ``ip -batch`` lines, in the order in which they have to run.
+
+    ``cuts`` (by node) and ``ports_cut`` (in the fabric) delete devices that are not two ends of one veth,
+    ``lines`` are for the fabric, ``last`` for each node. ``ports`` are the devices seen in the fabric, ``links``
+    those seen in each node, both by name; ``port_of`` gives the name of a node's port.
+    """
+    cuts, ports_cut, lines, last = {}, [], bridge_lines(ports.get(BRIDGE)), {}
+    for node in wanted:
+        name, seen = node["name"], links.get(node["name"], {})
+        wanted_joins = joins(node, port_of)
+        kept = [join[0] for join in wanted_joins]
+        cuts[name] = [delete for old in seen if MORE.fullmatch(old) and old not in kept
+                      for delete in delete_line(True, old)]
+        last[name] = [] if seen.get("lo", {}).get("up") else ["link set dev lo up"]
+        for join in wanted_joins:
+            port, device = ports.get(join[1]), seen.get(join[0])
+            if not joined(device, port):
+                cuts[name] += delete_line(device, join[0])
+                ports_cut += delete_line(port, join[1])
+            lines += port_lines(node, join, device, port)
+            last[name] += device_lines(node, join, device if joined(device, port) else None)
+    return cuts, ports_cut, lines, last

@@ -1,0 +1,169 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node of a single-host lab is: its names, its places on the machine, its addresses, its variables."""
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import re
+
+from ansible_collections.offload.lab.plugins.module_utils._base import checks, network
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._host.netns import path_of
+
+ROOT = "/run/offload-lab"
+DEVICE = "underlay0"
+UPLINK = "uplink0"
+MORE = re.compile(r"underlay[1-9]|uplink0")  # devices beside the first
+BRIDGE = "br0"
+RESERVED = ("fabric", "lo", BRIDGE)  # what is beside the nodes' namespaces, and beside their ports in the fabric
+# All of /run is private (OVS sockets, tenants' namespaces, pid files, no systemd of the machine), and these too.
+PRIVATE = ("/etc/openvswitch", "/var/lib/openvswitch", "/var/log/openvswitch", "/var/lib/offload-lab")
+LAB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+NODE_SUFFIX = re.compile(r"[A-Za-z0-9_]{1,15}")
+
+
+def home(node):
+    """Return the directory of a node's files on the machine."""
+    return f"{ROOT}/{node}"
+
+
+def fabric(lab):
+    """Return the name of the namespace whose bridge joins the underlays of a lab."""
+    return lab + "-fabric"
+
+
+def lab_of(node):
+    """Return the lab that a node's name belongs to: all before the last hyphen, so that ``a`` never matches ``a-b``."""
+    return node.rpartition("-")[0]
+
+
+def port_of(node):
+    """Return the name of a node's port on the bridge of the fabric."""
+    return node.rpartition("-")[2]
+
+
+def mac_of(node):
+    """Return the MAC address of a node's underlay device, locally administered.
+
+    It comes from the name, so that a node that is made anew is not unknown to its neighbours' ARP caches.
+    """
+    return ":".join(["02"] + [f"{byte:02x}" for byte in hashlib.sha256(node.encode()).digest()[:5]])
+
+
+def natural(name):
+    """Sort ``node2`` before ``node10``."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", name)]
+
+
+def enter(node, argv):
+    """Return ``argv`` as it runs inside the namespaces of a node."""
+    return ["nsenter", f"--net={path_of(node)}", f"--mount={home(node)}/mnt",
+            f"--uts={home(node)}/uts", "--"] + argv
+
+
+def validate(lab, nodes):
+    """Return the wanted nodes with normalised addresses; raise :class:`InputError` for what cannot be."""
+    if not LAB_NAME.fullmatch(lab):
+        raise InputError(f"{lab!r} is not a name for a lab", "name",
+                         "Use 1 to 40 letters, digits, hyphens and underscores, a letter or digit first.")
+    names, owners, wanted = set(), {}, []
+    for node in nodes:
+        name, mtu = node["name"], node["mtu"]
+        check_node(lab, name)
+        if name in names:
+            raise InputError(f"the node {name!r} is listed twice", "nodes", "Give every node its own name.")
+        names.add(name)
+        addresses = [network.interface(text, f"address of {name}") for text in node["addresses"]]
+        check_mtu(name, mtu, addresses)
+        for address in addresses:
+            if address.ip in owners:
+                raise InputError(f"the address {address.ip} is already given to {owners[address.ip]}", name,
+                                 "Give every node its own addresses.")
+            owners[address.ip] = name
+        wanted.append({"name": name, "addresses": [str(address) for address in addresses], "mtu": mtu,
+                       "more": more_devices(name, node.get("more") or [], owners)})
+    return wanted
+
+
+def more_devices(node, devices, owners):
+    """Return the checked devices of a node beside its first; ``owners`` has the nodes of the addresses so far."""
+    by_name = {}
+    for device in devices:
+        name = device["name"]
+        if not MORE.fullmatch(name) or name in by_name:
+            raise InputError(f"{name!r} is not a name for one more device, or is listed twice", node,
+                             f"Use underlay1 to underlay9, or {UPLINK}.")
+        addresses = [network.interface(text, f"address of {node}") for text in device.get("addresses") or []]
+        for address in addresses:
+            if address.ip in owners:
+                raise InputError(f"the address {address.ip} is already given to {owners[address.ip]}", node,
+                                 "Give every device its own addresses.")
+            owners[address.ip] = node
+        by_name[name] = {"name": name, "addresses": [str(address) for address in addresses]}
+    if by_name and len(port_of(node)) > 13:
+        raise InputError("the name is too long for a node with several devices", node, "Use at most 13 characters.")
+    return [by_name[name] for name in sorted(by_name)]
+
+
+def check_node(lab, name):
+    """Raise :class:`InputError` if a node of the lab cannot have this name."""
+    if lab_of(name) != lab or not NODE_SUFFIX.fullmatch(port_of(name)) or port_of(name) in RESERVED:
+        raise InputError(f"{name!r} is not a name for a node of the lab {lab!r}", "nodes",
+                         f"Use {lab}-NODE, NODE being 1 to 15 letters, digits or underscores, but none of "
+                         f"{', '.join(RESERVED)}.")
+
+
+def check_mtu(name, mtu, addresses):
+    """Raise :class:`InputError` if the underlay device cannot have this MTU with these addresses."""
+    checks.number(mtu, f"{name}: MTU", network.MIN_MTU, network.MAX_MTU)
+    if mtu < network.MIN_MTU_IPV6 and any(address.version == 6 for address in addresses):
+        raise InputError(f"the MTU {mtu} is too small for IPv6", name, f"IPv6 needs {network.MIN_MTU_IPV6} or more.")
+
+
+def lab_hosts(name, nodes, mtu, underlay, *, ports=1, uplink=False):
+    """Return the hosts of a lab with their variables, by inventory name; raise :class:`InputError`.
+
+    Each of the ``ports`` is a device with a network of its own: ``underlay`` and those that follow it.
+    """
+    try:
+        network = ipaddress.ip_network(underlay)
+    except ValueError as error:
+        raise InputError(f"{underlay!r} is not a network ({error})", "underlay",
+                         "Write it like 198.18.0.0/24.")
+    most = min(254, network.num_addresses - 2)
+    if not 1 <= nodes <= most:
+        raise InputError(f"{nodes} nodes are not in the range 1 to {most}, the addresses of {network}",
+                         "nodes", "A larger network has room for more, up to 254.")
+    if not 1 <= ports <= 9:
+        raise InputError(f"{ports} ports are not in the range 1 to 9", "ports", "Give a number of devices.")
+    hosts = {}
+    for index in range(1, nodes + 1):
+        address = str(network[index])
+        more = [str(network[0] + number * network.num_addresses + index) for number in range(1, ports)]
+        node = {"name": f"{name}-node{index}", "mtu": mtu,
+                "addresses": [f"{address}/{network.prefixlen}"],
+                "more": [{"name": f"underlay{number}",
+                          "addresses": [f"{text}/{network.prefixlen}"]}
+                         for number, text in enumerate(more, 1)]
+                + ([{"name": UPLINK, "addresses": []}] if uplink else [])}
+        validate(name, [node])
+        hosts[f"node{index}"] = {
+            "ansible_connection": "offload.lab.namespace",
+            "ansible_host": node["name"],
+            "ansible_python_interpreter": "/usr/bin/python3",
+            "offload_lab_index": index,
+            "offload_lab_underlay_device": DEVICE,
+            "offload_lab_underlay_address": address,
+            "offload_lab_underlay_prefix": network.prefixlen,
+            "offload_lab_underlay_mtu": mtu,
+            "offload_lab_node": node,
+        }
+        if node["more"]:
+            hosts[f"node{index}"].update({
+                "offload_lab_more_ports": [{"device": f"underlay{number}", "address": text}
+                                           for number, text in enumerate(more, 1)],
+                "offload_lab_uplink_device": UPLINK if uplink else "",
+            })
+    return hosts

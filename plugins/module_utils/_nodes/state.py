@@ -1,0 +1,104 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Read what there is of the nodes of a single-host lab."""
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import ParseError
+from ansible_collections.offload.lab.plugins.module_utils._host.netns import FOLDER as NETNS_FOLDER
+from ansible_collections.offload.lab.plugins.module_utils._host.netns import path_of
+from ansible_collections.offload.lab.plugins.module_utils._nodes.names import PRIVATE, ROOT, fabric, home, lab_of
+from ansible_collections.offload.lab.plugins.module_utils._nodes.plan import MARKER
+
+NAMESPACE = re.compile(r"(?:net|mnt|uts):\[(\d+)\]")
+OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+def parse_mountinfo(text):
+    """Return the mounts of ``/proc/PID/mountinfo`` as a list of ``{target, root, fstype}``, in its order (proc(5))."""
+    mounts = []
+    for number, line in enumerate(text.splitlines(), 1):
+        left, dash, right = line.partition(" - ")
+        fields, kind = left.split(" "), right.split(" ")
+        if not dash or len(fields) < 6 or not kind[0]:
+            raise ParseError(f"this is not a line of mountinfo: {line!r}", number)
+        root, target = (OCTAL.sub(lambda match: chr(int(match.group(1), 8)), field) for field in fields[3:5])
+        mounts.append({"target": target, "root": root, "fstype": kind[0]})
+    return mounts
+
+
+def parse_links(text):
+    """Return the devices of ``ip -json address show`` by name, with what the plan looks at."""
+    try:
+        return {link["ifname"]: {
+            "ifindex": link["ifindex"],
+            "peer": link.get("link_index"),
+            "mtu": link["mtu"],
+            "up": "UP" in link["flags"],
+            "master": link.get("master"),
+            "addresses": [f"{info['local']}/{info['prefixlen']}"
+                          for info in link.get("addr_info", []) if info.get("scope") == "global"],
+        } for link in json.loads(text or "[]") if link}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ParseError(f"this is not what 'ip -json address show' prints ({error!r})", 1)
+
+
+def mounts_of(names, mounts):
+    """Return what the mounts say: namespaces by name, homes, and each node's mnt and uts inode."""
+    namespaces = {}
+    for mount in mounts:
+        match = NAMESPACE.fullmatch(mount["root"]) if mount["fstype"] == "nsfs" else None
+        if match:
+            namespaces[mount["target"]] = int(match.group(1))
+    targets = [mount["target"] for mount in mounts]
+    nodes = {name: {
+        "netns": namespaces.get(path_of(name)),
+        "mounted": home(name) in targets,
+        "mnt": namespaces.get(home(name) + "/mnt"),
+        "uts": namespaces.get(home(name) + "/uts"),
+    } for name in names}
+    homes = [target[len(ROOT) + 1:] for target in targets if os.path.dirname(target) == ROOT]
+    return nodes, homes
+
+
+def read_links(runner, netns):
+    """Return the devices of a network namespace by name."""
+    return parse_links(runner(["ip", "-json", "address", "show"], netns=netns).out)
+
+
+def read_mountpoint(path):
+    """Tell of a directory that nodes mount on: ``missing``, ``ours`` (we made it) or ``present``."""
+    if not os.path.isdir(path):
+        return "missing"
+    return "ours" if os.path.exists(os.path.join(path, MARKER)) else "present"
+
+
+def read_state(runner, lab, wanted):
+    """Return what there is of a lab and of the ``wanted`` names; ``runner`` runs an argument list."""
+    claims = sorted(name for name in listdir(ROOT) if os.path.isdir(home(name)))
+    names = sorted(set(wanted) | {name for name in claims if lab_of(name) == lab})
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as stream:
+        nodes, homes = mounts_of(names, parse_mountinfo(stream.read()))
+    for name, node in nodes.items():
+        node["ready"] = os.path.exists(home(name) + "/ready")
+        node["links"] = read_links(runner, name) if name in claims and node["netns"] else {}
+    return {
+        "claims": claims,
+        "homes": homes,
+        "netns": listdir(NETNS_FOLDER),
+        "nodes": nodes,
+        "ports": nodes[fabric(lab)]["links"] if fabric(lab) in nodes else {},
+        "mountpoints": {path: read_mountpoint(path) for path in PRIVATE},
+    }
+
+
+def listdir(path):
+    """Return the names in a directory, none if it is not there."""
+    try:
+        return sorted(os.listdir(path))
+    except FileNotFoundError:
+        return []

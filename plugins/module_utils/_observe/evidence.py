@@ -1,0 +1,161 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Evidence: warm-up traffic along each path, and meanwhile the packets on the devices of both ends."""
+from __future__ import annotations
+
+import time
+
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._host import netns, runner
+from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
+from ansible_collections.offload.lab.plugins.module_utils._observe import sampler
+from ansible_collections.offload.lab.plugins.module_utils._observe.packets import MAIN_SHARE
+
+SETTLE = 0.05  # seconds until a stream has left slow start behind, on the machines that were tried
+BEGIN = 30  # seconds at most until a stream moves data; on a path that carries none it never does
+LONGEST = 60  # seconds of a stream; it is ended when its packets have been seen
+TRIES = 5  # a stream can stand still for longer than one sample where CPUs are taken away
+TRAFFIC = 100000  # bytes in a sample that are certainly the stream's, not the probe's own talk
+QUIET, DRAIN = 0.02, 0.5  # seconds of a look whether the stream is gone, and of all such looks at most
+
+
+def check(params):
+    """Refuse a length of samples that says nothing or keeps the lab for long, and names that nothing can have."""
+    for path in params["paths"]:
+        network.address(path["address"], "address")
+        network.address(path["local_address"], "local address")
+        for device in [{"netns": path.get("netns")}, *path["client_devices"], *path["server_devices"]]:
+            if device.get("netns"):
+                network.namespace_name(device["netns"])
+            if "name" in device:
+                network.device_name(device["name"])
+    if not 0.05 <= params["seconds"] <= 10:
+        raise InputError("not between 0.05 and 10 seconds", f"seconds {params['seconds']}")
+
+
+def look(params, probe):
+    """Sample every path in the directions asked for; return ``{path: {test: {"client", "server"}}}``.
+
+    ``params`` has ``paths``, ``tests``, ``seconds`` and ``vxlan_port``, see module evidence. A path without traffic has
+    ``{"error"}`` instead.
+    """
+    return {path["name"]: _sample_path(path, params, probe) for path in params["paths"]}
+
+
+def _start(path, test, params):
+    """Start one stream along a path that lasts longer than all samples."""
+    argv = ["netperf", "-H", path["address"], "-L", path["local_address"], "-p", str(path["port"]), "-t", test,
+            "-l", str(int(params["seconds"] * TRIES) + LONGEST), "-P", "0"]
+    return runner.start(argv, path.get("netns"), stdin=runner.subprocess.DEVNULL,
+                        stdout=runner.subprocess.PIPE, stderr=runner.subprocess.STDOUT)
+
+
+def _sample_path(path, params, probe):
+    """Sample both ends while the streams of all tests run; return ``{test: {"client", "server"} or {"error"}}``.
+
+    All at once, because it takes half the time and a device's two directions are told apart. But of two streams on
+    busy CPUs one can starve the other for seconds: then each by itself.
+    """
+    tests = params["tests"]
+    looks, everywhere = _sample_streams(path, tests, 1 if len(tests) > 1 else TRIES, params, probe)
+    if everywhere or len(tests) == 1:
+        return looks
+    one_by_one = {test: _sample_streams(path, [test], TRIES, params, probe)[0][test] for test in tests}
+    whole = [ends for ends in one_by_one.values() if "error" not in ends]
+    return {test: ends if "error" in ends else _together(whole) for test, ends in one_by_one.items()}
+
+
+def _together(looks):
+    """Return looks at single streams as one: of each device each direction from the stream that had data in it."""
+    def device(samples):
+        most = max(samples, key=lambda sample: sum(sample[way]["bytes"] for way in ("out", "in")))
+        ways = {way: max((sample[way] for sample in samples), key=lambda seen: seen["bytes"])
+                for way in ("out", "in")}
+        return dict(most, **ways)
+
+    return {end: {name: device([look[end][name] for look in looks]) for name in looks[0][end]}
+            for end in ("client", "server")}
+
+
+def _sample_streams(path, tests, tries, params, probe):
+    """Return what was seen while these streams ran, by test, and whether each device saw them, or one has ended."""
+    before = _bytes(path)
+    streams = {test: _start(path, test, params) for test in tests}
+    printed = {}
+    try:
+        _wait_for_traffic(path, before, streams.values())
+        for _try in range(tries):
+            samples = _sample_ends(path, params, probe)
+            ended = [test for test, stream in streams.items() if stream.poll() is not None]
+            done = ended or all(_traffic_everywhere(path[end + "_devices"], samples[end], len(tests) > 1)
+                                for end in samples)
+            if done:
+                break
+    finally:
+        for test, stream in streams.items():
+            stream.kill()
+            printed[test] = stream.communicate()[0].strip()
+        _wait_for_quiet(path)
+    return {test: {"error": printed[test] or "netperf ended early"} if test in ended else samples
+            for test in tests}, done
+
+
+def _wait_for_quiet(path):
+    """Wait until what the killed stream left in queues has drained.
+
+    On a path that drops packets under load the next trial's first ones were lost in it, and TCP waits a second then.
+    """
+    deadline, before = time.monotonic() + DRAIN, _bytes(path)
+    while time.monotonic() < deadline:
+        time.sleep(QUIET)
+        now = _bytes(path)
+        if now - before < TRAFFIC:
+            break
+        before = now
+
+
+def _wait_for_traffic(path, before, streams):
+    """Wait until the streams move data, or one of them has ended: on an emulated CPU netperf needs seconds to begin."""
+    time.sleep(SETTLE)
+    wait_until(lambda: _bytes(path) - before >= TRAFFIC, lambda: all(stream.poll() is None for stream in streams),
+               BEGIN)
+
+
+def _bytes(path):
+    """Return the bytes that passed the client's device of a path, or all its ports that are alike."""
+    devices = [device for device in path["client_devices"] if device.get("alike")] or path["client_devices"][:1]
+    return sum(map(_bytes_of, devices))
+
+
+def _bytes_of(device):
+    """Return the bytes that a device has received and sent. Not by a packet socket: to close one takes 20 ms."""
+    with netns.inside(device.get("netns")), open("/proc/self/net/dev") as stream:
+        for line in stream:
+            name, _colon, counts = line.partition(":")
+            if name.strip() == device["name"]:
+                words = counts.split()
+                return int(words[0]) + int(words[8])
+    return 0
+
+
+def _sample_ends(path, params, probe):
+    probe.send("sample", devices=path["server_devices"], seconds=params["seconds"], vxlan_port=params["vxlan_port"])
+    client = sampler.sample(path["client_devices"], params["seconds"], params["vxlan_port"])
+    return {"client": client, "server": probe.receive()}
+
+
+def _traffic_everywhere(devices, samples, both_ways):
+    """Tell whether the streams passed each device of an end; those that are ``alike`` count as one."""
+    groups = [[device] for device in devices if not device.get("alike")]
+    groups.append([device for device in devices if device.get("alike")])
+    return all(_traffic([samples[network.key_of(device)] for device in group], both_ways) for group in groups if group)
+
+
+def _traffic(samples, both_ways):
+    """Tell whether these bytes are those of a stream, or of one in each direction that both move."""
+    sent, received = [sum(seen[way]["bytes"] for seen in samples) for way in ("out", "in")]
+    if both_ways:
+        return min(sent, received) >= max(TRAFFIC, MAIN_SHARE * (sent + received))
+    return sent + received >= TRAFFIC

@@ -1,0 +1,116 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure reading of captured packets: their real length, the way they went, and what the tunnel wrapped around them.
+
+Formats: packet(7) for the auxiliary data, RFC 7348 for VXLAN.
+"""
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from ansible_collections.offload.lab.plugins.module_utils._base.network import VXLAN_PORT
+
+OUTGOING = 4  # PACKET_OUTGOING of packet(7)
+STATUS_CSUM_NOT_READY = 1 << 3  # TP_STATUS_CSUMNOTREADY: the device is to fill in the checksum
+STATUS_CSUM_VALID = 1 << 7  # TP_STATUS_CSUM_VALID: the device has checked it
+ETHERNET = 14
+VLAN_TAGS = (0x8100, 0x88A8)
+IPV4, IPV6 = 0x0800, 0x86DD
+TCP, UDP = 6, 17
+MAIN_SHARE = 0.1  # of the bytes of both directions: below are only acknowledgements, or a stream that stands still
+
+
+class Packet(NamedTuple):
+    """What the head of one packet tells; ``not_ready`` and ``valid`` are the state of its checksum."""
+
+    length: int  # real bytes less the Ethernet header
+    outgoing: bool
+    not_ready: bool
+    valid: bool
+    protocol: int | None
+    udp_port: int | None
+    vni: int | None
+    outer_csum: bool | None
+
+
+def _network_header(head):
+    """Return (offset of the network header, EtherType), looking through VLAN tags."""
+    offset, kind = ETHERNET, struct.unpack_from("!H", head, 12)[0]
+    while kind in VLAN_TAGS:
+        kind = struct.unpack_from("!H", head, offset + 2)[0]
+        offset += 4
+    return offset, kind
+
+
+def _transport(head):
+    """Return (protocol, offset of the transport header), or (None, 0) for what is neither IPv4 nor IPv6."""
+    offset, kind = _network_header(head)
+    if kind == IPV4:
+        words = struct.unpack_from("!B", head, offset)[0] & 15
+        return struct.unpack_from("!B", head, offset + 9)[0], offset + 4 * words
+    if kind == IPV6:
+        return struct.unpack_from("!B", head, offset + 6)[0], offset + 40
+    return None, 0
+
+
+def _headers(head, vxlan_port):
+    """Return (protocol, UDP port, VNI, outer checksum there?), None for what the packet has not."""
+    protocol, offset = _transport(head)
+    if protocol != UDP:
+        return protocol, None, None, None
+    port, _size, csum = struct.unpack_from("!HHH", head, offset + 2)
+    if port != vxlan_port:
+        return protocol, port, None, None
+    flags, vni = struct.unpack_from("!B3xI", head, offset + 8)
+    return protocol, port, (vni >> 8) if flags & 8 else None, csum != 0
+
+
+def read_packet(head, length, packet_type, status, vxlan_port=VXLAN_PORT):
+    """Return the :class:`Packet` whose first bytes are ``head`` and whose real length on the device is ``length``."""
+    try:
+        headers = _headers(head, vxlan_port)
+    except struct.error:
+        headers = (None, None, None, None)
+    return Packet(max(0, length - ETHERNET), packet_type == OUTGOING, bool(status & STATUS_CSUM_NOT_READY),
+                  bool(status & STATUS_CSUM_VALID), *headers)
+
+
+def share(part, whole):
+    """Return part ÷ whole, or None where there is nothing to divide."""
+    return float(part) / whole if whole else None
+
+
+def _direction(packets, longest):
+    """Sum up one direction; ``longest`` is the largest packet in bytes that the MTU allows on the wire."""
+    def total(rows):
+        return sum(packet.length for packet in rows)
+
+    size = total(packets)
+    outer = [packet for packet in packets if packet.vni is not None]
+    return {
+        "packets": len(packets),
+        "bytes": size,
+        "super_share": share(total(packet for packet in packets if packet.length > longest), size),
+        "tunnel_super_share": share(total(packet for packet in outer if packet.length > longest), total(outer)),
+        "longest": max([packet.length for packet in packets] or [0]),
+        "csum_not_ready_share": share(total(packet for packet in packets if packet.not_ready), size),
+        "csum_valid_share": share(total(packet for packet in packets if packet.valid), size),
+    }
+
+
+def summarise(packets, mtu):
+    """Return what a sample shows: per direction the share of bytes in packets longer than ``mtu``, and the tunnel.
+
+    ``out``: the device segments what is longer. ``in``: GRO or LRO merged it (on veth, the peer may have sent it so).
+    ``vxlan`` shares are of bytes of both directions; ``vnis`` and ``outer_csum`` are what was seen.
+    """
+    outer = [packet for packet in packets if packet.vni is not None]
+    return {
+        "out": _direction([packet for packet in packets if packet.outgoing], mtu),
+        "in": _direction([packet for packet in packets if not packet.outgoing], mtu),
+        "vxlan_share": share(sum(packet.length for packet in outer), sum(packet.length for packet in packets)),
+        "vnis": sorted({packet.vni for packet in outer}),
+        "outer_csum": sorted({packet.outer_csum for packet in outer}),
+    }

@@ -1,0 +1,74 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The probe's process: found by its state file, started detached from the module, stopped by its own pid only."""
+from __future__ import annotations
+
+import binascii
+import os
+import signal
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._host import daemons
+from ansible_collections.offload.lab.plugins.module_utils._observe import probe
+
+
+def _state_file(address, port):
+    return os.path.join(daemons.FOLDER, f"probe-{address.replace(':', '_')}-{port}.json")
+
+
+def find(address, port):
+    """Return ``{"pid", "token"}`` of the probe that runs here, or None."""
+    state = daemons.read(_state_file(address, port))
+    return {"pid": state["pid"], "token": state["token"]} if state else None
+
+
+def _detach(server):
+    """Serve in a process of its own session that keeps nothing of the module's; return its pid."""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(write_end)
+        os.waitpid(child, 0)
+        with os.fdopen(read_end) as stream:
+            return int(stream.read())
+    try:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        os.chdir("/")
+        null = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(null, descriptor)
+        os.write(write_end, str(os.getpid()).encode())
+        keep = server.fileno()
+        os.closerange(3, keep)
+        os.closerange(keep + 1, 4096)
+        server.serve_forever()
+    finally:
+        os._exit(1)
+
+
+def start(address, port):
+    """Start a probe and return ``{"pid", "token"}``."""
+    token = binascii.hexlify(os.urandom(16)).decode()
+    try:
+        server = probe.listen(address, port, token)
+    except OSError as error:
+        raise LabError(f"the probe cannot listen ({error.strerror})", f"{address} port {port}",
+                       "Give an address of this node and a port that is free, and run as root (become: true).")
+    pid = _detach(server)
+    server.server_close()
+    try:
+        daemons.write(_state_file(address, port), pid, {"token": token}, mode=0o600)
+    except OSError:  # without the file nobody would find it again
+        os.kill(pid, signal.SIGTERM)
+        raise
+    return {"pid": pid, "token": token}
+
+
+def stop(address, port):
+    """Stop the probe that runs here and remove its state file."""
+    path = _state_file(address, port)
+    daemons.stop(filter(None, [daemons.read(path)]))
+    daemons.forget(path)

@@ -1,0 +1,52 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Both ends observed over the time in which all streams of a trial overlap: CPU counters, features, throttling."""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._observe import probe
+
+
+class BothEnds:
+    """A watch for ``_netperf_run.run_cell``: a snapshot of both ends when all streams run and when the first ends.
+
+    ``server`` is the other end's :class:`probe.Probe`; ``client_devices`` and ``server_devices`` are the devices whose
+    features must not change meanwhile. Without an answer of the server the client is observed alone, and it is said.
+    """
+
+    def __init__(self, server, client_devices, server_devices):
+        self.server = server
+        self.client_devices = client_devices
+        self.server_devices = server_devices
+        self.ends = {"client": [], "server": []}
+        self.error = None
+        self.clock = self._ask(server.clock) or (None, None)
+
+    def _ask(self, question, *values, **options):
+        if self.error is None:
+            try:
+                return question(*values, **options)
+            except (LabError, OSError) as error:
+                self.error = str(error)
+        return None
+
+    def _snapshot(self):
+        self._ask(self.server.send, "snapshot", devices=self.server_devices)
+        self.ends["client"].append(probe.snapshot(self.client_devices))
+        answer = self._ask(self.server.receive)
+        if answer:
+            self.ends["server"].append(answer)
+
+    def opened(self):
+        """All streams are about to start."""
+        self._snapshot()
+
+    def first_ended(self):
+        """The first stream has ended."""
+        self._snapshot()
+
+    def report(self):
+        """Return the snapshots under ``watched``; an end that was not seen twice is left out."""
+        seen = {end: pair for end, pair in self.ends.items() if len(pair) == 2}
+        return {"watched": dict(seen, clock_offset_s=self.clock[0], clock_error_s=self.clock[1], error=self.error)}

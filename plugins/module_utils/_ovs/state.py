@@ -1,0 +1,122 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure view of Open vSwitch's database, and the words of the one transaction that changes it."""
+from __future__ import annotations
+
+import json
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step
+from ansible_collections.offload.lab.plugins.module_utils._ovs.tables import optional
+
+TIMEOUT = 60  # seconds; the userspace datapath takes 18 ms to let go of a port
+NOT_OURS = "the {0} exists and is not ours ({1}), so the lab leaves it as it is"
+TABLES = ("Open_vSwitch", "Bridge", "Port", "Interface")
+
+
+def transaction(commands, wait=True):
+    """Return the step that runs ``commands``, each a list of words, as one transaction.
+
+    Without ``wait`` ovs-vswitchd takes note of it later.
+    """
+    argv = ["ovs-vsctl", f"--timeout={TIMEOUT}"] + ([] if wait else ["--no-wait"])
+    for number, command in enumerate(commands):
+        argv += (["--"] if number else []) + list(command)
+    return Step(argv)
+
+
+def quoted(text):
+    """Return a key or value as ovs-vsctl reads it without guessing its type: a JSON string."""
+    return json.dumps(str(text))
+
+
+def mark(table, name, owner):
+    """Return the command that marks a bridge or port as ours."""
+    return ["set", table, name, f"external_ids:{OWNER}={quoted(owner)}"]
+
+
+def empty():
+    """Return the state of a host where Open vSwitch does not run."""
+    return {"running": False, "vswitchd": False, "root": {}, "bridges": {}, "ports": {}}
+
+
+def _as_list(value):
+    return value if isinstance(value, list) else [value]
+
+
+def state_of(tables, running=True, vswitchd=True):
+    """Return ``{"running", "vswitchd", "root", "bridges", "ports"}`` from the rows of the four TABLES.
+
+    ``running`` tells whether ovsdb-server runs, ``vswitchd`` whether ovs-vswitchd does.
+
+    A port has its row's columns, its ``bridge`` by name, and its first interface's row as ``interface``.
+    """
+    root, bridges, ports, interfaces = tables
+    bridge_of = {port: row["name"] for row in bridges for port in _as_list(row["ports"])}
+    interface_of = {row["_uuid"]: row for row in interfaces}
+    return {
+        "running": running,
+        "vswitchd": vswitchd,
+        "root": root[0] if root else {},
+        "bridges": {row["name"]: row for row in bridges},
+        "ports": {row["name"]: dict(row, bridge=bridge_of.get(row["_uuid"]),
+                                    interface=interface_of.get((_as_list(row["interfaces"]) or [None])[0], {}))
+                  for row in ports},
+    }
+
+
+def owner_of(row):
+    """Return our mark on a bridge or port (``switch``, ``tunnel``, ``tenants``), or None when it is not ours."""
+    return row.get("external_ids", {}).get(OWNER)
+
+
+def check_bridge(state, bridge):
+    """Raise InputError when the bridge is there and is not ours."""
+    row = state["bridges"].get(bridge)
+    if row is not None and owner_of(row) is None:
+        raise InputError(NOT_OURS.format("bridge", f"there is no external_ids:{OWNER}"), bridge,
+                         "Set offload_lab_bridge to a name that no bridge has, such as br-offload.")
+
+
+def check_ready(state, bridge):
+    """Raise InputError when ports cannot be added: the bridge is not there, or ovs-vswitchd does not run."""
+    if bridge not in state["bridges"]:
+        raise InputError("there is no such bridge", bridge, "Make it first: role offload.lab.switch.")
+    if not state["vswitchd"]:
+        raise InputError("ovs-vswitchd does not run", bridge, "Start it: role offload.lab.switch.")
+
+
+def check_ports(state, bridge, names, owner):
+    """Raise InputError when a port is there and belongs to somebody else or to another bridge."""
+    for name in names:
+        port = state["ports"].get(name)
+        if port is not None and port["bridge"] != bridge:
+            raise InputError(f"the port is on bridge {port['bridge']}, not on {bridge}", name,
+                             "Choose another name, or remove it there first.")
+        if port is not None and owner_of(port) != owner:
+            raise InputError(NOT_OURS.format("port", f"external_ids:{OWNER} is not {owner}"), name,
+                             "Choose another name for the lab's port.")
+
+
+def complaint(state, names):
+    """Return what Open vSwitch says about the first of these ports that it could not set up, or None."""
+    for name in names:
+        error = optional(state["ports"].get(name, {}).get("interface", {}).get("error", []))
+        if error:
+            return f"{name}: {error}"
+    return None
+
+
+def summary(port):
+    """Return what a user sets of a port, for results and diffs."""
+    return {
+        "type": port["interface"].get("type", ""),
+        "options": dict(port["interface"].get("options", {})),
+        "other_config": dict(port["other_config"]),
+        "external_ids": {key: value for key, value in port["external_ids"].items() if key != OWNER},
+        "protected": port["protected"],
+        "tag": optional(port["tag"]),
+        "owner": owner_of(port),
+    }

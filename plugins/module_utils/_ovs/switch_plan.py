@@ -1,0 +1,152 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure planning of the switch: Open vSwitch running with the settings its datapath needs, and our bridge.
+
+``seen`` is ``{"db": ovsdb-server runs?, "vswitchd": ovs-vswitchd runs?, "ovs": state (:mod:`_ovs_state`)}``; the state
+is that of the database's file while it does not run.
+``service`` has the argument lists that ``start`` and ``stop`` the daemons, see :func:`service_of`.
+"""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step
+from ansible_collections.offload.lab.plugins.module_utils._ovs import state
+
+OVS_CTL = "/usr/share/openvswitch/scripts/ovs-ctl"
+TSO = "userspace-tso-enable"
+TSO_MARK = OWNER + "-tso"  # in external_ids of Open_vSwitch: we have set TSO
+STARTED = "started"  # value of OWNER there: we have started the daemons
+
+
+def service_of(unit=None):
+    """Return the steps that start and stop the daemons: by systemd with the ``unit`` of the package, or by ovs-ctl."""
+    def ctl(action, *options):
+        return Step([OVS_CTL, action, *options])
+
+    def systemd(action, *names):
+        return Step(["systemctl", action, *names])
+
+    if unit:
+        return {"start_db": systemd("start", "ovsdb-server"), "start": systemd("start", "ovs-vswitchd", unit),
+                "stop_vswitchd": systemd("stop", "ovs-vswitchd"), "stop": systemd("stop", unit)}
+    return {"start_db": ctl("start", "--system-id=random", "--no-ovs-vswitchd"),
+            "start": ctl("start", "--system-id=random"),
+            "stop_vswitchd": ctl("stop", "--no-ovsdb-server"), "stop": ctl("stop")}
+
+
+def summary(seen, name):
+    """Return what a user cares about, for results and diffs."""
+    root, bridge = seen["ovs"]["root"], seen["ovs"]["bridges"].get(name)
+    return {
+        "running": seen["db"] and seen["vswitchd"],
+        "userspace_tso": root.get("other_config", {}).get(TSO) == "true",
+        "datapath": None if bridge is None else bridge["datapath_type"] or "system",
+    }
+
+
+def _foreign(seen, name):
+    """Return the names of the other bridges that are not ours."""
+    return sorted(other for other, row in seen["ovs"]["bridges"].items()
+                  if other != name and state.owner_of(row) is None)
+
+
+def _settings(seen, tso):
+    """Return the commands that set what must be there before ovs-vswitchd starts, and our marks."""
+    commands = []
+    if tso:
+        commands.append(["set", "Open_vSwitch", ".", f"other_config:{TSO}=true",
+                         f"external_ids:{TSO_MARK}=set"])
+    if not seen["db"] and not seen["vswitchd"]:
+        commands.append(["set", "Open_vSwitch", ".", f"external_ids:{OWNER}={STARTED}"])
+    return commands
+
+
+def _service_steps(seen, name, datapath, service):
+    """Return the steps that get the daemons running with the settings of the datapath."""
+    tso = datapath == "netdev" and not summary(seen, name)["userspace_tso"]
+    foreign = _foreign(seen, name)
+    if tso and seen["vswitchd"] and foreign:
+        raise InputError(
+            f"other_config:{TSO}=true needs a restart of ovs-vswitchd, which also runs the bridges "
+            f"{', '.join(foreign)}", "Open vSwitch",
+            "Set it and restart Open vSwitch yourself, or use a host whose Open vSwitch is not in use.")
+    steps = []
+    if tso and seen["vswitchd"]:
+        # Stopped before it is set: while the setting is there, a running daemon has read it.
+        steps.append(service["stop_vswitchd"])
+    if steps or not seen["db"]:
+        steps.append(service["start_db"])  # systemd has stopped it, too
+    commands = _settings(seen, tso)
+    if commands:
+        steps.append(state.transaction(commands, wait=False))
+    if not seen["vswitchd"] or tso:
+        steps.append(service["start"])
+    return steps
+
+
+def plan_present(seen, name, datapath, service):
+    """Return the steps to a running Open vSwitch with our bridge ``name`` on ``datapath`` (system or netdev)."""
+    state.check_bridge(seen["ovs"], name)
+    steps = _service_steps(seen, name, datapath, service)
+    now = summary(seen, name)["datapath"]
+    if now is None:
+        steps.append(state.transaction([
+            ["add-br", name], ["set", "Bridge", name, f"datapath_type={datapath}"],
+            state.mark("Bridge", name, "switch")]))
+    elif now != datapath:
+        steps.append(state.transaction([["set", "Bridge", name, f"datapath_type={datapath}"]]))
+    return steps
+
+
+def _removals(seen, name):
+    """Return the commands that remove our bridge, settings and marks."""
+    ids = seen["ovs"]["root"].get("external_ids", {})
+    bridge = seen["ovs"]["bridges"].get(name)
+    commands = []
+    if bridge is not None and state.owner_of(bridge) is not None:
+        strangers = sorted(port for port, row in seen["ovs"]["ports"].items()
+                           if row["bridge"] == name and port != name and state.owner_of(row) is None)
+        if strangers:
+            raise InputError(f"the bridge has ports that are not ours: {', '.join(strangers)}", name,
+                             f"Remove them first: ovs-vsctl del-port {name} {strangers[0]}")
+        commands.append(["del-br", name])
+    if TSO_MARK in ids:
+        commands.append(["remove", "Open_vSwitch", ".", "other_config", TSO])
+    marks = [mark for mark in (OWNER, TSO_MARK) if mark in ids]
+    return commands + ([["remove", "Open_vSwitch", ".", "external_ids"] + marks] if marks else [])
+
+
+def plan_absent(seen, name, service):
+    """Return the steps that remove our bridge and settings, and stop the daemons if we have started them.
+
+    A crashed ovs-vswitchd leaves devices in the kernel, which only it can remove: it is started for that.
+    """
+    commands, foreign = _removals(seen, name), _foreign(seen, name)
+    if not commands:
+        return []
+    ids = seen["ovs"]["root"].get("external_ids", {})
+    wake = not seen["vswitchd"] and not foreign  # not for others, who may have stopped it on purpose
+    steps = [service["start"]] if wake else [] if seen["db"] else [service["start_db"]]
+    steps.append(state.transaction(commands, wait=wake or seen["vswitchd"]))
+    if not seen["db"] or (ids.get(OWNER) == STARTED and not foreign):
+        steps.append(service["stop"])
+    elif wake:
+        steps.append(service["stop_vswitchd"])
+    elif TSO_MARK in ids and not foreign:
+        steps += [service["stop_vswitchd"], service["start_db"], service["start"]]
+    return steps
+
+
+def predict(seen, name, datapath):
+    """Return :func:`summary` as it would be: with our bridge on ``datapath``, or (None) without it."""
+    before = summary(seen, name)
+    if datapath:
+        return {"running": True, "userspace_tso": before["userspace_tso"] or datapath == "netdev", "datapath": datapath}
+    ids = seen["ovs"]["root"].get("external_ids", {})
+    ours = state.owner_of(seen["ovs"]["bridges"].get(name, {})) is not None
+    stopped = ids.get(OWNER) == STARTED and not _foreign(seen, name)
+    return {"running": before["running"] and not stopped,
+            "userspace_tso": before["userspace_tso"] and TSO_MARK not in ids,
+            "datapath": None if ours else before["datapath"]}

@@ -1,0 +1,101 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a host's network configuration is: which kind it has for a device, its files and properties."""
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import re
+import shutil
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import SEARCH_PATH, run
+from ansible_collections.offload.lab.plugins.module_utils._persist import link_file, networkmanager
+from ansible_collections.offload.lab.plugins.module_utils._persist.plan import Seen
+
+INTERFACES = ("/etc/network/interfaces", "/etc/network/interfaces.d/*")
+DEFAULT_LINK = ("/usr/lib/systemd/network/99-default.link", "/lib/systemd/network/99-default.link")
+NO_ADDRESS = "00:00:00:00:00:00"
+
+
+def read_text(path: str) -> str | None:
+    """Return the text of a file, None where there is none."""
+    try:
+        with open(path) as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return None
+
+
+def has_program(name: str) -> bool:
+    """Tell whether a program is installed."""
+    return shutil.which(name, path=SEARCH_PATH) is not None
+
+
+def connection_of(name: str) -> str | None:
+    """Return the UUID of the connection by which NetworkManager runs a device, or None."""
+    if not has_program("nmcli"):
+        return None
+    shown = run(["nmcli", "-g", "GENERAL.NM-MANAGED,GENERAL.CON-UUID", "device", "show", name], check=False)
+    return networkmanager.parse_device(shown.out) if shown.rc == 0 else None
+
+
+def stanza_of(name: str) -> bool:
+    """Tell whether ifupdown has a stanza for a device."""
+    paths = [path for pattern in INTERFACES for path in sorted(glob.glob(pattern))]
+    pattern = re.compile(rf"^\s*iface\s+{re.escape(name)}\s", re.MULTILINE)
+    return has_program("ifup") and any(pattern.search(read_text(path) or "") for path in paths)
+
+
+def link_of(name: str) -> Seen:
+    """Return what a .link file for a device has to repeat."""
+    shown = run(["udevadm", "info", "--query=property", f"--path=/sys/class/net/{name}"]).out
+    properties = dict(line.partition("=")[::2] for line in shown.splitlines())
+    base = properties.get("ID_NET_LINK_FILE") or next(filter(os.path.exists, DEFAULT_LINK), "")
+    if base == link_file.path_of(name):
+        base = link_file.base_of(read_text(base) or "") or ""
+    address = run(["ethtool", "-P", name], check=False).out.rpartition(" ")[2].strip()
+    match = f"PermanentMACAddress={address}" if ":" in address and address != NO_ADDRESS else f"OriginalName={name}"
+    return Seen("systemd_link", match, base, (read_text(base) or "") if base else "")
+
+
+def see(name: str, method: str) -> Seen:
+    """Return how a device is configured; with a ``method`` other than auto, as it can be by that kind."""
+    connection = connection_of(name) if method in ("auto", "networkmanager") else None
+    if connection:
+        return Seen("networkmanager", connection=connection)
+    if method == "networkmanager":
+        raise InputError("NetworkManager has no active connection for the device", name, "Use persist auto.")
+    if method == "ifupdown" or (method == "auto" and stanza_of(name)):
+        return Seen("ifupdown")
+    if method == "systemd_link" or (method == "auto" and os.path.exists("/run/udev/control")):
+        return link_of(name)
+    return Seen("none")
+
+
+def read_properties(wanted: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Return ``{uuid: {property: value}}``, as they are now; a connection that is gone is left out."""
+    found = {}
+    for uuid, values in wanted.items():
+        names = sorted(values)
+        with contextlib.suppress(LabError):
+            shown = run(["nmcli", "-g", ",".join(names), "connection", "show", uuid])
+            found[uuid] = networkmanager.parse_properties(shown.out, names)
+    return found
+
+
+def write_text(path: str, text: str | None) -> None:
+    """Write a file at one stroke, or remove it; a script gets the right to run."""
+    if text is None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        return
+    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+    descriptor = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o755 if text[:2] == "#!" else 0o644)
+    with os.fdopen(descriptor, "w") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.rename(path + ".new", path)

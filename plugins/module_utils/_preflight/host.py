@@ -1,0 +1,100 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a lab needs of a host, read in one go. Nothing is changed, and nothing has to be installed for it."""
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import time
+
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._ethtool import read as ethtool
+from ansible_collections.offload.lab.plugins.module_utils._host import privileges
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import SEARCH_PATH
+from ansible_collections.offload.lab.plugins.module_utils._iproute import management
+from ansible_collections.offload.lab.plugins.module_utils._iproute import read as iproute
+from ansible_collections.offload.lab.plugins.module_utils._ovs import service
+from ansible_collections.offload.lab.plugins.module_utils._ovs import state as ovs_state
+from ansible_collections.offload.lab.plugins.module_utils._preflight import listeners
+
+NEEDED = ["CAP_NET_ADMIN", "CAP_SYS_ADMIN"]
+SNAPSHOT = "/var/lib/offload-lab/snapshot.json"
+LINK = ("name", "mtu", "min_mtu", "max_mtu", "up", "kind", "master", "global")
+
+
+def _text(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.read().strip()
+    except OSError:
+        return ""
+
+
+def user():
+    """Return the name of the user that tasks run as, and the capabilities that it lacks."""
+    try:
+        name = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        name = str(os.geteuid())
+    return {"name": name, "missing": privileges.missing_capabilities(_text("/proc/self/status"), NEEDED)}
+
+
+def distribution():
+    """Return ``{"id", "like", "version", "name"}`` of /etc/os-release."""
+    lines = (line.partition("=") for line in _text("/etc/os-release").splitlines())
+    values = {key: value.strip("\"'") for key, _equals, value in lines}
+    return {"id": values.get("ID", ""), "like": values.get("ID_LIKE", "").split(),
+            "version": values.get("VERSION_ID", ""), "name": values.get("PRETTY_NAME", "")}
+
+
+def programs(names):
+    """Return ``{name: path, or None where it is missing}``."""
+    path = SEARCH_PATH + os.pathsep + "/usr/share/openvswitch/scripts" + os.pathsep + os.environ.get("PATH", "")
+    return {name: shutil.which(name, path=path) for name in names}
+
+
+def links():
+    """Return all links by name; without iproute2 what the kernel's files tell."""
+    try:
+        return {name: {key: link[key] for key in LINK} for name, link in iproute.read().items()}
+    except LabError:
+        base = "/sys/class/net"
+        return {name: {"name": name, "mtu": int(_text(f"{base}/{name}/mtu") or 0), "min_mtu": 0, "max_mtu": 0,
+                       "up": _text(f"{base}/{name}/operstate") == "up", "kind": None, "master": None, "global": None}
+                for name in os.listdir(base)}
+
+
+def features(device):
+    """Return the names and states of a device's features, or None where ethtool or the device is missing."""
+    try:
+        return ethtool.read_features([network.device_name(device)], None, skip_missing=True).get(device)
+    except LabError:
+        return None
+
+
+def switch(bridge, datapath):
+    """Return the datapath that the bridge would have, and why the bridge cannot be the lab's, or None."""
+    if datapath == "auto":
+        datapath = "system" if service.kernel_datapath() else "netdev"
+    try:
+        ovs_state.check_bridge(service.read()["ovs"], bridge)
+    except LabError as error:
+        return {"datapath": datapath, "refused": str(error)}
+    return {"datapath": datapath, "refused": None}
+
+
+def read(asked):
+    """Return all that was ``asked`` for: programs, device, bridge, datapath, address, ports and peers."""
+    rows = listeners.listeners()
+    reached = [listeners.reach(peer, port, asked["address"]) for peer in asked["peers"] for port in asked["ports"]]
+    taken = [{"port": port, **(listeners.held(asked["address"], port, rows) or {})} for port in asked["ports"]]
+    return {
+        "user": user(), "distribution": distribution(), "programs": programs(asked["programs"]),
+        "links": links(), "features": features(asked["device"]), "management": management.find(),
+        "switch": switch(asked["bridge"], asked["datapath"]), "taken": [row for row in taken if "pid" in row],
+        "peers": reached, "measuring": os.path.exists(SNAPSHOT), "clock": time.time(),
+        "kernel": os.uname().release,
+    }

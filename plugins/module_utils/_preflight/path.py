@@ -1,0 +1,73 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a path carries traffic: echoes as long as its MTU that may not be fragmented, and a second of netperf."""
+from __future__ import annotations
+
+import json
+import re
+
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
+
+ECHOES = 20
+INTERVAL = 0.02  # s between echoes
+MOST_LOST = 5  # per cent: one of the twenty may be lost while neighbours are learned
+HEADERS = {4: 28, 6: 48}  # bytes of IP and ICMP before an echo's data
+SECONDS = 1  # of netperf
+PATIENCE = 15  # s for netperf to end
+LOSS = re.compile(r"(\d+) packets transmitted, (\d+) received")
+LARGEST_PACKET = 65535  # bytes of IPv4's total length (RFC 791); the loopback device has a larger MTU
+
+
+def parse_ping(text):
+    """Return the per cent of echoes that were lost, 100 where ping told of none."""
+    counts = LOSS.search(text)
+    sent, received = (int(number) for number in counts.groups()) if counts else (0, 0)
+    return 100 * (sent - received) // sent if sent else 100
+
+
+def mtu_to(address, netns):
+    """Return the MTU of the device that leads to the address."""
+    rows = json.loads(run(["ip", "-json", "route", "get", address], netns=netns).out)
+    links = json.loads(run(["ip", "-json", "link", "show", "dev", rows[0]["dev"]], netns=netns).out)
+    return links[0]["mtu"]
+
+
+def lost(address, netns, size):
+    """Return the per cent of lost echoes of ``size`` bytes of data, with the don't-fragment bit."""
+    return parse_ping(run(["ping", "-n", "-q", "-c", str(ECHOES), "-i", str(INTERVAL), "-W", "1", "-M", "do", "-s",
+                           str(size), address], netns=netns, check=False).out)
+
+
+def rate(address, netns, port):
+    """Return what netperf's TCP_STREAM carries in a second, in Mbit/s."""
+    family = "6" if ":" in address else "4"
+    done = run(["netperf", "-H", f"{address},{family}", "-p", str(port), "-t", "TCP_STREAM", "-l", str(SECONDS), "-f",
+                "m", "-P", "0", "-v", "0"], netns=netns, timeout=PATIENCE)
+    return float(done.out.split()[-1])
+
+
+def check(path, port):
+    """Return ``{"path", "mtu", "lost_percent", "mbit_s"}`` of a path; raise InputError for one that is not usable."""
+    address = str(network.address(path["address"], f"path {path['name']}"))
+    netns = network.namespace_name(path["netns"]) if path.get("netns") else None
+    where = f"path {path['name']} to {address}"
+    mtu = min(mtu_to(address, netns), LARGEST_PACKET)
+    size = mtu - HEADERS[6 if ":" in address else 4]
+    large = lost(address, netns, size)
+    if large > MOST_LOST:
+        small = lost(address, netns, 56)
+        if small == 100:
+            raise InputError("nothing comes back", where, "Look at cable, VLAN, addresses and firewalls.")
+        if small > MOST_LOST:
+            raise InputError(f"{small} % of the packets are lost", where, "Look at cable, driver and queues.")
+        raise InputError(f"packets of the MTU {mtu} do not arrive ({large} % are lost), small ones do", where,
+                         "Set the MTU on the switches between the nodes, or a smaller one on the underlays.")
+    try:
+        carried = rate(address, netns, port)
+    except (LabError, ValueError, IndexError) as error:
+        raise InputError(f"echoes come back, netperf does not get through ({error})", where,
+                         f"Open TCP port {port} and netperf's data ports in the firewalls.")
+    return {"path": path["name"], "address": address, "mtu": mtu, "lost_percent": large, "mbit_s": carried}

@@ -1,0 +1,138 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The dead man's switch: a process on the node that restores it when no controller has been heard of for a while.
+
+It is armed before the snapshot is written and disarmed after the snapshot is gone: at no moment is a node
+changed and nobody watches. It needs nothing of the controller: the code that restores is written beside the snapshot,
+as one zip file that python3 runs. It waits by itself: a systemd timer would have to be started anew at each sign of
+life, this takes one utime(2).
+"""
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+import time
+import zipfile
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._host import daemons
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import run, start
+from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
+from ansible_collections.offload.lab.plugins.module_utils._restore import restore
+from ansible_collections.offload.lab.plugins.module_utils._restore.sign_of_life import ALIVE, FIRED, renew
+
+PROGRAM = "/var/lib/offload-lab/dead_man_switch.zip"
+STATE = "/run/offload-lab/dead_man_switch.json"
+UNIT = "offload-lab-dead-man-switch"
+PACKAGE = "ansible_collections.offload.lab.plugins.module_utils"
+MAIN = f"import sys\nfrom {PACKAGE}._restore import dead_man\ndead_man.watch(float(sys.argv[1]), sys.argv[2])\n"
+ATTEMPTS = 5
+
+
+def _watching(seconds):
+    """Return True when no sign of life came for ``seconds``, False when there is nothing to watch any more."""
+    seen, since = None, time.monotonic()
+    while time.monotonic() - since < seconds:
+        try:
+            sign = os.stat(ALIVE).st_mtime_ns
+        except OSError:
+            return False
+        if sign != seen:  # not its age: the wall clock may jump
+            seen, since = sign, time.monotonic()
+        time.sleep(min(5, seconds / 10))
+    return True
+
+
+def watch(minutes, path):
+    """Wait until no controller has been heard of for ``minutes``, then restore the node from the snapshot ``path``.
+
+    All that stays is the file FIRED: a controller that was only asleep must change and measure nothing any more. Where
+    something could not be restored the snapshot stays, too.
+    """
+    daemons.write(STATE, os.getpid(), {"minutes": minutes, "path": path})
+    if not _watching(minutes * 60):
+        return
+    os.makedirs(os.path.dirname(FIRED), mode=0o755, exist_ok=True)
+    with open(FIRED, "w"):
+        pass
+    for _attempt in range(ATTEMPTS):
+        try:
+            restore.restore(path)
+            break
+        except (LabError, OSError) as error:
+            sys.stderr.write(f"{error}\n")
+            time.sleep(min(10, minutes * 60))
+    daemons.forget(ALIVE, STATE, PROGRAM)
+
+
+def find():
+    """Return what the switch that is armed remembers (``pid``, ``minutes``, ``path``), or None."""
+    return daemons.read(STATE)
+
+
+def write_program():
+    """Write the code of this file and of all it rests on as one zip file."""
+    os.makedirs(os.path.dirname(PROGRAM), mode=0o755, exist_ok=True)
+    with zipfile.ZipFile(PROGRAM + ".new", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("__main__.py", MAIN)
+        folders = PACKAGE.split(".")
+        for depth in range(len(folders)):
+            archive.writestr("/".join(folders[:depth + 1]) + "/__init__.py", "")
+        for name, module in sorted(sys.modules.items()):
+            if name.startswith(PACKAGE + "."):
+                path = name.replace(".", "/")
+                if hasattr(module, "__path__"):  # a room: an empty file, which has no source for inspect
+                    archive.writestr(path + "/__init__.py", "")
+                else:
+                    archive.writestr(path + ".py", inspect.getsource(module))
+    os.chmod(PROGRAM + ".new", 0o600)
+    os.rename(PROGRAM + ".new", PROGRAM)
+
+
+def by_systemd():
+    """Tell whether systemd can start it here: it runs, and this is not a node in namespaces of its machine."""
+    try:
+        same = all(os.readlink("/proc/1/ns/" + kind) == os.readlink("/proc/self/ns/" + kind) for kind in ("net", "mnt"))
+    except OSError:
+        return False
+    return same and os.path.isdir("/run/systemd/system")
+
+
+def arm(minutes, path):
+    """Start the switch and return what :func:`find` then finds."""
+    write_program()
+    daemons.forget(FIRED)
+    with open(ALIVE, "w"):
+        pass
+    argv = [sys.executable, PROGRAM, str(minutes), path]
+    if by_systemd():
+        run(["systemd-run", "--quiet", "--collect", "--unit=" + UNIT] + argv)
+        started = wait_until(lambda: find() is not None, _unit_runs)
+    else:
+        null = subprocess.DEVNULL
+        process = start(argv, start_new_session=True, cwd="/", stdin=null, stdout=null, stderr=null)
+        started = wait_until(lambda: find() is not None, lambda: process.poll() is None)
+    if not started:
+        raise LabError("it did not start", "dead man's switch", f"Try: {' '.join(argv)}")
+    return find()
+
+
+def _unit_runs():
+    return run(["systemctl", "is-active", "--quiet", UNIT], check=False).rc == 0
+
+
+def disarm():
+    """End the switch and remove all it has on the node."""
+    daemons.stop(filter(None, [find()]))
+    daemons.forget(ALIVE, FIRED, PROGRAM, STATE)
+
+
+def leftovers():
+    """Return the files of the switch that are on the node."""
+    return [path for path in (ALIVE, FIRED, PROGRAM, STATE) if os.path.exists(path)]
+
+
+__all__ = ["arm", "disarm", "find", "leftovers", "renew", "watch"]

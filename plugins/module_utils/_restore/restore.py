@@ -1,0 +1,124 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Restore a node from its snapshot with nothing but the node; the module restore and the dead man's switch do this."""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step, shown
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.change import (
+    plan_device,
+    read_all,
+    report,
+    steps_of,
+)
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import parse_devices
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.read import read_rss
+from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._iproute import read
+from ansible_collections.offload.lab.plugins.module_utils._iproute.link_plan import plan as plan_links
+from ansible_collections.offload.lab.plugins.module_utils._iproute.link_plan import wanted_devices
+from ansible_collections.offload.lab.plugins.module_utils._lab import vxlan_state
+from ansible_collections.offload.lab.plugins.module_utils._ovs import buffers as packet_sockets
+from ansible_collections.offload.lab.plugins.module_utils._ovs import database
+from ansible_collections.offload.lab.plugins.module_utils._restore import node_state
+from ansible_collections.offload.lab.plugins.module_utils._restore import snapshot as restore_snapshot
+
+ROUNDS = 4  # a bit may wait for another one, a queue for its channel: each round sets what has become possible
+
+
+def _here(items):
+    return [item for item in items if restore_snapshot.exists(item)]
+
+
+def _words(steps):
+    """Return the commands of steps as lists of arguments, the lines of a batch among them."""
+    return [step["argv"] + (step["stdin"] or "").split() for step in shown(steps)]
+
+
+def _links_step(snapshot, dry):
+    wanted = wanted_devices(_here(snapshot["links"]))
+    links = {netns: read.read(netns) for netns in {device["netns"] for device in wanted}}
+    steps = plan_links(links, wanted)[2]
+    if not dry:
+        apply(steps)
+    return _words(steps)
+
+
+def _devices_step(snapshot, dry):
+    """Return ``(commands, {device: what is not as it was})``."""
+    devices = parse_devices(_here(snapshot["devices"]))
+    states = read_all(devices)
+    commands, wrong = [], {}
+    for device in devices:
+        state = states[device.key]
+        plans = plan_device(device, state, True)
+        steps = steps_of(device, plans)
+        missing = report(device, plans, state, state)["not_honoured"]
+        if missing:
+            wrong[device.key] = missing
+        commands += _words(steps)
+        if not dry:
+            apply(steps)
+    return commands, wrong
+
+
+def _other_step(snapshot, dry):
+    other, commands = snapshot["other"], []
+    for name in sorted(set(other.get("rss", {})) | set(other.get("rps", {}))):
+        if not restore_snapshot.exists({"name": name}):
+            continue
+        saved = other.get("rss", {}).get(name)
+        step = node_state.rss_step(name, saved, read_rss(name, None).get("indirection")) if saved else None
+        steps = [Step(step, check=False)] if step else []
+        commands += _words(steps)
+        if not dry:
+            apply(steps)
+        for path, value in node_state.rps_writes(name, other.get("rps", {}).get(name, {}), node_state.read_rps(name)):
+            commands.append(["write", path, value])
+            if not dry:
+                with open(path, "w") as stream:
+                    stream.write(value)
+    steps = []
+    if other.get("vxlan"):
+        steps += vxlan_state.steps(other["vxlan"], *vxlan_state.read())
+    if other.get("ovs"):
+        steps += node_state.ovs_steps(other["ovs"], node_state.read_ovs())
+    commands += _words(steps)
+    if not dry:
+        apply(steps)
+    # A tunnel made anew has a new socket.
+    sizes = node_state.read_ovs().get("buffers", {})
+    buffers = node_state.buffer_changes(other.get("ovs", {}).get("buffers", {}), sizes)
+    if buffers and not dry:
+        packet_sockets.set_sizes(database.pid("ovs-vswitchd"), buffers)
+    return commands + [["setsockopt", name, "SO_RCVBUF", str(size)] for name, size in buffers.items()]
+
+
+def restore(path, check_mode=False, keep=False):
+    """Set everything as the snapshot has it, read back, and only then remove the snapshot (unless ``keep``).
+
+    Return ``{"exists", "commands", "missing"}``. Raises :class:`LabError` where something is not as it was; then the
+    snapshot is kept.
+    """
+    snapshot = restore_snapshot.read(path)
+    if snapshot is None:
+        return {"exists": False, "commands": [], "missing": []}
+    gone = [network.key_of(device) for device in snapshot["devices"] if not restore_snapshot.exists(device)]
+    commands, wrong = [], {}
+    for _round in range(ROUNDS):
+        links = _links_step(snapshot, check_mode)
+        steps, wrong = _devices_step(snapshot, check_mode)
+        others = _other_step(snapshot, check_mode)
+        commands += links + steps + others
+        if check_mode or not links + steps + others:
+            break
+    else:
+        wrong = wrong or {"node": links + steps + others}
+    if wrong and not check_mode:
+        raise LabError(f"not everything could be restored, so the snapshot is kept: {wrong}", path,
+                       "Set the rest by hand, then restore again.")
+    if not check_mode and not keep:
+        restore_snapshot.remove(path)
+    return {"exists": True, "commands": commands, "missing": gone}

@@ -1,0 +1,31 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Signs of life for the dead man's switch of a node; see _restore/dead_man.py."""
+from __future__ import annotations
+
+import contextlib
+import os
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+
+ALIVE = "/var/lib/offload-lab/alive"
+FIRED = "/run/offload-lab/dead_man_switch.fired"
+
+
+def renew():
+    """Tell the switch that a controller lives; nothing happens where none is armed.
+
+    Raises :class:`LabError` where it has restored the node: what is measured now would have another profile's name.
+    """
+    if os.path.exists(FIRED):
+        raise LabError("the dead man's switch has restored this node", FIRED,
+                       "Run the campaign again: it goes on from here. If trials take long, raise "
+                       "offload_lab_dead_man_minutes.")
+    touch()
+
+
+def touch():
+    """Have the switch wait anew, also where it has restored the node already: who calls this changes no profile."""
+    with contextlib.suppress(OSError):
+        os.utime(ALIVE)

@@ -1,0 +1,105 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The state of a node before the first change, on its disk until it is restored."""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+import struct
+
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._host import netns
+
+SCHEMA = 1
+SIOCGIFMTU = 0x8921  # linux/sockios.h
+
+
+def read(path):
+    """Return the snapshot in a file, or None where there is no file."""
+    try:
+        with open(path) as stream:
+            snapshot = json.load(stream)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise LabError(f"the snapshot cannot be read ({error})", path,
+                       "Restore the node by hand, then remove the file.")
+    if not isinstance(snapshot, dict) or snapshot.get("schema") != SCHEMA:
+        raise LabError(f"this is no snapshot of schema {SCHEMA}", path,
+                       "Restore with the version of offload.lab that wrote it.")
+    return snapshot
+
+
+def merge(old, devices, other):
+    """Return the snapshot with what it lacks added. What it has is never replaced: the state may have changed since."""
+    merged = dict(old or {"schema": SCHEMA, "devices": [], "links": [], "other": {}})
+    known = {network.key_of(device) for device in merged["devices"]}
+    added = [device for device in devices if network.key_of(device) not in known]
+    merged["devices"] = merged["devices"] + added
+    merged["links"] = merged["links"] + [link_of(device) for device in added if exists(device)]
+    merged["other"] = dict(other, **merged["other"])
+    return merged
+
+
+def link_of(device):
+    """Return ``{"name", "netns", "mtu"}`` of a device that is there."""
+    request = struct.pack("16s16x", device["name"].encode())
+    with netns.inside(device.get("netns")), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        answer = fcntl.ioctl(asking.fileno(), SIOCGIFMTU, request)
+    return {"name": device["name"], "netns": device.get("netns"), "mtu": struct.unpack_from("i", answer, 16)[0]}
+
+
+def check_devices(devices):
+    """Raise InputError unless every item names its device, by a name that one can have."""
+    for device in devices:
+        if not isinstance(device, dict) or not isinstance(device.get("name"), str):
+            raise InputError("not a device with its settings", repr(device)[:80],
+                             "Give what module offload.lab.ethtool_info returns as 'restore'.")
+        network.device_name(device["name"])
+        if device.get("netns"):
+            network.namespace_name(device["netns"])
+
+
+def _sync_folder(path):
+    descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write(path, snapshot):
+    """Write the whole file at one stroke and wait until it is on the disk."""
+    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+    descriptor = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as stream:
+        json.dump(snapshot, stream, indent=1, sort_keys=True)
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.rename(path + ".new", path)
+    _sync_folder(path)
+
+
+def remove(path):
+    """Remove the file, and the folders of the lab in which nothing else is; it may be gone already."""
+    with contextlib.suppress(FileNotFoundError):  # the dead man's switch may have restored at the same time
+        os.unlink(path)
+        _sync_folder(path)
+    for folder in (os.path.join(os.path.dirname(path), "spool"), os.path.dirname(path)):
+        with contextlib.suppress(OSError):  # what a controller has not collected stays
+            os.rmdir(folder)
+
+
+def exists(device):
+    """Tell whether a device is there now."""
+    try:
+        with netns.inside(device.get("netns")):
+            socket.if_nametoindex(device["name"])
+    except (InputError, OSError):
+        return False
+    return True

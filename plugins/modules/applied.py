@@ -1,0 +1,100 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What was applied to a node stays, with the originals."""
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: applied
+short_description: Keep what was applied to a node, with the originals
+version_added: 0.1.0
+author:
+  - The offload.lab developers (@offload-lab)
+description:
+  - Compares the snapshot of M(offload.lab.snapshot) with how the node is set now, writes the originals of what differs
+    to O(path), and forgets the snapshot. From then on the settings stay; campaigns and the end of the lab leave them.
+  - An original that is in O(path) already is never replaced, so that the node goes back to how it was before the first
+    time.
+  - M(offload.lab.restore) with this O(path) takes everything back.
+extends_documentation_fragment:
+  - offload.lab.attributes
+options:
+  path:
+    description: The file of the originals, on the node.
+    type: path
+    default: /var/lib/offload-lab/applied.json
+  snapshot:
+    description: The snapshot from before the change, on the node. Without one nothing is done.
+    type: path
+    default: /var/lib/offload-lab/snapshot.json
+  devices:
+    description: The devices as they are set now, as M(offload.lab.ethtool_info) returns them in C(restore).
+    type: list
+    elements: dict
+    required: true
+seealso:
+  - module: offload.lab.snapshot
+  - module: offload.lab.restore
+notes:
+  - Needs root.
+"""
+
+EXAMPLES = r"""
+- name: Read how the devices are set now
+  offload.lab.ethtool_info:
+    devices: [eth0]
+  register: now
+
+- name: What was changed stays
+  offload.lab.applied:
+    devices: "{{ now.restore }}"
+
+- name: Take it back
+  offload.lab.restore:
+    path: /var/lib/offload-lab/applied.json
+"""
+
+RETURN = r"""
+originals:
+  description: By device what it had before, in the form of C(restore) of M(offload.lab.ethtool_info).
+  returned: success
+  type: list
+  elements: dict
+  sample: [{name: eth0, netns: null, features_wanted: {tx-tcp-segmentation: true}}]
+"""
+
+import json
+
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._restore import applied, node_state, snapshot
+
+
+def converge(module):
+    """Keep the originals of what differs, forget the snapshot, and return the module's result."""
+    params, devices = module.params, module.params["devices"]
+    snapshot.check_devices(devices)
+    before, kept = snapshot.read(params["snapshot"]), snapshot.read(params["path"])
+    after = kept
+    if before is not None:
+        after = applied.merge(kept, applied.originals(before, devices, node_state.read(devices)))
+    if not module.check_mode:
+        if after is not None and after != kept:
+            snapshot.write(params["path"], after)
+        if before is not None:
+            snapshot.remove(params["snapshot"])
+    texts = [json.dumps(state, indent=1, sort_keys=True) + "\n" if state else "" for state in (kept, after)]
+    return {"changed": after != kept, "originals": after["devices"] if after else [],
+            "diff": {"before": texts[0], "after": texts[1]}}
+
+
+def main():
+    run_module({
+        "path": {"type": "path", "default": "/var/lib/offload-lab/applied.json"},
+        "snapshot": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
+        "devices": {"type": "list", "elements": "dict", "required": True},
+    }, converge)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: path_check
+short_description: See whether paths carry traffic before they are measured
+version_added: 0.1.0
+description:
+  - Sends 20 echoes over each path, as long as the MTU of its device and not to be fragmented, then TCP for a second.
+  - A path that loses more than 5 % of the echoes, or that netperf does not get through, is an error that says which
+    of them it is.
+  - It sends traffic, so it does nothing in check mode.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes.info
+options:
+  paths:
+    description: The paths, seen from this node.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      name:
+        description: What messages call it.
+        type: str
+        required: true
+      address:
+        description: The address of the other end.
+        type: str
+        required: true
+      netns:
+        description: The network namespace that the path begins in. None is the node's own.
+        type: str
+  port:
+    description: TCP port of the netserver at the other end.
+    type: int
+    default: 12865
+seealso:
+  - module: offload.lab.netperf
+"""
+
+EXAMPLES = r"""
+- name: See whether the paths carry traffic
+  offload.lab.path_check:
+    paths:
+      - name: physical
+        address: 198.18.0.2
+      - name: tenant_vxlan
+        address: 192.168.10.2
+        netns: tenant1
+"""
+
+RETURN = r"""
+paths:
+  description: Each path with the MTU of its device, the echoes that were lost and the rate of a second.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{path: physical, address: 198.18.0.2, mtu: 9000, lost_percent: 0, mbit_s: 9412.5}]
+"""
+
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._preflight import path
+
+
+def gather(module):
+    """Return what each path carries."""
+    asked = [] if module.check_mode else module.params["paths"]
+    return {"changed": False, "paths": [path.check(one, module.params["port"]) for one in asked]}
+
+
+def main():
+    run_module({
+        "paths": {"type": "list", "elements": "dict", "required": True, "options": {
+            "name": {"type": "str", "required": True},
+            "address": {"type": "str", "required": True},
+            "netns": {"type": "str"},
+        }},
+        "port": {"type": "int", "default": network.NETSERVER_PORT},
+    }, gather)
+
+
+if __name__ == "__main__":
+    main()

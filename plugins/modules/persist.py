@@ -1,0 +1,163 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Settings of devices in the host's own network configuration."""
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: persist
+short_description: Write settings of devices into the host's own network configuration
+version_added: 0.1.0
+author:
+  - The offload.lab developers (@offload-lab)
+description:
+  - Writes features, channels, rings, coalescing, receive hashing and packet steering so that they survive a restart.
+    The devices themselves are not changed; M(offload.lab.ethtool) does that.
+  - It writes what the host uses already - properties C(ethtool.*) of the device's connection (NetworkManager), a script
+    in C(/etc/network/if-up.d) (ifupdown), or a C(.link) file of systemd, which repeats the one that udev uses now.
+  - What such a file or property cannot express, as a C(.link) file cannot express tunnel segmentation, goes into a
+    oneshot unit of systemd, and RV(notes) says so.
+  - The originals are kept in O(path). O(state=absent) puts them back.
+extends_documentation_fragment:
+  - offload.lab.attributes
+options:
+  devices:
+    description:
+      - Devices and their settings, as M(offload.lab.ethtool) takes them, and C(rps), a mapping with C(cpus) as
+        M(offload.lab.rps) takes them.
+      - Devices in network namespaces, and those that are not there, are left out; RV(notes) names the former.
+    type: list
+    elements: dict
+    default: []
+  method:
+    description:
+      - The kind of configuration. V(auto) takes for each device what runs it.
+      - V(none) writes nothing.
+    type: str
+    choices: [auto, systemd_link, networkmanager, ifupdown, none]
+    default: auto
+  path:
+    description: Where on the node the originals are kept.
+    type: path
+    default: /var/lib/offload-lab/persisted.json
+  state:
+    description: Whether the settings are in the host's configuration.
+    type: str
+    choices: [present, absent]
+    default: present
+seealso:
+  - module: offload.lab.ethtool
+  - module: offload.lab.applied
+notes:
+  - Needs root.
+"""
+
+EXAMPLES = r"""
+- name: Keep segmentation on after a restart
+  offload.lab.persist:
+    devices:
+      - name: eth1
+        features: {tso: true, tx-udp_tnl-segmentation: true}
+
+- name: Put the host's configuration back
+  offload.lab.persist:
+    state: absent
+"""
+
+RETURN = r"""
+files:
+  description: The files that were written or removed, or would be.
+  returned: success
+  type: list
+  elements: str
+  sample: [/etc/systemd/network/00-offload-lab-eth1.link]
+commands:
+  description: The commands that were run, or would be.
+  returned: success
+  type: list
+  elements: list
+  sample: [[udevadm, control, --reload]]
+methods:
+  description: By device the kind of configuration.
+  returned: success
+  type: dict
+  sample: {eth1: systemd_link}
+notes:
+  description: What a reader has to know, a sentence each.
+  returned: success
+  type: list
+  elements: str
+  sample: ["eth1: systemd_link cannot express tx-udp_tnl-segmentation; unit offload-lab-eth1.service sets it"]
+"""
+
+import json
+
+from ansible_collections.offload.lab.plugins.module_utils._host import daemons
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
+from ansible_collections.offload.lab.plugins.module_utils._persist import host, plan, settings
+
+
+def wanted_state(params, before):
+    """Return ``({device: settings}, what is wanted of the host, {device: kind})``."""
+    if params["state"] == "absent":
+        return {}, plan.together([]), {}
+    asked, left_out = settings.resolve(params["devices"])
+    devices = settings.merge(before["devices"], asked)
+    seen = {name: host.see(name, params["method"]) for name in devices}
+    parts = [plan.wanted_of(name, devices[name], seen[name]) for name in devices]
+    wanted = plan.together([*parts, plan.Wanted({}, {}, left_out)])
+    return devices, wanted, {name: how.kind for name, how in seen.items()}
+
+
+def converge(module):
+    """Bring the host's configuration to what is wanted; return the module's result."""
+    require(["CAP_NET_ADMIN"])
+    params = module.params
+    before = json.loads(host.read_text(params["path"]) or "null") or plan.empty()
+    devices, wanted, methods = wanted_state(params, before)
+    files = {path: host.read_text(path) for path in {*before["files"], *wanted.files}}
+    plan.check_unchanged(before, files)
+    properties = host.read_properties({uuid: {**before["properties"].get(uuid, {}), **wanted.properties.get(uuid, {})}
+                                       for uuid in {*before["properties"], *wanted.properties}})
+    after = plan.next_state(before, devices, wanted, files, properties)
+    changes = plan.file_changes(before, wanted, files)
+    first, last = plan.steps(changes, plan.property_changes(before, wanted, properties))
+    kept = json.dumps(after, indent=1, sort_keys=True) + "\n" if after["files"] or after["properties"] else None
+    if not module.check_mode:
+        carry_out(params["path"], kept, changes, first, last)
+    shown = [("".join(f"# {path}\n{text}" for path, text in sorted(side.items()) if text)) for side in (
+        {path: files.get(path) for path in changes}, changes)]
+    return {"changed": bool(changes or first or last), "files": sorted(changes), "commands": first + last,
+            "methods": methods, "notes": wanted.notes, "diff": {"before": shown[0], "after": shown[1] + "".join(
+                " ".join(argv) + "\n" for argv in last if argv[0] == "nmcli")}}
+
+
+def carry_out(path, kept, changes, first, last):
+    """Keep the originals, then change; they are forgotten when all of them are back."""
+    if kept:
+        host.write_text(path, kept)
+    for argv in first:
+        run(argv)
+    for name, text in changes.items():
+        host.write_text(name, text)
+    for argv in last:
+        run(argv)
+    if not kept:
+        daemons.forget(path)
+
+
+def main():
+    run_module({
+        "devices": {"type": "list", "elements": "dict", "default": []},
+        "method": {"type": "str", "default": "auto",
+                   "choices": ["auto", "systemd_link", "networkmanager", "ifupdown", "none"]},
+        "path": {"type": "path", "default": "/var/lib/offload-lab/persisted.json"},
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    }, converge)
+
+
+if __name__ == "__main__":
+    main()

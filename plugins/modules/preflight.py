@@ -1,0 +1,149 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: preflight
+short_description: Read what a lab needs of a host
+version_added: 0.1.0
+description:
+  - Reads user and privileges, programs, ports, links, features, datapath, management device and clock in one go.
+  - Tells whether the other nodes can be reached on the lab's TCP ports. A refused connection counts as reached.
+  - Judges nothing. M(offload.lab.request) does, for all nodes at once.
+  - It needs neither root nor any program. What cannot be read is left out.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes.info
+options:
+  programs:
+    description: The programs to look for.
+    type: list
+    elements: str
+    default: []
+  device:
+    description: The device of the underlay, whose features are read.
+    type: str
+    required: true
+  address:
+    description: The address of the host on the underlay. Ports are looked at there, and peers reached from there.
+    type: str
+  ports:
+    description: TCP ports that the lab listens on.
+    type: list
+    elements: int
+    default: []
+  peers:
+    description: Addresses of the other nodes on the underlay.
+    type: list
+    elements: str
+    default: []
+  bridge:
+    description: Name of the bridge that the lab makes.
+    type: str
+    default: br-int
+  datapath:
+    description: The datapath that is asked for.
+    type: str
+    choices: [auto, system, netdev]
+    default: auto
+seealso:
+  - module: offload.lab.request
+"""
+
+EXAMPLES = r"""
+- name: Read what the lab needs
+  offload.lab.preflight:
+    programs: [ip, ethtool, ovs-vsctl, netperf]
+    device: ens1f0np0
+    address: 198.18.0.1
+    ports: [12865, 12866]
+    peers: [198.18.0.2]
+  register: preflight
+"""
+
+RETURN = r"""
+preflight:
+  description: What was read.
+  returned: success
+  type: dict
+  contains:
+    user:
+      description: The C(name) of the user, and the capabilities that are C(missing).
+      type: dict
+      returned: success
+    distribution:
+      description: The C(id), C(like), C(version) and C(name) of the operating system.
+      type: dict
+      returned: success
+    kernel:
+      description: The release of the kernel.
+      type: str
+      returned: success
+    programs:
+      description: The path of each program, null where it is missing.
+      type: dict
+      returned: success
+    links:
+      description: The links by name, with C(mtu), C(min_mtu), C(max_mtu), C(up) and the C(global) addresses.
+      type: dict
+      returned: success
+    features:
+      description: The features of the device. Null without ethtool.
+      type: dict
+      returned: success
+    management:
+      description: The devices that carry the controller's connection.
+      type: list
+      elements: str
+      returned: success
+    switch:
+      description: The C(datapath) of the bridge, and why the lab is C(refused) the bridge, or null.
+      type: dict
+      returned: success
+    taken:
+      description: Ports that others hold, with C(port), C(program) and C(pid).
+      type: list
+      elements: dict
+      returned: success
+    peers:
+      description: For each peer and port the C(answer), and whether it was C(reached).
+      type: list
+      elements: dict
+      returned: success
+    measuring:
+      description: Whether the host holds the snapshot of a campaign.
+      type: bool
+      returned: success
+    clock:
+      description: Seconds since 1970.
+      type: float
+      returned: success
+  sample: {"user": {"name": "root", "missing": []}, "programs": {"ip": "/usr/sbin/ip", "netperf": null}}
+"""
+
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._preflight import host
+
+
+def gather(module):
+    """Return what the host is and has."""
+    return {"changed": False, "preflight": host.read(module.params)}
+
+
+def main():
+    run_module({
+        "programs": {"type": "list", "elements": "str", "default": []},
+        "device": {"type": "str", "required": True},
+        "address": {"type": "str"},
+        "ports": {"type": "list", "elements": "int", "default": []},
+        "peers": {"type": "list", "elements": "str", "default": []},
+        "bridge": {"type": "str", "default": "br-int"},
+        "datapath": {"type": "str", "default": "auto", "choices": ["auto", "system", "netdev"]},
+    }, gather)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: request
+short_description: Check what is asked of the lab before any node is changed
+version_added: 0.1.0
+description:
+  - Checks the variables C(offload_lab_*) of all nodes against the argument specs of the roles.
+    It checks names, types, choices, ranges, networks and addresses.
+  - Checks the campaign, if one is given, and that its nodes are there and have an end of each of its paths.
+  - With O(readings) it judges what was read of the nodes. Programs, ports, devices, MTUs, privileges and more.
+  - Works on the controller alone. It needs no connection to a node.
+  - Shows everything that is wrong, and fails with the first of it.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes.info
+attributes:
+  platform:
+    platforms: all
+  action:
+    description: Has an action plugin that does all the work on the controller.
+    support: full
+options:
+  group:
+    description: The group of the nodes.
+    type: str
+    default: lab_nodes
+  campaign:
+    description: The campaign, as M(offload.lab.plan) takes it.
+    type: dict
+  campaign_file:
+    description: The YAML file with the campaign, as M(offload.lab.plan) takes it.
+    type: path
+  overrides:
+    description: Keys of the campaign to replace, as M(offload.lab.plan) takes them.
+    type: dict
+    default: {}
+  campaign_required:
+    description: Whether it is an error to give no campaign.
+    type: bool
+    default: false
+  readings:
+    description:
+      - By node what M(offload.lab.preflight) returned as C(preflight).
+      - With it the nodes are judged, not the variables, and the result is shown as a table of all nodes.
+    type: dict
+    default: {}
+seealso:
+  - module: offload.lab.preflight
+  - module: offload.lab.plan
+"""
+
+EXAMPLES = r"""
+- name: Check what is asked for
+  offload.lab.request:
+    campaign_file: campaigns/one_at_a_time.yml
+  run_once: true
+
+- name: Judge the nodes
+  offload.lab.request:
+    readings:
+      node1: "{{ hostvars.node1.preflight.preflight }}"
+  run_once: true
+"""
+
+RETURN = r"""# The result has no values of its own."""

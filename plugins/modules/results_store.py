@@ -1,0 +1,187 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: results_store
+short_description: Keep a campaign's results on a host that outlives the job
+version_added: 0.2.0
+description:
+  - A job in a container, as of AWX, loses its folder when it ends. This module keeps the results of a campaign in a
+    folder of a host instead. They are fetched when a job begins and pushed while it measures.
+  - The task is delegated to that host. Without O(folder) the results stay on the controller, and only the campaign's
+    lock and the time limit are seen to.
+  - In AWX a results folder that goes with the job is refused unless there is a O(folder), or O(temporary) allows it.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes
+attributes:
+  check_mode:
+    support: partial
+    details: Nothing is fetched, locked or pushed in check mode.
+  diff_mode:
+    support: none
+  platform:
+    platforms: posix
+  action:
+    description: Has an action plugin that reads and writes the files of the controller.
+    support: full
+options:
+  state:
+    description:
+      - V(fetched) gets the results from the store.
+      - V(claimed) locks the campaign first. Another controller that lives is an error. One that cannot be seen is
+        watched until its lease is over, at most about a minute.
+      - V(pushed) puts what is new into the store, and renews the lock if O(lock) is set.
+      - V(released) does that for the last time, and gives the lock back.
+    type: str
+    choices: [fetched, claimed, pushed, released]
+    required: true
+  folder:
+    description: The folder of the store, on the host that the task is delegated to. It has a folder for each campaign.
+    type: path
+  lock:
+    description: Whether V(pushed) is done by who has the lock. A report needs none.
+    type: bool
+    default: true
+  lease:
+    description: Seconds that the lock is valid without another task of this module.
+    type: float
+    default: 60
+  files:
+    description:
+      - The files to push.
+      - The default are those of the record, V(plan.json), V(manifest.json), V(confirmation.json) and V(trials.jsonl).
+    type: list
+    elements: str
+  before:
+    description: The result of the task before, so that only what is new is sent.
+    type: dict
+    default: {}
+  max_minutes:
+    description: Minutes after V(claimed) at which RV(time_is_up). V(0) is no limit.
+    type: float
+    default: 0
+  temporary:
+    description: Whether results may go with the job.
+    type: bool
+    default: false
+  results:
+    description: The results folder of one campaign on the controller. By default that of O(campaign) in O(results_dir).
+    type: path
+  campaign:
+    description: The campaign. Only its C(name) is used.
+    type: dict
+  campaign_file:
+    description: The YAML file with the campaign. Only its C(name) is used.
+    type: path
+  overrides:
+    description: Keys of the campaign that are replaced. Only C(name) is used.
+    type: dict
+    default: {}
+  results_dir:
+    description: The folder on the controller that holds a folder for each campaign.
+    type: path
+    default: results
+  request:
+    description: What the action plugin asks of the module; not for playbooks.
+    type: dict
+    default: {}
+"""
+
+EXAMPLES = r"""
+- name: Lock a campaign, and get what earlier jobs have measured
+  offload.lab.results_store:
+    state: claimed
+    results: results/demo
+    folder: /srv/offload-lab
+  delegate_to: store.example.org
+  run_once: true
+  register: store
+
+- name: Put what is new into the store
+  offload.lab.results_store:
+    state: pushed
+    results: results/demo
+    folder: /srv/offload-lab
+    before: "{{ store }}"
+  delegate_to: store.example.org
+  run_once: true
+"""
+
+RETURN = r"""
+results:
+  description: The results folder of the campaign on the controller.
+  returned: success
+  type: str
+  sample: /runner/project/results/demo
+files:
+  description: The files of the store, each with C(size) and C(sha256).
+  returned: success
+  type: dict
+  sample: {}
+since:
+  description: When the campaign was claimed, in seconds since the epoch.
+  returned: success
+  type: float
+  sample: 1700000000.0
+standing:
+  description: The C(campaign), its C(planned) and its C(recorded) trials, which may be more.
+  returned: with O(state=released)
+  type: dict
+  sample: {campaign: demo, planned: 72, recorded: 72}
+begun:
+  description: The bytes of the record when the campaign was claimed.
+  returned: success
+  type: int
+  sample: 0
+time_is_up:
+  description: Whether O(max_minutes) are over.
+  returned: success
+  type: bool
+  sample: false
+"""
+
+from ansible_collections.offload.lab.plugins.module_utils._host import lease, store
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+
+
+def converge(module):
+    """Do what the action plugin asks: take or give back the lock, write what is new, and list the files."""
+    request = module.params["request"]
+    folder, owner = request["folder"], request.get("owner")
+    answer = {"changed": False, "taken": True}
+    if owner:
+        answer.update(lease.take(store.lock_of(folder), owner, request["lease"], silent=request.get("silent")))
+    if answer["taken"] and (request.get("append") or request.get("whole")):
+        store.write(folder, request.get("append"), request.get("whole") or {})
+        answer["changed"] = True
+    if request.get("release"):
+        lease.give_back(store.lock_of(folder), owner)
+    return dict(answer, files=store.listing(folder))
+
+
+def main():
+    run_module({
+        "state": {"type": "str", "choices": ["fetched", "claimed", "pushed", "released"], "required": True},
+        "folder": {"type": "path"},
+        "lock": {"type": "bool", "default": True},
+        "lease": {"type": "float", "default": 60},
+        "files": {"type": "list", "elements": "str"},
+        "before": {"type": "dict", "default": {}},
+        "max_minutes": {"type": "float", "default": 0},
+        "temporary": {"type": "bool", "default": False},
+        "results": {"type": "path"},
+        "campaign": {"type": "dict"},
+        "campaign_file": {"type": "path"},
+        "overrides": {"type": "dict", "default": {}},
+        "results_dir": {"type": "path", "default": "results"},
+        "request": {"type": "dict", "default": {}},
+    }, converge)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: steps
+short_description: Say what a campaign does next
+version_added: 0.1.0
+description:
+  - Reads the plan and the record of a campaign and returns the blocks that are not complete, with the steps of each in
+    their order. Role C(measure) does them one after the other.
+  - With O(part=confirm) it decides, once all planned visits are made, who is visited again, and keeps the decision in
+    C(confirmation.json) of the results folder. A campaign that is resumed goes on with that decision.
+  - With O(block) it returns the steps that measure again what the machine spoilt in a block. These are trials that a
+    guard left out for a cause outside the profile, as far as C(remeasure) of the plan goes.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes
+attributes:
+  platform:
+    platforms: all
+  action:
+    description: Has an action plugin that does all the work on the controller.
+    support: full
+  check_mode:
+    support: full
+    details: In check mode nothing is decided.
+  diff_mode:
+    support: none
+options:
+  plan:
+    description: Path of the campaign's C(plan.json), on the controller.
+    type: path
+    required: true
+  pairs:
+    description: The pairs that measure, each with C(client) and C(server).
+    type: list
+    elements: dict
+    required: true
+  part:
+    description: The part of the campaign, its planned visits or the confirmation that follows them.
+    type: str
+    choices: [planned, confirm]
+    default: planned
+  block:
+    description: Return what is measured again in the block of this number. It needs O(mtu).
+    type: int
+  mtu:
+    description: With O(block), its MTU of the underlay in bytes.
+    type: int
+  lab_mtu:
+    description: The MTU that the lab's underlay has, in bytes. A plan with this one alone does not set it.
+    type: int
+"""
+
+EXAMPLES = r"""
+- name: See what is left of a campaign
+  offload.lab.steps:
+    plan: "{{ playbook_dir }}/results/demo/plan.json"
+    pairs: [{client: node1, server: node2}]
+  register: left
+
+- name: See what the machine spoilt in the third block
+  offload.lab.steps:
+    plan: "{{ playbook_dir }}/results/demo/plan.json"
+    pairs: [{client: node1, server: node2}]
+    block: 3
+    mtu: 9000
+"""
+
+RETURN = r"""
+blocks:
+  description:
+    - The blocks in which something is left to do, in their order, each with C(part), C(mtu), C(block) and C(steps).
+      Without steps, only trials that the machine spoilt are left in it.
+  returned: without O(block)
+  type: list
+  elements: dict
+  sample: [{part: planned, mtu: 9000, block: 1, steps: []}]
+steps:
+  description:
+    - With O(block), the steps that measure again.
+    - A step has C(do), V(settings), V(apply) or V(measure), C(block), C(visit), C(mtu), C(profile), C(new_mtu), whether
+      the MTU must be set, and C(pairs), those that measure at the same time.
+  returned: with O(block)
+  type: list
+  elements: dict
+  sample: [{do: apply, block: 1, visit: 4, mtu: 9000, profile: all_on, new_mtu: false, pairs: []}]
+profiles:
+  description: The settings of each profile of the part by end (C(client), C(server)) and device class.
+  returned: without O(block)
+  type: dict
+  sample: {all_off: {client: {underlay: {features: {tso: false}}}, server: {underlay: {features: {tso: false}}}}}
+"""

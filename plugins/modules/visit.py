@@ -1,0 +1,340 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: visit
+short_description: Measure the cells of a visit and record each trial at once
+version_added: 0.1.0
+description:
+  - Runs netperf on the client for every cell of a visit of a campaign, or for a plain list of cells. For one
+    measurement M(offload.lab.netperf) is simpler.
+  - Works in chunks of about O(chunk_seconds) seconds of measuring, one module call a chunk. The raw texts come back to
+    the controller, are parsed there, and each trial is appended to O(record) and synced to the disk at once.
+  - Cells that are in O(record) already are not measured again, so a stopped campaign goes on where it stopped.
+  - On the client each finished cell is kept in O(spool) until the controller has recorded it, so that a chunk that
+    finished while the controller was gone is collected, not repeated.
+  - A cell that fails or does not end becomes a trial with its error, and the others go on.
+  - Before a list of cells is measured, and with O(collect) before a plan is, it is checked that netperf is there and
+    that every netserver answers.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes
+attributes:
+  check_mode:
+    support: full
+    details: In check mode it is said what would be measured, and nothing is.
+  diff_mode:
+    support: none
+  action:
+    description: Has a part of the same name that runs on the controller.
+    support: full
+options:
+  plan:
+    description:
+      - Path of the campaign's C(plan.json), on the controller.
+      - Exactly one of O(plan) and O(cells) is needed.
+    type: path
+  mtu:
+    description: With O(plan), the visit's MTU of the underlay in bytes. Needed where the plan has several.
+    type: int
+  block:
+    description: Number of the block of O(plan) to measure, from 1.
+    type: int
+  visit:
+    description:
+      - Number of the visit in the block, from 1. Numbers beyond the block's visits, as M(offload.lab.steps) gives them,
+        measure again what the machine spoilt.
+    type: int
+  cells:
+    description: What to measure, in this order. Filled from O(plan) when that is given.
+    type: list
+    elements: dict
+    suboptions:
+      id:
+        description: Name of the cell, unique in the record, of up to 100 letters, digits and C(_.:@+-).
+        type: str
+        required: true
+      workload:
+        description:
+          - What netperf runs. C(test) is V(TCP_STREAM), V(TCP_MAERTS), V(UDP_STREAM), V(TCP_RR), V(UDP_RR) or
+            V(TCP_CRR).
+          - C(duration) in whole seconds, 1 to 86400, default 10.
+          - C(streams), 1 to 1000, default 1, are so many netperf processes, started together and dealt in turn to the
+            first C(tenants) endpoints, 1 to 1000, default 1. C(bidirectional) adds as many TCP_MAERTS to a TCP_STREAM.
+          - C(message_size) and C(receive_size) in bytes, of the calls that send and receive.
+          - C(send_socket) and C(recv_socket) in bytes, the socket sizes asked for at the sending and at the receiving
+            end, and for request and response of the client and the server.
+          - C(request_size) and C(response_size) in bytes. Sizes may be V(16K) or V(1M), multiples of 1024.
+          - C(confidence) is a mapping of C(level), V(95) or V(99), C(width_percent), the whole interval in percent of
+            the mean (so V(5) is plus or minus 2.5 percent), C(iterations_min) and C(iterations_max), 3 to 30.
+          - C(cpu) asks netperf for the CPU use of both ends, default true.
+          - C(interim) in seconds asks for interim results, which tell when each stream really ran. By default ten, at
+            least one a second. V(0) is none. Not together with C(confidence).
+          - C(warm_up) in whole seconds, 0 to 600, is traffic before the counted time, on top of C(duration). By
+            default V(4) with more than eight processes, else V(0). Not with UDP_STREAM or C(confidence).
+        type: dict
+        required: true
+      endpoints:
+        description:
+          - Between what to measure. Each has C(address) and C(port) of a netserver, default 12865.
+          - At will C(local), the client's address, and C(netns), the client's network namespace.
+        type: list
+        elements: dict
+        required: true
+      path:
+        description: The way the traffic goes; copied to the record.
+        type: str
+      profile:
+        description: What the nodes are set to; copied to the record.
+        type: str
+      mtu:
+        description: MTU of the underlay in bytes; copied to the record.
+        type: int
+      pair:
+        description: The two nodes; copied to the record.
+        type: str
+  endpoints:
+    description:
+      - With O(plan), the ends of each path. C(client) and C(server) map the name of a path to C(address), C(netns), and
+        C(all), a list of C(address) and C(netns) where there are several tenants.
+      - Stream number n runs between the n-th of the client and the n-th of the server.
+    type: dict
+  port:
+    description: With O(plan), the netservers' TCP port.
+    type: int
+    default: 12865
+  record:
+    description:
+      - Path of C(trials.jsonl), on the controller. One JSON line is appended for each trial.
+      - Without it the trials are returned as RV(trials), for a few cells only.
+    type: path
+  campaign:
+    description: Name of the campaign; the plan's by default.
+    type: str
+    default: netperf
+  client:
+    description: Name of the client in the record; the name in the inventory by default.
+    type: str
+  server:
+    description: Name of the server in the record.
+    type: str
+  chunk_seconds:
+    description: How many seconds of measuring go into one module call, 1 to 3600.
+    type: int
+    default: 150
+  collect:
+    description:
+      - Ends what an earlier controller left measuring on the client, and records what it had finished.
+      - Use it before the first profile is applied, so that nothing is measured under the wrong one.
+      - Without O(cells), O(block) and O(visit) nothing is measured.
+    type: bool
+    default: false
+  probe:
+    description:
+      - Where the server's probe answers, see M(offload.lab.probe). With it each trial gets the CPU time of both ends,
+        taken in one window over the time in which all its streams run.
+    type: dict
+    suboptions:
+      address:
+        description: Its address.
+        type: str
+        required: true
+      port:
+        description: Its TCP port.
+        type: int
+        default: 12866
+      token:
+        description: What it wants to hear.
+        type: str
+        required: true
+  look:
+    description:
+      - With O(probe), look at packets before the first cell, as M(offload.lab.evidence) does and with its options
+        C(paths), C(tests), C(seconds), C(vxlan_port), all of them. What is seen is kept with each trial.
+      - It saves that module a task of its own. Where nothing is left to measure, nothing is looked at.
+    type: dict
+  watch:
+    description:
+      - With O(probe), the devices whose features must not change during a trial. C(client) and C(server) are lists of
+        C(name) and, inside a namespace, C(netns).
+    type: dict
+  evidence:
+    description:
+      - What was learned at the visit and is kept with each of its trials. C(settings) by end (V(client), V(server)) is
+        the C(devices) of M(offload.lab.ethtool), C(underlay) names the underlay device by end, C(packets) is that of
+        M(offload.lab.evidence) where O(look) does not see to it.
+    type: dict
+  expect:
+    description:
+      - What the guards compare each trial with. C(vni) of the tunnel, C(underlay_ip) and C(path_ip), V(4) or V(6),
+        C(timestamps), whether TCP carries them, C(speed_mbps) of the line, null for a device without one.
+    type: dict
+  chunk:
+    description: Name of the chunk in the spool. Set by the part on the controller.
+    type: str
+  reach:
+    description: Endpoints that must answer before anything is measured. Set by the part on the controller.
+    type: list
+    elements: dict
+    default: []
+  spool:
+    description: Folder of the spool on the client.
+    type: path
+    default: /var/lib/offload-lab/spool
+notes:
+  - Namespaces are entered, and the spool is written, as root.
+seealso:
+  - module: offload.lab.netperf
+  - module: offload.lab.steps
+  - module: offload.lab.netserver
+  - plugin: offload.lab.parse_netperf
+    plugin_type: filter
+"""
+
+EXAMPLES = r"""
+- name: Measure one TCP stream for 5 seconds
+  offload.lab.visit:
+    cells:
+      - id: first
+        workload: {test: TCP_STREAM, duration: 5, message_size: 16384}
+        endpoints: [{address: 198.18.0.2}]
+  register: measured
+
+- name: Measure the second visit of the third block of a campaign
+  offload.lab.visit:
+    plan: "{{ playbook_dir }}/results/demo/plan.json"
+    block: 3
+    visit: 2
+    record: "{{ playbook_dir }}/results/demo/trials.jsonl"
+    endpoints:
+      client: "{{ offload_lab_endpoints }}"
+      server: "{{ hostvars['node2'].offload_lab_endpoints }}"
+    server: node2
+
+- name: Record what an earlier controller left behind
+  offload.lab.visit:
+    plan: "{{ playbook_dir }}/results/demo/plan.json"
+    record: "{{ playbook_dir }}/results/demo/trials.jsonl"
+    collect: true
+"""
+
+RETURN = r"""
+measured:
+  description: Number of trials recorded by this task.
+  returned: success
+  type: int
+  sample: 4
+failed_trials:
+  description: Number of these trials that have an error.
+  returned: success
+  type: int
+  sample: 0
+skipped_trials:
+  description: Number of cells that were in the record already.
+  returned: success
+  type: int
+  sample: 0
+collected:
+  description: Number of these trials that an earlier controller had left on the client.
+  returned: success
+  type: int
+  sample: 0
+planned:
+  description: What would be measured, by cell the netperf command lines.
+  returned: in check mode
+  type: dict
+  sample: {first: ["netperf -H 198.18.0.2,4 -t TCP_STREAM -l 5"]}
+trials:
+  description: The trials in full.
+  returned: without O(record)
+  type: list
+  elements: dict
+  sample: [{id: first, result: {throughput_mbps: 9410.2}, error: null}]
+looked_s:
+  description: Seconds that O(look) took, 0 where nothing was looked at.
+  returned: success
+  type: float
+  sample: 0.81
+"""
+
+import os
+import time
+
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._netperf import command, run, spool
+from ansible_collections.offload.lab.plugins.module_utils._netperf.spec import SPEC
+from ansible_collections.offload.lab.plugins.module_utils._observe import evidence
+from ansible_collections.offload.lab.plugins.module_utils._observe.probe import Probe
+from ansible_collections.offload.lab.plugins.module_utils._observe.trial_watch import BothEnds
+
+
+def checked(cells):
+    """Return [(name, workload, endpoints)], all checked before anything runs; a name is id and pair."""
+    return [({"id": cell["id"], "pair": cell["pair"]}, command.workload(cell["workload"]),
+             [command.endpoint(end) for end in cell["endpoints"]]) for cell in cells or ()]
+
+
+def planned(cells):
+    """Return the command lines by cell."""
+    return {name["id"]: [" ".join(command.argv(load, test, end)) for test, end in command.streams_of(load, ends)]
+            for name, load, ends in cells}
+
+
+def watcher(params, server):
+    """Return a function that makes the watch of one trial; without a probe nothing is watched."""
+    devices = params["watch"] or {}
+    return lambda: BothEnds(server, devices.get("client") or [], devices.get("server") or []) if server else None
+
+
+def measure(module, cells, chunk, server):
+    """Run the cells one after the other; each is in the spool before the next begins."""
+    watch = watcher(module.params, server)
+    done = []
+    for name, load, ends in cells:
+        row = dict(run.run_cell(load, ends, watch()), **name)
+        done.append(row)
+        try:
+            if chunk:
+                chunk.append(row)
+        except OSError as error:
+            module.warn(f"The spool cannot be written ({error}); the trials are returned all the same.")
+            chunk = None
+    return done
+
+
+def collect_and_measure(module):
+    """Collect what is left in the spool, and measure what is not in it."""
+    params = module.params
+    cells = checked(params["cells"])
+    if params["look"]:
+        evidence.check(params["look"])
+    if module.check_mode:
+        return {"changed": False, "planned": planned(cells)}
+    left = spool.collect(params["spool"], params["campaign"]) if params["collect"] else {}
+    known = {(row["id"], row.get("pair")) for rows in left.values() for row in rows}
+    cells = [cell for cell in cells if (cell[0]["id"], cell[0]["pair"]) not in known]
+    if params["reach"]:
+        run.preflight([command.endpoint(end) for end in params["reach"]])
+    result = {"changed": False, "left": {os.path.basename(path): rows for path, rows in left.items()}, "cells": []}
+    if cells:
+        server = Probe(**params["probe"]) if params["probe"] else None
+        if server and params["look"]:
+            began = time.time()
+            result["packets"] = evidence.look(params["look"], server)
+            result["looked_s"] = round(time.time() - began, 3)
+        chunk = spool.Chunk(params["spool"], params["campaign"], params["chunk"]) if params["chunk"] else None
+        result["cells"] = measure(module, cells, chunk, server)
+        result["spooled"] = os.path.basename(chunk.path) if chunk else None
+    return result
+
+
+def main():
+    run_module(SPEC, collect_and_measure)
+
+
+if __name__ == "__main__":
+    main()

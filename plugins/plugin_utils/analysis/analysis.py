@@ -1,0 +1,176 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a plan and its trials to analysis.json: effects with intervals, attribution, recommendations. Pure.
+
+The shape is in schemas/analysis.json and docs/data-format.md.
+"""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis import metrics as analysis_metrics
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.attribution import attribution
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.campaign_verdicts import of_all
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import collect
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.failures import of_tables
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.judge import judge, recommend
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import saturated
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.unfinished import unfinished
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import too_few_blocks
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import settings_of
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects, power
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import MATTERS
+
+SCHEMA = 1
+NOTE = "the settings were measured together"
+CANNOT_ACT = ("unsupported", "masked")
+FACTOR_KEYS = ("name", "kind", "levels", "devices", "sides", "needs")
+
+
+def table_id(table):
+    """Return a table's name: pair (where there are several), path, MTU and workload."""
+    return "/".join(str(table[key]) for key in ("pair", "path", "mtu", "workload") if table[key] is not None)
+
+
+def analyse(plan, trials, manifest=None, include_marked=False, verdicts=None):
+    """Return the analysis (the content of analysis.json).
+
+    ``trials`` is an iterable of trial records, read once. Failed trials are left out, and, unless ``include_marked``,
+    those that a guard excludes; both are counted. ``manifest`` tells whether both ends are one machine. ``verdicts`` is
+    a function that is called once all trials are read, and returns the rows of :mod:`_campaign_verdicts`: a factor that
+    could act nowhere is no candidate and not recommended.
+    """
+    one_host = analysis_metrics.one_host(manifest)
+    cube = collect(plan, trials, include_marked, one_host)
+    lacks = _lacks(plan, cube)
+    judged, family = judge(cube, allowed=lacks is None)
+    levels = {name: profile["levels"] for name, profile in plan["profiles"].items()}
+    metrics, plan = judged[0].metrics, cube.plan
+    tables = _tables(judged[0])
+    verdicts = verdicts() if verdicts else []
+    idle = _idle(verdicts)
+    found = attribution(cube, metrics, table_id, idle)
+    wanted = recommend(judged, idle, table_id)
+    return {
+        "schema": SCHEMA, "campaign": plan["name"], "kind": plan.get("kind", "measured"), "design": plan["design"],
+        "seed": plan["seed"], "created": plan["created"], "blocks": plan["blocks"], "control": plan["control"],
+        "methods": _methods(plan, include_marked, one_host),
+        "error_rate": _error_rate(family, lacks),
+        "trials": _trials(cube),
+        "factors": [{key: factor.get(key) for key in FACTOR_KEYS} for factor in plan["factors"]],
+        "profiles": levels,
+        "tables": tables, "attribution": found, "failures": judged[0].failures,
+        "recommendation": wanted, "recommendations": recommendations(plan, wanted),
+        "confirmation": _confirmation(judged[1:]), "unfinished": lacks,
+        "verdicts": verdicts, "untestable": {**_untestable(cube, tables), **idle},
+        "warnings": list(_warnings(cube, lacks)),
+    }
+
+
+def _methods(plan, include_marked, one_host):
+    return {
+        "estimate": "geometric mean of ratios to the control, paired inside blocks",
+        "interval": "Student's t on log ratios", "confidence": effects.CONFIDENCE,
+        "test": "sign-flip, two-sided", "correction": "joint over the report, step-down of the largest effect",
+        "alpha": effects.ALPHA, "power": power.POWER, "fewest_blocks": effects.FEWEST_BLOCKS,
+        "matters_percent": plan.get("matters", MATTERS), "include_marked": include_marked, "one_host": one_host,
+    }
+
+
+def _error_rate(family, lacks):
+    counts = family.counts()
+    claims = sum(counts.values())
+    text = (f"5 % is the chance of any false claim in this report, over all of its {claims} tested effects together"
+            if claims and not lacks else "nothing is claimed, so that nothing is tested")
+    return {"alpha": effects.ALPHA, "tested": claims, "by_kind": counts, "text": text}
+
+
+def _lacks(plan, cube):
+    """Return what is missing of a campaign; imported logs have no plan to compare with."""
+    if plan.get("kind") == "imported":
+        return None
+    parts = [cube, cube.confirmation] if cube.confirmation else [cube]
+    visited = set().union(*(part.visited for part in parts))
+    return unfinished(plan, visited, sum(_missing(part) for part in parts), sum(part.beyond for part in parts))
+
+
+def _tables(judged):
+    failed = of_tables(judged.cube)
+    return [dict(table, id=table_id(table), saturated=saturated(judged.cube, place), failures=failed[place],
+                 metrics=[metric.document(place) for metric in judged.metrics if metric.measured(place)])
+            for place, table in enumerate(judged.cube.tables)]
+
+
+def _confirmation(judged):
+    """Return the second part of a campaign as ``{"blocks", "profiles", "tables", "failures"}``, or None."""
+    if not judged:
+        return None
+    part = judged[0]
+    return {"blocks": part.cube.blocks, "profiles": part.cube.profiles, "tables": _tables(part),
+            "failures": part.failures}
+
+
+def _missing(cube):
+    counts = cube.counts
+    return max(0, counts["planned"] - (counts["recorded"] - counts["unplanned"] - counts["twice"] - cube.again))
+
+
+def _trials(cube):
+    return dict(cube.counts, missing=_missing(cube), marks=dict(sorted(cube.marks.items())),
+                excluded_by=dict(sorted(cube.excluded_by.items())), failures=cube.failures)
+
+
+def _idle(verdicts):
+    """Return ``{factor: reason}`` of the factors that the evidence says could act on no device of no path."""
+    return {factor: f"{row['verdict']}: {row['reason']}" for factor, row in of_all(verdicts, CANNOT_ACT).items()}
+
+
+def _untestable(cube, tables):
+    """Return ``{factor or profile: reason}``: what the campaign says, and profiles without a single used trial."""
+    plan = cube.plan
+    found = dict(plan.get("untestable") or {})
+    seen = {row["profile"] for table in tables for metric in table["metrics"] for row in metric["rows"] if row["n"]}
+    for name in plan["profiles"]:
+        if name != plan["control"] and name not in seen:
+            found[name] = f"no trial of this profile could be used ({cube.unusable.get(name, 'none was measured')})"
+    return found
+
+
+def recommendations(plan, wanted):
+    """Return the recommendation by goal and setting, as reports before the confirmation had it."""
+    evidence = [{"ratio": row["ratio"], "low": row["low"], "high": row["high"], "p_holm": None, "table": row["table"],
+                 "metric": row["metric"], "end": row["end"], "goal": row["goal"]}
+                for row in wanted["by"] if row["state"] == "better"]
+    levels = wanted["changes"] or wanted["levels"]
+    settings = [{"factor": factor, "level": level, "instead_of": None, "evidence": []}
+                for factor, level in levels.items()]
+    goals = [{"goal": goal, "profile": wanted["name"], "settings": settings, "conflicts": [], "note": NOTE,
+              "evidence": [{key: row[key] for key in row if key != "goal"} for row in evidence if row["goal"] == goal]}
+             for goal in wanted["goals"]]
+    factors = [factor for factor in plan["factors"] if factor["name"] in levels]
+    return {"goals": goals, "conflicts": [], "levels": levels,
+            "settings": settings_of(factors, levels) if factors else {}}
+
+
+def _counted(number, one, many):
+    return f"1 {one}" if number == 1 else f"{number} {many}"
+
+
+def _warnings(cube, lacks):
+    if lacks:
+        yield lacks["text"]
+    trials = _trials(cube)
+    if trials["missing"]:
+        yield f"{trials['missing']} of {trials['planned']} trials were not measured"
+    if trials["failed"]:
+        yield _counted(trials["failed"], "trial failed", "trials failed")
+    if trials["excluded"]:
+        reasons = ", ".join(f"{guard} {count}" for guard, count in trials["excluded_by"].items())
+        yield _counted(trials["excluded"], "marked trial is left out", "marked trials are left out") + f" ({reasons})"
+    if trials["unplanned"]:
+        yield _counted(trials["unplanned"], "trial is not in the plan and is left out",
+                       "trials are not in the plan and are left out")
+    if trials["twice"]:
+        yield _counted(trials["twice"], "trial repeats a measured cell and is left out",
+                       "trials repeat a measured cell and are left out")
+    if cube.blocks < effects.FEWEST_BLOCKS:
+        yield too_few_blocks(cube.blocks, effects.FEWEST_BLOCKS)

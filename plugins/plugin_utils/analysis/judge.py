@@ -1,0 +1,102 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From arrays of values to what a report may claim: one test over all its effects, then states and a recommendation.
+
+The code that judges simulated campaigns (tests/simulation) and real ones alike. Pure.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis import failures
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.attribution import pair_differences
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metric_analysis import MetricAnalysis
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.recommend import (
+    Recommendation,
+    nothing,
+    recommendation,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import Part, part_of
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.family import Family, Member
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import table_scale, usual_size
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
+
+KINDS = {"rows": "comparisons", "main_effects": "main_effects", "interactions": "interactions"}
+
+
+@dataclass
+class Judged:
+    """One part of a campaign, its plan's or its confirmation's, once the report's test was made."""
+
+    cube: Any
+    metrics: list[MetricAnalysis]
+    part: Part | None
+    failures: list[failures.Failures]
+    score_shown: dict[str, bool]
+
+
+def _metric_members(family: Family, metric: MetricAnalysis, first: int, leaders: bool) -> dict[str, Member]:
+    """Add a metric's effects to the report's test."""
+    scale = metric.scale()
+    members = {name: family.add(KINDS[name], differences, scale, first)
+               for name, differences in metric.differences.items()}
+    labels, gains, _found = metric.by_factor()
+    if leaders and len(labels) > 1:
+        pairs = pair_differences(gains)
+        members["leaders"] = family.add("leaders", pairs, table_scale(pairs), first)
+    return members
+
+
+def _fail_member(family: Family, cube: Any, first: int) -> Member | None:
+    differences = failures.differences(cube)
+    if not differences.shape[1] or not cube.stalls.any():
+        return None
+    return family.add("failures", differences, usual_size(differences, (~np.isnan(differences)).sum(axis=-1)), first)
+
+
+def _shown(part: Part | None, member: Member | None, allowed: bool) -> dict[str, bool]:
+    """Return for each set whether the report's test shows its score to be above the control's."""
+    if part is None or member is None or not allowed:
+        return {}
+    _n, _mean, low, _high = effects.t_interval(part.scores)
+    with np.errstate(invalid="ignore"):
+        return dict(zip(part.names, ((member.p[0] <= effects.ALPHA) & (low > 0)).tolist()))
+
+
+def judge(cube: Any, allowed: bool = True) -> tuple[list[Judged], Family]:
+    """Return the parts of a campaign as judged, and the test. ``allowed``: may anything be claimed at all?"""
+    family, made = Family(), []
+    for own in filter(None, (cube, cube.confirmation)):
+        first = 0 if own is cube else cube.blocks
+        metrics = [MetricAnalysis(own, name) for name in own.metrics()]
+        members = {metric.name: _metric_members(family, metric, first, own is cube)
+                   for metric in metrics if metric.claims and "rows" in metric.families}
+        part = part_of(own, metrics)
+        score = None
+        if part:
+            score = family.add("sets", part.scores[None], table_scale(part.scores[None], part.again[None]), first)
+        made.append((own, metrics, members, part, score, _fail_member(family, own, first)))
+    family.test()
+    tested = sum(family.counts().values())
+    judged = []
+    for own, metrics, members, part, score, fails in made:
+        for metric in metrics:
+            if metric.compared:
+                p = {name: member.p for name, member in members.get(metric.name, {}).items()}
+                metric.settle(p, tested, allowed)
+        judged.append(Judged(own, metrics, part, failures.of_profiles(own, fails.p if fails and allowed else None,
+                                                                      effects.ALPHA), _shown(part, score, allowed)))
+    return judged, family
+
+
+def recommend(judged: list[Judged], idle: Any, table_id: Any) -> Recommendation:
+    """Return what to set, from the parts of a campaign."""
+    known = [own for own in judged if own.part is not None]
+    if not known:
+        return nothing("no trial gave a result that can be compared")
+    fails = failures.merged(judged[0].failures, judged[-1].failures)
+    return recommendation([own.part for own in known if own.part], [own.score_shown for own in known], fails, idle,
+                          table_id)

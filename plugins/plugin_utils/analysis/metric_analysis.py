@@ -1,0 +1,230 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One metric over all tables of a campaign: effects, noise floor, drift, what could have been shown. Pure."""
+from __future__ import annotations
+
+import functools
+import math
+
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis import contrasts, metrics
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import too_few_blocks
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects as statistics
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import table_scale
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.numbers import quartiles, ratios, shortened
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.power import detectable_factor
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import (
+    all_needs,
+    block_seconds,
+    margin,
+    states,
+)
+
+OTHER_WAY = {"better": "worse", "worse": "better"}
+DRIFT_P = 0.05
+DRIFT_TOTAL = 0.02
+MOST_NAMED = 5
+
+
+def verdict(better, significant, ratio, tested):
+    """Return better, worse, higher or lower (where neither is better), same, or unknown (not tested)."""
+    if not tested:
+        return "unknown"
+    if not significant:
+        return "same"
+    if better is None:
+        return "higher" if ratio > 1 else "lower"
+    return "better" if (ratio > 1) == (better == "higher") else "worse"
+
+
+def listed(found):
+    """Return the arrays of effects as lists of ratios and shortened numbers, all tables at once."""
+    return [found["n"].tolist(), ratios(found["mean"]), ratios(found["low"]), ratios(found["high"]),
+            shortened(found["p"]), shortened(found["p_report"]), found["significant"].tolist(), found["state"].tolist(),
+            found["needs"].tolist()]
+
+
+def effect_rows(labels, columns, table, better):
+    """Return the effects of one table as dicts: label, ``n``, ``ratio``, interval, p values, ``state``, ``needs``."""
+    return [dict(label, n=n, ratio=ratio, low=low, high=high, p=p, p_report=p_report, p_holm=p_report,
+                 significant=significant, state=state, needs=more,
+                 verdict=verdict(better, significant, ratio, p_report is not None))
+            for label, n, ratio, low, high, p, p_report, significant, state, more in zip(
+                labels, *(part[table] for part in columns))]
+
+
+class MetricAnalysis:
+    """All that is computed of one metric; ``values`` are (tables, rows, blocks) as in :class:`_cube.Cube`."""
+
+    def __init__(self, cube, name):
+        self.name, self.plan, self.cube = name, cube.plan, cube
+        values = cube.values[name]
+        data = statistics.logs(values)
+        both = statistics.mean_of_visits(data[:, :1], data[:, -1:])
+        self.data = np.concatenate([both, data[:, 1:-1]], axis=1)  # (tables, profiles, blocks)
+        self.values = values
+        self.compared = metrics.compared(name)
+        if self.compared:
+            self.sd = statistics.pooled_sd(data)
+            self.again = data[:, -1:] - data[:, :1]
+            self.aa = statistics.effects(self.again)
+            self.drift = statistics.drift(data)
+            self.repeated = ~np.isnan(data[:, -1]).all(axis=-1)
+            self.families = self._families()
+            self.differences = {family: statistics.contrast(self.data, weights)
+                                for family, (_labels, weights) in self.families.items()}
+            self.found = {family: statistics.effects(differences) for family, differences in self.differences.items()}
+            self.lists = {}
+        self.better = metrics.better(name)
+        self.claims = self.compared and self.better is not None
+
+    def scale(self):
+        """Return the scale of each table in the report's test, of its profiles' differences and the control's own."""
+        return table_scale(self.differences["rows"], self.again)
+
+    def settle(self, tested, tested_effects, claims_allowed=True):
+        """Take in the report's p values ``{family: (tables, effects)}``: state what is claimed, and what is needed.
+
+        ``tested_effects`` is how many effects the report tests together.
+        """
+        matters, seconds = margin(self.plan), block_seconds(self.plan)
+        self.tested = tested_effects
+        for family, found in self.found.items():
+            found["p_report"] = tested.get(family, np.full(found["mean"].shape, np.nan))
+            with np.errstate(invalid="ignore"):
+                shown = (found["p_report"] <= statistics.ALPHA) & ((found["low"] > 0) | (found["high"] < 0))
+            found["significant"] = shown & claims_allowed
+            found["state"] = states(self.better, found, found["significant"], matters)
+            found["needs"] = all_needs(found, found["state"], matters, seconds)
+            self.lists[family] = listed(found)
+        self.apart = self._apart(tested.get("leaders"), claims_allowed)
+
+    def _apart(self, p, claims_allowed):
+        """Return which two candidates are held apart, (tables, effects, effects), from the p values of their pairs."""
+        labels, differences, _found = self.by_factor()
+        if not labels:
+            return None
+        apart = np.zeros((len(differences), len(labels), len(labels)), dtype=bool)
+        if p is not None and claims_allowed:
+            first, second = np.triu_indices(len(labels), 1)
+            apart[:, first, second] = apart[:, second, first] = p <= statistics.ALPHA
+        return apart
+
+    def _families(self):
+        names, weights = contrasts.profile_effects(self.plan)
+        families = {"rows": ([{"profile": name} for name in names], weights)}
+        if contrasts.is_factorial(self.plan):
+            families["main_effects"] = contrasts.main_effects(self.plan)
+            families["interactions"] = contrasts.interactions(self.plan)
+        elif self.plan["design"] == "screen":
+            families["main_effects"], families["interactions"] = contrasts.screen_effects(self.plan)
+        return {family: pair for family, pair in families.items() if pair[0]}
+
+    def by_factor(self):
+        """Return ``(labels, differences, effects)`` of single factors, each from its earlier to its later level.
+
+        They are the main effects of a full factorial, else the profiles that differ from the control in one factor.
+        """
+        if "main_effects" in self.families:
+            return self.families["main_effects"][0], self.differences["main_effects"], self.found["main_effects"]
+        labels, places, signs = contrasts.single_effects(self.plan)
+        if not labels:
+            return [], None, None
+        signs = np.array(signs, dtype=float)
+        found = {key: values[:, places] for key, values in self.found["rows"].items()}
+        low, high = found["low"] * signs, found["high"] * signs
+        found.update(mean=found["mean"] * signs, low=np.minimum(low, high), high=np.maximum(low, high))
+        if "state" in found:
+            turned = np.vectorize(OTHER_WAY.get, otypes=[object])(found["state"], found["state"])
+            found["state"] = np.where(signs < 0, turned, found["state"])
+        return labels, self.differences["rows"][:, places] * signs[:, None], found
+
+    @functools.cached_property
+    def spread(self):
+        """Quartiles of the profiles, as lists of all tables."""
+        return _spread_lists(self.values[:, 1:-1])
+
+    @functools.cached_property
+    def control(self):
+        """Quartiles of both visits of the control, as lists of all tables."""
+        return _spread_lists(np.concatenate([self.values[:, :1], self.values[:, -1:]], axis=-1))
+
+    def measured(self, table):
+        """Tell whether this metric was measured in a table."""
+        return not np.isnan(self.values[table]).all()
+
+    def describe(self, table):
+        """Return the metric's name, label, unit, better direction and end, as in a table."""
+        return metrics.describe(self.name, self.cube.tables[table]["test"])
+
+    def document(self, table):
+        """Return the metric of one table as analysis.json has it."""
+        head = dict(self.describe(table), compared=self.compared,
+                    control=dict(profile=self.plan["control"], **_spreads(self.control, table)[0]))
+        spreads = _spreads(self.spread, table)
+        if not self.compared:
+            return dict(head, rows=[dict(profile=name, **spread)
+                                    for name, spread in zip(self.cube.profiles[1:], spreads)])
+        effects = {family: effect_rows(labels, self.lists[family], table, head["better"])
+                   for family, (labels, _weights) in self.families.items()}
+        if self.claims:
+            effects = {family: [dict(row, differences=blocks) for row, blocks in zip(
+                own, ratios(self.differences[family][table]))] for family, own in effects.items()}
+        rows = [dict(row, median=spread["median"], q1=spread["q1"], q3=spread["q3"])
+                for row, spread in zip(effects.pop("rows", []), spreads)]
+        return dict(head, rows=rows, **effects, **self._quality(table), warnings=list(self._warnings(table, rows)))
+
+    def _quality(self, table):
+        low, high = self.aa["low"][table, 0], self.aa["high"][table, 0]
+        return {
+            "noise_floor": ratios(np.maximum(np.abs(low), np.abs(high))),
+            "aa": {"ratio": ratios(self.aa["mean"][table, 0]), "low": ratios(low), "high": ratios(high),
+                   "p": shortened(self.aa["p"][table, 0])},
+            "trial_sd": shortened(self.sd[table]),
+            "smallest_detectable": ratios(self.smallest_detectable(table)),
+            "drift": {"ratio_per_block": ratios(self.drift[0][table]), "p": shortened(self.drift[1][table])},
+        }
+
+    def family(self):
+        """Return the name of the family of effects that the design is made for."""
+        return "main_effects" if "main_effects" in self.families else "rows"
+
+    def blocks(self, table):
+        """Return the number of blocks of the most complete effect in a table."""
+        return int(self.found[self.family()]["n"][table].max()) if self.families else 0
+
+    def smallest_detectable(self, table):
+        """Return the smallest effect (a logarithm) that a table's noise and blocks could have shown; None if none."""
+        blocks = self.blocks(table)
+        if blocks < statistics.FEWEST_BLOCKS:
+            return None
+        weights = self.families[self.family()][1]
+        factor = detectable_factor(blocks, self.tested)
+        squares = np.median((weights[:, 1:] ** 2).sum(axis=1) + weights[:, 0] ** 2 / (1 + self.repeated[table]))
+        return None if factor is None else factor * self.sd[table] * math.sqrt(squares)
+
+    def _warnings(self, table, rows):
+        blocks = self.blocks(table)
+        if 0 < blocks < statistics.FEWEST_BLOCKS:
+            yield too_few_blocks(blocks, statistics.FEWEST_BLOCKS)
+        lacking = [f"{row['profile']} ({row['n']})" for row in rows if row["n"] < blocks]
+        if lacking:
+            more = " and more" if len(lacking) > MOST_NAMED else ""
+            yield (f"fewer than {blocks} blocks, so that less can be shown: {', '.join(lacking[:MOST_NAMED])}{more}")
+        if self.aa["p"][table, 0] <= statistics.ALPHA:
+            yield "the control differs from itself (A/A); by chance one table in 20 shows that"
+        slope, p = self.drift[0][table], self.drift[1][table]
+        if p <= DRIFT_P and abs(slope) * self.cube.blocks >= DRIFT_TOTAL:
+            yield f"values drift by {100 * (math.exp(slope) - 1):+.1f} % a block; pairing inside blocks takes that out"
+
+
+def _spread_lists(values):
+    n, *numbers = quartiles(values)
+    return [n.tolist()] + [shortened(part) for part in numbers]
+
+
+def _spreads(lists, table):
+    """Return ``{"n", "median", "q1", "q3"}`` of each row of a table."""
+    return [{"n": n, "median": median, "q1": q1, "q3": q3}
+            for n, q1, median, q3 in zip(*(part[table] for part in lists))]

@@ -1,0 +1,177 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sets of settings that were measured, by pieces of evidence: what each gains in each table, and in all of them. Pure.
+
+A piece is a goal's metric in one table, as a gain: above 0 is better. On a saturated CPU service demand is throughput
+told once more, and no piece of its own. A profile's score in a block is the mean over tables of what it gains there,
+half of it throughput or transactions and half CPU where both are pieces: one number by which sets are compared.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.attribution import goal_of
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
+
+WRONG = 0.02  # how often a set may be called best, or free of costs, and not be it
+SATURATED_SHARE = 0.5  # of a table's trials with a CPU that was busy all the time
+
+
+@dataclass
+class Piece:
+    """One goal's metric in one table: ``gains`` (profiles, blocks) of the profiles but the control.
+
+    ``again`` (1, blocks) is the gain of the control's second visit over its first.
+    """
+
+    metric: Any
+    table: int
+    goal: str
+    gains: Any
+    again: Any
+
+    @property
+    def kind(self) -> str:
+        """What it tells of: work (throughput, transactions), cpu or latency."""
+        start = self.metric.name.split("_")[0]
+        return {"service": "cpu", "latency": "latency"}.get(start, "work")
+
+    @property
+    def sign(self) -> int:
+        """1 where higher is better, else -1."""
+        return 1 if self.metric.better == "higher" else -1
+
+    def states(self) -> list[str]:
+        """Return the states of the profiles, as the report has them."""
+        return list(self.metric.found["rows"]["state"][self.table])
+
+
+def saturated(cube: Any, table: int) -> bool:
+    """Tell whether a table's throughput was bound by a CPU."""
+    used = int(cube.used_in[table])
+    return bool(used > 0 and cube.saturated[table] >= SATURATED_SHARE * used)
+
+
+def pieces_of(cube: Any, metrics: list[Any]) -> list[Piece]:
+    """Return the pieces of evidence of a campaign, or of its confirmation."""
+    found = []
+    for metric in metrics:
+        if not metric.claims or "rows" not in metric.families:
+            continue
+        for table, place in enumerate(cube.tables):
+            goal = goal_of(metric.name, place["test"])
+            if goal and metric.measured(table):
+                sign = 1 if metric.better == "higher" else -1
+                piece = Piece(metric, table, goal, sign * metric.differences["rows"][table],
+                              sign * metric.again[table])
+                if piece.kind != "cpu" or not saturated(cube, table):
+                    found.append(piece)
+    return found
+
+
+def _mean_present(arrays: list[Any]) -> Any:
+    """Return the mean of arrays (profiles, blocks); where one lacks a block, its profile's mean stands in.
+
+    A block in which nothing was measured stays NaN.
+    """
+    stacked = np.array(arrays)
+    present = ~np.isnan(stacked)
+    means = np.where(present, stacked, 0.0).sum(axis=-1, keepdims=True) / np.maximum(present.sum(-1, keepdims=True), 1)
+    known = np.broadcast_to(present.any(axis=-1, keepdims=True), stacked.shape)
+    filled = np.where(present, stacked, means)
+    counted = np.maximum(known.sum(axis=0), 1)
+    return np.where(present.any(axis=0), np.where(known, filled, 0.0).sum(axis=0) / counted, np.nan)
+
+
+def scores(pieces: list[Piece], what: str = "gains") -> Any:
+    """Return what each profile gains in each block, over all tables: (profiles, blocks); None without pieces.
+
+    ``what`` may be ``again``: the same of the control's second visit.
+    """
+    by_table: dict[int, dict[str, list[Any]]] = {}
+    for piece in pieces:
+        if piece.kind != "latency":
+            by_table.setdefault(piece.table, {}).setdefault(piece.kind, []).append(getattr(piece, what))
+    if not by_table:
+        return None
+    return _mean_present([_mean_present([_mean_present(ends) for ends in kinds.values()])
+                          for kinds in by_table.values()])
+
+
+def interval(differences: Any, alpha: float = 1 - effects.CONFIDENCE) -> tuple[float, float, float]:
+    """Return (mean, low, high) of one row of differences, two-sided at ``alpha``; NaN under three blocks."""
+    present = differences[~np.isnan(differences)]
+    if len(present) < effects.INTERVAL_BLOCKS:
+        return (float(present.mean()) if len(present) else np.nan), np.nan, np.nan
+    half = effects.t_quantile(1 - alpha / 2, len(present) - 1) * present.std(ddof=1) / np.sqrt(len(present))
+    return float(present.mean()), float(present.mean() - half), float(present.mean() + half)
+
+
+def changes(plan: dict[str, Any], levels: dict[str, str]) -> dict[str, str]:
+    """Return the levels in which a profile differs from the control."""
+    control = plan["profiles"][plan["control"]]["levels"]
+    return {factor: level for factor, level in levels.items() if level != control.get(factor)}
+
+
+@dataclass
+class Part:
+    """The sets of one part of a campaign, its plan or its confirmation.
+
+    ``scores`` are (profiles, blocks), ``again`` (1, blocks) the same of the control's second visit over its first.
+    """
+
+    plan: dict[str, Any]
+    names: list[str]
+    pieces: list[Piece]
+    scores: Any
+    again: Any
+
+    def place(self, name: str) -> int:
+        """Return a set's place among ``names``."""
+        return self.names.index(name)
+
+    def score(self, name: str) -> Any:
+        """Return a set's score in each block; that of the control is 0."""
+        return np.zeros(self.scores.shape[1]) if name == self.plan["control"] else self.scores[self.place(name)]
+
+    def measured(self, name: str) -> bool:
+        """Tell whether this part visited a set."""
+        return name == self.plan["control"] or name in self.names
+
+    def changes(self, name: str) -> dict[str, str]:
+        """Return the levels in which a set differs from the control."""
+        return changes(self.plan, self.plan["profiles"][name]["levels"])
+
+
+def part_of(cube: Any, metrics: list[Any]) -> Part | None:
+    """Return the sets of a part; None where nothing was measured that could be compared."""
+    pieces = pieces_of(cube, metrics)
+    found = scores(pieces)
+    if found is None:
+        return None
+    return Part(cube.plan, cube.profiles[1:], pieces, found, scores(pieces, "again"))
+
+
+def _spread(differences: Any) -> tuple[int, float, float]:
+    present = differences[~np.isnan(differences)]
+    n = len(present)
+    return n, float(present.mean()) if n else np.nan, float(present.var(ddof=1) / n) if n > 1 else np.nan
+
+
+def advantage(parts: list[Part], one: str, other: str, alpha: float) -> tuple[float, float, float]:
+    """Return (mean, low, high) of how much more one set scores than another, two-sided at ``alpha``.
+
+    Inside blocks where one part measured both, the last such part; else each against the control of its own part.
+    """
+    for part in reversed(parts):
+        if part.measured(one) and part.measured(other):
+            return interval(part.score(one) - part.score(other), alpha)
+    found = [next(part.score(name) for part in reversed(parts) if part.measured(name)) for name in (one, other)]
+    (n, mean, error), (other_n, other_mean, other_error) = (_spread(score) for score in found)
+    if min(n, other_n) < 3:
+        return mean - other_mean, np.nan, np.nan
+    half = effects.t_quantile(1 - alpha / 2, min(n, other_n) - 1) * np.sqrt(error + other_error)
+    return mean - other_mean, mean - other_mean - half, mean - other_mean + half

@@ -1,0 +1,61 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The second part of a campaign: who was nominated is visited again beside the control, in fresh blocks. Pure.
+
+What is decided here is kept in confirmation.json before its first visit, and never decided again.
+"""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import MOST_NOMINEES, visits_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import settings_of
+
+SCHEMA = 1
+PART = "confirm"  # of a visit and of its trials
+
+
+def confirmation_of(plan: dict[str, Any], nominees: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the confirmation (the content of confirmation.json): the nominees' profiles, and visits in their order.
+
+    ``nominees`` are those of analysis.nominate: ``role``, ``name`` and ``levels``. Without any there is no visit.
+    """
+    control = plan["control"]
+    profiles = {control: {"role": "control", **plan["profiles"][control]}}
+    for nominee in itertools.islice(nominees, MOST_NOMINEES):
+        levels = {**plan["profiles"][control]["levels"], **nominee["levels"]}
+        if not any(levels == profile["levels"] for profile in profiles.values()):
+            name = _name(plan, nominee["name"], levels)
+            profiles[name] = {"role": nominee["role"], "levels": levels, "settings": _settings(plan, name, levels)}
+    first = plan["blocks"] + 1
+    blocks = range(first, first + plan["confirm"]) if len(profiles) > 1 else range(0)
+    visits = [{**visit, "part": PART} for visit in visits_of(plan, profiles, control, blocks)]
+    return {"schema": SCHEMA, "campaign": plan["name"], "control": control, "blocks": list(blocks),
+            "profiles": profiles, "visits": visits}
+
+
+def _name(plan: dict[str, Any], name: str, levels: dict[str, str]) -> str:
+    """Return the name of a nominee: that of the planned profile that it is, or one that no other profile has."""
+    same = next((planned for planned, profile in plan["profiles"].items() if profile["levels"] == levels), None)
+    if same is None and name in plan["profiles"]:
+        raise InputError(f"the nominee {name} is not the profile of that name", f"campaign {plan['name']}")
+    return same or name
+
+
+def _settings(plan: dict[str, Any], name: str, levels: dict[str, str]) -> dict[str, Any]:
+    """Return what a nominee sets, as the plan's profiles do."""
+    if name in plan["profiles"]:
+        return dict(plan["profiles"][name]["settings"])
+    return dict(settings_of(plan["factors"], levels, plan["design"] == "one_at_a_time"))
+
+
+def with_confirmation(plan: dict[str, Any], decided: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a plan with the profiles and visits of its confirmation, as the analysis reads it."""
+    if decided is None:
+        return plan
+    return {**plan, "profiles": {**plan["profiles"], **decided["profiles"]},
+            "visits": [*plan["visits"], *decided["visits"]]}

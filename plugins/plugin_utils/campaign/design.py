@@ -1,0 +1,211 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a campaign to its plan: profiles by design, and a split plot in random order. Pure.
+
+MTU is the outer loop; in it blocks, in each block every profile once and the control twice, in each visit all cells.
+Order is random at each level. Each level draws from a generator of its own, named by its place, so that more blocks
+or other workloads do not change the order of the rest.
+"""
+from __future__ import annotations
+
+import itertools
+import random
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import level_name, settings_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import check, rounds_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import screen
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
+
+SCHEMA = 1
+MOST_PROFILES = 256
+MOST_NOMINEES = 2  # of a confirmation: the chosen one and the runner-up
+MOST_BLOCKS = 100  # that a time budget picks: more adds little to any answer
+FEWEST_BLOCKS = 6  # for a test
+SPARED_BLOCKS = 8  # what several effects have by default: one may lose a trial and still be shown
+SCREEN_BLOCKS = 3  # for an interval: a screen nominates, and its confirmation claims
+# Trials that the machine spoilt are measured again at the end of their block: in how many passes, and how many of all
+# planned cells at most.
+REMEASURE = {"passes": 1, "share": 0.25}
+ADDED = ("matters", "confirm", "remeasure")
+# What a run costs beside netperf's own seconds; rough, for estimates only.
+CELL_SECONDS, VISIT_SECONDS, MTU_SECONDS = 0.15, 2.0, 3.0
+
+
+def _named(levels, base):
+    """Name a profile by the levels in which it differs from the base."""
+    return ",".join(f"{factor}={level}" for factor, level in levels.items() if level != base[factor])
+
+
+def _one_by_one(factors, base):
+    """Yield ``(name, levels)`` of all profiles that differ from the base in one factor."""
+    for factor in factors:
+        for level in factor["levels"]:
+            if level != base[factor["name"]]:
+                yield f"{factor['name']}={level}", {**base, factor["name"]: level}
+
+
+def _all_combinations(factors, base):
+    for combination in itertools.product(*(factor["levels"] for factor in factors)):
+        levels = dict(zip((factor["name"] for factor in factors), combination))
+        yield _named(levels, base) or "all_off", levels
+
+
+def _named_by_user(campaign, base):
+    known = {factor["name"]: factor["levels"] for factor in campaign["factors"]}
+    for name, asked in campaign["profiles"].items():
+        levels = {factor: level_name(level) for factor, level in asked.items()}
+        for factor, level in levels.items():
+            if level not in known.get(factor, ()):
+                raise InputError(f"{factor}={level} is no level of a factor of the campaign", f"profile {name}",
+                                 f"Add it to 'factors', or use one of {', '.join(known)}.")
+        yield name, {**base, **levels}
+
+
+def profiles_of(campaign):
+    """Return ``({profile: {factor: level}}, control)`` of a campaign that :func:`_campaign.read_campaign` returned."""
+    factors, design = campaign["factors"], campaign["design"]
+    off = {factor["name"]: factor["levels"][0] for factor in factors}
+    on = {factor["name"]: factor["levels"][-1] for factor in factors}
+    if design == "leave_one_out":
+        return {"all_on": on, **dict(_one_by_one(factors, on))}, "all_on"
+    if design == "one_at_a_time":
+        return {"all_off": off, **dict(_one_by_one(factors, off))}, "all_off"
+    if design == "full_factorial":
+        return dict(itertools.islice(_all_combinations(factors, off), MOST_PROFILES + 1)), "all_off"
+    if design == "screen":
+        return {_named(levels, off) or "all_off": levels for levels in screen(factors, campaign["seed"])}, "all_off"
+    if design == "profiles":
+        profiles = dict(_named_by_user(campaign, off))
+        return profiles, campaign["control"] or next(iter(profiles))
+    return {"all_off": off, "all_on": on}, "all_off"
+
+
+def comparisons(design, profiles, factors):
+    """Return how many effects a table's metric has."""
+    return factors if design in ("full_factorial", "screen") else max(1, profiles - 1)
+
+
+def blocks_needed(effects):
+    """Return the blocks of a plan that names none: the fewest of a test, and a spare where it has several effects."""
+    return FEWEST_BLOCKS if effects == 1 else SPARED_BLOCKS
+
+
+def block_seconds(campaign, profiles):
+    """Return how long one block of a campaign, or of its plan, takes at one MTU, in seconds."""
+    rounds = campaign["rounds"] if "rounds" in campaign else rounds_of(campaign["pairs"], campaign["concurrent"])
+    cells = len(campaign["paths"]) * max(1, len(rounds))
+    visit = VISIT_SECONDS + cells * sum(seconds_of(workload) + CELL_SECONDS for workload in campaign["workloads"])
+    return visit * (profiles + 1)
+
+
+def confirmation_cost(campaign, profiles):
+    """Return ``(blocks, visits, seconds)`` of the confirmation of a design with so many profiles, at most.
+
+    ``campaign`` is a campaign or its plan. Where the only candidate was visited beside the control in every block,
+    those blocks are the confirmation.
+    """
+    blocks = campaign.get("confirm", 0) if profiles > 2 else 0
+    visited = min(MOST_NOMINEES, profiles - 1) + 1
+    mtus = len(campaign["mtus"]) if blocks else 0
+    return (blocks, mtus * blocks * (visited + 1),
+            mtus * (MTU_SECONDS + blocks * block_seconds(campaign, visited)))
+
+
+def pick_blocks(campaign, profiles):
+    """Return the number of blocks: the campaign's, what its time budget allows, or what its design needs."""
+    screens = campaign["design"] == "screen"
+    effects = comparisons(campaign["design"], profiles, len(campaign["factors"]))
+    needed = SCREEN_BLOCKS if screens else blocks_needed(effects)
+    if campaign["time_budget"] is None:
+        return campaign["blocks"] or needed
+    mtus = len(campaign["mtus"])
+    one = block_seconds(campaign, profiles) * mtus
+    confirmation = confirmation_cost(campaign, profiles)[2]
+    fitting = int((campaign["time_budget"] - MTU_SECONDS * mtus - confirmation) / one)
+    if fitting < 1:
+        more = f" and a confirmation of {confirmation:.0f} s" if confirmation else ""
+        raise InputError(f"a time budget of {campaign['time_budget']:.0f} s is less than a block of {one:.0f} s{more}",
+                         f"campaign {campaign['name']}", "Give more time, shorter workloads, or fewer factors.")
+    return min(fitting, campaign["blocks"] or MOST_BLOCKS)
+
+
+def _shuffled(items, *place):
+    items = list(items)
+    random.Random("/".join(str(part) for part in place)).shuffle(items)  # a str seed is hashed by SHA-512
+    return items
+
+
+def _cells(campaign, prefix, *place):
+    pairs = [{"pair": f"{pair['client']}-{pair['server']}"} for pair in campaign["pairs"]] or [{}]
+    cells = [dict(pair, path=path, workload=workload["name"])
+             for pair in pairs for path in campaign["paths"] for workload in campaign["workloads"]]
+    return [{"id": f"{prefix}-c{number:03d}", "cell": number, **cell}
+            for number, cell in enumerate(_shuffled(cells, *place, "cells"), 1)]
+
+
+def visits_of(campaign, profiles, control, blocks):
+    """Return all visits in the order in which they are made.
+
+    ``campaign`` is a campaign or its plan, ``profiles`` are names, ``blocks`` the numbers of the blocks.
+    """
+    seed, visits = campaign["seed"], []
+    stays = [(profile, False) for profile in profiles] + [(control, True)]
+    for mtu in _shuffled(campaign["mtus"], seed, "mtus"):
+        for block in blocks:
+            # Which of the control's visits is the second one is random: were it always the later one, their difference
+            # would measure drift.
+            for visit, (profile, repeat) in enumerate(_shuffled(stays, seed, mtu, block), 1):
+                prefix = f"m{mtu}-b{block:02d}-v{visit:02d}"
+                visits.append({"block": block, "visit": visit, "mtu": mtu, "profile": profile, "repeat": repeat,
+                               "cells": _cells(campaign, prefix, seed, mtu, block, visit)})
+    return visits
+
+
+def make_plan(campaign, created):
+    """Return the plan (the content of plan.json) of a complete campaign; ``created`` is the time as text."""
+    profiles, control = profiles_of(campaign)
+    where = f"campaign {campaign['name']}"
+    if len(profiles) > MOST_PROFILES:
+        raise InputError(f"the design has more than {MOST_PROFILES} profiles", where, "Leave out factors or levels.")
+    if control not in profiles:
+        raise InputError(f"control {control!r} is no profile", where, f"Use one of {', '.join(profiles)}.")
+    blocks = pick_blocks(campaign, len(profiles))
+    seconds = len(campaign["mtus"]) * (MTU_SECONDS + blocks * block_seconds(campaign, len(profiles)))
+    confirm, _visits, confirm_seconds = confirmation_cost(campaign, len(profiles))
+    # From all off, a feature that rests on another would show nothing: it is tried together with what it needs.
+    needs = campaign["design"] == "one_at_a_time"
+    settings = {name: settings_of(campaign["factors"], levels, needs) for name, levels in profiles.items()}
+    rounds = rounds_of(campaign["pairs"], campaign["concurrent"])
+    check(campaign["pairs"], rounds, settings, where)
+    return {
+        "schema": SCHEMA, "name": campaign["name"], "seed": campaign["seed"], "created": created,
+        "design": campaign["design"], "blocks": blocks, "control": control, "factors": campaign["factors"],
+        "profiles": {name: {"levels": levels, "settings": settings[name]} for name, levels in profiles.items()},
+        "paths": campaign["paths"], "mtus": campaign["mtus"], "workloads": campaign["workloads"],
+        "pairs": campaign["pairs"], "rounds": rounds, "untestable": campaign["untestable"],
+        "estimated_s": round(seconds + confirm_seconds, 1), "matters": campaign["matters"], "confirm": confirm,
+        "remeasure": dict(REMEASURE), "visits": visits_of(campaign, profiles, control, range(1, blocks + 1)),
+        **{key: campaign[key] for key in ("study", "steal_limit") if campaign.get(key) is not None},
+    }
+
+
+def differences(old, new):
+    """Return what differs between two plans, as one text a difference; when they were made does not count.
+
+    A plan of an earlier version, which lacks keys of :data:`ADDED`, goes on without them, and with its own choice of
+    the control's second visit.
+    """
+    missing = {key for key in ADDED if key not in old}
+    if missing:
+        old, new = ({**plan, "visits": [{**visit, "repeat": None} for visit in plan["visits"]]} for plan in (old, new))
+    ignored = {"created", "estimated_s", *missing}
+    keys = [key for key in dict.fromkeys([*old, *new]) if key not in ignored and old.get(key) != new.get(key)]
+    return [f"{key} differs" if isinstance(old.get(key), (list, dict)) else
+            f"{key}: {old.get(key)!r} is {new.get(key)!r} now" for key in keys]
+
+
+def too_few_blocks(blocks, fewest):
+    """Return what is said of a campaign whose blocks give no test."""
+    return f"{blocks} block{'s give' if blocks != 1 else ' gives'} no test: {fewest} are needed"

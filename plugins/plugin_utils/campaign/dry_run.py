@@ -1,0 +1,84 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a plan will do, how long it takes, and what it cannot find, as lines of text. Pure."""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import (
+    FEWEST_BLOCKS,
+    comparisons,
+    confirmation_cost,
+    too_few_blocks,
+)
+
+SCATTER = (0.02, 0.05, 0.2)  # of the logarithm of one trial: a quiet machine, an ordinary one, one that others use
+
+
+def length(seconds):
+    """Return a length of time in words: ``45 s``, ``12 min``, ``3.5 h``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def warnings_of(plan):
+    """Return what this plan cannot find, one sentence each."""
+    blocks = plan["blocks"]
+    if blocks < FEWEST_BLOCKS:
+        yield too_few_blocks(blocks, FEWEST_BLOCKS) + "."
+    elif blocks == FEWEST_BLOCKS:
+        yield (f"{blocks} blocks are just enough for a test: a comparison that loses a trial can show nothing. "
+               f"{blocks + 1} blocks leave a spare.")
+    for name, reason in plan["untestable"].items():
+        yield f"{name} is not varied: {reason}"
+
+
+def describe(plan):
+    """Return the dry run of a plan as a list of lines."""
+    visits, cells = len(plan["visits"]), sum(len(visit["cells"]) for visit in plan["visits"])
+    blocks, confirmed, seconds = confirmation_cost(plan, len(plan["profiles"]))
+    lines = [
+        f"campaign {plan['name']}: {plan['design']}, seed {plan['seed']}",
+        f"{len(plan['profiles'])} profiles, control {plan['control']} twice a block, {plan['blocks']} blocks, "
+        f"MTU {', '.join(str(mtu) for mtu in plan['mtus'])}",
+        f"{visits} visits, {cells} cells, about {length(plan['estimated_s'] - seconds)}",
+    ]
+    if blocks:
+        lines.append(f"then a confirmation of at most {confirmed} visits in {blocks} blocks, about {length(seconds)}")
+    lines += [f"  {factor['name']}: {' or '.join(factor['levels'])}, on {' and '.join(factor['devices'])} of "
+              f"{' and '.join(factor['sides'])}" + (f", with {', '.join(factor['needs'])}" if factor["needs"] else "")
+              for factor in plan["factors"]]
+    found = [f"{100 * (ratio - 1):.1f} % where trials scatter by {100 * noise:.0f} %"
+             for noise, ratio in detectable(plan) if ratio is not None]
+    if found:
+        lines.append(f"4 of 5 such campaigns find an effect of {', '.join(found)}")
+    return lines + [f"warning: {text}" for text in warnings_of(plan)]
+
+
+def detectable(plan):
+    """Return [(scatter of a trial, smallest effect as a ratio that 4 of 5 campaigns find, or None)]."""
+    from ansible_collections.offload.lab.plugins.plugin_utils.statistics.power import expected_detectable  # noqa: PLC0415
+
+    if plan["blocks"] < FEWEST_BLOCKS:
+        return []
+    # The report tests all its effects together: those of all tables, for throughput and for CPU.
+    tables = max(1, len(plan["pairs"])) * len(plan["paths"]) * len(plan["mtus"]) * len(plan["workloads"])
+    effects = 2 * tables * comparisons(plan["design"], len(plan["profiles"]), len(plan["factors"]))
+    return [(noise, expected_detectable(plan["blocks"], effects, noise)) for noise in SCATTER]
+
+
+def cannot_vary(tried):
+    """Return what devices did not take of the profiles tried on them, one line each, every line once.
+
+    ``tried`` are the results of a loop of module ethtool over profiles, see filter cannot_vary.
+    """
+    lines = {}
+    for result in tried:
+        if "devices" not in result:
+            lines[f"profile {result['item']}: {result['msg']}"] = None
+        for device, told in result.get("devices", {}).items():
+            for names in told["fixed"].values():
+                for name, found in names.items():
+                    why = found.get("reason") or f"it is fixed {'on' if found.get('active') else 'off'}"
+                    lines[f"{device}: {name} cannot be varied: {why}"] = None
+    return list(lines)

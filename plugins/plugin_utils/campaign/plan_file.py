@@ -1,0 +1,79 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""plan.json: written once and whole, read again, and the small part of it that Ansible's loop over visits needs."""
+from __future__ import annotations
+
+import json
+import os
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign import confirmation
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import SCHEMA
+
+CONFIRMATION = "confirmation.json"
+
+
+def read_plan(path):
+    """Return the plan in a file, or None where there is no file."""
+    return _read(path, "plan", SCHEMA)
+
+
+def read_confirmation(folder):
+    """Return the confirmation of a campaign's results folder, or None where it is not decided."""
+    return _read(os.path.join(folder, CONFIRMATION), "confirmation", confirmation.SCHEMA)
+
+
+def read_whole_plan(folder):
+    """Return the plan of a campaign's results folder with its confirmation, or None where there is no plan."""
+    plan = read_plan(os.path.join(folder, "plan.json"))
+    return plan and confirmation.with_confirmation(plan, read_confirmation(folder))
+
+
+def _read(path, what, schema):
+    try:
+        with open(path, encoding="utf-8") as stream:
+            plan = json.load(stream)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"the {what} cannot be read ({error.strerror})", path, "Check its permissions.")
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"this is not JSON: {error}", path, "Restore the file, or move the folder away.")
+    if not isinstance(plan, dict) or plan.get("schema") != schema:
+        raise InputError(f"this is no {what} of schema {schema}", path, "Use the version of offload.lab that wrote it.")
+    return plan
+
+
+def write_confirmation(folder, decided):
+    """Write the confirmation into a campaign's results folder."""
+    write_plan(os.path.join(folder, CONFIRMATION), decided)
+
+
+def write_plan(path, plan):
+    """Write a plan so that a crash leaves the whole file or none; the folder is made."""
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path + ".new", "w", encoding="utf-8") as stream:
+            json.dump(plan, stream, indent=1)
+            stream.write("\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(path + ".new", path)
+    except OSError as error:
+        raise InputError(f"the file cannot be written ({error.strerror})", path, "Give a folder you may write to.")
+
+
+def summary(plan, folder):
+    """Return what the loop over visits needs: never the cells, which module netperf reads from the file."""
+    return {
+        "results": folder, "plan_file": os.path.join(folder, "plan.json"), "campaign": plan["name"],
+        "seed": plan["seed"], "design": plan["design"], "blocks": plan["blocks"], "control": plan["control"],
+        "mtus": plan["mtus"], "paths": plan["paths"], "pairs": plan["pairs"], "rounds": plan["rounds"],
+        "estimated_s": plan["estimated_s"], "confirm": plan.get("confirm", 0),
+        "tests": sorted({workload["test"] for workload in plan["workloads"]}),
+        "profiles": {name: profile["settings"] for name, profile in plan["profiles"].items()},
+        "visits": [{"block": visit["block"], "visit": visit["visit"], "mtu": visit["mtu"],
+                    "profile": visit["profile"], "repeat": visit["repeat"], "cells": len(visit["cells"])}
+                   for visit in plan["visits"]],
+    }

@@ -1,0 +1,196 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: who has which address in the lab, by which devices and addresses a node is measured, and its tunnels."""
+from __future__ import annotations
+
+import ipaddress
+
+from ansible_collections.offload.lab.plugins.module_utils._base import checks
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check import (
+    DEVICE,
+    INNER,
+    LINUX_BRIDGE,
+    OUTER,
+    PORT,
+    wanted_tenants,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils.lab.paths import PATHS, path_of
+
+DATAPATHS = ("system", "netdev")
+FLAT_TAG = 20  # VLAN inside the switch that keeps the tenants of the flat uplink apart from the tunnel
+TUNNEL_TAG = 30  # with several tunnels of a pair, tunnel n and its tenants are in VLAN 30 + n; the first in none
+
+
+def mac_of(address):
+    """Return a local unicast MAC address that follows from the address, so that a tenant made anew keeps it."""
+    return ":".join(f"{byte:02x}" for byte in (2, address.version) + tuple(address.packed[-4:]))
+
+
+def _network(text, what):
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError as error:
+        raise InputError(f"not a network ({error})", f"{what} {text!r}", "Write it as 192.168.10.0/24.") from None
+
+
+def _room(network):
+    """Return how many hosts a network has addresses for."""
+    return network.num_addresses - (2 if network.version == 4 else 1)
+
+
+def _member(name, network, number, **more):
+    """Return a tenant with the address ``number`` (from 1) of the network."""
+    room = _room(network)
+    if number > room:
+        raise InputError(f"the network has {room} addresses, {name} would need number {number}", str(network),
+                         "Widen offload_lab_tenant_network or offload_lab_host_network, or plan fewer tenants.")
+    address = network.network_address + number
+    return {"name": name, "addresses": [f"{address}/{network.prefixlen}"], "mac": mac_of(address), **more}
+
+
+def _neighbors(tenant, index, nodes, network):
+    """Return what tenant number ``tenant`` of node ``index`` knows of the tenants of that number of all other nodes."""
+    numbers = [(tenant - 1) * nodes + other for other in range(1, nodes + 1) if other != index]
+    addresses = [network.network_address + number for number in numbers if number <= _room(network)]
+    return [{"address": str(address), "mac": mac_of(address)} for address in addresses]
+
+
+def _apart(tunnel):
+    """Return the VLAN, inside the switch, of what belongs to a tunnel."""
+    return {"tag": TUNNEL_TAG + tunnel} if tunnel else {}
+
+
+def tenant_plan(count, index, nodes, network, host_network=None, *, flat=None, bridged_network=None, tunnels=1):
+    """Return the tenants of node ``index`` (from 1) of ``nodes``, as module tenants takes them.
+
+    Tenant t of node i has address number (t - 1) × nodes + i, so that another number of tenants changes no address.
+    With ``host_network`` the host itself takes part, with address number i. ``flat`` is (network, MTU in bytes) of one
+    tenant that is reached by an uplink, ``bridged_network`` that of one behind a Linux bridge. The tenants are dealt to
+    the ``tunnels`` (number) of a pair: tenant t is reached by tunnel (t - 1) modulo tunnels, see :func:`tunnels`.
+    Tenant t knows the tenants t of all other nodes, see docs/decisions/neighbours.md; of the rest there are few.
+    """
+    checks.number(count, "number of tenants", 0, 1 << 16)
+    checks.number(index, "index of the node", 1, nodes)
+    network = _network(network, "offload_lab_tenant_network")
+    plan = [_member(f"tenant{number}", network, (number - 1) * nodes + index,
+                    neighbors=_neighbors(number, index, nodes, network), **_apart((number - 1) % tunnels))
+            for number in range(1, count + 1)]
+    if host_network:
+        plan.append(_member("host", _network(host_network, "offload_lab_host_network"), index, namespace=False))
+    if flat and flat[0]:
+        plan.append(_member("flat1", _network(flat[0], "offload_lab_flat_network"), index, mtu=flat[1], flat=True,
+                            tag=FLAT_TAG))
+    if bridged_network:
+        plan.append(_member("bridged1", _network(bridged_network, "offload_lab_bridged_network"), index,
+                            linux_bridge=True))
+    return plan
+
+
+def _end(tenant):
+    """Return a tenant's end of a path, or None for a tenant without an address."""
+    netns = tenant["name"] if tenant.get("namespace", True) else None
+    addresses = tenant.get("addresses") or []
+    return {"netns": netns, "address": addresses[0].split("/")[0]} if addresses else None
+
+
+def checked(tenants, mtu, largest):
+    """Return the tenants, after all checks that need no look at the node; MTUs are in bytes."""
+    wanted_tenants(tenants, mtu, (largest, "That is what the tunnel leaves of the underlay's MTU."))
+    return tenants
+
+
+def endpoints(tenants, underlay_address, more=()):
+    """Return the node's end of each path: ``{path: {"netns", "address"}}``.
+
+    All tenants are in ``all`` of tenant_vxlan, and with ``more`` addresses of the underlay these in that of physical.
+    """
+    physical = [{"netns": None, "address": address} for address in [underlay_address, *more]]
+    found = {"physical": dict(physical[0], all=physical) if more else physical[0]}
+    for path in PATHS:
+        ends = [end for end in (_end(tenant) for tenant in tenants if path_of(tenant) == path) if end]
+        if ends:
+            found[path] = dict(ends[0], all=ends) if path == "tenant_vxlan" else ends[0]
+    return found
+
+
+def duplicates(ends):
+    """Return the addresses that several ends have, from a list of the nodes' :func:`endpoints`."""
+    found = [one["address"] for paths in ends for end in paths.values() for one in end.get("all", [end])]
+    return sorted({address for address in found if found.count(address) > 1})
+
+
+def devices(tenants, underlay_device, datapath, more=(), tunnels=1):
+    """Return ``{class: [{"name", "netns"}]}``, the devices of a node that a campaign can vary.
+
+    ``more`` are names of further devices of the underlay, ``tunnels`` is the number of tunnels of a pair. A device with
+    ``flat`` has nothing to do with the tunnel.
+    The kernel's datapath makes the device of its tunnels itself, and names it after the UDP port.
+    """
+    flat = {tenant["name"]: {"flat": True} for tenant in tenants if tenant.get("flat")}
+    bridged = [tenant["name"] for tenant in tenants if tenant.get("linux_bridge")]
+    inside = [tenant["name"] for tenant in tenants if tenant.get("namespace", True)]
+    outside = [tenant["name"] for tenant in tenants if not tenant.get("namespace", True)]
+    return {
+        "underlay": [{"name": name} for name in [underlay_device, *more]],
+        "tenant": [{"name": name + DEVICE, "netns": name, **flat.get(name, {})} for name in inside],
+        "tenant_port": [{"name": name + PORT, **flat.get(name, {})} for name in inside]
+        + [{"name": name + part} for name in bridged for part in (LINUX_BRIDGE, INNER, OUTER)],
+        "host": [{"name": name + DEVICE} for name in outside],
+        "host_port": [{"name": name + PORT} for name in outside],
+        "tunnel": [{"name": f"vxlan{number}"} for number in range(tunnels)] if datapath == "netdev" else [],
+    }
+
+
+def _check_ends(ends, node):
+    """Raise InputError where an address is not known, or a node has not as many as ``node``."""
+    for name, addresses in ends.items():
+        if not all(addresses):
+            raise InputError("its address on the underlay is not known", name,
+                             "Set offload_lab_underlay_address for it, or do not leave it out with --limit.")
+        if len(addresses) != len(ends[node]):
+            raise InputError(f"it has {len(addresses)} ports, {node} has {len(ends[node])}", name,
+                             "With offload_lab_tunnel_per_port every node needs as many offload_lab_more_ports.")
+
+
+def tunnels(ends, node, vni, *, remotes=None):
+    """Return the tunnels of a node, one over each of its ports: ``[{"name", "vni", "local", "remotes", "tag"}]``.
+
+    ``ends`` are ``{node: [an address of each port of the underlay]}``. ``remotes`` are given for the first tunnel where
+    it does not lead to all other nodes. Tunnel n has the VNI ``vni`` + n. Two tunnels between the same switches are a
+    loop, so each is in a VLAN of its own inside them.
+    """
+    _check_ends(ends, node)
+    alone = {} if len(ends[node]) > 1 else {"tag": None}
+    found = [{"name": f"vxlan{number}", "vni": vni + number, "local": local, "tag": 0, **_apart(number), **alone,
+              "remotes": [addresses[number] for name, addresses in ends.items() if name != node]}
+             for number, local in enumerate(ends[node])]
+    if remotes is not None:
+        found[0]["remotes"] = remotes
+    return found
+
+
+def tunnel_ports(planned, datapath, port, csum, *, tag=None):
+    """Return the ports of :func:`tunnels` as module ovs_ports takes them.
+
+    The kernel's datapath has a port for each remote. They are protected where there are several: what came in by one
+    never goes out by another, so that a broadcast in the full mesh does not loop. The userspace datapath has one
+    device for all. ``tag`` is 0 where the switch has an uplink beside the tunnel, which is in a VLAN of its own.
+    """
+    if datapath not in DATAPATHS:
+        raise InputError("not a datapath", repr(datapath), f"Use one of {', '.join(DATAPATHS)}.")
+    ports = []
+    for tunnel in planned:
+        wanted = tag if tunnel["tag"] is None else tunnel["tag"]
+        apart = {} if wanted is None else {"tag": wanted}
+        if datapath == "netdev":
+            ports.append({"name": tunnel["name"], **apart})
+            continue
+        ports += [{
+            "name": f"vxlan{number}",
+            "type": "vxlan",
+            "protected": len(tunnel["remotes"]) > 1,
+            "options": {"remote_ip": address, "key": tunnel["vni"], "dst_port": port, "csum": csum}, **apart,
+        } for number, address in enumerate(tunnel["remotes"], len(ports))]
+    return ports

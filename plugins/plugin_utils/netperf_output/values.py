@@ -1,0 +1,119 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From what was read of a netperf run to its dictionary: one set of keys for every test and output format. Pure."""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.banner import reason
+from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.scan import to_mbps
+
+KEYS = ("test", "throughput_mbps", "throughput_sent_mbps", "throughput", "throughput_unit", "elapsed_s",
+        "local_cpu_percent", "remote_cpu_percent", "local_service_demand", "remote_service_demand",
+        "recv_socket_size", "send_socket_size", "message_size", "transactions_per_s", "confidence_met")
+OMNI = ("keyval", "csv", "human")
+RATE_UNITS = ("Trans/s", "per sec")
+WIDTHS = {"throughput": "THROUGHPUT_CONFID", "local_cpu": "LOCAL_CPU_CONFID", "remote_cpu": "REMOTE_CPU_CONFID"}
+# Which end's sizes say what was sent and received: of the data, and of the two directions of a request.
+SIZES = {"send": (("RSR_SIZE", "RSR_SIZE_END"), ("LSS_SIZE", "LSS_SIZE_END"), ("LOCAL_SEND_SIZE",)),
+         "receive": (("LSR_SIZE", "LSR_SIZE_END"), ("RSS_SIZE", "RSS_SIZE_END"), ("REMOTE_SEND_SIZE",)),
+         "rr": (("LSR_SIZE", "LSR_SIZE_END"), ("LSS_SIZE", "LSS_SIZE_END"), ("REQUEST_SIZE",))}
+
+
+def entry(run):
+    """Return the dictionary of a run; one with an ``error`` has no numbers, but for whole interim results."""
+    values = dict.fromkeys(KEYS)
+    if not run.done and run.error is None:
+        run.error = reason(run)
+    if run.error is None:
+        values.update(numbers(run))
+    values.update(test=run.test, confidence_width=widths(run), confidence_limit=run.limit,
+                  error=run.error, line=run.line, interim=[item for item in run.interim if len(item) == 4],
+                  selectors={} if run.error else run.selectors)
+    return values
+
+
+def numbers(run):
+    """Return the numbers of a whole run, and note an error where the one that matters is missing."""
+    found = dict(omni_numbers(run) if run.layout in OMNI else run.values)
+    sent = found.pop("sent", None)
+    throughput = found.get("throughput")
+    unit = run.unit or run.selectors.get("THROUGHPUT_UNITS")
+    rate = throughput if unit in RATE_UNITS else transaction_rate(run)
+    if throughput is None and rate is None and run.layout != "mss" and "SERVICE_DEMAND" not in run.selectors:
+        run.error = "netperf printed no throughput"
+        return {}
+    found.update(throughput_unit=unit, throughput_mbps=to_mbps(throughput, unit), transactions_per_s=rate,
+                 throughput_sent_mbps=to_mbps(sent, unit), confidence_met=confidence_met(run))
+    for side in ("local", "remote"):
+        unmeasured(found, side + "_cpu_percent", side + "_service_demand")
+    return found
+
+
+def unmeasured(found, cpu, demand):
+    """Drop the -1.00 that netperf prints for what it did not measure; its other negative numbers stay as printed."""
+    if found.get(cpu) == -1.0:
+        found[cpu] = found[demand] = None
+    elif found.get(demand) == -1.0:
+        found[demand] = None
+
+
+def direction(run):
+    """Return the direction of the data as netperf names it, such as ``Send|Recv``, empty where it was not printed."""
+    return str(run.selectors.get("DIRECTION") or run.direction or "")
+
+
+def is_request_response(run):
+    """Return whether the run is of requests and responses."""
+    return ((run.test or "").endswith(("RR", "CC", "RR_MANY")) or "|" in direction(run)
+            or run.selectors.get("THROUGHPUT_UNITS") == "Trans/s")
+
+
+def transaction_rate(run):
+    """Return the rate printed beside a throughput in bits; netperf prints a senseless 1.000 for other tests."""
+    return run.selectors.get("TRANSACTION_RATE") if is_request_response(run) else None
+
+
+def omni_numbers(run):
+    """Return the numbers of a run that was printed by selectors."""
+    found = run.selectors
+
+    def first(names):
+        values = [found[name] for name in names if isinstance(found.get(name), (int, float)) and found[name] >= 0]
+        return values[0] if values else None
+
+    if is_request_response(run):
+        kind = "rr"
+    else:
+        kind = "receive" if "MAERTS" in (run.test or "") or direction(run) == "Receive" else "send"
+    recv, send, message = SIZES[kind]
+    return {"throughput": found.get("THROUGHPUT"), "elapsed_s": found.get("ELAPSED_TIME"),
+            "sent": None if kind == "rr" else
+            first([end + "_SEND_THROUGHPUT" for end in ("LOCAL", "REMOTE") if found.get(end + "_SEND_THROUGHPUT")]),
+            "local_cpu_percent": found.get("LOCAL_CPU_UTIL"), "remote_cpu_percent": found.get("REMOTE_CPU_UTIL"),
+            "local_service_demand": found.get("LOCAL_SD"), "remote_service_demand": found.get("REMOTE_SD"),
+            "recv_socket_size": first(recv), "send_socket_size": first(send), "message_size": first(message)}
+
+
+def widths(run):
+    """Return the widths of the confidence intervals in percent, by quantity, where netperf printed them."""
+    printed = {quantity: run.selectors.get(name) for quantity, name in WIDTHS.items()}
+    return run.widths or {quantity: width for quantity, width in printed.items() if width is not None and width >= 0}
+
+
+def confidence_met(run):
+    """Return whether netperf reached the confidence it was asked for (-i, -I), None where it was not asked or not said.
+
+    Tables carry a warning when it was not. By selectors netperf gives only the widths reached: they are held against
+    CONFIDENCE_INTERVAL, and where that was not printed against the +/- of the banner, which is half of it.
+    """
+    if run.warned:
+        return False
+    if run.layout not in OMNI:
+        return True if run.limit is not None else None
+    limit = run.selectors.get("CONFIDENCE_INTERVAL")
+    limit = limit if limit is not None and limit > 0 else run.limit
+    reached = widths(run)
+    if limit is None or "throughput" not in reached:
+        return None
+    return all(width <= limit for quantity, width in reached.items()
+               if quantity == "throughput" or not run.result_only)

@@ -1,0 +1,64 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a report names a place, an effect and an interval, the same in each of its sentences."""
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
+
+MAIN = ("throughput", "transactions")
+SHOWN = ("better", "worse")  # the states that the report claims
+
+
+class Line(TypedDict):
+    """A sentence with its sign: better, worse, same, unknown or note; ``command`` is what to run, or nothing."""
+
+    verdict: str
+    text: str
+    command: str
+
+
+def line(verdict: str, words: str, command: str = "") -> Line:
+    """Return a sentence with its sign."""
+    return {"verdict": verdict, "text": words, "command": command}
+
+
+def place(table: dict[str, Any]) -> str:
+    """Return where a table's numbers were taken: ``TCP_STREAM over tenant_vxlan at MTU 9000``."""
+    name, test = table["workload"], table["test"]
+    name = test if test.lower() == name.lower() else f"{name} ({test})"
+    pair = f", {table['pair']}" if table.get("pair") else ""
+    mtu = f" at MTU {table['mtu']}" if table["mtu"] else ""  # a log that was imported may not say it
+    return f"{name} over {table['path']}{mtu}{pair}"
+
+
+def span(row: dict[str, Any]) -> str:
+    """Return an effect's 95 % interval in words: ``(67 to 71 %)``, ``(between 2.0 % less and 3.1 % more)``."""
+    low, high = row["low"], row["high"]
+    if low is None or high is None:
+        return ""
+    if row["ratio"] >= 2:
+        return f" ({low:.2f} to {high:.2f})"
+    if low < 1 < high:
+        return f" (between {text.change(low)} and {text.change(high)})"
+    near, far = sorted((low, high), key=lambda value: abs(value - 1))
+    if far >= 2:
+        return f" ({near:.2f} to {far:.2f} times)"
+    return f" ({text.percent(near)[:-2]} to {text.percent(far)})"
+
+
+def effect(row: dict[str, Any], what: str = "", than: str = "") -> str:
+    """Return an effect in words: ``84 % more throughput than all_off (71 to 97 %)``."""
+    if row["ratio"] >= 2:
+        amount = f"the {what}" if what else "as much"
+        other = f" {'of' if what else 'as'} {than}" if than else ""
+        return f"{row['ratio']:.2f} times {amount}{other}{span(row)}"
+    return " ".join(filter(None, [text.change(row["ratio"]), what, than and f"than {than}"])) + span(row)
+
+
+def settings(levels: dict[str, str], most: int = 6) -> str:
+    """Return settings as words: ``tso=on and gro=off``."""
+    words = [f"{factor}={level}" for factor, level in levels.items()]
+    return text.listed(words[:most] + ([f"{len(words) - most} more"] if len(words) > most else []))

@@ -1,0 +1,134 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a results folder to its report: reads plan, manifest and trials, writes all outputs whole or not at all.
+
+Nothing but the folder's content goes in: no clock, no host, no path, so that the same folder gives the same bytes.
+"""
+from __future__ import annotations
+
+import contextlib
+import filecmp
+import json
+import os
+import shutil
+import tempfile
+from collections import Counter
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.campaign_verdicts import verdicts_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign import plan_file
+from ansible_collections.offload.lab.plugins.plugin_utils.report import html, imported, plain, recommended, study
+from ansible_collections.offload.lab.plugins.plugin_utils.report import page as report_page
+from ansible_collections.offload.lab.plugins.plugin_utils.report.view import findings_of
+from ansible_collections.offload.lab.plugins.plugin_utils.trials import csv_file
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import stream_records
+
+OUTPUTS = ("analysis.json", "trials.csv", "recommended.yml", "report.txt", "report.md", "report.html")
+
+
+def read_json(path):
+    """Return the content of a JSON file, or None where there is no file."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return json.load(stream)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"the file cannot be read ({error.strerror})", path, "Check its permissions.")
+    except ValueError as error:
+        raise InputError(f"this is not JSON: {error}", path, "Restore the file, or remove it to report without it.")
+
+
+def _analyse(plan, trials, manifest, verdicts):
+    """Analyse with scipy, which takes a while to import."""
+    from ansible_collections.offload.lab.plugins.plugin_utils.analysis.analysis import analyse  # noqa: PLC0415
+
+    return analyse(plan, trials, manifest, verdicts=verdicts)
+
+
+def _read(folder):
+    """Return ``(plan, manifest, path of the trials)`` of a results folder."""
+    plan = plan_file.read_whole_plan(folder)
+    if plan is None:
+        raise InputError("there is no plan.json", folder, "Give the folder of one campaign, such as results/demo.")
+    trials = os.path.join(folder, "trials.jsonl")
+    if not os.path.exists(trials):
+        raise InputError("there is no trials.jsonl", folder, "Run the campaign first: nothing has been measured yet.")
+    return plan, read_json(os.path.join(folder, "manifest.json")), trials
+
+
+def _write(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="utf-8", newline="\n") as stream:
+        stream.write(text)
+
+
+def _make(folder, new):
+    """Write all outputs of the campaign in ``folder`` into the folder ``new``; return the page."""
+    plan, manifest, trials = _read(folder)
+    problems = []
+    with csv_file.digested(trials, os.path.join(new, "trials.csv"), plan["control"]) as digested:
+        analysis = _analyse(plan, stream_records(trials, problems), manifest,
+                            lambda: verdicts_of(plan, digested().evidence, manifest))
+        digest = digested()
+    findings = findings_of(analysis, problems)
+    if plan.get("kind") == "imported":
+        findings["warnings"] = imported.worth(plan, stream_records(trials, [])) + findings["warnings"]
+    page = report_page.page(findings, plan, digest, manifest)
+    page["study"] = study.section(plan, analysis)
+    _write(new, "analysis.json", json.dumps(analysis, indent=1, sort_keys=True, allow_nan=False) + "\n")
+    _write(new, "recommended.yml", recommended.recommended(findings, plan, manifest))
+    _write(new, "report.txt", plain.console(page))
+    _write(new, "report.md", plain.markdown(page))
+    _write(new, "report.html", html.render(page, plan, digest))
+    return page
+
+
+def _same(new, old):
+    return os.path.exists(old) and filecmp.cmp(new, old, shallow=False)
+
+
+def _text(path):
+    with contextlib.suppress(OSError), open(path, encoding="utf-8") as stream:
+        return stream.read()
+    return ""
+
+
+def _artifacts(analysis):
+    """Return what a job keeps of the analysis: how many effects are in each state, and the recommended levels."""
+    effects = [row.get("effect") or row for table in analysis["tables"] for metric in table["metrics"]
+               for row in metric.get("main_effects") or metric["rows"]]
+    states = Counter(effect["state"] for effect in effects if effect.get("state"))
+    return {"states": dict(sorted(states.items())), "recommended": analysis["recommendations"]["levels"]}
+
+
+def make_report(folder, check=False):
+    """Make the report of the campaign whose results are in ``folder``; with ``check`` nothing in it is changed.
+
+    Returns ``{"changed", "files", "headline", "table", "states", "recommended", "diff"}``.
+    """
+    folder = os.path.abspath(folder)
+    if not os.path.isdir(folder):
+        raise InputError("there is no such folder", folder, "Give the folder of one campaign, such as results/demo.")
+    try:
+        new = tempfile.mkdtemp(prefix=".report-", dir=None if check else folder)
+    except OSError as error:
+        raise InputError(f"the report cannot be written ({error.strerror})", folder, "Make the folder writable.")
+    try:
+        page = _make(folder, new)
+        changed = [name for name in OUTPUTS if not _same(os.path.join(new, name), os.path.join(folder, name))]
+        result = {
+            "changed": bool(changed), "files": dict((name, os.path.join(folder, name)) for name in OUTPUTS),
+            "headline": page["headline"], "table": _text(os.path.join(new, "report.txt")),
+            "diff": dict(before_header="report.md", after_header="report.md",
+                         before=_text(os.path.join(folder, "report.md")), after=_text(os.path.join(new, "report.md"))),
+        }
+        result.update(_artifacts(json.loads(_text(os.path.join(new, "analysis.json")))))
+        for name in [] if check else changed:
+            os.replace(os.path.join(new, name), os.path.join(folder, name))
+        return result
+    except OSError as error:
+        raise LabError(f"the report cannot be written ({error.strerror})", error.filename or folder,
+                       "Make room, or make the folder writable.")
+    finally:
+        shutil.rmtree(new, ignore_errors=True)

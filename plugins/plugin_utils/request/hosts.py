@@ -1,0 +1,186 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What module preflight read of the nodes becomes a table: what is right, what is noted, what is wrong. Pure."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.alias import resolve
+from ansible_collections.offload.lab.plugins.plugin_utils.request.campaign import wrong_mtus
+from ansible_collections.offload.lab.plugins.plugin_utils.request.variables import PREFIX, Problem
+
+OK, NOTE, WRONG = "ok", "note", "WRONG"
+MOST_SECONDS_APART = 60  # clocks; a slow host takes ten seconds to answer
+PORT_VARIABLES = {"netperf": "offload_lab_netperf_port", "probe": "offload_lab_probe_port"}
+
+Reading = Mapping[str, Any]
+
+
+class Row(NamedTuple):
+    """One line of the table: a node, what was looked at, its state, and what was seen or is to be done."""
+
+    node: str
+    check: str
+    state: str
+    text: str
+
+
+class Wanted(NamedTuple):
+    """What is asked of a node: values of its variables, with defaults."""
+
+    device: str
+    mtu: int | None
+    uplink: str
+    more_devices: Sequence[str]
+    allowed: Sequence[str]
+    install: bool
+    address: str
+    campaign: Mapping[str, Any] | None
+    factors: Sequence[str]
+
+
+def wanted_of(variables: Mapping[str, Any], campaign: Mapping[str, Any] | None) -> Wanted:
+    """Return what the variables of a node, and the campaign if it is to be measured, ask of it."""
+    def value(name: str, default: Any) -> Any:
+        return variables.get(PREFIX + name, default)
+
+    mtu, install = value("underlay_mtu", None), value("install_packages", True)
+    features = [name for factor in (campaign or {}).get("factors", ()) if factor["kind"] == "feature"
+                for name in [*factor["settings"], *factor["needs"]]]
+    return Wanted(
+        device=value("underlay_device", ""), mtu=int(mtu) if mtu else None, uplink=value("uplink_device", ""),
+        more_devices=[port["device"] for port in value("more_ports", [])], factors=list(dict.fromkeys(features)),
+        allowed=value("allow_management_device", []), campaign=campaign, address=value("underlay_address", ""),
+        install=str(install).lower() not in ("false", "no", "0", "off"))
+
+
+def _user(reading: Reading) -> Iterator[tuple[str, str]]:
+    user = reading["user"]
+    if user["missing"]:
+        yield WRONG, f"{user['name']} lacks {' and '.join(user['missing'])}. Set ansible_become: true."
+    else:
+        yield OK, user["name"]
+
+
+def _programs(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    missing = [name for name, path in reading["programs"].items() if path is None]
+    if not missing:
+        yield OK, "all there"
+    elif wanted.install:
+        yield NOTE, f"to be installed: {', '.join(missing)}"
+    else:
+        yield WRONG, f"missing: {', '.join(missing)}. Install them, or set offload_lab_install_packages: true."
+
+
+def _device(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    links = reading["links"]
+    for name in [wanted.device, *wanted.more_devices, *([wanted.uplink] if wanted.uplink else [])]:
+        if name not in links:
+            yield WRONG, f"there is no device {name}. It has {', '.join(sorted(set(links) - {'lo'}))}."
+        elif not links[name]["up"] and name != wanted.uplink:
+            yield WRONG, f"{name} is down. Bring it up: ip link set {name} up."
+    addresses = [text.partition("/")[0] for text in (links.get(wanted.device) or {}).get("global") or []]
+    if wanted.address and addresses and wanted.address not in addresses:
+        yield WRONG, f"{wanted.device} does not have the address {wanted.address}. It has {', '.join(addresses)}."
+    if wanted.uplink and wanted.uplink in [wanted.device, *wanted.more_devices]:
+        yield WRONG, f"the uplink {wanted.uplink} is a device of the underlay. Give another device, or a VLAN on it."
+    elif wanted.uplink and (links.get(wanted.uplink) or {}).get("global"):
+        yield WRONG, (f"the uplink {wanted.uplink} has the address {links[wanted.uplink]['global'][0]}, which the "
+                      "switch would take from the host. Give a device without one.")
+    yield OK, wanted.device
+
+
+def _mtu(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    link = reading["links"].get(wanted.device)
+    if link is None:
+        return
+    if wanted.mtu and wanted.mtu != link["mtu"]:
+        state = NOTE if reading["measuring"] else WRONG  # a campaign that was left in the middle has set its own
+        yield state, (f"{wanted.device} has MTU {link['mtu']}, offload_lab_underlay_mtu is {wanted.mtu}. Change one.")
+    if wanted.campaign:
+        for problem in wrong_mtus(wanted.campaign, "", wanted.address, link):
+            yield WRONG, problem.what
+    yield OK, str(link["mtu"])
+
+
+def _management(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    carriers = reading["management"]
+    for name in [wanted.device, *wanted.more_devices]:
+        if name in carriers and name not in wanted.allowed:
+            yield (WRONG if wanted.campaign else NOTE), (
+                f"{name} carries the controller's connection, and a campaign would change it. Log in by another "
+                "device, or name it in offload_lab_allow_management_device.")
+    if wanted.uplink and wanted.uplink in carriers:
+        yield WRONG, f"the uplink {wanted.uplink} carries the controller's connection, which would be cut."
+    yield OK, ", ".join(carriers) or "none of this host's devices"
+
+
+def _switch(reading: Reading) -> Iterator[tuple[str, str]]:
+    if reading["switch"]["refused"]:
+        yield WRONG, reading["switch"]["refused"]
+    yield OK, reading["switch"]["datapath"]
+
+
+def _ports(reading: Reading) -> Iterator[tuple[str, str]]:
+    for row in reading["taken"]:
+        by = f"{row['program']}, process {row['pid']}" if row["pid"] else "another process"
+        stop = " (on Debian: systemctl disable --now netperf)" if row["program"] == "netserver" else ""
+        yield WRONG, (f"{row['port']} is taken by {by}. Stop it{stop}, or set {' or '.join(PORT_VARIABLES.values())}.")
+    yield OK, "free, or the lab's"
+
+
+def _peers(reading: Reading) -> Iterator[tuple[str, str]]:
+    for address in dict.fromkeys(row["address"] for row in reading["peers"] if not row["reached"]):
+        rows = [row for row in reading["peers"] if row["address"] == address and not row["reached"]]
+        yield WRONG, (f"{address} cannot be reached on TCP port {' and '.join(str(row['port']) for row in rows)}: "
+                      f"{rows[0]['answer']}. Look at cable and addresses, and open the ports in its firewall.")
+    yield OK, ", ".join(dict.fromkeys(row["address"] for row in reading["peers"])) or "not known before they are read"
+
+
+def _factors(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    for name in wanted.factors if reading["features"] else ():
+        try:
+            resolve(name, reading["features"], wanted.device)
+        except LabError as error:
+            yield WRONG, str(error)
+    yield OK, ", ".join(wanted.factors) if reading["features"] else "not known without ethtool"
+
+
+def judge(node: str, reading: Reading, wanted: Wanted) -> Iterator[Row]:
+    """Yield the rows of a node: of each check what is wrong or noted, or that it is right."""
+    checks = {"user": _user(reading), "programs": _programs(reading, wanted), "device": _device(reading, wanted),
+              "MTU": _mtu(reading, wanted), "management": _management(reading, wanted), "datapath": _switch(reading),
+              "ports": _ports(reading), "peers": _peers(reading)}
+    if wanted.factors:
+        checks["factors"] = _factors(reading, wanted)
+    for name, seen in checks.items():
+        rows = [Row(node, name, state, text) for state, text in seen]
+        yield from [row for row in rows if row.state != OK] or rows[:1]
+
+
+def apart(readings: Mapping[str, Reading], wanted: Mapping[str, Wanted], now: float) -> Iterator[Row]:
+    """Yield what is wrong between the nodes: MTUs that differ, clocks that do."""
+    mtus = {node: (reading["links"].get(wanted[node].device) or {}).get("mtu") for node, reading in readings.items()}
+    measuring = any(reading["measuring"] for reading in readings.values())
+    if len({mtu for mtu in mtus.values() if mtu}) > 1 and not measuring:
+        told = ", ".join(f"{node} {mtu}" for node, mtu in mtus.items())
+        yield Row("all", "MTU", WRONG, f"the underlays differ: {told}. Give all of them the same.")
+    for node, reading in readings.items():
+        if abs(now - reading["clock"]) > MOST_SECONDS_APART:
+            yield Row(node, "clock", NOTE, f"{abs(now - reading['clock']):.0f} s apart from the controller's; times of "
+                                           "trials are the controller's")
+
+
+def table(rows: Iterable[Row]) -> list[str]:
+    """Return the rows as lines of a table."""
+    lines = [("node", "check", "", ""), *rows]
+    widths = [max(len(row[column]) for row in lines) for column in range(3)]
+    return ["  ".join([*(row[column].ljust(widths[column]) for column in range(3)), row[3]]).rstrip() for row in lines]
+
+
+def problems(rows: Iterable[Row]) -> list[Problem]:
+    """Return what is wrong, for the message of the task."""
+    return [Problem(f"{row.node}: {row.check}", row.text) for row in rows if row.state == WRONG]

@@ -1,0 +1,62 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All that a report may claim, tested together: profiles, main effects, interactions, leaders, failures. Pure.
+
+Every member is an array (tables, effects, blocks) of differences; the test flips whole blocks of all of them at once.
+The blocks of the confirmation follow those of the plan.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import joint_p
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
+
+
+@dataclass
+class Member:
+    """One array of differences with its scale (tables, effects); ``p`` is filled by :meth:`Family.test`."""
+
+    kind: str
+    differences: Any
+    scale: Any
+    first_block: int = 0
+    p: Any = None
+
+
+@dataclass
+class Family:
+    """The members of a report."""
+
+    members: list[Member] = field(default_factory=list)
+
+    def add(self, kind: str, differences: Any, scale: Any, first_block: int = 0) -> Member:
+        """Take in differences (tables, effects, blocks); ``scale`` is of the tables, or of each effect."""
+        shape = differences.shape[:2]
+        scale = np.broadcast_to(scale if np.ndim(scale) == 2 else np.asarray(scale)[:, None], shape)
+        self.members.append(Member(kind, differences, scale, first_block))
+        return self.members[-1]
+
+    def test(self) -> None:
+        """Give each member the p values of its effects, corrected for all effects of all members."""
+        if not self.members:
+            return
+        blocks = max(member.first_block + member.differences.shape[2] for member in self.members)
+        rows = [np.full((member.scale.size, blocks), np.nan) for member in self.members]
+        for row, member in zip(rows, self.members):
+            length = member.differences.shape[2]
+            row[:, member.first_block:member.first_block + length] = member.differences.reshape(-1, length)
+        p = joint_p(np.concatenate(rows), np.concatenate([member.scale.ravel() for member in self.members]))
+        start = 0
+        for member in self.members:
+            member.p = p[start:start + member.scale.size].reshape(member.scale.shape)
+            start += member.scale.size
+
+    def counts(self) -> dict[str, int]:
+        """Return how many effects of each kind were tested."""
+        found: dict[str, int] = {}
+        for member in self.members:
+            found[member.kind] = found.get(member.kind, 0) + int((~np.isnan(member.p)).sum())
+        return found

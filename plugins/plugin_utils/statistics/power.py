@@ -1,0 +1,53 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The smallest effect that a number of blocks can show: claimed by the report's joint test in 4 of 5 campaigns."""
+from __future__ import annotations
+
+import functools
+import math
+
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.effects import ALPHA
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import FEWEST_BLOCKS
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np, optimize, stats
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.signflip import sign_patterns
+
+POWER = 0.8
+DRAWS = 1000
+MOST_PATTERNS = 1024  # of signs, enough to know a p value near 5 %
+LARGEST = 50.0  # standard deviations
+
+
+@functools.lru_cache(maxsize=None)
+def detectable_factor(blocks: int, effects: int, alpha: float = ALPHA, power: float = POWER) -> float | None:
+    """Return the smallest detectable mean of ``blocks`` normal differences, in their standard deviations.
+
+    In the other ``effects`` of the report nothing differs, and they have nothing in common: the worst case. None where
+    the blocks are too few for any test.
+    """
+    if blocks < FEWEST_BLOCKS:
+        return None
+    generator = np.random.default_rng(20260105)
+    signs = sign_patterns(blocks)[:, :MOST_PATTERNS]
+    noise = generator.standard_normal((DRAWS, blocks))
+    noise_sums = noise @ signs / math.sqrt(blocks)
+    sign_sums = signs.sum(axis=0) / math.sqrt(blocks)
+    # The largest of the other effects under each choice of signs, drawn from its distribution.
+    tail = -np.expm1(np.log(generator.random(noise_sums.shape)) / max(1, effects - 1))
+    others = stats.norm.isf(tail / 2) if effects > 1 else np.zeros(noise_sums.shape)
+
+    def missing(effect: float) -> float:
+        sums = np.abs(noise_sums + effect * sign_sums)
+        p = (np.maximum(sums, others) >= sums[:, :1] * (1 - 1e-12))[:, 1:].sum(axis=1) + 1.0
+        return float((p / signs.shape[1] <= alpha).mean()) - power
+
+    return float(optimize.brentq(missing, 0.0, LARGEST, xtol=1e-4))
+
+
+def expected_detectable(blocks: int, effects: int, noise: float, controls: int = 2) -> float | None:
+    """Return the smallest detectable effect as a ratio above 1, for a trial's log standard deviation ``noise``.
+
+    ``controls`` is how often the control is visited in a block. None where nothing can be shown.
+    """
+    factor = detectable_factor(blocks, effects)
+    return None if factor is None else math.exp(factor * noise * math.sqrt(1 + 1.0 / controls))

@@ -1,0 +1,71 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A visit's evidence, cut to what one trial needs, and what the lab should give on its path."""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.module_utils._base.network import VXLAN_OVERHEAD
+from ansible_collections.offload.lab.plugins.plugin_utils.lab.paths import tunnelled
+
+ENCAPSULATED_SHARE = 0.5  # of the underlay's bytes; a stray ARP through the tunnel is no encapsulated path
+TCP_OVERHEAD = {4: 40, 6: 60}
+TIMESTAMPS = 12  # bytes of the TCP option that every segment carries while tcp_timestamps is on
+WINDOW_OF_SEGMENTS = 4  # half of the window, and of the buffer the half that the kernel keeps for its own
+REPORTED = ("not_honoured", "side_effects", "fixed")
+
+
+def path_mtu(path, underlay_mtu, underlay_ip=4):
+    """Return the MTU in bytes that packets of a path see."""
+    return underlay_mtu - (VXLAN_OVERHEAD[underlay_ip] if tunnelled(path) else 0)
+
+
+def expected(path, test, mtu, lab, window=None):
+    """Return what :mod:`_guards` compares a trial with.
+
+    ``window`` is the size in bytes that was asked for the receiver's socket. Linux sends no segment longer than half
+    the largest window that the peer offered (``tcp_bound_to_half_wnd``): below that the MTU does not tell the MSS.
+    ``lab`` has ``vni``, ``underlay_ip`` (4 or 6), ``path_ip``, ``timestamps`` (bool) and ``speed_mbps`` (None for a
+    device that has no line, such as veth); ``steal_limit`` is the campaign's, in %, where it has one.
+    """
+    found = {"vnis": [lab["vni"]] if tunnelled(path) else [], "speed_mbps": lab.get("speed_mbps"),
+             "steal_limit": lab.get("steal_limit")}
+    if test.startswith("TCP_"):
+        size = path_mtu(path, mtu, lab.get("underlay_ip", 4)) - TCP_OVERHEAD[lab.get("path_ip", 4)]
+        mss = size - (TIMESTAMPS if lab.get("timestamps", True) else 0)
+        if not window or window >= WINDOW_OF_SEGMENTS * mss:
+            found["mss"] = mss
+    return found
+
+
+def flat(report):
+    """Return what module ethtool reports of a device in one mapping each: features by name, others as ``kind name``."""
+    return {name: {setting if kind == "features" else f"{kind} {setting}": value
+                   for kind, settings in (report.get(name) or {}).items() for setting, value in settings.items()}
+            for name in REPORTED}
+
+
+def _underlay(sample):
+    encapsulated = (sample.get("vxlan_share") or 0) >= ENCAPSULATED_SHARE
+    if sample.get("vxlan_share") is None:
+        return {"vnis": None, "outer_csum": []}  # nothing went by this device: no way to say what the path is
+    return {"vnis": sample["vnis"] if encapsulated else [], "outer_csum": sample["outer_csum"] if encapsulated else []}
+
+
+def trial_evidence(visit, path, test):
+    """Return the ``evidence`` field of a trial.
+
+    ``visit`` is what was learned at the visit: ``settings`` by end and device (as module ethtool returns them),
+    ``packets`` as module evidence returns them, ``underlay`` the key of the underlay device by end, ``uplink`` that of
+    the device that carries the path tenant.
+    """
+    direction = "TCP_MAERTS" if test.endswith("MAERTS") else "TCP_STREAM"
+    packets = (visit.get("packets") or {}).get(path, {}).get(direction, {})
+    field = {"settings": {end: {device: flat(report) for device, report in devices.items()}
+                          for end, devices in (visit.get("settings") or {}).items()}}
+    if "error" in packets:
+        return dict(field, error=packets["error"])
+    underlay = (visit.get("uplink") if path == "tenant" else None) or visit.get("underlay") or {}
+    field["packets"] = packets
+    field["underlay"] = {end: _underlay(devices[underlay[end]]) for end, devices in packets.items()
+                         if underlay.get(end) in devices}
+    return field

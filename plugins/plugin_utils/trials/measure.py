@@ -1,0 +1,210 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What one task of module netperf has to measure, what of it is recorded, and how far the campaign is."""
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._netperf.command import seconds, workload
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import read_confirmation, read_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.store import campaign_lock
+from ansible_collections.offload.lab.plugins.plugin_utils.trials import progress, steps, trials
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import Records, key_of
+
+
+def _pick_visit(visits, options):
+    asked = (options["block"], options["visit"])
+    found = [visit for visit in visits
+             if (visit["block"], visit["visit"]) == asked and options["mtu"] in (None, visit["mtu"])]
+    where = f"block {options['block']} visit {options['visit']}"
+    if not found:
+        raise InputError("the plan has no such visit", where, "Take block, visit and mtu from the plan.")
+    if len(found) > 1:
+        raise InputError("the plan has it at several MTUs", where, "Give 'mtu' too.")
+    return found[0]
+
+
+class Measurement:
+    """One task: its cells, its record and its progress.
+
+    ``show`` and ``warn`` take a text for the user. A ``dry`` one changes nothing on the controller either.
+    """
+
+    def __init__(self, options, show, warn, dry=False):
+        self.options, self.show, self.warn = options, show, warn
+        self.pair = f"{options['client']}-{options['server']}" if options["server"] else options["client"]
+        self.plan = self._read_plan()
+        self.parts = self._parts()
+        self.visits = [visit for part in self.parts for visit in [*part, *steps.make_up_visits(part)]]
+        self.visit = _pick_visit(self.visits, options) if self.plan and options["block"] is not None else None
+        self.cells = self._cells()
+        self.lock = f"{options['record']}.lock" if options["record"] and not dry else None
+        self.hold()
+        self.records = Records(options["record"], dry) if options["record"] else None
+        for text in self.records.repaired if self.records else ():
+            warn(text)
+        self.trials, self.skipped, self.collected = [], 0, 0
+        self.seen, self.looked_s = {}, 0.0
+        name = self.plan["name"] if self.plan else options["campaign"]
+        self.names = {"campaign": name, "client": options["client"], "server": options["server"], "pair": self.pair}
+        self.key = self._spool_key(name)
+
+    def hold(self):
+        """Keep other controllers from the record: take the campaign's lock, or renew it."""
+        if self.lock:
+            campaign_lock.acquire(self.lock, campaign_lock.controller())
+
+    def held(self):
+        """Return a context in which the lock is renewed until it ends."""
+        return campaign_lock.kept(self.lock, campaign_lock.controller() if self.lock else {})
+
+    def _read_plan(self):
+        if not self.options["plan"]:
+            return None
+        plan = read_plan(self.options["plan"])
+        if plan is None:
+            raise InputError("there is no such plan", self.options["plan"], "Make it with module offload.lab.plan.")
+        return plan
+
+    def _parts(self):
+        """Return the visits of each part of the campaign: the planned ones, and the confirmation once it is decided."""
+        if not self.plan:
+            return []
+        confirmation = read_confirmation(os.path.dirname(self.options["plan"]))
+        return [self.plan["visits"], *([confirmation["visits"]] if confirmation else [])]
+
+    def _cells(self):
+        if self.visit:
+            return trials.checked(trials.visit_cells(self.plan, self.visit, self.options["endpoints"],
+                                                     self.options["port"], self.pair))
+        return trials.checked([dict(cell, pair=cell.get("pair") or self.pair) for cell in self.options["cells"] or ()])
+
+    def _spool_key(self, name):
+        """Return the name of this campaign's chunks: a campaign of the same name in another folder is another one."""
+        place = f"{os.path.abspath(self.options['record'] or '')}\n{(self.plan or {}).get('created')}"
+        short = re.sub(r"[^A-Za-z0-9_.]", "_", name)[:40].lstrip(".") or "campaign"
+        return f"{short}-{hashlib.sha256(place.encode()).hexdigest()[:12]}"
+
+    def chunk_name(self, cells):
+        """Return the name of a chunk in the client's spool."""
+        text = f"{self.pair}-{cells[0]['id']}" if cells else self.pair
+        return re.sub(r"[^A-Za-z0-9_.-]", "_", text)[-64:].lstrip("-.")
+
+    def _known(self, cell):
+        return bool(self.records) and (self.pair_of(cell), cell["id"]) in self.records.known
+
+    def pair_of(self, cell):
+        """Return the pair that a cell is recorded under."""
+        return str(cell.get("pair") or self.pair)
+
+    def todo(self):
+        """Return the cells that are not in the record; of a visit that measures again, those that are due."""
+        cells = [cell for cell in self.cells if not self._known(cell)]
+        if not (self.visit and self.visit.get("again")):
+            return cells
+        due = set().union(*(steps.due_again(self.plan, part, self.records.known, self.pair) for part in self.parts))
+        return [cell for cell in cells if cell["id"] in due]
+
+    def chunks(self):
+        """Return the cells that are not in the record, in lists of about ``chunk_seconds``."""
+        todo = self.todo()
+        again = self.visit and self.visit.get("again")
+        self.skipped = 0 if again else len(self.cells) - len(todo) - self.collected
+        return trials.chunks_of(todo, self.options["chunk_seconds"])
+
+    sent = staticmethod(trials.sent)
+
+    def reach(self, cells, collect):
+        """Return the endpoints that must answer first: of all paths of a plan before it begins, or of plain cells.
+
+        In a visit of a plan nothing is asked beforehand: what fails there is a trial with its error.
+        """
+        if self.plan and not (collect and self.options["endpoints"]):
+            return []
+        ends = [end for cell in cells for end in cell["endpoints"]]
+        for path in self.plan["paths"] if self.plan else ():
+            ends += trials.pair_endpoints(path, self.options["endpoints"], self.options["port"])
+        return list({(end["netns"], end["address"]): end for end in ends}.values())
+
+    def record(self, answer):
+        """Record an answer of the module and return the names of the spool files that are done with."""
+        done = []
+        self.seen = answer.get("packets") or self.seen
+        self.looked_s += answer.get("looked_s", 0.0)
+        for name, rows in sorted((answer.get("left") or {}).items()):
+            self.collected += sum(self._take(row) for row in rows)
+            done.append(name)
+        for row in answer.get("cells") or ():
+            self._take(row)
+        if answer.get("spooled"):
+            done.append(answer["spooled"])
+        if self.visit and self.trials:
+            self._show()
+        return done
+
+    def _take(self, row):
+        """Record one row of the client; return whether it was new."""
+        cell = self._planned(row)
+        if cell is None:
+            self.warn(f"the client had measured {row['id']}, which is not in this plan: left out")
+            return False
+        names = dict(self.names, pair=self.pair_of(cell))
+        expect = self.options["expect"]
+        if expect and self.plan:
+            expect = dict(expect, steal_limit=self._steal_limit())
+        trial = trials.trial(cell, row, names, expect, self._evidence_for(cell))
+        if self.records and key_of(trial) in self.records.known:
+            return False
+        if self.records:
+            self.records.append(trial)
+        self.trials.append(trial)
+        return True
+
+    def _steal_limit(self):
+        """Return the campaign's limit, or the one that follows from what the machine usually takes."""
+        limit = self.plan.get("steal_limit")
+        if limit is None and self.records and self.visit:
+            return self.records.usual_steal.limit(self.visit["profile"])
+        return limit
+
+    def _evidence_for(self, cell):
+        """Return the visit's evidence for a cell of this task; what an earlier task left has none any more."""
+        if not any(cell["id"] == mine["id"] for mine in self.cells):
+            return None
+        evidence = self.options["evidence"]
+        return dict(evidence or {}, packets=self.seen) if self.seen else evidence
+
+    def _planned(self, row):
+        """Return the cell that a row belongs to: of this task, or left by an earlier one of the plan."""
+        for cell in self.cells:
+            if cell["id"] == row["id"] and row.get("pair") in (None, self.pair_of(cell)):
+                return cell
+        for visit in self.visits:
+            for cell in trials.visit_cells(self.plan, visit, None, self.options["port"], row.get("pair") or self.pair):
+                if cell["id"] == row["id"]:
+                    return cell
+        return None
+
+    def _show(self):
+        known = {name for _pair, name in self.records.known} if self.records else {t["id"] for t in self.trials}
+        workloads = {load["name"]: seconds(workload(load))[0] for load in self.plan["workloads"]}
+        planned = [visit for part in self.parts for visit in part]
+        left = progress.seconds_left(planned, known, lambda cell: workloads[cell["workload"]])
+        done = sum(cell["id"] in known for cell in self.visit["cells"])
+        self.show(progress.progress_line(planned, self.visit, done, self.trials[-1]["result"], left))
+
+    def summary(self):
+        """Return the task's result: counts, the first errors, and the trials themselves if nothing keeps them."""
+        failed = [f"{trial['id']}: {trial['error']}" for trial in self.trials if trial["error"]]
+        marked = sum(1 for trial in self.trials if trial["marks"])
+        found = {"changed": bool(self.trials), "measured": len(self.trials), "failed_trials": len(failed),
+                 "errors": failed[:10], "marked": marked, "skipped_trials": max(0, self.skipped),
+                 "collected": self.collected, "looked_s": self.looked_s, "record": self.options["record"],
+                 "msg": f"{len(self.trials)} trials recorded, {len(failed)} with an error"}
+        if not self.records:
+            found["trials"] = self.trials
+        return found

@@ -1,0 +1,221 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""trials.jsonl: appended and synced line by line, read back whole or with what is damaged named.
+
+Each line ends with ``"check"``, the CRC-32 of the record without it, so that a line that was torn by a crash or
+changed on the disk is seen. A line without a check is taken as it is.
+"""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import zlib
+from typing import Any, Callable
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.guards import UsualSteal, spoilt
+
+fast_loads: Callable[[str], Any] | None
+try:
+    from orjson import loads as fast_loads
+except ImportError:  # the same in more time
+    fast_loads = None
+
+CHECK = re.compile(r', "check": "([0-9a-f]{8})"\}\Z')
+
+
+def encode(record):
+    """Return a record as one line with its check."""
+    body = json.dumps({key: value for key, value in record.items() if key != "check"}, allow_nan=False)
+    return f'{body[:-1]}, "check": "{zlib.crc32(body.encode()):08x}"}}\n'
+
+
+def _parse(body, ours):
+    """Return the JSON value of a text.
+
+    Only what we wrote ourselves (its check is right) is given to orjson, which makes floats of integers that do not fit
+    64 bits: no trial has any.
+    """
+    if ours and fast_loads:
+        with contextlib.suppress(ValueError):  # a lone surrogate, or nested too deeply: json may know
+            return fast_loads(body)
+    return json.loads(body)
+
+
+def decode(line):
+    """Return the record in a line; ValueError says why it is none."""
+    found = CHECK.search(line)
+    body = line[:found.start()] + "}" if found else line
+    if found and f"{zlib.crc32(body.encode('utf-8', 'surrogateescape')):08x}" != found.group(1):
+        raise ValueError("the line was changed after it was written")
+    try:
+        record = _parse(body, bool(found))
+    except (ValueError, RecursionError):
+        raise ValueError("this is not a JSON record") from None
+    if not isinstance(record, dict) or not isinstance(record.get("id"), str):
+        raise ValueError("this is not a trial: it has no id")
+    return record
+
+
+def key_of(record):
+    """Return what a trial is known by: its pair of nodes and its id."""
+    return str(record.get("pair") or ""), record["id"]
+
+
+def _lines(path):
+    """Yield the lines of a file with their ends; a missing file has none."""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
+            yield from stream
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InputError(f"the record cannot be read ({error.strerror})", path, "Check the file and its permissions.")
+
+
+def _judged(path):
+    """Yield ``(line number, text, record, None)`` of a good line, and a reason instead of a record of a bad one."""
+    seen = {}
+    for number, ended in enumerate(_lines(path), 1):
+        line = ended.rstrip("\n")
+        if not line:
+            continue
+        try:
+            record = decode(line)
+            if line == ended:
+                raise ValueError("the last line is torn")
+            first = seen.setdefault(key_of(record), number)
+            if first != number:
+                raise ValueError(f"trial {record['id']} is in line {first} already")
+        except ValueError as error:
+            yield number, line, None, str(error)
+        else:
+            yield number, line, record, None
+
+
+def scan(path):
+    """Return ``(good, bad)``: ``good`` are (line number, text, record), ``bad`` are (line number, text, reason)."""
+    good, bad = [], []
+    for number, line, record, reason in _judged(path):
+        if record is None:
+            bad.append((number, line, reason))
+        else:
+            good.append((number, line, record))
+    return good, bad
+
+
+def stream_records(path, problems):
+    """Yield the records one by one, for files that are larger than memory; ``problems`` gets a text a bad line."""
+    for number, _line, record, reason in _judged(path):
+        if record is None:
+            problems.append(f"line {number}: {reason}")
+        else:
+            yield record
+
+
+def read(path):
+    """Return ``(records, problems)`` of a record file and leave it alone; a missing file has none of both."""
+    good, bad = scan(path)
+    return [record for _number, _line, record in good], [f"line {number}: {reason}" for number, _line, reason in bad]
+
+
+def _write_synced(path, mode, text):
+    with open(path, mode, encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _sync_folder(path):
+    descriptor = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _set_aside(path, good, bad):
+    """Move damaged lines to ``<path>.damaged``; the good ones are in place again at one stroke."""
+    _write_synced(path + ".damaged", "a", "".join(line + "\n" for _number, line, _reason in bad))
+    _write_synced(path + ".new", "w", "".join(line + "\n" for _number, line, _record in good))
+    os.replace(path + ".new", path)
+    _sync_folder(path)
+
+
+@contextlib.contextmanager
+def _locked(path):
+    """Have the record file, made if it is missing, to ourselves: pairs that measure at once write to one file.
+
+    Gives its descriptor. Who waited may hold a file that was repaired, and so replaced, meanwhile: it asks again.
+    """
+    while True:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                yield descriptor
+                return
+        finally:
+            os.close(descriptor)
+
+
+class Records:
+    """The record file of a campaign, open for more trials. ``repaired`` says what was set aside, one text a line.
+
+    With ``dry`` the file is read only, and left as it is.
+    """
+
+    def __init__(self, path, dry=False):
+        self.path = path
+        try:
+            if dry:
+                good, bad = scan(path)
+            else:
+                os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+                with _locked(path):
+                    good, bad = scan(path)
+                    if bad:
+                        _set_aside(path, good, bad)
+        except OSError as error:
+            raise InputError(f"the record cannot be written ({error.strerror})", path,
+                             "Set offload_lab_results_dir to a folder you may write to.")
+        self.repaired = [f"{path} line {number}: {reason}; kept in {path}.damaged" for number, _line, reason in bad]
+        self.known = {key_of(record): spoilt(record) for _number, _line, record in good}  # by the machine?
+        self.usual_steal = UsualSteal(record for _number, _line, record in good)
+        self.size = os.path.getsize(path) if os.path.exists(path) else 0
+
+    def append(self, record):
+        """Write one trial and wait until it is on the disk. A trial that is known is refused."""
+        try:
+            with _locked(self.path) as descriptor:
+                self._refuse_known(record, os.fstat(descriptor).st_size)
+                self._write_whole(descriptor, encode(record).encode())
+            if not self.known:
+                _sync_folder(self.path)
+        except OSError as error:
+            raise LabError(f"the trial cannot be recorded ({error.strerror})", self.path,
+                           "Make room or mend the folder, then run the campaign again: it goes on from here.")
+        self.known[key_of(record)] = spoilt(record)
+        self.usual_steal.add(record)
+
+    def _refuse_known(self, record, size):
+        """Raise if the trial is recorded, be it by a worker whose controller was killed."""
+        if size != self.size:
+            self.known = {key_of(other): spoilt(other) for other in read(self.path)[0]}
+        if key_of(record) in self.known:
+            raise LabError("this trial is recorded already", f"{self.path} {record['id']}")
+
+    def _write_whole(self, descriptor, line):
+        size = os.fstat(descriptor).st_size
+        try:
+            if os.write(descriptor, line) != len(line):
+                raise OSError(28, os.strerror(28))  # ENOSPC: a short write to a file means that the disk is full
+            os.fsync(descriptor)
+        except OSError:
+            os.ftruncate(descriptor, size)
+            raise
+        self.size = size + len(line)

@@ -1,0 +1,136 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: from a plan to the cells that are sent to the client, and from what comes back to trial records."""
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.module_utils._base import checks
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._netperf.command import (
+    endpoint,
+    seconds,
+    streams_of,
+    workload,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.parse import parse_netperf
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.cpu import cpu_of_trial
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.evidence import expected, trial_evidence
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.guards import marks_of
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.streams import summarise
+
+SCHEMA = 1
+SENT = ("id", "workload", "endpoints", "pair")  # of a cell, what the client needs
+RECORDED = ("block", "visit", "cell", "path", "mtu", "profile", "repeat", "workload")
+
+
+def pair_endpoints(path, endpoints, port):
+    """Return the endpoints of one path between two nodes.
+
+    ``endpoints`` has ``client`` and ``server``: by path ``address``, ``netns`` and at will ``all``, a list of these.
+    """
+    ends = {}
+    for side in ("client", "server"):
+        try:
+            here = endpoints[side][path]
+            ends[side] = here.get("all") or [here]
+        except (KeyError, TypeError, AttributeError):
+            raise InputError(f"the {side} has no endpoint on this path", f"path {path}",
+                             "Give 'endpoints' for every path of the plan, or leave the path out of the campaign.")
+    return [endpoint({"netns": here.get("netns"), "local": here.get("address"), "address": there.get("address"),
+                      "port": port}) for here, there in zip(ends["client"], ends["server"])]
+
+
+def visit_cells(plan, visit, endpoints, port, pair):
+    """Return the cells of one visit that this pair measures, each with its workload, its endpoints, and its place."""
+    workloads = {load["name"]: load for load in plan["workloads"]}
+    cells = []
+    for cell in visit["cells"]:
+        if cell.get("pair") not in (None, pair):
+            continue
+        load = cell["workload"] if isinstance(cell["workload"], dict) else workloads[cell["workload"]]
+        cells.append({"id": cell["id"], "cell": cell["cell"], "path": cell["path"], "workload": load, "pair": pair,
+                      "block": visit["block"], "visit": visit["visit"], "mtu": visit["mtu"],
+                      "profile": visit["profile"], "repeat": bool(visit.get("repeat")),
+                      **{key: value for key, value in (("part", visit.get("part")), ("again", cell.get("again")))
+                         if value},
+                      "endpoints": pair_endpoints(cell["path"], endpoints, port) if endpoints else []})
+    return cells
+
+
+def checked(cells):
+    """Return the cells with checked endpoints, and refuse a wrong one before anything is sent."""
+    found, ids = [], set()
+    for cell in cells:
+        checks.label(cell["id"], "cell's id")
+        if cell["id"] in ids:
+            raise InputError("given twice", f"cell {cell['id']}", "Give each cell an id of its own.")
+        ids.add(cell["id"])
+        try:
+            load, ends = workload(cell["workload"]), [endpoint(end) for end in cell["endpoints"]]
+            streams_of(load, ends)
+        except LabError as error:
+            raise InputError(str(error), f"cell {cell['id']}")
+        found.append(dict(cell, endpoints=ends, seconds=seconds(load)[0]))
+    return found
+
+
+def chunks_of(cells, limit):
+    """Split the cells, in their order, into lists of at most ``limit`` seconds; a longer cell is a list of its own."""
+    chunks, length = [], 0.0
+    for cell in cells:
+        if not chunks or length + cell["seconds"] > limit:
+            chunks.append([])
+            length = 0.0
+        chunks[-1].append(cell)
+        length += cell["seconds"]
+    return chunks
+
+
+def sent(cell):
+    """Return the part of a cell that goes to the client."""
+    return {key: cell[key] for key in SENT if cell.get(key) is not None}
+
+
+def _row(stream):
+    rows = parse_netperf(stream.get("raw") or "")
+    if len(rows) != 1:
+        raise LabError(f"netperf's output has {len(rows)} results, not one")
+    if rows[0].get("error"):
+        raise LabError(rows[0]["error"])
+    asked = dict(zip(stream["argv"], stream["argv"][1:]))
+    return dict(rows[0], test=asked["-t"], length=float(asked.get("-l", 0)))
+
+
+def result_of(row):
+    """Return ``(result, error)`` of what the client sent back for one cell."""
+    if row.get("error") or not row.get("streams"):
+        return {}, row.get("error") or "no stream was started"
+    try:
+        rows = [_row(stream) for stream in row["streams"]]
+        return summarise(row["streams"], rows, row.get("warm_up_s", 0)), None
+    except LabError as error:
+        return {}, f"the output could not be used: {error}"
+
+
+def trial(cell, row, names, lab=None, visit=None):
+    """Return the record of one trial.
+
+    ``cell`` is the planned cell, ``row`` what the client sent, ``names`` has ``campaign``, ``client``, ``server`` and
+    ``pair``; ``lab`` is what the guards compare with and ``visit`` what was learned at the visit, see :mod:`_evidence`.
+    """
+    test = (cell.get("workload") or {}).get("test", "")
+    evidence = trial_evidence(visit, cell["path"], test) if visit and cell.get("path") else None
+    known = lab and cell.get("path") and cell.get("mtu")
+    window = (cell.get("workload") or {}).get("recv_socket")
+    expect = expected(cell["path"], test, cell["mtu"], lab, window) if known else {}
+    result, error = result_of(row)
+    record = dict({"schema": SCHEMA, "id": cell["id"]}, **names)
+    record.update({key: cell.get(key) for key in RECORDED})
+    record.update(started=row["started"], finished=row["finished"], streams=row["streams"], result=result,
+                  cpu=cpu_of_trial(row["watched"], result) if row.get("watched") and result else None,
+                  evidence=evidence, marks=[], error=error)
+    record.update({key: cell[key] for key in ("part", "again") if cell.get(key)})
+    if row.get("clock_jump_s"):
+        record["clock_jump_s"] = row["clock_jump_s"]
+    record["marks"] = [] if error else marks_of(record, expect)
+    return record

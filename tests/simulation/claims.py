@@ -1,0 +1,115 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a report claims of the planned blocks, of thousands of simulated campaigns: only the arithmetic of the test.
+
+The contrasts, the scales, the test and the intervals are those of real reports; records and documents are left out.
+tests/simulation/decisions.py has whole campaigns, a hundred times slower.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis import contrasts
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.attribution import pair_differences, pairs_of
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import joint_p, table_scale
+from ansible_collections.offload.lab.tests.simulation import worlds
+
+METRICS = (1.0, -0.5)  # throughput, and CPU: what a gain in throughput does to each
+CPU_NOISE = 0.5  # of throughput's
+
+
+def families(plan):
+    """Return ``{family: weights}`` of a plan's claims, each weights (effects, profiles)."""
+    found = {"rows": contrasts.profile_effects(plan)[1]}
+    if contrasts.is_factorial(plan):
+        found["main_effects"], found["interactions"] = contrasts.main_effects(plan)[1], contrasts.interactions(plan)[1]
+        single = found["main_effects"]
+    else:
+        _labels, places, signs = contrasts.single_effects(plan)
+        single = found["rows"][places] * np.array(signs, dtype=float)[:, None] if places else np.zeros((0, 1))
+    if len(single) > 1:
+        first, second = pairs_of(len(single))
+        found["leaders"], found["single"] = single[first] - single[second], single
+    return found
+
+
+def members_of(data, weights):
+    """Return the differences and scales of one campaign, lists; ``data`` is (metrics, tables, rows, blocks)."""
+    differences, scales, kinds, scores = [], [], [], 0.0
+    for metric, values in enumerate(data):
+        again = values[:, -1:] - values[:, :1]
+        both = effects.mean_of_visits(values[:, :1], values[:, -1:])
+        profiles = np.concatenate([both, values[:, 1:-1]], axis=1)
+        own = {name: effects.contrast(profiles, weight) for name, weight in weights.items()}
+        if "leaders" in own:
+            kept = ~np.isnan(pair_differences(effects.contrast(profiles, weights["single"]))).all(axis=-1)
+            own["leaders"] = np.where(kept[..., None], own["leaders"], np.nan)
+        scale = table_scale(own["rows"], again)
+        scores = scores + own["rows"] * (1, -1)[metric] / 2
+        own.pop("single", None)
+        for name, found in own.items():
+            each = table_scale(found) if name == "leaders" else scale
+            differences.append(found.reshape(-1, found.shape[-1]))
+            scales.append(np.repeat(each, found.shape[1]))
+            kinds += [(name, metric)] * len(differences[-1])
+    differences.append(np.nanmean(scores, axis=0))
+    scales.append(np.repeat(table_scale(differences[-1][None]), len(differences[-1])))
+    kinds += [("sets", 0)] * len(differences[-1])
+    return np.concatenate(differences), np.concatenate(scales), kinds
+
+
+def claims(plan, noise, tables, truth, generator):
+    """Return (claimed, true effects, old rule's claims on throughput's rows or None) of one campaign.
+
+    ``truth`` is (tables, profiles), logarithms of throughput.
+    """
+    weights, profiles = families(plan), len(plan["profiles"])
+    rows = np.concatenate([truth, truth[:, :1]], axis=1)[..., None]
+    data = [direction * rows + size * worlds.draw(noise, generator, tables, profiles + 1, plan["blocks"])
+            for direction, size in zip(METRICS, (1.0, CPU_NOISE))]
+    differences, scale, kinds = members_of(data, weights)
+    found = effects.t_interval(differences)
+    with np.errstate(invalid="ignore"):
+        shown = (joint_p(differences, scale) <= effects.ALPHA) & ((found[2] > 0) | (found[3] < 0))
+    true = [(direction * truth @ weight.T).ravel() for direction in METRICS
+            for name, weight in weights.items() if name != "single"]
+    true.append((0.75 * truth @ weights["rows"].T).mean(axis=0))
+    return shown, np.concatenate(true), found[1], kinds, differences
+
+
+def holm_claims(differences, count):
+    """Return what the rule of one error rate a table claims: Holm over ``count`` effects of each table."""
+    found = effects.t_interval(differences)
+    p = effects.p_values(differences).reshape(-1, count)
+    return (effects.holm(p).ravel() <= effects.ALPHA) & ((found[2] > 0) | (found[3] < 0))
+
+
+def false_claims(plan, noise, tables, campaigns, seed=1):
+    """Return for each of many campaigns in which nothing differs whether its report claims anything."""
+    generator, truth = np.random.default_rng(seed), np.zeros((tables, len(plan["profiles"])))
+    return np.array([claims(plan, noise, tables, truth, generator)[0].any() for _campaign in range(campaigns)])
+
+
+def partial(plan, noise, tables, campaigns, seed=1):
+    """Return the same where the first profile is 30 % better in half of the tables: claims of what does not differ."""
+    generator, truth, found = np.random.default_rng(seed), np.zeros((tables, len(plan["profiles"]))), []
+    truth[::2, 1] = np.log(1.3)
+    for _campaign in range(campaigns):
+        shown, true, mean, _kinds, _differences = claims(plan, noise, tables, truth, generator)
+        found.append(bool((shown & ((np.abs(true) < 1e-9) | (np.sign(mean) != np.sign(true)))).any()))
+    return np.array(found)
+
+
+def power(plan, tables, ratio, campaigns, seed=1):
+    """Return (share of the first profile's effects on throughput that a report claims, the same by Holm a table)."""
+    generator, truth = np.random.default_rng(seed), np.zeros((tables, len(plan["profiles"])))
+    truth[:, 1], count, hits, old = np.log(ratio), len(plan["profiles"]) - 1, [], []
+    for _campaign in range(campaigns):
+        shown, true, _mean, kinds, differences = claims(plan, "plain", tables, truth, generator)
+        rows = np.array([kind == ("rows", 0) for kind in kinds])
+        real = np.abs(true[rows]) > 1e-9
+        hits.append(shown[rows][real].mean())
+        old.append(holm_claims(differences[rows], count)[real].mean())
+    return float(np.mean(hits)), float(np.mean(old))

@@ -1,0 +1,69 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import Device, parse_devices
+
+
+def test_names_and_dictionaries():
+    items = ["eth0", {"name": "veth0", "netns": "tenant1", "features": {"tso": True}}, {"name": "veth0"}]
+    assert parse_devices(items, None, {"features": {"tso": False, "gro": True}}) == [
+        Device("eth0", "eth0", None, {"features": {"tso": False, "gro": True}}),
+        Device("tenant1/veth0", "veth0", "tenant1", {"features": {"tso": True, "gro": True}}),
+        Device("veth0", "veth0", None, {"features": {"tso": False, "gro": True}}),
+    ]
+
+
+def test_the_common_namespace_is_the_default():
+    assert [device.key for device in parse_devices(["a", {"name": "b", "netns": "y"}], "x")] == ["x/a", "y/b"]
+
+
+def test_exact_bits_stand_alone():
+    item = {"name": "a", "features_wanted": {"rx-gro-hw": False}}
+    (device,) = parse_devices([item], None, {"features": {"tso": True}})
+    assert device.asked == {"features_wanted": {"rx-gro-hw": False}}
+
+
+@pytest.mark.parametrize("items,netns,message", [
+    (["eth0", "eth0"], None, "eth0: is named twice"),
+    (["-K"], None, "'-K': not a usable name for a device"),
+    (["*"], None, "'*': not a usable name"),
+    (["a b"], None, "not a usable name"),
+    (["../x"], None, "not a usable name"),
+    ([".."], None, "not a usable name"),
+    (["x" * 16], None, "16 characters are too many"),
+    (["x" * 10000], None, "xxx...: 10000 characters"),
+    (["a:b"], None, "not a usable name"),
+    (["a\ud800"], None, "not a usable name"),
+    (["a\n"], None, "not a usable name"),
+    ([""], None, "not a usable name"),
+    ([{}], None, "None: not a usable name"),
+    ([{"name": "eth0", "feature": {}}], None, "'feature' is no key of a device"),
+    ([{"name": "eth0", "features": ["tso"]}], None, "eth0, features: "),
+    ([{"name": "eth0", "features": {"a": True}, "features_wanted": {"a": True}}], None, "both given"),
+    (["eth0"], "../../etc", "not a usable name for a network namespace"),
+    (["eth0"], "-all", "not a usable name for a network namespace"),
+    ([{"name": "eth0", "netns": "a b"}], None, "not a usable name for a network namespace"),
+])
+def test_wrong_devices(items, netns, message):
+    with pytest.raises(InputError) as caught:
+        parse_devices(items, netns)
+    assert message in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@given(st.lists(st.one_of(st.text(), st.dictionaries(st.sampled_from(["name", "netns", "features", "x"]), st.text()))))
+def test_any_items_give_devices_or_an_input_error(items):
+    try:
+        devices = parse_devices(items)
+    except InputError:
+        return
+    for device in devices:
+        assert device.name and not device.name.startswith("-")
+        assert "/" not in device.name

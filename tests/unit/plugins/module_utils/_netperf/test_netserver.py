@@ -1,0 +1,189 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._host import daemons, netns
+from ansible_collections.offload.lab.plugins.module_utils._host.processes import started_at
+from ansible_collections.offload.lab.plugins.module_utils._netperf import netserver
+
+needs_netserver = pytest.mark.skipif(shutil.which("netserver", path="/usr/bin:/usr/local/bin") is None,
+                                     reason="netserver is not installed")
+
+
+@pytest.fixture(autouse=True)
+def state_dir(tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    monkeypatch.setattr(netserver, "STATE_DIR", str(folder))
+    yield folder
+    netserver.stop_all(list(netserver.known()))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def server(**more):
+    return dict({"netns": None, "address": "127.0.0.1", "port": free_port()}, **more)
+
+
+def listening(where):
+    return netserver._bind_error(where) == errno.EADDRINUSE
+
+
+def test_it_listens_on_its_address_only():
+    assert netserver.argv(server(port=99)) == ["netserver", "-D", "-L", "127.0.0.1,4", "-p", "99", "-N"]
+    assert netserver.argv(server(address="fd00::1", port=99))[3] == "fd00::1,6"
+    assert netserver.label(server(netns="tenant1", address="fd00::1", port=99)) == "tenant1/[fd00::1]:99"
+
+
+@needs_netserver
+def test_started_known_and_stopped(state_dir):
+    wanted = [server() for _number in range(3)]
+    netserver.start_all(wanted)
+    assert all(listening(one) for one in wanted)
+    before = netserver.known()
+    assert sorted(state["server"]["port"] for state in before.values()) == sorted(one["port"] for one in wanted)
+    assert netserver.plan(before, wanted, "present", False) == ([], [])
+    stop, start = netserver.plan(before, wanted[:1], "present", True)
+    assert len(stop) == 2 and start == []
+    netserver.stop_all(list(before))
+    assert not any(listening(one) for one in wanted)
+    assert not state_dir.exists()
+
+
+@needs_netserver
+def test_what_it_serves_ends_with_it():
+    """A running test is served by a child, which would keep the port's address busy."""
+    where = server()
+    netserver.start_all([where])
+    with socket.create_connection((where["address"], where["port"])):
+        pid = list(netserver.known().values())[0]["pid"]
+        limit = time.time() + 10
+        children = []
+        while not children and time.time() < limit:
+            out = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], stdout=subprocess.PIPE, check=False)
+            children = out.stdout.split()
+        assert len(children) == 1
+        netserver.stop_all(list(netserver.known()))
+    limit = time.time() + 10
+    while os.path.exists("/proc/" + children[0].decode()) and time.time() < limit:
+        time.sleep(0.01)
+    assert not os.path.exists("/proc/" + children[0].decode())
+
+
+def test_it_waits_for_one_that_is_ending_and_has_no_command_line_any_more(monkeypatch):
+    """Its port is not free yet then."""
+    ending = ("import signal, sys, time; signal.signal(15, lambda *_: (time.sleep(0.3), sys.exit())); print(); "
+              "time.sleep(60)")
+    process = subprocess.Popen(["python3", "-uc", ending], start_new_session=True, stdout=subprocess.PIPE)
+    try:
+        process.stdout.readline()
+        where = server(port=9)
+        daemons.write(netserver._state_file(where), process.pid, {"server": where, "inode": 0})
+        monkeypatch.setattr(netserver, "_is_ours", lambda _state: True)
+        netserver.stop_all([netserver._state_file(where)])
+        assert started_at(process.pid) is None
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+@needs_netserver
+def test_a_dead_one_is_started_again():
+    where = server()
+    netserver.start_all([where])
+    pid = list(netserver.known().values())[0]["pid"]
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    before = netserver.known()
+    assert list(before.values()) == [None]
+    stop, start = netserver.plan(before, [where], "present", False)
+    assert (stop, start) == (list(before), [where])
+
+
+@pytest.mark.parametrize("change", [
+    {"started": 1}, {"inode": 1}, {"server": {"netns": None, "address": "127.0.0.2", "port": 1}},
+    {"pid": "1"}, {"pid": None}, {"pid": -1}, {"server": None}, {"server": {}}])
+def test_a_process_that_is_not_the_one_that_was_started_is_not_signalled(state_dir, change):
+    """The state file of a netserver whose pid is somebody else's by now."""
+    other = subprocess.Popen(["sleep", "60"])
+    try:
+        state_dir.mkdir()
+        state = {"pid": other.pid, "started": started_at(other.pid), "server": server(),
+                 "inode": netns.inode("/proc/self/ns/net")}
+        path = state_dir / "netserver-@127.0.0.1-1.json"
+        path.write_text(json.dumps(dict(state, **change)))
+        assert netserver.known() == {str(path): None}
+        netserver.stop_all([str(path)])
+        assert other.poll() is None and not path.exists()
+    finally:
+        other.kill()
+        other.wait()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", "\0"])
+def test_a_torn_state_file_is_nobody(state_dir, content):
+    state_dir.mkdir()
+    (state_dir / "netserver-x.json").write_text(content)
+    assert list(netserver.known().values()) == [None]
+
+
+def test_a_port_of_somebody_else_is_said_before_anything_starts():
+    where = server()
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("0.0.0.0", where["port"]))
+        held.listen(1)
+        with pytest.raises(InputError, match="held by a process that is not the lab's"):
+            netserver.require_free([where])
+    netserver.require_free([where])
+
+
+def test_an_address_that_is_not_here():
+    with pytest.raises(InputError, match="the node does not have this address"):
+        netserver.require_free([server(address="192.0.2.1")])
+    with pytest.raises(InputError, match="no such network namespace"):
+        netserver.require_free([server(netns="no-such-namespace")])
+
+
+def test_one_that_ends_at_once_is_said_and_nothing_is_left(monkeypatch, state_dir):
+    monkeypatch.setattr(netserver, "argv", lambda _server: ["false"])
+    with pytest.raises(LabError, match="did not begin to listen"):
+        netserver.start_all([server()])
+    assert not state_dir.exists()
+
+
+def plan_names(before, wanted, state="present", purge=False):
+    stop, start = netserver.plan(before, wanted, state, purge)
+    return [os.path.basename(path) for path in stop], start
+
+
+def test_plan(state_dir, monkeypatch):
+    monkeypatch.setattr(netns, "inode", lambda _path: 7)
+    one, two = server(port=1), server(port=2, netns="t1")
+    path = str(state_dir / "netserver-@127.0.0.1-1.json")
+    running = {path: {"inode": 7, "server": one}}
+    assert plan_names({}, [one, two]) == ([], [one, two])
+    assert plan_names(running, [one, two]) == ([], [two])
+    assert plan_names({path: {"inode": 6, "server": one}}, [one]) == (["netserver-@127.0.0.1-1.json"], [one])
+    assert plan_names(running, [two]) == ([], [two])
+    assert plan_names(running, [two], purge=True) == (["netserver-@127.0.0.1-1.json"], [two])
+    assert plan_names(running, [], "absent") == (["netserver-@127.0.0.1-1.json"], [])
+    assert plan_names(running, [two], "absent") == ([], [])
+    assert plan_names(running, [one], "absent") == (["netserver-@127.0.0.1-1.json"], [])

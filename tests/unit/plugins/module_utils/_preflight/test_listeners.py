@@ -1,0 +1,49 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who listens where, from recorded output of ss; and what a connection to another end tells."""
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._preflight import listeners
+
+# ss -H -t -l -n -p of Debian 12 with the netperf package: its netserver listens everywhere.
+SS = """\
+LISTEN 0      128          0.0.0.0:22         0.0.0.0:*    users:(("sshd",pid=512,fd=3))
+LISTEN 0      128             [::]:12865         [::]:*    users:(("netserver",pid=733,fd=3))
+LISTEN 0      128     198.18.0.1%eth1:12866   0.0.0.0:*
+"""
+
+
+def test_listeners_are_parsed():
+    assert listeners.parse_listeners(SS + "nonsense\n") == [
+        {"address": "0.0.0.0", "port": 22, "program": "sshd", "pid": 512},
+        {"address": "::", "port": 12865, "program": "netserver", "pid": 733},
+        {"address": "198.18.0.1", "port": 12866, "program": "", "pid": 0}]
+
+
+@pytest.mark.parametrize(("address", "port", "program"), [
+    ("198.18.0.1", 12865, "netserver"), ("198.18.0.1", 12866, ""), ("198.18.0.2", 12866, None),
+    ("198.18.0.1", 80, None)])
+def test_who_holds_a_port(monkeypatch, address, port, program):
+    monkeypatch.setattr(listeners, "ours", lambda *_where: [])
+    row = listeners.held(address, port, listeners.parse_listeners(SS))
+    assert (row and row["program"]) == program
+
+
+def test_our_own_listener_is_nobody(monkeypatch):
+    monkeypatch.setattr(listeners, "ours", lambda *_where: [733])
+    assert listeners.held("198.18.0.1", 12865, listeners.parse_listeners(SS)) is None
+
+
+def test_a_refusal_shows_that_the_other_end_is_reached():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert listeners.reach("127.0.0.1", port) == {"address": "127.0.0.1", "port": port, "reached": True,
+                                                      "answer": "open"}
+    assert listeners.reach("127.0.0.1", port)["reached"] is True
+    told = listeners.reach("127.0.0.1", port, source="192.0.2.77")
+    assert told["reached"] is False and "assign" in told["answer"]

@@ -1,0 +1,64 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A path that can be measured, and what is said of one that cannot; programs' outputs are recorded."""
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError, InputError
+from ansible_collections.offload.lab.plugins.module_utils._preflight import path
+
+SUMMARY = "20 packets transmitted, {0} received, {1}% packet loss, time 399ms\n"
+FEW = SUMMARY.format(20, 0)
+# iputils of Debian 12, towards a device of MTU 1450 and a router that says so.
+TOO_LONG = "20 packets transmitted, 0 received, +20 errors, 100% packet loss, time 19464ms\n"
+
+
+class Result:
+    def __init__(self, out):
+        self.out = out
+
+
+@pytest.fixture(name="host")
+def _host(monkeypatch):
+    """Return what sets the answers of a host: lines of ping by size, and netperf's."""
+    def answers(large, small=FEW, netperf="941.53\n"):
+        def run(argv, netns=None, timeout=60, check=True):
+            if argv[0] == "ip":
+                return Result('[{"dev": "eth1"}]' if "route" in argv else '[{"mtu": 1500}]')
+            if argv[0] == "ping":
+                return Result(small if argv[argv.index("-s") + 1] == "56" else large)
+            if isinstance(netperf, Exception):
+                raise netperf
+            return Result(netperf)
+        monkeypatch.setattr(path, "run", run)
+    return answers
+
+
+ASKED = {"name": "physical", "address": "198.18.0.2"}
+
+
+def test_a_usable_path(host):
+    host(SUMMARY.format(20, 0))
+    assert path.check(ASKED, 12865) == {"path": "physical", "address": "198.18.0.2", "mtu": 1500, "lost_percent": 0,
+                                        "mbit_s": 941.53}
+
+
+@pytest.mark.parametrize(("answers", "words"), [
+    ({"large": SUMMARY.format(0, 100), "small": SUMMARY.format(0, 100)}, "nothing comes back. Look at cable"),
+    ({"large": SUMMARY.format(4, 80), "small": SUMMARY.format(5, 75)}, "75 % of the packets are lost"),
+    ({"large": TOO_LONG}, "packets of the MTU 1500 do not arrive .100 % are lost., small ones do. Set the MTU"),
+    ({"large": ""}, "packets of the MTU 1500 do not arrive"),
+    ({"large": SUMMARY.format(20, 0), "netperf": CommandError("did not end within 15 s", ["netperf"])},
+     "echoes come back, netperf does not get through .*Open TCP port 12865"),
+    ({"large": SUMMARY.format(20, 0), "netperf": ""}, "netperf does not get through"),
+])
+def test_what_is_wrong_with_a_path(host, answers, words):
+    host(**answers)
+    with pytest.raises(InputError, match=f"path physical to 198.18.0.2: .*{words}"):
+        path.check(ASKED, 12865)
+
+
+def test_one_lost_echo_is_no_reason():
+    assert path.parse_ping(SUMMARY.format(19, 5)) == path.MOST_LOST

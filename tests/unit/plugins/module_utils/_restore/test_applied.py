@@ -1,0 +1,41 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.module_utils._restore import applied
+
+BEFORE = {"schema": 1, "links": [{"name": "eth1", "netns": None, "mtu": 9000}],
+          "devices": [{"name": "eth1", "netns": None, "features_wanted": {"tx-tcp-segmentation": True, "rx-gro": False},
+                       "rings": {"rx": 256, "tx": 256}, "coalesce": {"rx-usecs": 3}},
+                      {"name": "eth2", "netns": None, "features_wanted": {"rx-gro": False}}],
+          "other": {"rps": {"eth1": {"rx-0/rps_cpus": "0"}}, "rss": {"eth1": [0, 1]}, "ovs": {}, "vxlan": {}}}
+NOW = [{"name": "eth1", "netns": None, "features_wanted": {"tx-tcp-segmentation": True, "rx-gro": True},
+        "rings": {"rx": 4096, "tx": 256}, "coalesce": {"rx-usecs": 3}}, BEFORE["devices"][1]]
+
+
+def test_only_what_changed_is_kept():
+    found = applied.originals(BEFORE, NOW, {"rps": {"eth1": {"rx-0/rps_cpus": "f"}}, "rss": {"eth1": [0, 1]}})
+    assert found == {"schema": 1, "links": [],
+                     "devices": [{"name": "eth1", "netns": None, "features_wanted": {"rx-gro": False},
+                                  "rings": {"rx": 256}}],
+                     "other": {"rps": {"eth1": {"rx-0/rps_cpus": "0"}}, "rss": {}}}
+
+
+def test_nothing_changed_keeps_nothing():
+    found = applied.originals(BEFORE, BEFORE["devices"], BEFORE["other"])
+    assert applied.merge(None, found) is None
+
+
+def test_the_first_original_stays():
+    first = applied.originals(BEFORE, NOW, BEFORE["other"])
+    later = [dict(NOW[0], features_wanted={"tx-tcp-segmentation": False, "rx-gro": False}), NOW[1]]
+    second = applied.originals(dict(BEFORE, devices=NOW), later, BEFORE["other"])
+    assert second["devices"][0]["features_wanted"] == {"tx-tcp-segmentation": True, "rx-gro": True}
+    (device,) = applied.merge(first, second)["devices"]
+    assert device == {"name": "eth1", "netns": None, "rings": {"rx": 256},
+                      "features_wanted": {"tx-tcp-segmentation": True, "rx-gro": False}}
+
+
+def test_a_device_that_is_gone_has_no_originals():
+    assert applied.originals(BEFORE, [], {})["devices"] == []

@@ -1,0 +1,119 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Role measure from plan to confirmation on nodes that only pretend: killed in the confirmation, it goes on as planned.
+
+The collection is copied, and the modules that touch a node are replaced by some that answer at once. What decides,
+records and shows is the real thing.
+"""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sysconfig
+import time
+
+import pytest
+
+from ansible_collections.offload.lab.tests.support import BIN, CHECKOUT, environment, run
+
+ANSWERS = {
+    "ethtool": {"devices": {}}, "probe": {"token": "x"}, "manifest": {"host": {"sysctls": {}}, "links": {}, "ovs": {}},
+    "ethtool_info": {"devices": {}, "kernel_log": [], "restore": []},
+    **{name: {} for name in ("snapshot", "restore", "dead_man_switch", "link", "path_check")},
+}
+ANSWER = """#!/usr/bin/python
+# WANT_JSON
+import json
+print(json.dumps(%r))
+"""
+VISIT = """#!/usr/bin/python
+import time
+from ansible.module_utils.basic import AnsibleModule
+KEYS = ("cells", "campaign", "collect", "spool", "chunk", "probe", "watch", "look", "reach")
+module = AnsibleModule(argument_spec={key: {"type": "raw"} for key in KEYS})
+rows = []
+for cell in module.params["cells"] or []:
+    raw = "THROUGHPUT=9000.00\\nTHROUGHPUT_UNITS=10^6bits/s\\nELAPSED_TIME=1.00\\n"
+    stream = {"netns": None, "argv": ["netperf", "-t", cell["workload"]["test"]], "rc": 0, "raw": raw, "stderr": "",
+              "started": 1.0, "finished": 2.0}
+    rows.append({"id": cell["id"], "pair": cell.get("pair"), "started": time.time(), "finished": time.time(),
+                 "error": None, "streams": [stream]})
+    if cell["id"].endswith(("b01-v02-c001", "b02-v03-c002")):
+        rows[-1]["clock_jump_s"] = 2.0
+module.exit_json(changed=False, cells=rows, left={}, spooled=None)
+"""
+NOMINATE = """
+def nominate(plan, trials):
+    return [{"role": "chosen", "name": "tso=on,gro=on", "levels": {"tso": "on", "gro": "on"}}]
+"""
+PLAY = [{"hosts": "all", "gather_facts": False, "connection": "local", "roles": ["offload.lab.measure"]}]
+CAMPAIGN = {"name": "x", "duration": 1, "paths": ["physical"], "design": "one_at_a_time", "factors": ["tso", "gro"],
+            "blocks": 1, "confirm": 1}
+
+
+class Pretended:
+    """Two nodes that answer at once, and the campaign on them."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        copy = folder / "ansible_collections/offload/lab"
+        for name in ("plugins", "roles", "meta"):
+            shutil.copytree(CHECKOUT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(CHECKOUT / "galaxy.yml", copy)
+        for name, answer in ANSWERS.items():
+            (copy / f"plugins/modules/{name}.py").write_text(ANSWER % {**answer, "changed": False})
+        (copy / "plugins/modules/visit.py").write_text(VISIT)
+        (copy / "plugins/plugin_utils/analysis/nominate.py").write_text(NOMINATE)
+        (folder / "play.yml").write_text(json.dumps(PLAY))
+        self.argv = [str(BIN / "ansible-playbook"), "-i", str(folder / "hosts.yml"), str(folder / "play.yml")]
+        self.variables = {"ANSIBLE_COLLECTIONS_PATH": f"{folder}:{sysconfig.get_paths()['purelib']}"}
+
+    def results(self, name):
+        """Let the campaign write to the folder of this name."""
+        self.results_dir = self.folder / name
+        nodes = {f"node{number}": {
+            "offload_lab_underlay_address": f"198.18.0.{number}",
+            "offload_lab_endpoints": {"physical": {"address": f"198.18.0.{number}"}}} for number in (1, 2)}
+        (self.folder / "hosts.yml").write_text(json.dumps({"all": {"hosts": nodes, "vars": {
+            "ansible_python_interpreter": "/usr/bin/python3", "offload_lab_campaign": CAMPAIGN,
+            "offload_lab_results_dir": str(self.results_dir), "offload_lab_uplink_device": "underlay0",
+            "offload_lab_devices": {"underlay": [{"name": "underlay0"}], "tenant": [], "tunnel": [], "host": []},
+            "offload_lab_snapshot_file": str(self.folder / "snapshot"), "offload_lab_dead_man_minutes": 0}}}))
+
+    def trials(self):
+        record = self.results_dir / "x/trials.jsonl"
+        return [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
+
+    def killed_at(self, count):
+        """Run until so many trials are recorded, and kill the controller with all its workers."""
+        process = subprocess.Popen(self.argv, env=environment(**self.variables), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        deadline = time.monotonic() + 300
+        while len(self.trials()) < count and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@pytest.mark.slow
+def test_a_campaign_killed_in_its_confirmation_goes_on_with_the_same_visits(tmp_path):
+    campaign = Pretended(tmp_path)
+    campaign.results("whole")
+    run(campaign.argv, cwd=tmp_path, **campaign.variables)
+    whole = campaign.trials()
+    assert [trial["again"][-12:] for trial in whole if trial.get("again")] == ["b01-v02-c001", "b02-v03-c002"]
+    assert len(whole) == 16  # four visits and three of the confirmation, two cells each
+    assert {trial["profile"] for trial in whole if trial.get("part") == "confirm"} == {"all_off", "tso=on,gro=on"}
+
+    campaign.results("killed")
+    campaign.killed_at(11)
+    first, decided = campaign.trials(), (tmp_path / "killed/x/confirmation.json").read_bytes()
+    assert 11 <= len(first) < len(whole)
+    run(campaign.argv, cwd=tmp_path, **campaign.variables)
+    assert (tmp_path / "killed/x/confirmation.json").read_bytes() == decided
+    assert [trial["id"] for trial in campaign.trials()] == [trial["id"] for trial in whole]
+    assert campaign.trials()[:len(first)] == first

@@ -1,0 +1,49 @@
+#!/bin/sh
+# Install what a Debian or Ubuntu lacks, as root or with sudo, no daemon is started: packages.sh setup|test.
+# It says first what is missing and why. Where it cannot install, it says so and goes on: what needs it says so too.
+set -eu
+cd "$(dirname "$0")/.."
+PATH=$PATH:/usr/sbin:/sbin
+
+missing="" # names of packages; "A|B" is the first that there is a package of
+need() { # PROGRAM_OR_FILE PACKAGE WHY
+    [ -e "$1" ] || command -v "$1" >/dev/null || add "$2" "$3"
+}
+add() {
+    missing="$missing $1"
+    echo "setup: ${1%%|*} is missing: $2"
+}
+
+sh tools/find_python.sh >/dev/null 2>&1 ||
+    add "python3.14-venv|python3.13-venv|python3.12-venv|python3.11-venv|python3-venv" "Ansible runs in a virtual environment"
+need git git "tools ask it which files are the project's"
+if [ "$1" = test ]; then
+    need /usr/bin/python3 python3 "the nodes of a lab run it"
+    need ip iproute2 "labs, and the isolation of integration tests"
+    need ping iputils-ping "tests ask whether tenants are reached"
+    need tcpdump tcpdump "tests look at packets"
+    need podman podman "Molecule's containers"
+    need runc runc "a runtime that podman can use on hosts with old cgroups too"
+    need mmdebstrap mmdebstrap "the image of the containers is made, not downloaded"
+    need chromium "chromium|chromium-browser" "the report is looked at in a browser"
+    for version in 3.8 3.11 3.13; do
+        sh tools/find_python.sh "$version" >/dev/null 2>&1 && continue
+        # Where packages were installed before, apt knows what there is.
+        if [ -n "$missing" ] || [ -n "$(apt-cache show --no-all-versions "python$version-venv" 2>/dev/null)" ]; then
+            add "python$version-venv|none" "tests/older_core runs on it, if there is a package"
+        else
+            echo "setup: Python $version is missing, of which there is no package; tests/older_core runs on it." \
+                "pyenv can install it."
+        fi
+    done
+fi
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+    echo "setup: there is no apt-get here. Install them by this system's own means." >&2
+elif [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+    echo "setup: they are not installed: this needs root, or sudo." >&2
+else
+    # shellcheck disable=SC2086 # one word for each package
+    sh tools/as_root.sh sh tools/apt_install.sh $missing
+fi
