@@ -107,6 +107,8 @@ def differences(old, new, where=""):
 SHARED = ("/run/offload-lab", "/var/lib/offload-lab")
 # iproute2 mounts it at the first namespace and leaves it.
 NOT_OURS = ("/run/netns", "/var/run/netns")
+# Podman makes its bridge at the first container and leaves it.
+PODMANS = ("cni-podman0", "podman0")
 # There as long as there is a lab.
 MOUNTPOINT = Path("/var/lib/offload-lab/.offload-lab-mountpoint")
 # What carries the name of a lab, or of a test that makes namespaces without one.
@@ -123,7 +125,7 @@ def traces():
             for line in Path("/proc/mounts").read_text().splitlines()
             if "offload" in line or "netns" in line
         } - {*SHARED, *NOT_OURS},
-        "links": set(re.findall(r"^\d+: ([^:@]+)", run(["ip", "-o", "link"]), re.MULTILINE)),
+        "links": set(re.findall(r"^\d+: ([^:@]+)", run(["ip", "-o", "link"]), re.MULTILINE)) - {*PODMANS},
         "files": {
             str(path)
             for root in (*SHARED, "/etc/openvswitch/conf.db")

@@ -18,7 +18,7 @@ import json, socket, sys
 sys.path.insert(0, {str(CHECKOUT / '.build/live')!r})
 from ansible_collections.offload.lab.plugins.module_utils._observe import driver_counters
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-    read = _driver_counters.read(sock, "underlay0")
+    read = driver_counters.read(sock, "underlay0")
 print(json.dumps({{name: counter for name, counter in read.items() if "xdp" in name}}))
 """
 UNDERLAY = {"name": "underlay0"}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from operator import itemgetter
 
 import pytest
 
@@ -45,7 +46,8 @@ def dump(lab):
     root, *tables = documents
     config = [pair for pair in root[0]["other_config"][1] if pair[0] != OURS]
     foreign = [{column: value for column, value in row.items() if column not in COUNTERS}
-               for rows in tables for row in rows if row["name"] in ("br-ex", "vxlan-neutron")]
+               for rows in tables for row in sorted(rows, key=itemgetter("name"))  # else in the order of a hash table
+               if row["name"] in ("br-ex", "vxlan-neutron")]
     return json.dumps([config, foreign], indent=1, sort_keys=True)
 
 

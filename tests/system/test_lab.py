@@ -143,8 +143,7 @@ def message(output):
         ("ethtool", {"devices": ["eth77"], "features": {"tso": True}}, ["eth77"]),
         (
             "netperf",
-            {"cells": [{"id": "a", "workload": {"test": "TCP_STREAM"},
-                        "endpoints": [{"address": "198.18.0.2", "port": 12999}]}]},
+            {"address": "198.18.0.2", "port": 12999},
             ["198.18.0.2", "12999", "netserver"],
         ),
     ],

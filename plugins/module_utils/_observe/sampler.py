@@ -90,7 +90,7 @@ def _receive(tap, vxlan_port):
 def sample(devices, seconds, vxlan_port=network.VXLAN_PORT, limit=20000):
     """Watch devices for ``seconds`` at once and return ``{device key: summary}`` (:func:`packets.summarise`).
 
-    A summary also has the device's ``mtu``, and the ``counters`` of its driver (:func:`_driver_counters.moved`). At
+    A summary also has the device's ``mtu``, and the ``counters`` of its driver (:func:`driver_counters.moved`). At
     most ``limit`` packets a device are read, so that a fast device cannot keep a CPU for long.
     """
     taps = [(device, _tap(device), []) for device in devices]
