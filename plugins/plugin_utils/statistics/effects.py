@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np, stats
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.signflip import sign_flip
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.signflip import sign_flip, signs_for
 
 FEWEST_BLOCKS = 6  # of a test
 INTERVAL_BLOCKS = 3  # of an interval
@@ -66,13 +66,14 @@ def t_interval(differences):
 def p_values(differences):
     """Return sign-flip p values over the last axis; under :data:`FEWEST_BLOCKS` blocks none (NaN)."""
     flat = differences.reshape(-1, differences.shape[-1])
-    found = np.full(len(flat), np.nan)
-    present = ~np.isnan(flat)
-    patterns, which = np.unique(present, axis=0, return_inverse=True)
-    for number, pattern in enumerate(patterns):
-        if pattern.sum() >= FEWEST_BLOCKS:
-            rows = which.ravel() == number
-            found[rows] = sign_flip(flat[np.ix_(rows, pattern)])
+    missing = np.isnan(flat)
+    n = flat.shape[1] - missing.sum(axis=1)
+    # What is measured comes first: a sign of what is missing changes nothing, so that effects share their choices.
+    first = np.take_along_axis(np.where(missing, 0.0, flat), np.argsort(missing, axis=1, kind="stable"), axis=1)
+    found, sizes = np.full(len(flat), np.nan), np.array([signs_for(count) for count in range(flat.shape[1] + 1)])
+    for size in np.unique(sizes[n[n >= FEWEST_BLOCKS]]):
+        rows = (n >= FEWEST_BLOCKS) & (sizes[n] == size)
+        found[rows] = sign_flip(first[rows][:, :n[rows].max()])
     return found.reshape(differences.shape[:-1])
 
 

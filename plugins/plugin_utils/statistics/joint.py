@@ -71,10 +71,11 @@ def _step_down(scaled: Any) -> Any:
     share = np.empty(len(scaled))
     step = max(1, CELLS // signs.shape[1])
     for start in range(0, len(scaled), step):
-        sums = np.abs(scaled[start:start + step] @ signs)
+        sums = scaled[start:start + step] @ signs
+        np.abs(sums, out=sums)
         observed = sums[:, :1] * TIE
         sums[0] = np.maximum(sums[0], largest)
         np.maximum.accumulate(sums, axis=0, out=sums)
         largest = sums[-1].copy()
-        share[start:start + step] = (sums >= observed).mean(axis=1)
-    return np.maximum.accumulate(share[::-1])[::-1]
+        share[start:start + step] = np.count_nonzero(sums >= observed, axis=1)
+    return np.maximum.accumulate(share[::-1])[::-1] / signs.shape[1]

@@ -33,14 +33,14 @@ def _drawn(blocks):
     return np.hstack([np.ones((blocks, 1)), signs])
 
 
-def _random_signs(blocks):
-    """Return the first rows of one draw, whatever the number of blocks: trials are missing here and there."""
-    return _drawn(1 << (blocks - 1).bit_length())[:blocks]
+def signs_for(blocks):
+    """Return the number of blocks whose sign patterns serve so many: trials are missing here and there."""
+    return MOST_EXACT_BLOCKS if blocks <= MOST_EXACT_BLOCKS else 1 << (blocks - 1).bit_length()
 
 
 def sign_patterns(blocks):
     """Return sign patterns as columns, the one of all + first: all of them (but mirrors), or random ones."""
-    return half_signs(blocks).T if blocks <= MOST_EXACT_BLOCKS else _random_signs(blocks)
+    return half_signs(blocks).T if blocks <= MOST_EXACT_BLOCKS else _drawn(signs_for(blocks))[:blocks]
 
 
 def sign_flip(differences):
@@ -56,6 +56,7 @@ def sign_flip(differences):
     values = np.empty(len(differences))
     step = max(1, ROWS * 64 // signs.shape[1])
     for start in range(0, len(differences), step):
-        sums = np.abs(differences[start:start + step] @ signs)
-        values[start:start + step] = (sums >= sums[:, :1] * TIE).mean(axis=1)
-    return values
+        sums = differences[start:start + step] @ signs
+        np.abs(sums, out=sums)
+        values[start:start + step] = np.count_nonzero(sums >= sums[:, :1] * TIE, axis=1)
+    return values / signs.shape[1]
