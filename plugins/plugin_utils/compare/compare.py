@@ -77,7 +77,7 @@ def welch(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[Any], ...]
     return n_first, n_second, mean, low, high, p
 
 
-def _logs(campaign: Campaign, metric: str, place: int) -> NDArray[Any]:
+def table_logs(campaign: Campaign, metric: str, place: int) -> NDArray[Any]:
     """Return logarithms (profiles, blocks) of one table; the control is the mean of its two visits."""
     data = statistics.logs(campaign.cube.values[metric][place])
     return np.concatenate([statistics.mean_of_visits(data[:1], data[-1:]), data[1:-1]])
@@ -105,7 +105,7 @@ def _values(names: list[str], first: NDArray[Any], second: NDArray[Any]) -> list
 
 def _of_metric(metric: str, places: tuple[int, int], pair: tuple[Campaign, Campaign]) -> MetricRows:
     """Return the comparison of one metric in one table; ``places`` are the table's in both campaigns."""
-    first, second = (_logs(campaign, metric, place) for campaign, place in zip(pair, places))
+    first, second = (table_logs(campaign, metric, place) for campaign, place in zip(pair, places))
     profiles = [campaign.cube.profiles for campaign in pair]
     shared = [name for name in profiles[0] if name in profiles[1]]
     first, second = (logs[[own.index(name) for name in shared]] for logs, own in zip((first, second), profiles))
@@ -115,14 +115,15 @@ def _of_metric(metric: str, places: tuple[int, int], pair: tuple[Campaign, Campa
             "effects": _effects(shared, first, second) if profiles[0][0] == profiles[1][0] else []}
 
 
-def _compared(metric: str) -> bool:
+def is_compared(metric: str) -> bool:
+    """Tell whether a metric is compared between campaigns: what netperf measures, and what it costs."""
     return metric in ("throughput", "transactions", *SHOWN_LATENCIES) or metric.startswith("service_demand")
 
 
 def _tables(pair: tuple[Campaign, Campaign]) -> Iterator[TableRows]:
     """Yield the tables that both campaigns have."""
     ids = [{table_id(table): place for place, table in enumerate(campaign.cube.tables)} for campaign in pair]
-    shared = [name for name in pair[0].cube.metrics() if name in pair[1].cube.values and _compared(name)]
+    shared = [name for name in pair[0].cube.metrics() if name in pair[1].cube.values and is_compared(name)]
     for name in (name for name in ids[0] if name in ids[1]):
         places = ids[0][name], ids[1][name]
         rows = [_of_metric(metric, places, pair) for metric in shared]
