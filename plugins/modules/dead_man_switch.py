@@ -17,6 +17,7 @@ description:
     nothing to do but to remove itself.
   - Each trial that is measured is a sign of life at both of its ends, and so is this module, and M(offload.lab.ethtool)
     with its option C(sign_of_life).
+  - Where M(offload.lab.visit) loses its controller in the middle of a trial, both of its ends are restored at once.
   - It is a transient unit of systemd where systemd runs, and otherwise a process of its own session.
   - After it has restored a node, nothing more is measured there until it is armed anew.
 extends_documentation_fragment:
@@ -81,6 +82,8 @@ def converge(module):
     if not 0.05 <= minutes <= 1440:
         raise InputError("not from 0.05 to 1440", f"minutes {minutes}",
                          "Use 'state: disarmed' to go without it.")
+    if not module.check_mode:
+        dead_man.settle()
     state, fired = dead_man.find(), os.path.exists(sign_of_life.FIRED)
     same = state is not None and (state["minutes"], state["path"]) == (minutes, path)
     if params["state"] == "alive":

@@ -16,6 +16,8 @@ description:
   - Cells that are in O(record) already are not measured again, so a stopped campaign goes on where it stopped.
   - On the client each finished cell is kept in O(spool) until the controller has recorded it, so that a chunk that
     finished while the controller was gone is collected, not repeated.
+  - Where it has a O(probe) and the controller goes away in the middle, netperf is ended and
+    M(offload.lab.dead_man_switch) restores both ends at once. The next run measures the cell in hand.
   - A cell that fails or does not end becomes a trial with its error, and the others go on.
   - Before a list of cells is measured, and with O(collect) before a plan is, it is checked that netperf is there and
     that every netserver answers.
@@ -267,7 +269,7 @@ import time
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._netperf import command, run, spool
 from ansible_collections.offload.lab.plugins.module_utils._netperf.spec import SPEC
-from ansible_collections.offload.lab.plugins.module_utils._observe import evidence
+from ansible_collections.offload.lab.plugins.module_utils._observe import controller, evidence
 from ansible_collections.offload.lab.plugins.module_utils._observe.probe import Probe
 from ansible_collections.offload.lab.plugins.module_utils._observe.trial_watch import BothEnds
 
@@ -306,6 +308,19 @@ def measure(module, cells, chunk, server):
     return done
 
 
+def look_and_measure(module, cells):
+    """See in the packets what the profile does, and run the cells."""
+    params, found = module.params, {}
+    server = Probe(**params["probe"]) if params["probe"] else None
+    if server and params["look"]:
+        began = time.time()
+        found["packets"] = evidence.look(params["look"], server)
+        found["looked_s"] = round(time.time() - began, 3)
+    chunk = spool.Chunk(params["spool"], params["campaign"], params["chunk"]) if params["chunk"] else None
+    found["cells"] = measure(module, cells, chunk, server)
+    return dict(found, spooled=os.path.basename(chunk.path) if chunk else None)
+
+
 def collect_and_measure(module):
     """Collect what is left in the spool, and measure what is not in it."""
     params = module.params
@@ -321,14 +336,8 @@ def collect_and_measure(module):
         run.preflight([command.endpoint(end) for end in params["reach"]])
     result = {"changed": False, "left": {os.path.basename(path): rows for path, rows in left.items()}, "cells": []}
     if cells:
-        server = Probe(**params["probe"]) if params["probe"] else None
-        if server and params["look"]:
-            began = time.time()
-            result["packets"] = evidence.look(params["look"], server)
-            result["looked_s"] = round(time.time() - began, 3)
-        chunk = spool.Chunk(params["spool"], params["campaign"], params["chunk"]) if params["chunk"] else None
-        result["cells"] = measure(module, cells, chunk, server)
-        result["spooled"] = os.path.basename(chunk.path) if chunk else None
+        with controller.needed(params["probe"]):
+            result.update(look_and_measure(module, cells))
     return result
 
 

@@ -4,7 +4,7 @@
 """The probe: one end's clock, CPU counters, features and packet samples, read here or asked of the other end.
 
 A probe answers on one lab address over TCP, one JSON object a line, and only to who knows its token. It reads
-counters and packet lengths; it changes nothing and starts nothing.
+counters and packet lengths; it changes nothing and starts nothing. It passes on that the controller is gone.
 """
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def snapshot(devices=()):
 
 
 def answer(request):
-    """Return the answer to one request: ``{"op": "clock" | "snapshot" | "sample", ...}``."""
+    """Return the answer to one request: ``{"op": "clock" | "snapshot" | "sample" | "give_up", ...}``."""
     if request["op"] == "clock":
         return {"time": time.time()}
     if request["op"] == "snapshot":
@@ -68,6 +68,9 @@ def answer(request):
     if request["op"] == "sample":
         seconds = min(float(request["seconds"]), MAX_SAMPLE)
         return sampler.sample(request["devices"], seconds, request.get("vxlan_port", VXLAN_PORT))
+    if request["op"] == "give_up":
+        sign_of_life.give_up()
+        return {}
     raise LabError(f"unknown request {request['op']!r}", "probe")
 
 

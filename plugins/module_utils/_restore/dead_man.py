@@ -22,7 +22,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host import daemons
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import run, start
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
 from ansible_collections.offload.lab.plugins.module_utils._restore import restore
-from ansible_collections.offload.lab.plugins.module_utils._restore.sign_of_life import ALIVE, FIRED, renew
+from ansible_collections.offload.lab.plugins.module_utils._restore.sign_of_life import ALIVE, FIRED, NOBODY, renew
 
 PROGRAM = "/var/lib/offload-lab/dead_man_switch.zip"
 STATE = "/run/offload-lab/dead_man_switch.json"
@@ -33,13 +33,15 @@ ATTEMPTS = 5
 
 
 def _watching(seconds):
-    """Return True when no sign of life came for ``seconds``, False when there is nothing to watch any more."""
+    """Return True when no sign of life came for ``seconds``, or none will; False when there is nothing to watch."""
     seen, since = None, time.monotonic()
     while time.monotonic() - since < seconds:
         try:
             sign = os.stat(ALIVE).st_mtime_ns
         except OSError:
             return False
+        if sign == NOBODY:
+            return True
         if sign != seen:  # not its age: the wall clock may jump
             seen, since = sign, time.monotonic()
         time.sleep(min(5, seconds / 10))
@@ -120,6 +122,12 @@ def arm(minutes, path):
     return find()
 
 
+def settle():
+    """Wait for a switch that restores the node at this moment."""
+    if os.path.exists(FIRED):
+        wait_until(lambda: find() is None)
+
+
 def _unit_runs():
     return run(["systemctl", "is-active", "--quiet", UNIT], check=False).rc == 0
 
@@ -135,4 +143,4 @@ def leftovers():
     return [path for path in (ALIVE, FIRED, PROGRAM, STATE) if os.path.exists(path)]
 
 
-__all__ = ["arm", "disarm", "find", "leftovers", "renew", "watch"]
+__all__ = ["arm", "disarm", "find", "leftovers", "renew", "settle", "watch"]

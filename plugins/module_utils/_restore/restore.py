@@ -102,6 +102,11 @@ def restore(path, check_mode=False, keep=False):
     Return ``{"exists", "commands", "missing"}``. Raises :class:`LabError` where something is not as it was; then the
     snapshot is kept.
     """
+    with restore_snapshot.held(path):
+        return _restore(path, check_mode, keep)
+
+
+def _restore(path, check_mode, keep):
     snapshot = restore_snapshot.read(path)
     if snapshot is None:
         return {"exists": False, "commands": [], "missing": []}

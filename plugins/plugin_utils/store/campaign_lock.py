@@ -24,6 +24,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host.processes import
 
 SECONDS = 60.0  # that a lease is valid
 RENEWAL = 15.0  # seconds between two renewals
+GLANCE = 1.0  # seconds between two looks at the controller of this process
 LOOK = 5.0  # seconds between two looks at another's lease
 
 
@@ -124,14 +125,24 @@ def release(path: str, owner: Holder) -> None:
 
 @contextlib.contextmanager
 def kept(path: str | None, owner: Holder, seconds: float = SECONDS, renewal: float = RENEWAL) -> Iterator[None]:
-    """Renew the lock while trials are measured, and give it back when this process is asked to end."""
+    """Renew the lock while trials are measured, and give it back when this process is asked to end.
+
+    A controller that is killed leaves its workers behind: this one then asks itself to end.
+    """
     if not path:
         yield
         return
     over, busy = threading.Event(), threading.Lock()
 
     def renew() -> None:
-        while not over.wait(renewal):
+        due = time.monotonic() + renewal
+        while not over.wait(min(renewal, GLANCE)):
+            if lease.alive(owner) is False:
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+            if time.monotonic() < due:
+                continue
+            due = time.monotonic() + renewal
             with busy, contextlib.suppress(OSError):
                 if not over.is_set():
                     lease.take(path, owner, seconds)

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import os
+import threading
 
-from ansible_collections.offload.lab.plugins.module_utils._restore import dead_man
+from ansible_collections.offload.lab.plugins.module_utils._restore import dead_man, restore, sign_of_life
 
 
 def test_it_says_that_it_watches_before_it_waits(tmp_path, monkeypatch):
@@ -17,3 +18,37 @@ def test_it_says_that_it_watches_before_it_waits(tmp_path, monkeypatch):
     [(seconds, state)] = seen
     assert (seconds, state["pid"], state["minutes"], state["path"]) == (
         30, os.getpid(), 0.5, "/var/lib/snapshot.json")
+
+
+def test_it_does_not_wait_for_a_controller_that_is_known_to_be_gone(tmp_path, monkeypatch):
+    for module in (dead_man, sign_of_life):
+        monkeypatch.setattr(module, "ALIVE", str(tmp_path / "alive"))
+    (tmp_path / "alive").write_text("")
+    sign_of_life.give_up()
+    assert dead_man._watching(1000)
+    sign_of_life.touch()
+    (tmp_path / "alive").unlink()
+    assert not dead_man._watching(1000)
+
+
+def test_of_two_that_restore_at_once_the_second_finds_the_node_restored(tmp_path, monkeypatch):
+    snapshot, begun, go_on = tmp_path / "snapshot.json", threading.Event(), threading.Event()
+    snapshot.write_text('{"schema": 1, "devices": [], "links": [], "other": {}}')
+
+    def slow(_snapshot, _dry):
+        begun.set()
+        assert go_on.wait(20)
+        return []
+
+    monkeypatch.setattr(restore, "_links_step", slow)
+    monkeypatch.setattr(restore, "_other_step", lambda _snapshot, _dry: [])
+    found = {}
+    threads = [threading.Thread(target=lambda name=name: found.update({name: restore.restore(str(snapshot))["exists"]}))
+               for name in ("switch", "task")]
+    threads[0].start()
+    assert begun.wait(20)
+    threads[1].start()
+    go_on.set()
+    for thread in threads:
+        thread.join(20)
+    assert found == {"switch": True, "task": False}

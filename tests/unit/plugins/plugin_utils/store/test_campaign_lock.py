@@ -128,11 +128,18 @@ def test_it_is_renewed_while_trials_are_measured(path):
     assert lease.take(path, ME, 60)["taken"]
 
 
-def _measure(path, measuring):
+def _measure(path, measuring, pid=None):
+    if pid:
+        pid.value = os.getpid()
     lock.acquire(path, lock.controller())
     with lock.kept(path, lock.controller(), renewal=0.01):
         measuring.set()
         signal.pause()
+
+
+def _control(path, measuring, pid):
+    multiprocessing.get_context("fork").Process(target=_measure, args=(path, measuring, pid)).start()
+    signal.pause()
 
 
 def test_it_is_given_back_on_sigterm(path):
@@ -145,3 +152,14 @@ def test_it_is_given_back_on_sigterm(path):
     worker.join(20)
     assert worker.exitcode == -signal.SIGTERM
     assert not os.path.exists(path)
+
+
+def test_a_worker_whose_controller_was_killed_ends_and_gives_it_back(path):
+    context = multiprocessing.get_context("fork")
+    measuring, pid = context.Event(), context.Value("i")
+    controller = context.Process(target=_control, args=(path, measuring, pid))
+    controller.start()
+    assert measuring.wait(20)
+    controller.kill()
+    _until(lambda: not os.path.exists(path))
+    _until(lambda: started_at(pid.value) is None)

@@ -1,0 +1,65 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A module that measures ends when its controller is gone, and has both ends restored at once.
+
+The controller reads this module's standard output. A job that is cancelled closes it, by way of SSH or its own end,
+and runs no task any more that would restore the nodes.
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import threading
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._observe.probe import Probe
+from ansible_collections.offload.lab.plugins.module_utils._restore import sign_of_life
+
+ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+STDOUT = 1
+
+
+class GoneError(SystemExit):
+    """Nobody waits for the result of this module."""
+
+
+def _end(_number, _frame):
+    raise GoneError(1)
+
+
+def _watch(descriptor):
+    """Sleep until nobody reads what is written to a pipe, socket or terminal any more, then end this process."""
+    polled = select.poll()
+    polled.register(descriptor, 0)  # an error and a hang-up are told all the same
+    if any(event & (select.POLLERR | select.POLLHUP) for _descriptor, event in polled.poll()):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _give_up(server):
+    sign_of_life.give_up()
+    with contextlib.suppress(LabError, OSError):
+        Probe(**server).ask("give_up")
+
+
+@contextlib.contextmanager
+def needed(server, descriptor=STDOUT):
+    """While this lasts, the end of the controller ends the module, and this end and ``server`` are restored.
+
+    ``server`` is what :class:`Probe` needs. Without one nobody has a profile that must be taken back.
+    """
+    if not server:
+        yield
+        return
+    for number in ENDINGS:
+        signal.signal(number, _end)
+    threading.Thread(target=_watch, args=(descriptor,), daemon=True).start()
+    try:
+        yield
+    except GoneError:
+        for number in ENDINGS:
+            signal.signal(number, signal.SIG_IGN)
+        _give_up(server)
+        raise

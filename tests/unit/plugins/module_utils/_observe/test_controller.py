@@ -1,0 +1,72 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A module that measures, as a process of its own, whose controller goes away."""
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._observe import controller
+from ansible_collections.offload.lab.plugins.module_utils._observe import probe as observe_probe
+from ansible_collections.offload.lab.plugins.module_utils._restore import sign_of_life
+
+
+@pytest.fixture(name="alive")
+def _alive(tmp_path, monkeypatch):
+    """The last sign of life of a node whose switch is armed."""
+    monkeypatch.setattr(sign_of_life, "ALIVE", str(tmp_path / "alive"))
+    (tmp_path / "alive").write_text("")
+    return tmp_path / "alive"
+
+
+@pytest.fixture(name="told")
+def _told(monkeypatch):
+    """The other end's probe, and what it was told."""
+    told = threading.Event()
+    monkeypatch.setattr(observe_probe, "answer", lambda request: told.set() if request["op"] == "give_up" else None)
+    server = observe_probe.listen("127.0.0.1", 0, "secret")
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    yield {"address": "127.0.0.1", "port": server.server_address[1], "token": "secret"}, told
+    server.shutdown()
+    server.server_close()
+
+
+def _measure(server, reader, writer, measuring):
+    os.close(reader)
+    with controller.needed(server, writer):
+        measuring.set()
+        time.sleep(60)
+
+
+@pytest.mark.parametrize("how", ["nobody reads its output", signal.SIGTERM, signal.SIGHUP])
+def test_both_ends_are_told_to_restore_themselves(alive, told, how):
+    server, event = told
+    reader, writer = os.pipe()
+    context = multiprocessing.get_context("fork")
+    measuring = context.Event()
+    module = context.Process(target=_measure, args=(server, reader, writer, measuring))
+    module.start()
+    os.close(writer)
+    assert measuring.wait(20)
+    assert alive.stat().st_mtime > 0
+    if isinstance(how, signal.Signals):
+        os.kill(module.pid, how)
+    else:
+        os.close(reader)
+    module.join(20)
+    assert module.exitcode == 1
+    assert alive.stat().st_mtime == 0
+    assert event.wait(20)
+
+
+def test_without_a_probe_nothing_is_watched(alive):
+    before = signal.getsignal(signal.SIGTERM)
+    with controller.needed(None):
+        assert signal.getsignal(signal.SIGTERM) == before
+    assert alive.stat().st_mtime > 0
