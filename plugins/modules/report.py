@@ -11,6 +11,8 @@ description:
   - Analyses the trials of a campaign on the controller and writes what was found into the campaign's results folder.
   - C(report.html) is one file with its figures inside. It loads nothing from a network.
   - C(report.md) has the same facts for a merge request, C(report.txt) the comparison for a console.
+  - C(junit.xml) is for pipelines. It fails where the campaign is unfinished or a profile fails more than the control.
+  - C(metrics.prom) has values and effects as OpenMetrics text for Prometheus.
   - C(analysis.json) and C(trials.csv) have the numbers, C(recommended.yml) the settings that the evidence supports.
   - The lab is not needed. The same folder gives the same files, byte for byte, on any controller.
   - Files are replaced whole, and only when their content differs.

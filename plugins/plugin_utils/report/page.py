@@ -21,6 +21,8 @@ FILES = (
     ("recommended.yml", "the settings that the evidence supports, for playbooks/apply.yml"),
     ("report.md", "this report for a merge request"),
     ("report.txt", "the comparison for a console"),
+    ("junit.xml", "each comparison as a case, for a pipeline"),
+    ("metrics.prom", "values and effects for Prometheus"),
 )
 PROOFS = {
     "read_back": "read back", "out super_share": "longer than the MTU on the way out",

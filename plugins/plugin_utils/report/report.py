@@ -18,13 +18,15 @@ from collections import Counter
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.campaign_verdicts import verdicts_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign import plan_file
+from ansible_collections.offload.lab.plugins.plugin_utils.exports import junit, openmetrics
 from ansible_collections.offload.lab.plugins.plugin_utils.report import html, imported, plain, recommended, study
 from ansible_collections.offload.lab.plugins.plugin_utils.report import page as report_page
 from ansible_collections.offload.lab.plugins.plugin_utils.report.view import findings_of
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import csv_file
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import stream_records
 
-OUTPUTS = ("analysis.json", "trials.csv", "recommended.yml", "report.txt", "report.md", "report.html")
+OUTPUTS = ("analysis.json", "trials.csv", "recommended.yml", "report.txt", "report.md", "report.html",
+           "junit.xml", "metrics.prom")
 
 
 def read_json(path):
@@ -81,6 +83,8 @@ def _make(folder, new):
     _write(new, "report.txt", plain.console(page))
     _write(new, "report.md", plain.markdown(page))
     _write(new, "report.html", html.render(page, plan, digest))
+    _write(new, "junit.xml", junit.campaign(analysis))
+    _write(new, "metrics.prom", openmetrics.openmetrics(analysis))
     return page
 
 
