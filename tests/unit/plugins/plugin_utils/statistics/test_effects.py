@@ -86,29 +86,42 @@ def test_a_block_without_a_row_lacks_only_the_effects_of_that_row():
     assert statistics.contrast(data, weights) == pytest.approx(np.array([[1.0, NAN], [3.0, 4.0]]), nan_ok=True)
 
 
-def joint_by_hand(differences, scale):
-    """The joint test in its plainest form: step-down, all patterns of signs."""
+def sums_by_hand(differences, scale):
+    """The sizes of effects under all patterns of signs, the observed one first."""
     n = (~np.isnan(differences)).sum(axis=1)
     scaled = np.nan_to_num(differences) / (scale * np.sqrt(n))[:, None]
-    patterns = np.array(list(itertools.product((1, -1), repeat=differences.shape[1])))
-    sums, left, found, last = np.abs(scaled @ patterns.T), list(range(len(scaled))), np.ones(len(scaled)), 0.0
-    observed = np.abs(scaled.sum(axis=1))
+    return np.abs(scaled @ np.array(list(itertools.product((1, -1), repeat=differences.shape[1]))).T)
+
+
+def share(sizes):
+    return (sizes >= sizes[0] * (1 - 1e-12)).mean()
+
+
+def step_down_by_hand(sums):
+    left, found, last = list(range(len(sums))), np.ones(len(sums)), 0.0
     while left:
-        top = max(left, key=lambda effect: observed[effect])
-        last = max(last, (sums[left].max(axis=0) >= observed[top] * (1 - 1e-12)).mean())
+        top = max(left, key=lambda effect: sums[effect, 0])
+        last = max(last, share(np.append(sums[top, 0], sums[left].max(axis=0)[1:])))
         found[top] = last
         left.remove(top)
     return found
 
 
+def closed_by_hand(sums):
+    sets = [chosen for size in range(1, len(sums) + 1) for chosen in itertools.combinations(range(len(sums)), size)]
+    return [max(share((sums[list(chosen)] ** 4).sum(axis=0)) for chosen in sets if effect in chosen)
+            for effect in range(len(sums))]
+
+
 @settings(deadline=None, max_examples=25)
-@given(st.integers(0, 10_000))
-def test_the_joint_test_is_the_one_by_hand(seed):
+@given(st.integers(0, 10_000), st.sampled_from([(5, closed_by_hand), (14, step_down_by_hand)]))
+def test_the_joint_test_is_the_one_by_hand(seed, test):
+    effects, by_hand = test
     generator = np.random.default_rng(seed)
-    differences = generator.standard_normal((5, 7)) + generator.integers(0, 2, (5, 1)) * 1.5
+    differences = generator.standard_normal((effects, 7)) + generator.integers(0, 2, (effects, 1)) * 1.5
     differences[0, 3] = NAN
-    scale = generator.uniform(0.5, 2, 5)
-    assert joint_p(differences, scale) == pytest.approx(joint_by_hand(differences, scale))
+    scale = generator.uniform(0.5, 2, effects)
+    assert joint_p(differences, scale) == pytest.approx(by_hand(sums_by_hand(differences, scale)))
 
 
 def test_the_joint_test_leaves_out_what_has_too_few_blocks():

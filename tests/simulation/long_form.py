@@ -1,0 +1,122 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whole campaigns by the thousand, from the plan over nomination and confirmation to the recommendation.
+
+Run it as: PYTHONPATH=.build/live OPENBLAS_NUM_THREADS=1 python -m ansible_collections.offload.lab.tests.simulation.long_form
+FILE [CELL ...]. It adds a line of JSON for each 100 campaigns of a cell and goes on where the file ends, all cells in
+turn: it may be stopped at any time. tools/truth_tables.py makes tables of the file.
+"""
+from __future__ import annotations
+
+import json
+import os
+import sys
+import zlib
+
+import numpy as np
+
+from ansible_collections.offload.lab.tests.simulation import decisions, worlds
+
+DESIGNS = {  # name: (design, factors, blocks, tables)
+    "on_off": ("on_off", 2, 6, 4),
+    "one_at_a_time": ("one_at_a_time", 6, 9, 8),
+    "leave_one_out": ("leave_one_out", 6, 8, 4),
+    "full_factorial": ("full_factorial", 3, 8, 4),
+    "levels": ("one_at_a_time", [{"name": "rings", "kind": "rings", "levels": [256, 512, 1024, 4096]}], 8, 4),
+    "screen": ("screen", 6, 3, 4),
+}
+PAIRED = {name: (name, ["tso", "gso"], 6 if name == "on_off" else 8, 4)
+          for name in ("on_off", "one_at_a_time", "leave_one_out", "full_factorial")}
+SMALL = {"+2 %": 1.02, "+3 %": 1.03, "+5 %": 1.05}
+LINE = 100  # campaigns
+LINES = 20
+
+
+def no_difference(design, noise):
+    """Return how to draw a campaign in which nothing differs."""
+    plan = decisions.plan_of(*DESIGNS[design][:3], tables=DESIGNS[design][3])
+    return lambda generator: (decisions.campaign(plan, noise, decisions.null, generator), decisions.null, {})
+
+
+def trap(design, name):
+    """Return how to draw a campaign whose truth fools naive rules."""
+    plan, (truth, stalls) = decisions.plan_of(*PAIRED[design][:3]), decisions.TRAPS[name]
+    return lambda generator: (decisions.campaign(plan, "plain", truth, generator, stalls), truth, stalls)
+
+
+def random(design, noise):
+    """Return how to draw a campaign with a random truth of three factors."""
+    plan = decisions.plan_of(design, 3, PAIRED[design][2])
+
+    def draw(generator):
+        truth = decisions.random_truth(3, 4, generator)
+        return decisions.campaign(plan, noise, truth, generator), truth, {}
+    return draw
+
+
+def small(design, name):
+    """Return how to draw a campaign in which one factor helps a little, everywhere."""
+    plan, truth = decisions.plan_of(*PAIRED[design][:3]), decisions.pair(SMALL[name], 1.0, SMALL[name])
+    return lambda generator: (decisions.campaign(plan, "plain", truth, generator), truth, {})
+
+
+CELLS = {
+    **{f"null/{design}/{noise}": (no_difference, design, noise) for noise in worlds.NOISES for design in DESIGNS},
+    **{f"trap/{design}/{name}": (trap, design, name) for name in decisions.TRAPS for design in PAIRED},
+    **{f"random/{design}/plain": (random, design, "plain") for design in PAIRED},
+    **{f"small/{design}/{name}": (small, design, name) for name in SMALL for design in PAIRED},
+}
+
+
+def _covered(outcome, truth):
+    """Return whether the interval of a confirmed headline holds the truth; None where nothing is confirmed."""
+    wanted, plan = outcome.recommendation, outcome.plan
+    if not (wanted["name"] and wanted["confirmed"] and wanted["score"]):
+        return None
+    control = plan["profiles"][plan["control"]]["levels"]
+    own = decisions.score(truth, wanted["levels"], control, len(outcome.judged[0].cube.tables))
+    return bool(np.log(wanted["score"]["low"]) <= own <= np.log(wanted["score"]["high"]))
+
+
+def line(cell, number):
+    """Return what 100 campaigns of a cell came to, as a line of the file."""
+    make, *place = CELLS[cell]
+    draw, generator = make(*place), np.random.default_rng([number, zlib.crc32(cell.encode())])
+    found = {"cell": cell, "line": number, "campaigns": LINE, "claimed": 0, "recommended": 0, "either": 0,
+             "confirmed": 0, "covered": 0, "wrong": {}, "names": {}}
+    for _campaign in range(LINE):
+        outcome, truth, stalls = draw(generator)
+        name, covered = outcome.recommendation["name"], _covered(outcome, truth)
+        found["claimed"] += outcome.false
+        found["recommended"] += bool(name)
+        found["either"] += bool(outcome.false or name)
+        found["confirmed"] += covered is not None
+        found["covered"] += bool(covered)
+        why = decisions.wrong(outcome, truth, stalls)
+        for counts, key in ((found["wrong"], why), (found["names"], name)):
+            if key:
+                counts[key] = counts.get(key, 0) + 1
+    return found
+
+
+def read(path):
+    """Return the lines of a file, that may not be there yet."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as stream:
+        return [json.loads(text) for text in stream]
+
+
+def main(path, *asked):
+    """Add lines until each cell has all."""
+    done = {(found["cell"], found["line"]) for found in read(path)}
+    for number in range(LINES):
+        for cell in CELLS:
+            if (cell, number) not in done and (not asked or any(cell.startswith(start) for start in asked)):
+                with open(path, "a", encoding="utf-8") as stream:
+                    stream.write(json.dumps(line(cell, number)) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
