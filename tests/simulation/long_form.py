@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whole campaigns by the thousand, from the plan over nomination and confirmation to the recommendation.
 
-Run it as: PYTHONPATH=.build/live OPENBLAS_NUM_THREADS=1 python -m ansible_collections.offload.lab.tests.simulation.long_form
-FILE [CELL ...]. It adds a line of JSON for each 100 campaigns of a cell and goes on where the file ends, all cells in
-turn: it may be stopped at any time. tools/truth_tables.py makes tables of the file.
+Run it as: PYTHONPATH=.build/live OPENBLAS_NUM_THREADS=1 .venv/bin/python tests/simulation/long_form.py FILE [CELL ...].
+It adds a line of JSON for each 100 campaigns of a cell and goes on where the file ends, all cells in turn: it may be
+stopped at any time. tools/truth_tables.py makes tables of the file.
 """
 from __future__ import annotations
 

@@ -16,12 +16,10 @@ from ansible_collections.offload.lab.plugins.plugin_utils.analysis.judge import 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import saturated
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.unfinished import unfinished
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import too_few_blocks
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import settings_of
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects, power
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import MATTERS
 
 SCHEMA = 1
-NOTE = "the settings were measured together"
 CANNOT_ACT = ("unsupported", "masked")
 FACTOR_KEYS = ("name", "kind", "levels", "devices", "sides", "needs")
 
@@ -59,7 +57,7 @@ def analyse(plan, trials, manifest=None, include_marked=False, verdicts=None):
         "factors": [{key: factor.get(key) for key in FACTOR_KEYS} for factor in plan["factors"]],
         "profiles": levels,
         "tables": tables, "attribution": found, "failures": judged[0].failures,
-        "recommendation": wanted, "recommendations": recommendations(plan, wanted),
+        "recommendation": wanted,
         "confirmation": _confirmation(judged[1:]), "unfinished": lacks,
         "verdicts": verdicts, "untestable": {**_untestable(cube, tables), **idle},
         "warnings": list(_warnings(cube, lacks)),
@@ -79,7 +77,8 @@ def _methods(plan, include_marked, one_host):
 def _error_rate(family, lacks):
     counts = family.counts()
     claims = sum(counts.values())
-    text = (f"5 % is the chance of any false claim in this report, over all of its {claims} tested effects together"
+    tested = "its one tested effect" if claims == 1 else f"all of its {claims} tested effects together"
+    text = (f"5 % is the chance of any false claim in this report, over {tested}"
             if claims and not lacks else "nothing is claimed, so that nothing is tested")
     return {"alpha": effects.ALPHA, "tested": claims, "by_kind": counts, "text": text}
 
@@ -133,22 +132,6 @@ def _untestable(cube, tables):
         if name != plan["control"] and name not in seen:
             found[name] = f"no trial of this profile could be used ({cube.unusable.get(name, 'none was measured')})"
     return found
-
-
-def recommendations(plan, wanted):
-    """Return the recommendation by goal and setting, as reports before the confirmation had it."""
-    evidence = [{"ratio": row["ratio"], "low": row["low"], "high": row["high"], "p_holm": None, "table": row["table"],
-                 "metric": row["metric"], "end": row["end"], "goal": row["goal"]}
-                for row in wanted["by"] if row["state"] == "better"]
-    levels = wanted["changes"] or wanted["levels"]
-    settings = [{"factor": factor, "level": level, "instead_of": None, "evidence": []}
-                for factor, level in levels.items()]
-    goals = [{"goal": goal, "profile": wanted["name"], "settings": settings, "conflicts": [], "note": NOTE,
-              "evidence": [{key: row[key] for key in row if key != "goal"} for row in evidence if row["goal"] == goal]}
-             for goal in wanted["goals"]]
-    factors = [factor for factor in plan["factors"] if factor["name"] in levels]
-    return {"goals": goals, "conflicts": [], "levels": levels,
-            "settings": settings_of(factors, levels) if factors else {}}
 
 
 def _counted(number, one, many):

@@ -8,7 +8,7 @@ CPU is service demand: CPU time for the same work, so that a gain shows at line 
 """
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metric_analysis import effect_rows, listed
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metric_analysis import effect_rows
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metrics import describe
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import usual_size
@@ -103,15 +103,15 @@ def _groups(cube, metric, labels, idle):
 
 def _of_metric(cube, metric, table_id, idle):
     """Yield the attributions of one metric as (table, entry), those of one side in all tables at once."""
-    labels, differences, found = metric.by_factor()
-    columns = listed(found)
+    labels, differences, _found = metric.by_factor()
+    columns = metric.factor_lists()
     for side, tables, chosen in _groups(cube, metric, labels, idle):
         better = describe(metric.name, cube.tables[tables[0]]["test"])["better"]
         gains = differences[np.ix_(tables, chosen)] * (1 if better == "higher" else -1)
         apart = metric.apart[np.ix_(tables, chosen, chosen)]
         ranked, order = ranks(gains, apart), np.argsort(-effects.t_interval(gains)[1], axis=-1, kind="stable")
         for number, place in enumerate(tables):
-            test, rows = cube.tables[place]["test"], effect_rows(labels, columns, place, better)
+            test, rows = cube.tables[place]["test"], effect_rows(labels, columns, place)
             candidates = [dict(rows[chosen[effect]], rank=int(ranked[number, effect]) or None)
                           for effect in order[number]]
             yield place, dict(_entry(table_id(cube.tables[place]), goal_of(metric.name, test), side, candidates),

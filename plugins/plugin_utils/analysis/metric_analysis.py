@@ -27,17 +27,6 @@ DRIFT_TOTAL = 0.02
 MOST_NAMED = 5
 
 
-def verdict(better, significant, ratio, tested):
-    """Return better, worse, higher or lower (where neither is better), same, or unknown (not tested)."""
-    if not tested:
-        return "unknown"
-    if not significant:
-        return "same"
-    if better is None:
-        return "higher" if ratio > 1 else "lower"
-    return "better" if (ratio > 1) == (better == "higher") else "worse"
-
-
 def listed(found):
     """Return the arrays of effects as lists of ratios and shortened numbers, all tables at once."""
     return [found["n"].tolist(), ratios(found["mean"]), ratios(found["low"]), ratios(found["high"]),
@@ -45,11 +34,10 @@ def listed(found):
             found["needs"].tolist()]
 
 
-def effect_rows(labels, columns, table, better):
+def effect_rows(labels, columns, table):
     """Return the effects of one table as dicts: label, ``n``, ``ratio``, interval, p values, ``state``, ``needs``."""
-    return [dict(label, n=n, ratio=ratio, low=low, high=high, p=p, p_report=p_report, p_holm=p_report,
-                 significant=significant, state=state, needs=more,
-                 verdict=verdict(better, significant, ratio, p_report is not None))
+    return [dict(label, n=n, ratio=ratio, low=low, high=high, p=p, p_report=p_report,
+                 significant=significant, state=state, needs=more)
             for label, n, ratio, low, high, p, p_report, significant, state, more in zip(
                 labels, *(part[table] for part in columns))]
 
@@ -66,16 +54,12 @@ class MetricAnalysis:
         self.values = values
         self.compared = metrics.compared(name)
         if self.compared:
-            self.sd = statistics.pooled_sd(data)
-            self.again = data[:, -1:] - data[:, :1]
-            self.aa = statistics.effects(self.again)
-            self.drift = statistics.drift(data)
+            self.visits, self.again = data, data[:, -1:] - data[:, :1]
             self.repeated = ~np.isnan(data[:, -1]).all(axis=-1)
             self.families = self._families()
             self.differences = {family: statistics.contrast(self.data, weights)
                                 for family, (_labels, weights) in self.families.items()}
-            self.found = {family: statistics.effects(differences) for family, differences in self.differences.items()}
-            self.lists = {}
+            self.found = {family: statistics.estimates(own) for family, own in self.differences.items()}
         self.better = metrics.better(name)
         self.claims = self.compared and self.better is not None
 
@@ -88,17 +72,42 @@ class MetricAnalysis:
 
         ``tested_effects`` is how many effects the report tests together.
         """
-        matters, seconds = margin(self.plan), block_seconds(self.plan)
         self.tested = tested_effects
         for family, found in self.found.items():
             found["p_report"] = tested.get(family, np.full(found["mean"].shape, np.nan))
             with np.errstate(invalid="ignore"):
                 shown = (found["p_report"] <= statistics.ALPHA) & ((found["low"] > 0) | (found["high"] < 0))
             found["significant"] = shown & claims_allowed
-            found["state"] = states(self.better, found, found["significant"], matters)
-            found["needs"] = all_needs(found, found["state"], matters, seconds)
-            self.lists[family] = listed(found)
+            found["state"] = states(self.better, found, found["significant"], margin(self.plan))
         self.apart = self._apart(tested.get("leaders"), claims_allowed)
+
+    @functools.cached_property
+    def lists(self):
+        """The effects of each family as lists, with what only a document shows: its own p value, and what is needed."""
+        matters, seconds = margin(self.plan), block_seconds(self.plan)
+        for family, found in self.found.items():
+            found["p"] = statistics.p_values(self.differences[family])
+            found["needs"] = all_needs(found, found["state"], matters, seconds)
+        return {family: listed(found) for family, found in self.found.items()}
+
+    def factor_lists(self):
+        """Return the effects of :meth:`by_factor` as lists."""
+        return self.lists and listed(self.by_factor()[2])
+
+    @functools.cached_property
+    def aa(self):
+        """The control's second visit against its first."""
+        return statistics.effects(self.again)
+
+    @functools.cached_property
+    def sd(self):
+        """The scatter of a trial, of all tables."""
+        return statistics.pooled_sd(self.visits)
+
+    @functools.cached_property
+    def drift(self):
+        """Slopes of the block effects and their p values, of all tables."""
+        return statistics.drift(self.visits)
 
     def _apart(self, p, claims_allowed):
         """Return which two candidates are held apart, (tables, effects, effects), from the p values of their pairs."""
@@ -166,7 +175,7 @@ class MetricAnalysis:
         if not self.compared:
             return dict(head, rows=[dict(profile=name, **spread)
                                     for name, spread in zip(self.cube.profiles[1:], spreads)])
-        effects = {family: effect_rows(labels, self.lists[family], table, head["better"])
+        effects = {family: effect_rows(labels, self.lists[family], table)
                    for family, (labels, _weights) in self.families.items()}
         if self.claims:
             effects = {family: [dict(row, differences=blocks) for row, blocks in zip(

@@ -17,7 +17,6 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import In
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis import metrics as analysis_metrics
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.analysis import table_id
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube, collect
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metric_analysis import ratios, shortened, verdict
 from ansible_collections.offload.lab.plugins.plugin_utils.compare.rows import (
     ComparedCampaign,
     Comparison,
@@ -26,10 +25,12 @@ from ansible_collections.offload.lab.plugins.plugin_utils.compare.rows import (
     MetricRows,
     TableRows,
     ValueRow,
+    verdict,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.report.conditions import ALWAYS_DIFFERENT, nodes_of
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects as statistics
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np, stats
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.numbers import ratios, shortened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -84,3 +84,14 @@ class Comparison(TypedDict):
     failures: list[str]
     passed: bool
     note: str
+
+
+def verdict(better: str | None, significant: bool, ratio: float, tested: bool) -> str:
+    """Return better, worse, higher or lower (where neither is better), same, or unknown (not tested)."""
+    if not tested:
+        return "unknown"
+    if not significant:
+        return "same"
+    if better is None:
+        return "higher" if ratio > 1 else "lower"
+    return "better" if (ratio > 1) == (better == "higher") else "worse"

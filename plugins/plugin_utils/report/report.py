@@ -102,8 +102,9 @@ def _artifacts(analysis):
     """Return what a job keeps of the analysis: how many effects are in each state, and the recommended levels."""
     effects = [row.get("effect") or row for table in analysis["tables"] for metric in table["metrics"]
                for row in metric.get("main_effects") or metric["rows"]]
+    wanted = analysis["recommendation"]
     states = Counter(effect["state"] for effect in effects if effect.get("state"))
-    return {"states": dict(sorted(states.items())), "recommended": analysis["recommendations"]["levels"]}
+    return {"states": dict(sorted(states.items())), "recommended": wanted["changes"] or wanted["levels"]}
 
 
 def make_report(folder, check=False):

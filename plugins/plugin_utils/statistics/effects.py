@@ -91,10 +91,14 @@ def holm(p):
     return found
 
 
+def estimates(differences):
+    """Return ``{"n", "mean", "low", "high"}`` of (..., effects, blocks)."""
+    return dict(zip(("n", "mean", "low", "high"), t_interval(differences)))
+
+
 def effects(differences):
     """Return ``{"n", "mean", "low", "high", "p"}`` of (..., effects, blocks); ``p`` is of each effect by itself."""
-    n, mean, low, high = t_interval(differences)
-    return {"n": n, "mean": mean, "low": low, "high": high, "p": p_values(differences)}
+    return dict(estimates(differences), p=p_values(differences))
 
 
 def two_way(data):

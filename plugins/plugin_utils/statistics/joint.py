@@ -46,10 +46,12 @@ def table_scale(differences: Any, again: Any = None) -> Any:
         everything = np.concatenate([differences, again * np.sqrt(AGAINST_TWO / 2)], axis=-2)
     n = (~np.isnan(everything)).sum(axis=-1)
     sizes = np.where(n > 0, usual_size(everything, n), np.nan)
-    known = np.isfinite(sizes).any(axis=-1)
-    scale = np.full(sizes.shape[:-1], np.nan)
-    scale[known] = np.nanquantile(sizes[known], LOWER_QUARTER, axis=-1)
-    return scale
+    ordered, known = np.sort(sizes, axis=-1), (~np.isnan(sizes)).sum(axis=-1)  # NaN comes last
+    place = LOWER_QUARTER * np.maximum(known - 1, 0)[..., None]
+    below = place.astype(int)
+    low, high = (np.take_along_axis(ordered, np.minimum(at, ordered.shape[-1] - 1), axis=-1)
+                 for at in (below, np.where(place > below, below + 1, below)))
+    return (low + (place - below) * (high - low))[..., 0]
 
 
 def joint_p(differences: Any, scale: Any) -> Any:

@@ -23,22 +23,23 @@ def test_on_against_off():
     row = metric(found)["rows"][0]
     assert row["profile"] == "all_on" and row["n"] == 8
     assert row["ratio"] == pytest.approx(1.5, rel=0.02) and row["low"] < 1.5 < row["high"]
-    assert row["p"] == row["p_holm"] == 2 / 2 ** 8 and row["verdict"] == "better"
+    assert row["p"] == row["p_report"] == 2 / 2 ** 8 and row["state"] == "better"
     assert metric(found)["control"]["n"] == 16
     assert 1 < metric(found)["noise_floor"] < 1.05 and 1 < metric(found)["smallest_detectable"] < 1.1
     assert found["attribution"] == []
-    goal = found["recommendations"]["goals"][0]
-    assert goal["profile"] == "all_on" and found["recommendations"]["levels"] == {"tso": "on", "gro": "on"}
-    assert found["recommendations"]["settings"]["client"] == {"underlay": {"features": {"tso": True, "gro": True}}}
+    wanted = found["recommendation"]
+    assert wanted["name"] == "all_on" and wanted["changes"] == {"tso": "on", "gro": "on"}
+    assert wanted["settings"]["client"] == {"underlay": {"features": {"tso": True, "gro": True}}}
+    assert found["error_rate"]["text"].endswith("over all of its 2 tested effects together")
 
 
 def test_nothing_differs_and_nothing_is_claimed():
     made = plan(design="one_at_a_time", factors=["a", "b", "c", "d", "e", "f"])
     found = checked(made, trials(made))
-    assert {row["verdict"] for row in metric(found)["rows"]} == {"same"}
+    assert {row["state"] for row in metric(found)["rows"]} == {"same"}
     entry = found["attribution"][0]
     assert entry["leaders"] == [] and not entry["separated"]
-    assert found["recommendations"] == {"goals": [], "conflicts": [], "levels": {}, "settings": {}}
+    assert found["recommendation"]["name"] is None and found["recommendation"]["settings"] == {}
 
 
 def test_below_six_blocks_there_is_an_interval_and_no_claim():
@@ -50,7 +51,7 @@ def test_below_six_blocks_there_is_an_interval_and_no_claim():
     assert row["needs"]["blocks"] == 1 and row["needs"]["seconds"] > 0
     assert metric(found)["noise_floor"] is not None and metric(found)["smallest_detectable"] is None
     assert found["warnings"] == ["5 blocks give no test: 6 are needed"]
-    assert found["recommendations"]["levels"] == {}
+    assert found["recommendation"]["levels"] == {}
 
 
 def test_below_three_blocks_there_is_no_interval():
@@ -79,7 +80,7 @@ def test_the_leader_is_named_where_it_is_separated():
     entry = checked(made, trials(made, boost(a=1.1, b=1.5, c=0.8)))["attribution"][0]
     assert (entry["goal"], entry["side"], entry["table"]) == ("tcp_throughput", "both", "physical/9000/tcp_stream")
     assert entry["leaders"] == ["b"] and entry["separated"]
-    assert [(row["factor"], row["rank"], row["verdict"]) for row in entry["candidates"]] == [
+    assert [(row["factor"], row["rank"], row["state"]) for row in entry["candidates"]] == [
         ("b", 1, "better"), ("a", 2, "better"), ("c", 2, "worse")]
 
 
@@ -92,10 +93,10 @@ def test_equals_are_not_ranked():
 def test_left_out_is_judged_as_switched_on():
     made = plan(design="leave_one_out", factors=["a", "b"])
     found = checked(made, trials(made, boost(a=1.5, b=0.8)))
-    assert [(row["profile"], row["verdict"]) for row in metric(found)["rows"]] == [
+    assert [(row["profile"], row["state"]) for row in metric(found)["rows"]] == [
         ("a=off", "worse"), ("b=off", "better")]
     first = found["attribution"][0]["candidates"][0]
-    assert (first["factor"], first["level"], first["base"], first["verdict"]) == ("a", "on", "off", "better")
+    assert (first["factor"], first["level"], first["base"], first["state"]) == ("a", "on", "off", "better")
     assert first["ratio"] == pytest.approx(1.5, rel=0.02) and first["low"] < first["ratio"] < first["high"]
     assert found["recommendation"]["name"] == "b=off" and not found["recommendation"]["confirmed"]
     assert found["recommendation"]["levels"] == {"a": "on", "b": "off"}
@@ -121,7 +122,7 @@ def test_full_factorial_has_main_effects_and_interactions():
     mains = {row["factor"]: row["ratio"] for row in found["main_effects"]}
     assert mains == {"tso": pytest.approx(1.4 * 1.2 ** 0.5, rel=0.02), "gso": pytest.approx(1.2 ** 0.5, rel=0.02),
                      "gro": pytest.approx(1.1, rel=0.02)}
-    pairs = {tuple(row["factors"]): (row["ratio"], row["verdict"]) for row in found["interactions"]}
+    pairs = {tuple(row["factors"]): (row["ratio"], row["state"]) for row in found["interactions"]}
     assert pairs["tso", "gso"] == (pytest.approx(1.2, rel=0.02), "better")
     assert pairs["tso", "gro"][1] == pairs["gso", "gro"][1] == "same"
 
@@ -166,9 +167,9 @@ def test_transactions_and_latency():
     made = plan(factors=["a"], workloads=["tcp_rr"])
     found = checked(made, trials(made, boost(a=1.25)))
     assert [each["metric"] for each in found["tables"][0]["metrics"]] == ["transactions", "latency_mean", "latency_p99"]
-    assert metric(found, "transactions")["rows"][0]["verdict"] == "better"
+    assert metric(found, "transactions")["rows"][0]["state"] == "better"
     assert metric(found, "latency_p99")["rows"][0]["ratio"] == pytest.approx(0.8, rel=0.02)
-    assert metric(found, "latency_p99")["rows"][0]["verdict"] == "better"
+    assert metric(found, "latency_p99")["rows"][0]["state"] == "better"
 
 
 def test_drift_is_told():
@@ -176,7 +177,7 @@ def test_drift_is_told():
     found = metric(checked(made, trials(made, drift=0.9)))
     assert found["drift"]["ratio_per_block"] == pytest.approx(0.9, rel=0.03) and found["drift"]["p"] < 0.001
     assert any("drift by -" in warning for warning in found["warnings"])
-    assert found["rows"][0]["verdict"] == "same"
+    assert found["rows"][0]["state"] == "same"
 
 
 def test_one_host_bills_its_cpu_once():
@@ -200,7 +201,7 @@ def test_pairs_have_tables_of_their_own():
     found = checked(made, trials(made, boost(a=1.5)))
     assert [table["id"] for table in found["tables"]] == [
         "node1-node2/physical/9000/tcp_stream", "node3-node4/physical/9000/tcp_stream"]
-    assert all(metric(found, table=number)["rows"][0]["verdict"] == "better" for number in (0, 1))
+    assert all(metric(found, table=number)["rows"][0]["state"] == "better" for number in (0, 1))
 
 
 def test_the_order_of_the_record_does_not_matter():

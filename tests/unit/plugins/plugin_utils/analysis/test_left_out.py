@@ -49,7 +49,7 @@ def test_a_profile_that_was_never_used_is_untestable():
     found = checked(made, rows)
     unusable = "no trial of this profile could be used"
     assert found["untestable"] == {"lro": "fixed", "a=on": unusable + " (none was measured)"}
-    assert metric(found)["rows"][0]["ratio"] is None and metric(found)["rows"][0]["verdict"] == "unknown"
+    assert metric(found)["rows"][0]["ratio"] is None and metric(found)["rows"][0]["state"] == "unknown"
 
 
 def test_a_profile_whose_trials_are_all_left_out_says_why():
@@ -77,7 +77,7 @@ def test_what_could_not_act_is_not_recommended():
         ("client", "masked"), ("server", "unsupported"))] + [{"factor": "b", "verdict": "no_op", "reason": ""}]
     found = checked(made, trials(made, boost(a=1.5, b=1.5)), verdicts=lambda: rows)
     assert found["verdicts"] == rows and found["untestable"] == {"a": "masked: r"}
-    assert found["recommendations"]["levels"] == {"b": "on"}
+    assert found["recommendation"]["changes"] == {"b": "on"}
     assert {row["factor"] for entry in found["attribution"] for row in entry["candidates"]} == {"b"}
 
 
@@ -86,8 +86,8 @@ def test_where_nothing_could_act_nothing_is_recommended(design):
     made = plan(design=design, factors=["a"])
     rows = [{"factor": "a", "verdict": "unsupported", "reason": "r", "end": "client"}]
     found = checked(made, trials(made, boost(a=1.5)), verdicts=lambda: rows)
-    assert found["attribution"] == [] and found["recommendations"]["levels"] == {}
-    assert found["recommendations"]["goals"] == []
+    assert found["attribution"] == [] and found["recommendation"]["levels"] == {}
+    assert found["recommendation"]["goals"] == []
 
 
 def test_what_receives_nothing_is_counted_and_not_recommended():

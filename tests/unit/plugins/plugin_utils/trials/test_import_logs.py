@@ -67,7 +67,7 @@ def test_the_runs_of_study_003():
     assert trials[0]["streams"][0]["raw"].startswith("MIGRATED") and "9591.78" in trials[0]["streams"][0]["raw"]
     ratios = {table["workload"]: table["metrics"][0]["rows"][0] for table in found["tables"]}
     assert ratios["tcp_stream-m8192-s16384-r87380"]["ratio"] == pytest.approx(9837.25 / 9200.11, rel=1e-5)
-    assert {row["verdict"] for row in ratios.values()} == {"unknown"} and found["trials"]["excluded"] == 0
+    assert {row["state"] for row in ratios.values()} == {"unknown"} and found["trials"]["excluded"] == 0
     assert found["warnings"] == ["1 block gives no test: 6 are needed"]
 
 
@@ -87,7 +87,7 @@ def test_runs_of_the_same_kind_are_blocks():
     plan, trials, found = checked(spec, texts)
     row = found["tables"][0]["metrics"][0]["rows"][0]
     assert plan["blocks"] == 7 and [trial["block"] for trial in trials][:7] == [1, 2, 3, 4, 5, 6, 7]
-    assert row["n"] == 7 and row["ratio"] == pytest.approx(1.5, rel=0.01) and row["verdict"] == "better"
+    assert row["n"] == 7 and row["ratio"] == pytest.approx(1.5, rel=0.01) and row["state"] == "better"
     assert found["tables"][0]["metrics"][0]["aa"]["ratio"] is None
     assert len({trial["id"] for trial in trials}) == 14
 
