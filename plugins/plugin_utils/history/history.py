@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Iterator
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis import metrics as analysis_metrics
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.analysis import table_id
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metric_analysis import verdict
 from ansible_collections.offload.lab.plugins.plugin_utils.compare.compare import (
     Campaign,
     is_compared,
     manifest_differences,
     table_logs,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils.compare.rows import verdict
 from ansible_collections.offload.lab.plugins.plugin_utils.history.rows import (
     History,
     HistoryChange,
