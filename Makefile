@@ -22,7 +22,7 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-test live lock demo study lab measure report teardown packages test quick try nightly unit lint integration molecule fuzz faults bench clean
+.PHONY: help setup setup-test live lock demo study lab measure report watch teardown packages test quick try nightly unit lint integration molecule fuzz faults bench clean
 
 help:  ## this list
 	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results]"
@@ -59,6 +59,9 @@ measure: setup  ## measure CAMPAIGN on the lab; a stopped one goes on
 
 report: setup  ## the report of CAMPAIGN, from RESULTS
 	$(PLAY) playbooks/report.yml $(SETTINGS)
+
+watch:  ## the report of CAMPAIGN while it runs, as text; report.html in a browser reloads itself
+	@watch -t -n 5 cat "$(RESULTS)/$$(sed -n 's/^name: *//p' "$(CAMPAIGN)")/report.txt"
 
 teardown: setup  ## the lab and its nodes removed
 	$(PLAY) playbooks/teardown.yml

@@ -12,6 +12,7 @@ from ansible.utils.display import Display
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import places, results_folder
+from ansible_collections.offload.lab.plugins.plugin_utils.live import refresh
 from ansible_collections.offload.lab.plugins.plugin_utils.report.report import make_report
 
 SPEC = {
@@ -20,6 +21,7 @@ SPEC = {
     "campaign_file": {"type": "path"},
     "overrides": {"type": "dict", "default": {}},
     "results_dir": {"type": "path", "default": "results"},
+    "live": {"type": "str", "choices": ["refresh", "end"]},
 }
 MOST_TABLE = 20000  # characters of the table in the task's result: an event must stay small
 
@@ -32,6 +34,8 @@ class ActionModule(ActionBase):
     def run(self, tmp=None, task_vars=None):
         result = super().run(tmp, task_vars)
         _checked, arguments = self.validate_argument_spec(SPEC)
+        if arguments["live"]:
+            return dict(result, **self._live(arguments))
         try:
             made = make_report(self._folder(arguments), check=self._task.check_mode)
         except LabError as error:
@@ -43,6 +47,15 @@ class ActionModule(ActionBase):
             made.pop("diff")
         result.update(made, table=made["table"][:MOST_TABLE], report=report)
         return result
+
+    def _live(self, arguments):
+        """See to the report of a running campaign. Whatever is wrong with it, the campaign goes on."""
+        try:
+            done = {"refresh": refresh.refresh, "end": refresh.end}[arguments["live"]](self._folder(arguments))
+        except LabError as error:
+            done = {"made": False, "line": f"no live report: {error}"}
+        Display().display(f"  {done['line']}")
+        return {"changed": False, **done}
 
     def _folder(self, arguments):
         """Return the results folder of the campaign that is asked for."""

@@ -49,6 +49,16 @@ options:
     description: The folder that holds a folder for each campaign.
     type: path
     default: results
+  live:
+    description:
+      - V(refresh) makes the report of a campaign that is running, C(report.html), C(report.md) and C(report.txt), with
+        how each comparison stands, who is nominated and the time left. It claims nothing, and the page in a browser
+        reloads itself.
+      - It is left out where it would take more than 1 s for each block since the last one, or 3 % of the time.
+      - V(end) makes the ordinary report, where a live one was made.
+      - Neither of them fails: the campaign goes on without it.
+    type: str
+    choices: [refresh, end]
 requirements:
   - The Python packages scipy and Jinja2 on the controller
 notes:
@@ -67,6 +77,21 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+made:
+  description: Whether the report was made.
+  returned: with O(live)
+  type: bool
+  sample: true
+line:
+  description: How the campaign stands in one line, or why no report was made.
+  returned: with O(live)
+  type: str
+  sample: "live report: 24 of 64 visits are made, about 4 min left; 12 comparisons by their intervals: 3 better"
+cost:
+  description: Seconds that the report took.
+  returned: with O(live=refresh), where it was made
+  type: float
+  sample: 0.4
 states:
   description: How many effects of factors are in each state, over all tables and metrics.
   returned: success

@@ -13,6 +13,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.analysis.campaign_verd
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import collect
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.failures import of_tables
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.judge import judge, recommend
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.nominate import nominees_of
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import saturated
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.unfinished import unfinished
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import too_few_blocks
@@ -29,17 +30,18 @@ def table_id(table):
     return "/".join(str(table[key]) for key in ("pair", "path", "mtu", "workload") if table[key] is not None)
 
 
-def analyse(plan, trials, manifest=None, include_marked=False, verdicts=None):
+def analyse(plan, trials, manifest=None, include_marked=False, verdicts=None, *, running=False):
     """Return the analysis (the content of analysis.json).
 
     ``trials`` is an iterable of trial records, read once. Failed trials are left out, and, unless ``include_marked``,
     those that a guard excludes; both are counted. ``manifest`` tells whether both ends are one machine. ``verdicts`` is
     a function that is called once all trials are read, and returns the rows of :mod:`_campaign_verdicts`: a factor that
-    could act nowhere is no candidate and not recommended.
+    could act nowhere is no candidate and not recommended. Of a ``running`` campaign nothing is claimed: it has
+    ``nominated`` instead.
     """
     one_host = analysis_metrics.one_host(manifest)
     cube = collect(plan, trials, include_marked, one_host)
-    lacks = _lacks(plan, cube)
+    lacks = _lacks(plan, cube, running)
     judged, family = judge(cube, allowed=lacks is None)
     levels = {name: profile["levels"] for name, profile in plan["profiles"].items()}
     metrics, plan = judged[0].metrics, cube.plan
@@ -61,6 +63,7 @@ def analyse(plan, trials, manifest=None, include_marked=False, verdicts=None):
         "confirmation": _confirmation(judged[1:]), "unfinished": lacks,
         "verdicts": verdicts, "untestable": {**_untestable(cube, tables), **idle},
         "warnings": list(_warnings(cube, lacks)),
+        **({"nominated": nominees_of(cube)} if running else {}),
     }
 
 
@@ -83,13 +86,14 @@ def _error_rate(family, lacks):
     return {"alpha": effects.ALPHA, "tested": claims, "by_kind": counts, "text": text}
 
 
-def _lacks(plan, cube):
+def _lacks(plan, cube, running):
     """Return what is missing of a campaign; imported logs have no plan to compare with."""
     if plan.get("kind") == "imported":
         return None
     parts = [cube, cube.confirmation] if cube.confirmation else [cube]
     visited = set().union(*(part.visited for part in parts))
-    return unfinished(plan, visited, sum(_missing(part) for part in parts), sum(part.beyond for part in parts))
+    return unfinished(plan, visited, sum(_missing(part) for part in parts), sum(part.beyond for part in parts),
+                      running)
 
 
 def _tables(judged):

@@ -23,20 +23,21 @@ class Unfinished(TypedDict):
     text: str
 
 
-def unfinished(plan: dict[str, Any], visited: set[tuple[Any, ...]], missing: int, beyond: int) -> Unfinished | None:
-    """Return what is missing of a campaign, None where nothing is.
+def unfinished(plan: dict[str, Any], visited: set[tuple[Any, ...]], missing: int, beyond: int,
+               running: bool = False) -> Unfinished | None:
+    """Return what is missing of a campaign, None where nothing is and it is not ``running``.
 
     ``visited`` are (MTU, block, visit) of which any trial was recorded, ``beyond`` counts trials of blocks that the
     plan does not have.
     """
     left = [visit for visit in plan["visits"] if (visit["mtu"], visit["block"], visit["visit"]) not in visited]
     extended = beyond > 0 or bool(plan.get("extended"))
-    if not left and not extended:
+    if not left and not extended and not running:
         return None
     one = block_seconds(plan)
     in_block = len(plan["visits"]) / plan["blocks"] if plan["visits"] else 0
     seconds = round(one * len(left) / in_block, 1) if one and in_block else None
-    words = []
+    words = ["the campaign is running"] if running else []
     if left:
         words.append(f"{len(left)} of {len(plan['visits'])} visits were not measured")
     if extended:

@@ -166,16 +166,20 @@ def repeat(plan):
             f"ansible-playbook offload.lab.report -e offload_lab_report_folder=again/{name}"))}
 
 
-def page(findings, plan, digest, manifest):
-    """Return the page as data; ``findings`` come from report/view.py."""
+def page(findings, plan, digest, manifest, standing=None):
+    """Return the page as data; ``findings`` come from report/view.py, ``standing`` is given while it runs."""
     tables = effect_tables.name_tables(findings["tables"])
     titles = dict((table["id"], table["short"]) for table in tables)
     groups = trial_panels.spread([table for table in tables if table["quantities"]], plan, digest)
-    items = answers.answer(findings, tables, plan, digest, groups)
-    details = advice.sentences(findings["attribution"], tables) or by_table.by_table(tables)
+    running = standing(findings, tables, plan, digest) if standing else None
+    items = running["answer"] if running else answers.answer(findings, tables, plan, digest, groups)
+    details = running["standing"] if running else (
+        advice.sentences(findings["attribution"], tables) or by_table.by_table(tables))
     return {
-        "name": plan["name"], "question": answers.question(plan), "answer": items,
-        "shown": items[0]["verdict"] == "better", "details": details, "groups": groups,
+        "running": running, "name": plan["name"], "question": answers.question(plan), "answer": items,
+        "shown": items[0]["verdict"] == "better", "details": details,
+        "details_title": "Comparison by comparison, so far" if running else "Setting by setting, table by table",
+        "groups": groups,
         "headline": " ".join(item["text"] for item in items[:2]),
         "error_rate": f"{text.sentence(findings['error_rate']['text'])}. A difference below {findings['matters']:g} % "
                       "does not matter here (matters).", "failures": failures(findings),
@@ -185,5 +189,6 @@ def page(findings, plan, digest, manifest):
         "tables": tables, "blocks": effect_tables.blocks(tables),
         "reading": READING.format(matters=findings["matters"]),
         "verdicts": verdicts(findings["verdicts"]), "conditions": conditions.conditions(manifest),
-        "marked": marked(digest), "repeat": repeat(plan), "files": FILES, "footer": FOOTER,
+        "marked": marked(digest), "repeat": repeat(plan), "files": FILES,
+        "footer": "Made by offload.lab while the campaign runs." if running else FOOTER,
     }

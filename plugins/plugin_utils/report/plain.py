@@ -176,7 +176,7 @@ def markdown(page):
     answer = "\n".join(f"- {SIGNS[item['verdict']]}{item['text']}{_code(item['command'])}" for item in page["answer"])
     details = "\n".join(f"- {SIGNS[item['verdict']]}{item['text']}" for item in page["details"])
     parts = [f"# {page['name']}", page["question"], answer, page["error_rate"]]
-    parts += ["**Setting by setting, table by table**", details] if details else []
+    parts += [f"**{page['details_title']}**", details] if details else []
     if page["caveats"]:
         parts += ["**What to know before relying on it**", "\n".join(f"- {item}" for item in page["caveats"])]
     parts.append(" · ".join(f"{label} {value}" for label, value in page["facts"]))

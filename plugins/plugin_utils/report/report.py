@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From a results folder to its report: reads plan, manifest and trials, writes all outputs whole or not at all.
 
-Nothing but the folder's content goes in: no clock, no host, no path, so that the same folder gives the same bytes.
+Nothing but the folder's content goes in: no clock, no host, no path, so that the same folder gives the same bytes. The
+report of a running campaign alone says when it was made.
 """
 from __future__ import annotations
 
@@ -23,8 +24,10 @@ from ansible_collections.offload.lab.plugins.plugin_utils.report import html, im
 from ansible_collections.offload.lab.plugins.plugin_utils.report import page as report_page
 from ansible_collections.offload.lab.plugins.plugin_utils.report.view import findings_of
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import csv_file
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.digest import Digest
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import stream_records
 
+LIVE = ("report.txt", "report.md", "report.html")  # what is made of a running campaign
 OUTPUTS = ("analysis.json", "trials.csv", "recommended.yml", "report.txt", "report.md", "report.html",
            "junit.xml", "metrics.prom")
 
@@ -42,11 +45,11 @@ def read_json(path):
         raise InputError(f"this is not JSON: {error}", path, "Restore the file, or remove it to report without it.")
 
 
-def _analyse(plan, trials, manifest, verdicts):
+def _analyse(plan, trials, manifest, verdicts, running):
     """Analyse with scipy, which takes a while to import."""
     from ansible_collections.offload.lab.plugins.plugin_utils.analysis.analysis import analyse  # noqa: PLC0415
 
-    return analyse(plan, trials, manifest, verdicts=verdicts)
+    return analyse(plan, trials, manifest, verdicts=verdicts, running=running)
 
 
 def _read(folder):
@@ -65,18 +68,33 @@ def _write(folder, name, text):
         stream.write(text)
 
 
-def _make(folder, new):
+@contextlib.contextmanager
+def _digested(record, new, control, running):
+    """Yield ``(digest, trials, problems)``: who gives the digest, once the trials are read.
+
+    While a campaign runs it is done in one process and without trials.csv: who is killed leaves no process behind.
+    """
+    problems = []
+    if running:
+        digest = Digest(control)
+        trials = (digest.see(trial) or trial for trial in stream_records(record, problems))
+        yield lambda: digest, trials, problems
+    else:
+        with csv_file.digested(record, os.path.join(new, "trials.csv"), control) as digested:
+            yield digested, stream_records(record, problems), problems
+
+
+def _make(folder, new, standing):
     """Write all outputs of the campaign in ``folder`` into the folder ``new``; return the page."""
     plan, manifest, trials = _read(folder)
-    problems = []
-    with csv_file.digested(trials, os.path.join(new, "trials.csv"), plan["control"]) as digested:
-        analysis = _analyse(plan, stream_records(trials, problems), manifest,
-                            lambda: verdicts_of(plan, digested().evidence, manifest))
+    with _digested(trials, new, plan["control"], standing is not None) as (digested, records, problems):
+        analysis = _analyse(plan, records, manifest,
+                            lambda: verdicts_of(plan, digested().evidence, manifest), standing is not None)
         digest = digested()
     findings = findings_of(analysis, problems)
     if plan.get("kind") == "imported":
         findings["warnings"] = imported.worth(plan, stream_records(trials, [])) + findings["warnings"]
-    page = report_page.page(findings, plan, digest, manifest)
+    page = report_page.page(findings, plan, digest, manifest, standing)
     page["study"] = study.section(plan, analysis)
     _write(new, "analysis.json", json.dumps(analysis, indent=1, sort_keys=True, allow_nan=False) + "\n")
     _write(new, "recommended.yml", recommended.recommended(findings, plan, manifest))
@@ -107,24 +125,30 @@ def _artifacts(analysis):
     return {"states": dict(sorted(states.items())), "recommended": wanted["changes"] or wanted["levels"]}
 
 
-def make_report(folder, check=False):
+def make_report(folder, check=False, standing=None):
     """Make the report of the campaign whose results are in ``folder``; with ``check`` nothing in it is changed.
 
-    Returns ``{"changed", "files", "headline", "table", "states", "recommended", "diff"}``.
+    ``standing`` is given while the campaign runs (see live/standing.py): then it claims nothing, and only what people
+    read is written.
+
+    Returns ``{"changed", "files", "headline", "standing", "table", "states", "recommended",
+    "diff"}``.
     """
     folder = os.path.abspath(folder)
     if not os.path.isdir(folder):
         raise InputError("there is no such folder", folder, "Give the folder of one campaign, such as results/demo.")
     try:
-        new = tempfile.mkdtemp(prefix=".report-", dir=None if check else folder)
+        new = tempfile.mkdtemp(prefix=".live-" if standing else ".report-", dir=None if check else folder)
     except OSError as error:
         raise InputError(f"the report cannot be written ({error.strerror})", folder, "Make the folder writable.")
     try:
-        page = _make(folder, new)
-        changed = [name for name in OUTPUTS if not _same(os.path.join(new, name), os.path.join(folder, name))]
+        page = _make(folder, new, standing)
+        changed = [name for name in (LIVE if standing else OUTPUTS)
+                   if not _same(os.path.join(new, name), os.path.join(folder, name))]
         result = {
             "changed": bool(changed), "files": dict((name, os.path.join(folder, name)) for name in OUTPUTS),
-            "headline": page["headline"], "table": _text(os.path.join(new, "report.txt")),
+            "headline": page["headline"], "standing": (page["running"] or {}).get("line"),
+            "table": _text(os.path.join(new, "report.txt")),
             "diff": dict(before_header="report.md", after_header="report.md",
                          before=_text(os.path.join(folder, "report.md")), after=_text(os.path.join(new, "report.md"))),
         }

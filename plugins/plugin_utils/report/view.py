@@ -137,7 +137,7 @@ def findings_of(analysis, problems=()):
     tables = [_table(table, analysis, unsupported) for table in analysis["tables"]]
     damaged = [f"damaged lines in trials.jsonl, {len(problems)} of them: {'; '.join(problems[:3])}"] if problems else []
     warnings = analysis["warnings"] + _not_compared(unsupported) + _common_notes(tables) + damaged
-    return {"tables": tables, "warnings": warnings,
+    return {"tables": tables, "warnings": warnings, "nominated": analysis.get("nominated"),
             "matters": analysis["methods"]["matters_percent"], "one_host": analysis["methods"]["one_host"],
             **{key: analysis[key] for key in (
                 "attribution", "recommendation", "failures", "confirmation", "unfinished", "error_rate", "untestable",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ansible_collections.offload.lab.plugins.plugin_utils.trials import guards
+from ansible_collections.offload.lab.plugins.plugin_utils.trials import guards, progress
 
 KINDS = ("user", "system", "softirq", "irq", "steal", "iowait")  # user includes nice, as most tools show it
 ENDS = ("client", "server", "combined")
@@ -64,10 +64,14 @@ class Digest:
         self._visits = {}  # (path, MTU, pair, profile): visits whose evidence is kept
         self.listed = []  # the first LISTED trials that were left out or failed
         self.first = self.last = None  # seconds since the epoch
+        self.starts: progress.Starts = {}
+        self.ids: set[str] = set()
 
     def see(self, trial):
         """Take one record in."""
         self.trials += 1
+        self.ids.add(trial["id"])
+        progress.see_start(self.starts, trial)
         left_out = guards.excluded(trial)
         if trial.get("started") is not None:
             self.first = min(trial["started"], self.first or trial["started"])

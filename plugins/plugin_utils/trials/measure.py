@@ -9,7 +9,6 @@ import os
 import re
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._netperf.command import seconds, workload
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import read_confirmation, read_plan
 from ansible_collections.offload.lab.plugins.plugin_utils.store import campaign_lock
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import progress, steps, trials
@@ -191,9 +190,8 @@ class Measurement:
 
     def _show(self):
         known = {name for _pair, name in self.records.known} if self.records else {t["id"] for t in self.trials}
-        workloads = {load["name"]: seconds(workload(load))[0] for load in self.plan["workloads"]}
         planned = [visit for part in self.parts for visit in part]
-        left = progress.seconds_left(planned, known, lambda cell: workloads[cell["workload"]])
+        left = progress.seconds_left(self.plan, planned, known, self.records.starts if self.records else {})
         done = sum(cell["id"] in known for cell in self.visit["cells"])
         self.show(progress.progress_line(planned, self.visit, done, self.trials[-1]["result"], left))
 

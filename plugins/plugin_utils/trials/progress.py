@@ -1,10 +1,30 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure: the line that tells how far a campaign is."""
+"""Pure: how far a campaign is, and how long it still takes, learnt from the visits that were made."""
 from __future__ import annotations
 
-VISIT_SECONDS = 2.0  # what applying a profile costs beside the measuring; a rough guess is enough for a time left
+import statistics
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import (
+    CELL_SECONDS,
+    VISIT_SECONDS,
+    confirmation_cost,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Visit
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
+
+A_BREAK = 3  # times the usual time: between two visits the campaign was stopped, which says nothing of its pace
+Starts = dict[tuple[int, int, int], float]  # {(MTU, block, visit): when its first trial started}
+
+
+def see_start(starts: Starts, trial: Mapping[str, Any]) -> None:
+    """Take in when a recorded trial started."""
+    place: Any = trial.get("mtu"), trial.get("block"), trial.get("visit")
+    if trial.get("started") is not None:
+        starts[place] = min(trial["started"], starts.get(place, trial["started"]))
 
 
 def rate_text(result):
@@ -25,13 +45,35 @@ def time_text(seconds):
     return f"{minutes} min left" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min left"
 
 
-def seconds_left(visits, known, cell_seconds):
-    """Return the seconds until a plan is measured: its cells that are not ``known`` (ids), and its visits with any."""
-    left = 0.0
-    for visit in visits:
-        missing = [cell for cell in visit["cells"] if cell["id"] not in known]
-        left += sum(cell_seconds(cell) for cell in missing) + (VISIT_SECONDS if missing else 0)
-    return left
+def _costs(plan: Mapping[str, Any], visits: list[Visit], known: Collection[str]) -> list[float]:
+    """Return the seconds that the plan expects of each visit, for those of its cells that are not ``known``."""
+    at_once = len(plan["rounds"]) / len(plan["pairs"]) if plan.get("rounds") and plan.get("pairs") else 1.0
+    loads = {load["name"]: seconds_of(load) + CELL_SECONDS for load in plan["workloads"]}
+    missing = [[loads[cell["workload"]] for cell in visit["cells"] if cell["id"] not in known] for visit in visits]
+    return [VISIT_SECONDS + at_once * sum(cells) if cells else 0.0 for cells in missing]
+
+
+def pace(plan: Mapping[str, Any], visits: list[Visit], starts: Starts) -> float:
+    """Return how many times longer visits took than the plan expects, with all that came before the next one."""
+    known = [starts.get((visit["mtu"], visit["block"], visit["visit"])) for visit in visits]
+    found = [(after - start, cost) for start, after, cost in zip(known, known[1:], _costs(plan, visits, ()))
+             if start is not None and after is not None and after > start]
+    if not found:
+        return 1.0
+    usual = statistics.median(took / cost for took, cost in found)
+    kept = [(took, cost) for took, cost in found if took / cost <= A_BREAK * usual]
+    return sum(took for took, _cost in kept) / sum(cost for _took, cost in kept)
+
+
+def seconds_left(plan: Mapping[str, Any], visits: list[Visit], known: Collection[str], starts: Starts) -> float:
+    """Return the seconds until a campaign is measured; ``known`` are ids of trials.
+
+    ``visits`` are the planned ones and those of the confirmation; where that is not decided yet it is expected.
+    """
+    left = sum(_costs(plan, visits, known))
+    if plan.get("confirm") and not any(visit.get("part") for visit in visits):
+        left += confirmation_cost(plan, len(plan["profiles"]))[2]
+    return left * pace(plan, visits, starts)
 
 
 def progress_line(planned, visit, done, last, left):

@@ -18,6 +18,7 @@ from typing import Any, Callable
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.guards import UsualSteal, spoilt
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.progress import Starts, see_start
 
 fast_loads: Callable[[str], Any] | None
 try:
@@ -186,6 +187,9 @@ class Records:
         self.repaired = [f"{path} line {number}: {reason}; kept in {path}.damaged" for number, _line, reason in bad]
         self.known = {key_of(record): spoilt(record) for _number, _line, record in good}  # by the machine?
         self.usual_steal = UsualSteal(record for _number, _line, record in good)
+        self.starts: Starts = {}
+        for _number, _line, record in good:
+            see_start(self.starts, record)
         self.size = os.path.getsize(path) if os.path.exists(path) else 0
 
     def append(self, record):
@@ -201,6 +205,7 @@ class Records:
                            "Make room or mend the folder, then run the campaign again: it goes on from here.")
         self.known[key_of(record)] = spoilt(record)
         self.usual_steal.add(record)
+        see_start(self.starts, record)
 
     def _refuse_known(self, record, size):
         """Raise if the trial is recorded, be it by a worker whose controller was killed."""

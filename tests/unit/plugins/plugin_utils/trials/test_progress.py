@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import read_workload
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import progress
 
 
@@ -28,10 +29,35 @@ def test_time_left(seconds, expected):
     assert progress.time_text(seconds) == expected
 
 
-def test_what_is_left_counts_cells_and_visits():
-    visits = [visit(1, 1, "a", "b"), visit(1, 2, "c"), visit(2, 1, "d")]
-    assert progress.seconds_left(visits, {"a", "c"}, lambda _cell: 10.0) == 20 + 2 * progress.VISIT_SECONDS
-    assert progress.seconds_left(visits, {"a", "b", "c", "d"}, lambda _cell: 10.0) == 0
+PLAN = {"workloads": [{**read_workload("tcp_stream", 10), "name": "w"}], "profiles": {"a": {}, "b": {}},
+        "paths": ["physical"], "mtus": [9000], "pairs": [], "rounds": []}
+ONE = 10 + progress.CELL_SECONDS + progress.VISIT_SECONDS  # what the plan expects of a visit of one cell
+
+
+def visits(count):
+    return [dict(visit(1, number), cells=[{"id": f"c{number}", "workload": "w"}]) for number in range(1, count + 1)]
+
+
+def starts(*times):
+    return {(9000, 1, number): time for number, time in enumerate(times, 1)}
+
+
+@pytest.mark.parametrize(("times", "pace"), [
+    ((), 1), ((100.0,), 1), ((100.0, 100 + 1.5 * ONE), 1.5), ((100.0, 100 + 2 * ONE, 100 + 5 * ONE), 2.5),
+    ((100.0, 100 + ONE, 90_000.0, 90_000 + ONE), 1),  # stopped, and gone on the next day
+])
+def test_time_left_learns_from_the_visits_made(times, pace):
+    known = {f"c{number}" for number in range(1, len(times) + 1)}
+    left = progress.seconds_left(PLAN, visits(8), known, starts(*times))
+    assert left == pytest.approx((8 - len(times)) * ONE * pace)
+
+
+def test_time_left_counts_a_confirmation_that_is_not_decided():
+    plan = dict(PLAN, confirm=6, profiles={"a": {}, "b": {}, "c": {}})
+    planned = visits(2)
+    decided = [*planned, dict(planned[0], block=2, part="confirm", cells=[{"id": "x", "workload": "w"}])]
+    assert progress.seconds_left(plan, planned, {"c1", "c2"}, {}) > 6 * 4 * ONE
+    assert progress.seconds_left(plan, decided, {"c1", "c2", "x"}, {}) == 0
 
 
 def test_the_line():

@@ -1,0 +1,94 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report of a campaign that is running: how each comparison stands, who is nominated, how long it still takes.
+
+It claims nothing: how a comparison stands is what its interval says now, whatever the test will say at the end.
+"""
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
+from ansible_collections.offload.lab.plugins.plugin_utils.report.phrases import Line, line, place, settings
+from ansible_collections.offload.lab.plugins.plugin_utils.trials import progress
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.digest import Digest
+
+RELOAD = 10  # seconds after which the page in a browser looks again
+LATE = 3  # times the usual time of a block: then somebody stopped it
+STANDING = {"better": "better so far", "worse": "worse so far", "same": "no difference that matters so far",
+            "unknown": "unknown"}
+SHOWN = 6  # comparisons that a line of a table names
+
+
+def standing(row: dict[str, Any], better: str | None, matters: float) -> str:
+    """Return how a comparison stands by its interval alone: ``better``, ``worse``, ``same`` or ``unknown``."""
+    low, high = row["low"], row["high"]
+    if low is None or high is None:
+        return "unknown"
+    if low >= 1 / (1 + matters / 100) and high <= 1 + matters / 100:
+        return "same"
+    if low <= 1 <= high or better is None:
+        return "unknown"
+    return "better" if (low > 1) == (better == "higher") else "worse"
+
+
+def _all(findings: dict[str, Any], tables: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any], list[Any]]]:
+    """Return ``(place, quantity, [(state, row)])`` of each quantity that is compared."""
+    return [(place(table), quantity, [(standing(row, quantity["better"], findings["matters"]), row)
+                                      for row in quantity["rows"]])
+            for table in tables for quantity in table["quantities"] if quantity["rows"]]
+
+
+def _told(rows: list[Any], state: str) -> str:
+    named = [f"{row['label']} {text.ratio(row['ratio'])} ({text.interval(row['low'], row['high'])})"
+             if state in ("better", "worse") else row["label"] for own, row in rows if own == state]
+    return f"{STANDING[state]}: {text.listed(named[:SHOWN] + [f'{len(named) - SHOWN} more'] * (len(named) > SHOWN))}"
+
+
+def comparisons(findings: dict[str, Any], tables: list[dict[str, Any]]) -> list[Line]:
+    """Return how each comparison stands, a line for each quantity of a table."""
+    lines = []
+    for where, quantity, rows in _all(findings, tables):
+        states = {state for state, _row in rows}
+        words = "; ".join(_told(rows, state) for state in STANDING if state in states)
+        lines.append(line("note", f"{text.sentence(quantity['label'])} for {where}: {words}."))
+    return lines
+
+
+def _counted(findings: dict[str, Any], tables: list[dict[str, Any]]) -> str:
+    states = [state for _where, _quantity, rows in _all(findings, tables) for state, _row in rows]
+    told = [f"{states.count(state)} {word}" for state, word in STANDING.items() if state in states]
+    return f"{text.count(len(states), 'comparison')} by their intervals alone: {text.listed(told)}"
+
+
+def _nominated(findings: dict[str, Any], plan: dict[str, Any]) -> str:
+    names = [settings({factor: level for factor, level in nominee["levels"].items()
+                       if level != plan["profiles"][plan["control"]]["levels"][factor]})
+             for nominee in findings["nominated"]]
+    if not names:
+        return "Nothing is nominated so far."
+    return f"Nominated so far: {names[0]}{f'; after it {names[1]}' if len(names) > 1 else ''}."
+
+
+def section(findings: dict[str, Any], tables: list[dict[str, Any]], plan: dict[str, Any], digest: Digest,
+            now: float) -> dict[str, Any]:
+    """Return what the page says of a running campaign: ``answer``, ``line``, ``standing``, ``reload``."""
+    left = progress.seconds_left(plan, plan["visits"], digest.ids, digest.starts)
+    visits = len({place[:3] for place in digest.starts}
+                 & {(visit["mtu"], visit["block"], visit["visit"]) for visit in plan["visits"]})
+    planned = len(plan["visits"])
+    pace = progress.pace(plan, plan["visits"], digest.starts) * (plan["estimated_s"] or 0) / plan["blocks"]
+    due = time.strftime("%H:%M UTC", time.gmtime(now + max(60.0, LATE * pace)))
+    made = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
+    how_far = f"{visits} of {planned} visits are made, about {progress.time_text(left)}"
+    counted, nominated = _counted(findings, tables), _nominated(findings, plan)
+    return {
+        "reload": RELOAD, "standing": comparisons(findings, tables),
+        "line": f"{how_far}; {counted[0].lower() + counted[1:]}. {nominated}",
+        "answer": [
+            line("unknown", f"Running: {how_far}. Nothing is claimed before the end, and nothing is settled."),
+            line("note", f"As of {made}. Where the time is past {due} and this line is the same, the campaign was "
+                         "stopped: the command that started it goes on."),
+            line("note", nominated), line("note", f"{counted}.")]}
