@@ -16,6 +16,7 @@ import zlib
 
 import numpy as np
 
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import interval
 from ansible_collections.offload.lab.tests.simulation import decisions, worlds
 
 DESIGNS = {  # name: (design, factors, blocks, tables)
@@ -69,14 +70,20 @@ CELLS = {
 }
 
 
-def _covered(outcome, truth):
-    """Return whether the interval of a confirmed headline holds the truth; None where nothing is confirmed."""
-    wanted, plan = outcome.recommendation, outcome.plan
-    if not (wanted["name"] and wanted["confirmed"] and wanted["score"]):
-        return None
-    control = plan["profiles"][plan["control"]]["levels"]
-    own = decisions.score(truth, wanted["levels"], control, len(outcome.judged[0].cube.tables))
-    return bool(np.log(wanted["score"]["low"]) <= own <= np.log(wanted["score"]["high"]))
+def _held(outcome, truth):
+    """Return (held, confirmed): does the headline's interval hold the truth, and is its set recommended as confirmed?
+
+    The headline is that of the first nominee in the confirmation, or of the only candidate; None where there is none.
+    """
+    wanted, part, profiles = outcome.recommendation, outcome.judged[-1].part, outcome.plan["profiles"]
+    confirmed = bool(wanted["name"] and wanted["confirmed"] and wanted["score"])
+    if not confirmed and len(outcome.judged) == 1 and len(part.names) > 1:
+        return None, False
+    name = wanted["name"] if confirmed else part.names[0]
+    control = profiles[outcome.plan["control"]]["levels"]
+    own = decisions.score(truth, profiles[name]["levels"], control, len(outcome.judged[0].cube.tables))
+    _mean, low, high = interval(part.scores[part.place(name)])
+    return bool(low <= own <= high), confirmed
 
 
 def line(cell, number):
@@ -84,15 +91,17 @@ def line(cell, number):
     make, *place = CELLS[cell]
     draw, generator = make(*place), np.random.default_rng([number, zlib.crc32(cell.encode())])
     found = {"cell": cell, "line": number, "campaigns": LINE, "claimed": 0, "recommended": 0, "either": 0,
-             "confirmed": 0, "covered": 0, "wrong": {}, "names": {}}
+             "headlines": 0, "held": 0, "confirmed": 0, "covered": 0, "wrong": {}, "names": {}}
     for _campaign in range(LINE):
         outcome, truth, stalls = draw(generator)
-        name, covered = outcome.recommendation["name"], _covered(outcome, truth)
+        name, (held, confirmed) = outcome.recommendation["name"], _held(outcome, truth)
         found["claimed"] += outcome.false
         found["recommended"] += bool(name)
         found["either"] += bool(outcome.false or name)
-        found["confirmed"] += covered is not None
-        found["covered"] += bool(covered)
+        found["headlines"] += held is not None
+        found["held"] += bool(held)
+        found["confirmed"] += confirmed
+        found["covered"] += bool(confirmed and held)
         why = decisions.wrong(outcome, truth, stalls)
         for counts, key in ((found["wrong"], why), (found["names"], name)):
             if key:

@@ -82,9 +82,10 @@ def skewed(generator, shape):
 NOISES = {
     "plain": plain, "split-plot": split_plot, "AR(1)": autoregressive, "random walk": random_walk,
     "heavy tails": heavy_tails, "two modes": two_modes, "two modes by visit": two_modes_by_visit,
-    "one bad block": one_bad_block, "warm-up": warm_up, "unequal scatter": plain, "5 % lost": plain, "skewed": skewed,
+    "one bad block": one_bad_block, "warm-up": warm_up, "unequal scatter": plain, "5 % lost": plain, "30 % lost": plain,
+    "skewed": skewed,
 }
-LOST = {"5 % lost": 0.05}
+LOST = {"5 % lost": 0.05, "30 % lost": 0.3}
 SCATTER = {"unequal scatter": (0.5, 4.0)}  # of profiles, in that of the others
 
 

@@ -73,17 +73,21 @@ def pieces_of(cube: Any, metrics: list[Any]) -> list[Piece]:
 
 
 def _mean_present(arrays: list[Any]) -> Any:
-    """Return the mean of arrays (profiles, blocks); where one lacks a block, its profile's mean stands in.
+    """Return the mean of arrays (profiles, blocks) in each block, of those that have it; where none has it, NaN.
 
-    A block in which nothing was measured stays NaN.
+    Each profile's mean in an array stays in all blocks, so that a block does not differ for what it lacks. What is left
+    is averaged over the arrays that have the block, and made larger where a mean took more of it away: the scatter over
+    blocks is then that of the mean, however many trials were lost.
     """
     stacked = np.array(arrays)
     present = ~np.isnan(stacked)
-    means = np.where(present, stacked, 0.0).sum(axis=-1, keepdims=True) / np.maximum(present.sum(-1, keepdims=True), 1)
-    known = np.broadcast_to(present.any(axis=-1, keepdims=True), stacked.shape)
-    filled = np.where(present, stacked, means)
-    counted = np.maximum(known.sum(axis=0), 1)
-    return np.where(present.any(axis=0), np.where(known, filled, 0.0).sum(axis=0) / counted, np.nan)
+    n, arrays_in = present.sum(axis=-1, keepdims=True), present.sum(axis=0)
+    means = np.where(present, stacked, 0.0).sum(axis=-1, keepdims=True) / np.maximum(n, 1)
+    blocks = (arrays_in > 0).sum(axis=-1)[:, None]
+    more = np.sqrt(np.maximum(n, 1) / np.maximum(n - 1, 1) * np.maximum(blocks - 1, 1) / np.maximum(blocks, 1))
+    left = np.where(present, more * (stacked - means), 0.0).sum(axis=0) / np.maximum(arrays_in, 1)
+    level = np.where(n > 0, means, 0.0).sum(axis=0) / np.maximum((n > 0).sum(axis=0), 1)
+    return np.where(arrays_in > 0, level + left, np.nan)
 
 
 def scores(pieces: list[Piece], what: str = "gains") -> Any:

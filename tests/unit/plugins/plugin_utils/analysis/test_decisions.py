@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import interval
 from ansible_collections.offload.lab.tests.simulation import claims, decisions, worlds
 from ansible_collections.offload.lab.tests.simulation.truth import at_least
 
@@ -29,6 +30,16 @@ def test_a_report_hardly_ever_claims_what_is_not_there(design, noise):
     """One error rate for all tables and metrics together: not shown to be above 5 %, with strong skew above 7 %."""
     plan = decisions.plan_of(design, 2, BLOCKS[design])
     assert at_least(claims.false_claims(plan, noise, 4, 300)) <= (0.07 if noise == "skewed" else 0.05)
+
+
+@pytest.mark.parametrize("noise", ["plain", "30 % lost"])
+def test_the_score_over_all_tables_is_as_sure_as_it_says(noise):
+    """Tables lose different blocks: what stands for them must not pass for measured."""
+    plan, generator, held = decisions.plan_of("leave_one_out", 2, 8), np.random.default_rng(4), []
+    for _campaign in range(60):
+        part = decisions.campaign(plan, noise, decisions.null, generator).judged[0].part
+        held += [bool(low <= 0 <= high) for _mean, low, high in map(interval, part.scores)]
+    assert 0.88 <= np.mean(held) <= 0.99
 
 
 @DESIGNS
