@@ -282,7 +282,8 @@ def checked(cells):
 
 def planned(cells):
     """Return the command lines by cell."""
-    return {name["id"]: [" ".join(command.argv(load, test, end)) for test, end in command.streams_of(load, ends)]
+    return {name["id"]: [" ".join(command.argv(load, test, end, number))
+                         for number, (test, end) in enumerate(command.streams_of(load, ends))]
             for name, load, ends in cells}
 
 

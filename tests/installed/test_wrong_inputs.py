@@ -74,7 +74,7 @@ WRONG = {
     "a variable of nobody": ("lab", variables(colour="red"), "there is no variable offload_lab_colour"),
     "a VNI that is a word": ("lab", variables(vni="ten"), "offload_lab_vni: 'ten' cannot be used"),
     "a VNI of 25 bits": ("lab", variables(vni=1 << 24), "Use 0 to 16777215"),
-    "a port that is none": ("lab", variables(netperf_port=70000), "Use 1 to 65535"),
+    "a port that is none": ("lab", variables(netperf_port=70000), "Use 1 to 63530"),
     "two listeners on a port": ("lab", variables(netperf_port=5000, probe_port=5000), "Give each a port of its own"),
     "a negative count": ("lab", variables(tenant_count=-1), "offload_lab_tenant_count is -1"),
     "a datapath that is none": ("lab", variables(datapath="dpdk"), "Use auto or system or netdev"),

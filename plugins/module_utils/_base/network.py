@@ -23,6 +23,8 @@ MAX_MTU = 65535
 VXLAN_PORT = 4789  # RFC 7348
 NETSERVER_PORT = 12865  # netperf's own
 PROBE_PORT = 12866
+DATA_OFFSET = 5  # from netserver's port to that of the first stream's data connection; each stream has its own
+MOST_STREAMS = 2000  # a thousand streams both ways
 VXLAN_OVERHEAD = {4: 50, 6: 70}  # bytes by IP version of the underlay: Ethernet 14, IP 20 or 40, UDP 8, VXLAN 8
 
 # dev_valid_name() of net/core/dev.c refuses "/", ":", white space, "." and "..". We also refuse what a program would

@@ -194,8 +194,11 @@ def _size_options(load, test):
     return options
 
 
-def argv(load: Mapping[str, Any], test: str, end: Endpoint) -> list[str]:
-    """Return the argument list of one netperf process, to be run inside ``end["netns"]``."""
+def argv(load: Mapping[str, Any], test: str, end: Endpoint, number: int = 0) -> list[str]:
+    """Return the argument list of one netperf process, to be run inside ``end["netns"]``.
+
+    Stream ``number`` of a cell has a data port of its own at the server, which firewalls can be told.
+    """
     family = "6" if ":" in end["address"] else "4"
     line = ["netperf", "-H", f"{end['address']},{family}"]
     if end["local"]:
@@ -216,7 +219,8 @@ def argv(load: Mapping[str, Any], test: str, end: Endpoint) -> list[str]:
     selectors = SELECTORS + (LATENCY_SELECTORS if test in RR_TESTS else ())
     # UDP_STREAM alone sets SO_DONTROUTE by default, and then fails wherever a router is in between.
     route = ["-R", "1"] if test == "UDP_STREAM" else []
-    return line + ["--"] + _size_options(load, test) + route + ["-k", ",".join(selectors)]
+    data = ["-P", f",{end['port'] + network.DATA_OFFSET + number}"]  # the server's; the client's is the kernel's choice
+    return line + ["--"] + _size_options(load, test) + route + data + ["-k", ",".join(selectors)]
 
 
 def seconds(load: Mapping[str, Any]) -> tuple[float, float]:

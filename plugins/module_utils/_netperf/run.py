@@ -165,8 +165,8 @@ def run_cell(load, endpoints, watch=None):
     ``watch`` is told when the streams start and when the first of them ends.
     """
     watch = watch or Watch()
-    planned = [(command.argv(load, test, end), end["netns"])
-               for test, end in command.streams_of(load, endpoints)]
+    planned = [(command.argv(load, test, end, number), end["netns"])
+               for number, (test, end) in enumerate(command.streams_of(load, endpoints))]
     longest = command.seconds(load)[1]
     with tempfile.TemporaryFile() as barrier:
         fcntl.flock(barrier, fcntl.LOCK_EX)

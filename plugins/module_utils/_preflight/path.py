@@ -45,7 +45,7 @@ def rate(address, netns, port):
     """Return what netperf's TCP_STREAM carries in a second, in Mbit/s."""
     family = "6" if ":" in address else "4"
     done = run(["netperf", "-H", f"{address},{family}", "-p", str(port), "-t", "TCP_STREAM", "-l", str(SECONDS), "-f",
-                "m", "-P", "0", "-v", "0"], netns=netns, timeout=PATIENCE)
+                "m", "-P", "0", "-v", "0", "--", "-P", f",{port + network.DATA_OFFSET}"], netns=netns, timeout=PATIENCE)
     return float(done.out.split()[-1])
 
 
@@ -68,6 +68,7 @@ def check(path, port):
     try:
         carried = rate(address, netns, port)
     except (LabError, ValueError, IndexError) as error:
+        last = port + network.DATA_OFFSET + network.MOST_STREAMS - 1
         raise InputError(f"echoes come back, netperf does not get through ({error})", where,
-                         f"Open TCP port {port} and netperf's data ports in the firewalls.")
+                         f"Open the TCP and UDP ports {port} to {last} in the firewalls.")
     return {"path": path["name"], "address": address, "mtu": mtu, "lost_percent": large, "mbit_s": carried}

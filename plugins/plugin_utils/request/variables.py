@@ -10,11 +10,14 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ansible_collections.offload.lab.plugins.module_utils._base import network
+
 PREFIX = "offload_lab_"
 PORT = (1, 65535)
 RANGES = {
     f"{PREFIX}{name}": limits for name, limits in {
-        "vni": (0, (1 << 24) - 1), "vxlan_port": PORT, "netperf_port": PORT, "probe_port": PORT,
+        "vni": (0, (1 << 24) - 1), "vxlan_port": PORT, "probe_port": PORT,
+        "netperf_port": (1, PORT[1] - network.DATA_OFFSET - network.MOST_STREAMS),
         "tenant_count": (0, 1 << 16), "index": (1, 1 << 16), "underlay_mtu": (68, 65535), "tenant_mtu": (68, 65535),
         "encapsulation": (0, 1000), "chunk_seconds": (1, 3600), "evidence_seconds": (0, 10),
         "port_buffer": (0, 1 << 31), "dead_man_minutes": (0, 1 << 20)}.items()

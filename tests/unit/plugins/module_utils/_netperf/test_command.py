@@ -56,6 +56,13 @@ def test_addresses_and_port():
     assert options({"test": "TCP_STREAM"}, end=six).startswith("netperf -H fd00::2,6 -p 99 ")
 
 
+def test_each_stream_has_a_data_port_of_its_own():
+    load = command.workload({"test": "TCP_STREAM", "streams": 2})
+    ports = [command.argv(load, test, end, number)[-3] for number, (test, end) in
+             enumerate(command.streams_of(load, ENDS))]
+    assert ports == [",12870", ",12871"]
+
+
 def test_percentiles_are_asked_of_transactions_only():
     for test in command.TESTS:
         selectors = command.argv(command.workload({"test": test}), test, ENDS[0])[-1].split(",")

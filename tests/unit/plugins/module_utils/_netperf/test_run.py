@@ -27,7 +27,7 @@ def cell(monkeypatch):
     def run(script, watch=None, longest=20, **given):
         load = command.workload(dict({"test": "TCP_STREAM", "duration": 1}, **given))
         numbers = iter(range(1000))
-        monkeypatch.setattr(command, "argv", lambda _load, _test, _end: [
+        monkeypatch.setattr(command, "argv", lambda _load, _test, _end, _number: [
             sys.executable, "-S", "-c", script.replace("{n}", str(next(numbers)))])
         monkeypatch.setattr(command, "seconds", lambda _load: (1, longest))
         return netperf_run.run_cell(load, [END], watch)
