@@ -21,6 +21,7 @@ if [ "$1" = test ]; then
     need /usr/bin/python3 python3 "the nodes of a lab run it"
     need ip iproute2 "labs, and the isolation of integration tests"
     need ping iputils-ping "tests ask whether tenants are reached"
+    need nft nftables "the lab can open a firewall"
     need tcpdump tcpdump "tests look at packets"
     need podman podman "Molecule's containers"
     need runc runc "a runtime that podman can use on hosts with old cgroups too"

@@ -11,6 +11,7 @@ version_added: 0.1.0
 description:
   - Reads user and privileges, programs, ports, links, features, datapath, management device and clock in one go.
   - Tells whether the other nodes can be reached on the lab's TCP ports. A refused connection counts as reached.
+  - Tells whose UDP port for VXLAN does not answer, unless this host has a VXLAN device already.
   - Judges nothing. M(offload.lab.request) does, for all nodes at once.
   - It needs neither root nor any program. What cannot be read is left out.
 author:
@@ -40,6 +41,10 @@ options:
     type: list
     elements: str
     default: []
+  vxlan_port:
+    description: UDP port of the tunnel. V(0) asks nobody.
+    type: int
+    default: 0
   bridge:
     description: Name of the bridge that the lab makes.
     type: str
@@ -113,6 +118,15 @@ preflight:
       type: list
       elements: dict
       returned: success
+    silent:
+      description: The peers whose UDP port O(vxlan_port) did not answer.
+      type: list
+      elements: str
+      returned: success
+    vxlan_port:
+      description: The port that was asked for.
+      type: int
+      returned: success
     measuring:
       description: Whether the host holds the snapshot of a campaign.
       type: bool
@@ -140,6 +154,7 @@ def main():
         "address": {"type": "str"},
         "ports": {"type": "list", "elements": "int", "default": []},
         "peers": {"type": "list", "elements": "str", "default": []},
+        "vxlan_port": {"type": "int", "default": 0},
         "bridge": {"type": "str", "default": "br-int"},
         "datapath": {"type": "str", "default": "auto", "choices": ["auto", "system", "netdev"]},
     }, gather)

@@ -30,7 +30,8 @@ import glob, json, os
 names = [open(path).read().strip() for path in glob.glob("/proc/[0-9]*/comm")]
 folders = ("/var/lib/offload-lab", "/run/offload-lab", "/run/netns")
 print(json.dumps({
-    "links": sorted(os.listdir("/sys/class/net")), "daemons": sorted(name for name in names if name[:3] in ("ovs", "net")),
+    "links": sorted(os.listdir("/sys/class/net")),
+    "daemons": sorted(name for name in names if name.startswith(("ovs", "net"))),
     "files": sorted(os.path.join(folder, name) for root in folders for folder, _, names in os.walk(root)
                     for name in names) + glob.glob("/etc/**/*offload-lab*", recursive=True)}))
 """

@@ -90,11 +90,16 @@ def read(asked):
     """Return all that was ``asked`` for: programs, device, bridge, datapath, address, ports and peers."""
     rows = listeners.listeners()
     reached = [listeners.reach(peer, port, asked["address"]) for peer in asked["peers"] for port in asked["ports"]]
+    shown = links()
+    # Where the lab is there already its tunnel takes what comes, and says nothing.
+    ask = asked["vxlan_port"] and not any(link["kind"] == "vxlan" for link in shown.values())
+    silent = [peer for peer in asked["peers"] if ask and listeners.silent(peer, asked["vxlan_port"], asked["address"])]
     taken = [{"port": port, **(listeners.held(asked["address"], port, rows) or {})} for port in asked["ports"]]
     return {
         "user": user(), "distribution": distribution(), "programs": programs(asked["programs"]),
-        "links": links(), "features": features(asked["device"]), "management": management.find(),
+        "links": shown, "features": features(asked["device"]), "management": management.find(),
         "switch": switch(asked["bridge"], asked["datapath"]), "taken": [row for row in taken if "pid" in row],
-        "peers": reached, "measuring": os.path.exists(SNAPSHOT), "clock": time.time(),
+        "peers": reached, "silent": silent, "vxlan_port": asked["vxlan_port"],
+        "measuring": os.path.exists(SNAPSHOT), "clock": time.time(),
         "kernel": os.uname().release,
     }

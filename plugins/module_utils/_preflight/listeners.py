@@ -59,6 +59,24 @@ def held(address, port, rows):
     return None
 
 
+def silent(address, port, source=None):
+    """Return whether a UDP port does not answer at all: it is open, or a firewall drops. A closed one refuses."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with contextlib.closing(socket.socket(family, socket.SOCK_DGRAM)) as probe:
+        probe.settimeout(PATIENCE)
+        try:
+            if source:
+                probe.bind((source, 0))
+            probe.connect((address, port))
+            probe.send(b"")
+            probe.recv(1)
+        except socket.timeout:
+            return True
+        except OSError as error:
+            return error.errno != errno.ECONNREFUSED
+    return False
+
+
 def reach(address, port, source=None):
     """Return ``{"address", "port", "reached", "answer"}`` of a TCP connection that is closed at once.
 

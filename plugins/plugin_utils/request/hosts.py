@@ -132,11 +132,16 @@ def _ports(reading: Reading) -> Iterator[tuple[str, str]]:
     yield OK, "free, or the lab's"
 
 
-def _peers(reading: Reading) -> Iterator[tuple[str, str]]:
+def _peers(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
     for address in dict.fromkeys(row["address"] for row in reading["peers"] if not row["reached"]):
         rows = [row for row in reading["peers"] if row["address"] == address and not row["reached"]]
+        source = wanted.address or "this node"
         yield WRONG, (f"{address} cannot be reached on TCP port {' and '.join(str(row['port']) for row in rows)}: "
-                      f"{rows[0]['answer']}. Look at cable and addresses, and open the ports in its firewall.")
+                      f"{rows[0]['answer']}. Look at cable and addresses. If ping gets through, its firewall lacks a "
+                      f"rule that accepts these ports from {source}: set offload_lab_firewall, or add it.")
+    if reading.get("silent"):
+        yield NOTE, (f"{' and '.join(reading['silent'])} does not answer on UDP port {reading['vxlan_port']}; see that "
+                     f"its firewall accepts it from {wanted.address or 'this node'}.")
     yield OK, ", ".join(dict.fromkeys(row["address"] for row in reading["peers"])) or "not known before they are read"
 
 
@@ -153,7 +158,7 @@ def judge(node: str, reading: Reading, wanted: Wanted) -> Iterator[Row]:
     """Yield the rows of a node: of each check what is wrong or noted, or that it is right."""
     checks = {"user": _user(reading), "programs": _programs(reading, wanted), "device": _device(reading, wanted),
               "MTU": _mtu(reading, wanted), "management": _management(reading, wanted), "datapath": _switch(reading),
-              "ports": _ports(reading), "peers": _peers(reading)}
+              "ports": _ports(reading), "peers": _peers(reading, wanted)}
     if wanted.factors:
         checks["factors"] = _factors(reading, wanted)
     for name, seen in checks.items():

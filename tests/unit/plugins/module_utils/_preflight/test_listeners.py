@@ -47,3 +47,12 @@ def test_a_refusal_shows_that_the_other_end_is_reached():
     assert listeners.reach("127.0.0.1", port)["reached"] is True
     told = listeners.reach("127.0.0.1", port, source="192.0.2.77")
     assert told["reached"] is False and "assign" in told["answer"]
+
+
+def test_a_closed_udp_port_refuses_and_an_open_one_is_silent(monkeypatch):
+    monkeypatch.setattr(listeners, "PATIENCE", 0.1)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+        assert listeners.silent("127.0.0.1", port)
+    assert not listeners.silent("127.0.0.1", port)

@@ -61,6 +61,11 @@ def test_what_is_wrong_and_what_to_do(change, variables, words):
     assert f"node1: {words}" in str(problem)
 
 
+def test_a_silent_udp_port_is_a_note():
+    [note] = [row for row in rows({"silent": ["198.18.0.2"], "vxlan_port": 4789}) if row.state == "note"]
+    assert note.check == "peers" and note.text.startswith("198.18.0.2 does not answer on UDP port 4789")
+
+
 def test_a_campaign_asks_for_more():
     carries = {"management": ["eth1"]}
     assert problems(rows(carries)) == []  # the lab alone does not change the underlay

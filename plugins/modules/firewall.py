@@ -1,0 +1,129 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: firewall
+short_description: Let the traffic of the lab through the host's firewall
+version_added: 0.1.0
+description:
+  - Lets in netperf's control and data connections, the probe and VXLAN, from the addresses in O(sources) alone.
+  - In nftables the rules are put first into a chain that is there, with the comment C(offload.lab ...). A table of
+    their own could not keep another one from dropping.
+  - In firewalld they are rich rules of the device's zone with the priority -4789. They are gone after a reload.
+  - Rules of others are never changed.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes
+options:
+  method:
+    description: The firewall of the host.
+    type: str
+    choices: [nftables, firewalld]
+    required: true
+  sources:
+    description: Addresses and networks of the other nodes. Needed with O(state=present).
+    type: list
+    elements: str
+    default: []
+  chain:
+    description: Family, table and chain of nftables that decides about what comes in.
+    type: str
+    default: inet filter input
+  device:
+    description: The device whose zone of firewalld is changed. Needed with O(method=firewalld).
+    type: str
+  netperf_port:
+    description: Port of netserver. Data connections have the 2000 ports from 5 above it.
+    type: int
+    default: 12865
+  probe_port:
+    description: TCP port of the probe.
+    type: int
+    default: 12866
+  vxlan_port:
+    description: UDP port of the tunnel.
+    type: int
+    default: 4789
+  state:
+    description: With V(absent) all rules of the lab are removed.
+    type: str
+    choices: [present, absent]
+    default: present
+seealso:
+  - module: offload.lab.preflight
+"""
+
+EXAMPLES = r"""
+- name: Let the other node in
+  offload.lab.firewall:
+    method: nftables
+    sources: [198.18.0.2]
+
+- name: Close it again
+  offload.lab.firewall:
+    method: nftables
+    state: absent
+"""
+
+RETURN = r"""
+rules:
+  description: The rules of the lab that are there afterwards.
+  returned: success
+  type: list
+  elements: str
+  sample: ["tcp 12865-14869 from 198.18.0.2", "udp 4789 from 198.18.0.2"]
+commands:
+  description: What was run, or would be in check mode.
+  returned: success
+  type: list
+  elements: str
+  sample: ["nft delete rule inet filter input handle 7"]
+"""
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
+from ansible_collections.offload.lab.plugins.module_utils._lab import firewall
+
+
+def converge(module):
+    """Bring the lab's rules to what is wanted; return the module's result."""
+    require(["CAP_NET_ADMIN"])
+    params, rules = module.params, []
+    if params["state"] == "present":
+        if not params["sources"]:
+            raise InputError("nobody would be let in", "sources", "Give the addresses of the other nodes.")
+        rules = firewall.wanted(params["sources"], params["netperf_port"], params["probe_port"], params["vxlan_port"])
+    known = (firewall.Nftables(params["chain"]) if params["method"] == "nftables"
+             else firewall.Firewalld(params["device"]))
+    before = known.read()
+    commands = firewall.plan(known, before, rules)
+    after = [str(rule) for rule in rules]
+    if not module.check_mode:
+        for command in commands:
+            run(command)
+        after = list(known.read()) if commands else list(before)
+    return {"changed": bool(commands), "rules": sorted(after), "commands": [" ".join(line) for line in commands],
+            "diff": {"before": {"rules": sorted(before)}, "after": {"rules": sorted(after)}}}
+
+
+def main():
+    run_module({
+        "method": {"type": "str", "choices": ["nftables", "firewalld"], "required": True},
+        "sources": {"type": "list", "elements": "str", "default": []},
+        "chain": {"type": "str", "default": "inet filter input"},
+        "device": {"type": "str"},
+        "netperf_port": {"type": "int", "default": 12865},
+        "probe_port": {"type": "int", "default": 12866},
+        "vxlan_port": {"type": "int", "default": 4789},
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+    }, converge, required_if=[("method", "firewalld", ["device"])])
+
+
+if __name__ == "__main__":
+    main()
