@@ -13,6 +13,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.scatter import scatter_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import (
     OVERRIDES,
     override,
@@ -20,8 +21,9 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import chosen_campaign, places, with_mtus
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import differences, make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.dry_run import describe, warnings_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.dry_run import describe, time_plan, warnings_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import read_plan, summary, write_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import stream_records
 
 SPEC = {
     "campaign": {"type": "dict"},
@@ -29,6 +31,7 @@ SPEC = {
     "results_dir": {"type": "path", "default": "results"},
     "lab_mtu": {"type": "int"},
     "overrides": {"type": "dict", "default": {}},
+    "scatter_from": {"type": "path"},
 }
 
 
@@ -56,13 +59,22 @@ class ActionModule(ActionBase):
         plan = make_plan(campaign, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
         if old is not None:
             _refuse_other_plan(old, plan, path)
-        for line in describe(plan):
+        lines = describe(plan)
+        if self._task.check_mode:
+            lines += time_plan(plan, self._scatter(arguments["scatter_from"] or folder))
+        for line in lines:
             Display().display(f"  {line}")
         if old is None and not self._task.check_mode:
             write_plan(path, plan)
         return dict(summary(old or plan, folder), changed=old is None, warnings=list(warnings_of(plan)),
                     diff={"before": "", "after": json.dumps(campaign, indent=2, sort_keys=True)} if old is None else {},
                     msg=f"{where}: {len(plan['visits'])} visits")
+
+    @staticmethod
+    def _scatter(folder):
+        """Return what the trials of an earlier campaign scattered, None where there is none."""
+        plan, record = read_plan(os.path.join(folder, "plan.json")), os.path.join(folder, "trials.jsonl")
+        return scatter_of(plan, stream_records(record, [])) if plan and os.path.exists(record) else None
 
     def _campaign(self, arguments, nodes):
         campaign, where = chosen_campaign(arguments["campaign"], arguments["campaign_file"],

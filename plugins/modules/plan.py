@@ -51,6 +51,12 @@ options:
         C(workloads), C(duration) and C(confirm). Empty values are ignored.
     type: dict
     default: {}
+  scatter_from:
+    description:
+      - The results folder of an earlier campaign. From how it scattered, by trial, visit and block, the dry run
+        says how long it takes until which effect is found, and how many seconds a cell answer soonest.
+      - Without it what the campaign itself has measured is taken, else an ordinary machine.
+    type: path
 notes:
   - One of O(campaign) and O(campaign_file) is required.
 """

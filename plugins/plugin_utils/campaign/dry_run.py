@@ -6,11 +6,15 @@ from __future__ import annotations
 
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import (
     FEWEST_BLOCKS,
+    block_seconds,
     comparisons,
     confirmation_cost,
     too_few_blocks,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
 
+FOUND = (1.03, 1.05, 1.1, 1.2)  # the effects of which a plan says how long they take to be found
+SECONDS = (1, 2, 3, 5, 10, 20, 30)  # that a cell may measure
 SCATTER = (0.02, 0.05, 0.2)  # of the logarithm of one trial: a quiet machine, an ordinary one, one that others use
 
 
@@ -61,10 +65,61 @@ def detectable(plan):
 
     if plan["blocks"] < FEWEST_BLOCKS:
         return []
-    # The report tests all its effects together: those of all tables, for throughput and for CPU.
+    return [(noise, expected_detectable(plan["blocks"], _effects(plan), noise)) for noise in SCATTER]
+
+
+def _effects(plan):
+    """Return how many effects the report of a plan tests together: those of all tables, for throughput and for CPU."""
     tables = max(1, len(plan["pairs"])) * len(plan["paths"]) * len(plan["mtus"]) * len(plan["workloads"])
-    effects = 2 * tables * comparisons(plan["design"], len(plan["profiles"]), len(plan["factors"]))
-    return [(noise, expected_detectable(plan["blocks"], effects, noise)) for noise in SCATTER]
+    return 2 * tables * comparisons(plan["design"], len(plan["profiles"]), len(plan["factors"]))
+
+
+def time_to_find(plan, ratio, noise, seconds=None):
+    """Return ``(blocks, seconds)`` after which 4 of 5 campaigns find an effect; None: more blocks than are planned.
+
+    ``seconds`` is how long a cell measures, where it is not what the plan says.
+    """
+    from ansible_collections.offload.lab.plugins.plugin_utils.statistics.power import blocks_to_find  # noqa: PLC0415
+
+    blocks = blocks_to_find(ratio, _effects(plan), noise)
+    asked = plan if seconds is None else dict(
+        plan, workloads=[dict(workload, duration=seconds, confidence=None) for workload in plan["workloads"]])
+    return blocks and (blocks, blocks * len(plan["mtus"]) * block_seconds(asked, len(plan["profiles"])))
+
+
+def time_plan(plan, scatter):
+    """Yield after what time which effect is found, where scatter comes from, and what answers soonest.
+
+    ``scatter`` is that of an earlier campaign, or None.
+    """
+    usual = [seconds_of(workload) for workload in plan["workloads"]]
+    asked = sum(usual) / len(usual)
+    noise = scatter.noise(asked) if scatter else SCATTER[1]
+    whose = "as in the campaign before" if scatter else "an ordinary machine"
+    found = [(ratio, time_to_find(plan, ratio, noise)) for ratio in FOUND]
+    told = [f"{100 * (ratio - 1):.0f} % after {when[0]} blocks, {length(when[1])}" for ratio, when in found if when]
+    yield (f"where values scatter by {100 * noise:.1f} % ({whose}) an effect is found: "
+           f"{'; '.join(told) or 'none of up to 20 %'}")
+    if scatter:
+        visit = "" if scatter.visit is None else f", from visit to visit by {100 * scatter.visit:.1f} %"
+        yield (f"trials of {scatter.seconds:.0f} s scattered by {100 * scatter.trial:.1f} %{visit}, from block to "
+               f"block by {100 * scatter.block:.1f} % (the pairing takes that out)")
+        yield _soonest(plan, scatter, asked)
+
+
+def _soonest(plan, scatter, asked):
+    """Return how many seconds a cell answer soonest, for the smallest effect that is found at all."""
+    for ratio in FOUND:
+        times = [(when[1], seconds, when[0]) for seconds in SECONDS
+                 for when in [time_to_find(plan, ratio, scatter.noise(seconds), seconds)] if when]
+        if times:
+            took, seconds, blocks = min(times)
+            own = time_to_find(plan, ratio, scatter.noise(asked))
+            now = length(own[1]) if own else "not at all"
+            return (f"soonest for {100 * (ratio - 1):.0f} %: {seconds} s a cell, each once a visit, {blocks} blocks, "
+                    f"{length(took)}; with {asked:.0f} s a cell {now}. A longer cell does what a repeated one does, "
+                    "with one start less")
+    return "no number of seconds finds 20 %: a quieter machine is needed first"
 
 
 def cannot_vary(tried):

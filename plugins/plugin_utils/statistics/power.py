@@ -10,12 +10,16 @@ import math
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.effects import ALPHA
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import FEWEST_BLOCKS
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np, optimize, stats
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.signflip import sign_patterns
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.signflip import (
+    MOST_EXACT_BLOCKS,
+    sign_patterns,
+)
 
 POWER = 0.8
 DRAWS = 1000
 MOST_PATTERNS = 1024  # of signs, enough to know a p value near 5 %
 LARGEST = 50.0  # standard deviations
+BLOCKS = (6, 7, 8, 9, 10, 12, 16, 20, 30, 50, 100)  # that a plan is made of
 
 
 @functools.lru_cache(maxsize=None)
@@ -51,3 +55,18 @@ def expected_detectable(blocks: int, effects: int, noise: float, controls: int =
     """
     factor = detectable_factor(blocks, effects)
     return None if factor is None else math.exp(factor * noise * math.sqrt(1 + 1.0 / controls))
+
+
+def blocks_to_find(ratio: float, effects: int, noise: float) -> int | None:
+    """Return how many blocks find an effect, a ratio above 1, in 4 of 5 campaigns; None: more than the largest choice.
+
+    ``noise`` is the log standard deviation of a value inside its block.
+    """
+    wanted = math.log(ratio) / (noise * math.sqrt(1.5))  # the control is visited twice
+
+    def factor(blocks: int) -> float:
+        # Beyond the exact test it falls with the root of the blocks, a little faster at first; drawn, it takes long.
+        exact = detectable_factor(min(blocks, MOST_EXACT_BLOCKS), effects) or LARGEST
+        return exact * math.sqrt(min(1.0, MOST_EXACT_BLOCKS / blocks))
+
+    return next((blocks for blocks in BLOCKS if factor(blocks) <= wanted), None)
