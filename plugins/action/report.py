@@ -52,7 +52,7 @@ class ActionModule(ActionBase):
         """See to the report of a running campaign. Whatever is wrong with it, the campaign goes on."""
         try:
             done = {"refresh": refresh.refresh, "end": refresh.end}[arguments["live"]](self._folder(arguments))
-        except LabError as error:
+        except Exception as error:  # whatever it is, hours of measuring are worth more
             done = {"made": False, "line": f"no live report: {error}"}
         Display().display(f"  {done['line']}")
         return {"changed": False, **done}
