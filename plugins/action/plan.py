@@ -13,7 +13,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.scatter import scatter_of
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import scatter_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import (
     OVERRIDES,
     override,

@@ -8,6 +8,9 @@ Row 0 is the control, the last row its second visit; between them the other prof
 from __future__ import annotations
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metrics import order, values_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.components import components
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.effects import logs
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.guards import excluded
 
@@ -159,3 +162,14 @@ def collect(plan, trials, include_marked=False, one_host=False):
         part = cube.confirmation if second and trial.get("part") == "confirm" else cube
         part.add(trial, include_marked, one_host)
     return cube
+
+
+def scatter_of(plan, trials):
+    """Return what scattered in a campaign's throughput and transactions; None where it measured too little."""
+    values = collect(plan, trials).values
+    found = [logs(values[name]) for name in ("throughput", "transactions") if name in values]
+    if not found:
+        return None
+    tables = np.concatenate(found)
+    seconds = [seconds_of(workload) for workload in plan["workloads"]]
+    return components(tables[~np.isnan(tables).all(axis=(1, 2))], sum(seconds) / len(seconds))
