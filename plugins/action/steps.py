@@ -4,8 +4,10 @@
 """Action plugin of module steps: what a campaign does next, from its results folder."""
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
@@ -14,19 +16,26 @@ from ansible.utils.display import Display
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.nominate import nominate
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import PART, confirmation_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import (
+    PART,
+    confirmation_of,
+    with_search,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
     read_confirmation,
     read_plan,
+    read_search,
     write_confirmation,
+    write_search,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils.search import decide
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import steps
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import Records, stream_records
 
 SPEC = {
     "plan": {"type": "path", "required": True},
     "pairs": {"type": "list", "elements": "dict", "required": True},
-    "part": {"type": "str", "choices": ["planned", PART], "default": "planned"},
+    "part": {"type": "str", "choices": ["planned", decide.PART, PART], "default": "planned"},
     "block": {"type": "int"},
     "mtu": {"type": "int"},
     "lab_mtu": {"type": "int"},
@@ -52,33 +61,83 @@ class ActionModule(ActionBase):
         if plan is None:
             raise InputError("there is no such plan", options["plan"], "Make it with module offload.lab.plan.")
         folder = os.path.dirname(options["plan"])
-        known = Records(os.path.join(folder, "trials.jsonl"), dry=True).known
-        source = plan
-        if options["part"] == PART:
-            source = self._confirmation(plan, folder, known, options["pairs"])
-        if source is None:
-            return {"changed": False, "blocks": [], "steps": [], "profiles": {}}
-        part = steps.Part(plan, source["visits"], source["profiles"], known, options["pairs"], options["lab_mtu"])
+        campaign = Campaign(plan, folder, options["pairs"], options["lab_mtu"], self._task.check_mode)
+        parts = campaign.parts(options["part"], decided_only=options["block"] is not None)
         if options["block"] is not None:
-            return {"changed": False, "steps": steps.steps_again(part, options["mtu"], options["block"])}
-        return {"changed": False, "blocks": steps.blocks_left(part),
-                "profiles": {name: profile["settings"] for name, profile in source["profiles"].items()}}
+            return {"changed": False, "steps": [
+                step for part in parts for step in steps.steps_again(part, options["mtu"], options["block"])]}
+        return {"changed": False, "blocks": [block for part in parts for block in steps.blocks_left(part)],
+                "profiles": {name: profile["settings"] for part in parts for name, profile in part.profiles.items()}}
 
-    def _confirmation(self, plan: dict[str, Any], folder: str, known: steps.Known,
-                      pairs: list[steps.Pair]) -> dict[str, Any] | None:
-        """Return the confirmation, decided and kept now where all planned visits are made; None where there is none.
 
-        Every node of the campaign asks at the same time: one decides, the others read.
-        """
-        if not plan.get("confirm"):
-            return None
-        with open(os.path.join(folder, "plan.json"), encoding="utf-8") as lock:
+class Campaign:
+    """A results folder, and what is decided in it as the campaign goes on."""
+
+    def __init__(self, plan: dict[str, Any], folder: str, pairs: list[steps.Pair], lab_mtu: int | None,
+                 check: bool) -> None:
+        self.plan, self.folder, self.pairs, self.lab_mtu, self.check = plan, folder, pairs, lab_mtu, check
+        self.record = os.path.join(folder, "trials.jsonl")
+        self.known = Records(self.record, dry=True).known
+
+    def parts(self, part: str, decided_only: bool) -> list[steps.Part]:
+        """Return the parts of a campaign that are asked for; each round of a search is one."""
+        if part == decide.PART:
+            search = read_search(self.folder) if decided_only else self.search()
+            return [self._part(own) for own in (search or {}).get("rounds", ())]
+        if part == PART:
+            confirmation = read_confirmation(self.folder) if decided_only else self.confirmation()
+            return [self._part(confirmation)] if confirmation else []
+        return [self._part(self.plan)]
+
+    def _part(self, source: dict[str, Any]) -> steps.Part:
+        return steps.Part(self.plan, source["visits"], source["profiles"], self.known, self.pairs, self.lab_mtu)
+
+    def _made(self, sources: list[dict[str, Any]]) -> bool:
+        """Tell whether nothing is left to measure of these parts."""
+        return not any(steps.blocks_left(self._part(source)) for source in sources)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Every node of the campaign asks at the same time: one decides, the others read."""
+        with open(os.path.join(self.folder, "plan.json"), encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            decided = read_confirmation(folder)
-            if decided is not None or self._task.check_mode or steps.left(plan["visits"], known, pairs):
+            yield
+
+    def search(self) -> dict[str, Any] | None:
+        """Return what the search decided; the next round, or its end, is decided now where all visits are made."""
+        if self.plan["design"] != "search":
+            return None
+        with self._alone():
+            decided = read_search(self.folder) or decide.begin(self.plan)
+            if decided["ended"] or self.check or not self._made([self.plan, *decided["rounds"]]):
                 return decided
-            decided = confirmation_of(plan, nominate(plan, stream_records(os.path.join(folder, "trials.jsonl"), [])))
-            write_confirmation(folder, decided)
+            decided = decide.decide(self.plan, decided, stream_records(self.record, []))
+            write_search(self.folder, decided)
+        self._show_search(decided)
+        return decided
+
+    def _show_search(self, decided: dict[str, Any]) -> None:
+        standing = decided["standing"] if decided["ended"] else decided["rounds"][-1]["standing"]
+        text = f"best so far {standing['best']}, {standing['sure']:.0%} sure" if standing["best"] else "no value"
+        after = f"ended: {decided['ended'].replace('_', ' ')}" if decided["ended"] else (
+            f"round {len(decided['rounds'])}: {', '.join(decided['rounds'][-1]['profiles'])}")
+        Display().display(f"  search: {text}; {after}")
+
+    def confirmation(self) -> dict[str, Any] | None:
+        """Return the confirmation, decided now where all visits before it are made; None where there is none."""
+        if not self.plan.get("confirm"):
+            return None
+        search = self.search()
+        if search is not None and not search["ended"]:
+            return None
+        with self._alone():
+            decided = read_confirmation(self.folder)
+            if decided is not None or self.check or steps.left(self.plan["visits"], self.known, self.pairs):
+                return decided
+            plan = with_search(self.plan, search)
+            nominees = search["nominees"] if search else nominate(plan, stream_records(self.record, []))
+            decided = confirmation_of(plan, nominees)
+            write_confirmation(self.folder, decided)
         names = [f"{name} ({profile['role'].replace('_', ' ')})" for name, profile in decided["profiles"].items()]
         text = f"{', '.join(names)}: {len(decided['visits'])} visits in {len(decided['blocks'])} blocks"
         Display().display(f"  confirmation: {text if decided['visits'] else 'nothing to confirm'}")

@@ -13,6 +13,8 @@ description:
     their order. Role C(measure) does them one after the other.
   - With O(part=confirm) it decides, once all planned visits are made, who is visited again, and keeps the decision in
     C(confirmation.json) of the results folder. A campaign that is resumed goes on with that decision.
+  - With O(part=search) it returns the rounds of a search. Once all visits of the last one are made, it decides the next
+    one, or the search's end, and keeps that in C(search.json).
   - With O(block) it returns the steps that measure again what the machine spoilt in a block. These are trials that a
     guard left out for a cause outside the profile, as far as C(remeasure) of the plan goes.
 author:
@@ -41,9 +43,9 @@ options:
     elements: dict
     required: true
   part:
-    description: The part of the campaign, its planned visits or the confirmation that follows them.
+    description: The part of the campaign, its planned visits, the rounds of a search, or the confirmation after them.
     type: str
-    choices: [planned, confirm]
+    choices: [planned, search, confirm]
     default: planned
   block:
     description: Return what is measured again in the block of this number. It needs O(mtu).

@@ -28,7 +28,7 @@ ROOMS = {
     "module_utils": [["_base"], ["_host"], ["_iproute", "_ethtool", "_ovs", "_nodes", "_netperf"], ["_lab"],
                      ["_restore"], ["_observe", "_persist"], ["_preflight"]],
     "plugin_utils": [["netperf_output", "lab", "statistics", "store"], ["campaign"], ["trials", "request"],
-                     ["analysis"], ["exports", "figures"], ["report"], ["compare", "live"], ["history"]],
+                     ["analysis"], ["exports", "figures", "search"], ["report"], ["compare", "live"], ["history"]],
 }
 LONGEST_CODE = 250  # of a file of plugins, without the documentation that ansible-doc shows
 ANSIBLE_DOC = ("DOCUMENTATION", "EXAMPLES", "RETURN")

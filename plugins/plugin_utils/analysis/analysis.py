@@ -60,10 +60,11 @@ def analyse(plan, trials, manifest=None, include_marked=False, verdicts=None, *,
         "profiles": levels,
         "tables": tables, "attribution": found, "failures": judged[0].failures,
         "recommendation": wanted,
-        "confirmation": _confirmation(judged[1:]), "unfinished": lacks,
+        "confirmation": _confirmation(judged[1:]), "search": _search(plan), "unfinished": lacks,
         "verdicts": verdicts, "untestable": {**_untestable(cube, tables), **idle},
         "warnings": list(_warnings(cube, lacks)),
-        **({"nominated": nominees_of(cube)} if running else {}),
+        **({"nominated": plan["search"].get("nominees", []) if plan.get("search") else nominees_of(cube)}
+           if running else {}),
     }
 
 
@@ -110,6 +111,19 @@ def _confirmation(judged):
     part = judged[0]
     return {"blocks": part.cube.blocks, "profiles": part.cube.profiles, "tables": _tables(part),
             "failures": part.failures}
+
+
+def _search(plan):
+    """Return the path of a search: its rounds with how it stood before each, its end, and who was nominated."""
+    search = plan.get("search")
+    if not search:
+        return None
+    rounds = [] if isinstance(search["rounds"], int) else search["rounds"]
+    first = len(plan["visits"]) - sum(visit.get("part") is not None for visit in plan["visits"])
+    return {"goal": search["goal"], "ended": search.get("ended"), "first_visits": first,
+            "rounds": [{"round": one["round"], "standing": one["standing"],
+                        "profiles": [visit["profile"] for visit in one["visits"]]} for one in rounds],
+            "nominees": search.get("nominees", []), "standing": search.get("standing")}
 
 
 def _missing(cube):
@@ -159,5 +173,5 @@ def _warnings(cube, lacks):
     if trials["twice"]:
         yield _counted(trials["twice"], "trial repeats a measured cell and is left out",
                        "trials repeat a measured cell and are left out")
-    if cube.blocks < effects.FEWEST_BLOCKS:
+    if cube.blocks < effects.FEWEST_BLOCKS and cube.plan["design"] != "search":
         yield too_few_blocks(cube.blocks, effects.FEWEST_BLOCKS)

@@ -45,7 +45,7 @@ class Cube:
         self._rows = {name: row for row, name in enumerate(self.profiles)}
         self._places = {(table["pair"], table["path"], table["mtu"], table["workload"]): place
                         for place, table in enumerate(self.tables)}
-        self._seen = set()
+        self._seen = {}  # {place: the numbers of its trials that were used}
         self.visited = set()  # (MTU, block, visit) of which a trial was recorded
         self.beyond = 0  # trials of blocks that the plan does not have
 
@@ -77,12 +77,13 @@ class Cube:
             self._failed(trial)
         elif place is None:
             self.counts["unplanned"] += 1
-        elif place in self._seen:
+        elif trial.get("trial") in self._seen.get(place, ()):
             self.counts["twice"] += 1
         elif not include_marked and excluded(trial):
             self._excluded(trial)
         else:
-            self._seen.add(place)
+            used = self._seen.setdefault(place, [])
+            used.append(trial.get("trial"))
             self.counts["used"] += 1
             self.used_in[place[0]] += 1
             self.saturated[place[0]] += "cpu_saturation" in marks
@@ -90,7 +91,8 @@ class Cube:
             for name, value in values_of(trial, one_host).items():
                 if name not in arrays:
                     arrays[name] = np.full(self.attempts.shape, np.nan)
-                arrays[name][place] = value
+                mean = arrays[name][place]  # of the trials before this one, where a visit has several
+                arrays[name][place] = value if np.isnan(mean) else mean + (value - mean) / len(used)
 
     def _outcome(self, trial, place):
         """Count a trial as an outcome of its profile: with a result, or stalled."""
@@ -149,7 +151,7 @@ def split(plan):
     confirmed = max(visit["block"] for visit in parts["confirm"]) - plan["blocks"]
     own, second = (dict(plan, visits=parts[part], profiles={
         name: profile for name, profile in plan["profiles"].items() if name in visited[part]}) for part in parts)
-    return own, dict(second, blocks=confirmed, design="profiles")
+    return own, dict(second, blocks=confirmed, design="profiles", searched=plan["design"] == "search")
 
 
 def collect(plan, trials, include_marked=False, one_host=False):

@@ -68,10 +68,13 @@ def _shown(part: Part | None, member: Member | None, allowed: bool) -> dict[str,
 
 def judge(cube: Any, allowed: bool = True) -> tuple[list[Judged], Family]:
     """Return the parts of a campaign as judged, and the test. ``allowed``: may anything be claimed at all?"""
-    family, made = Family(), []
+    family, made = Family(), list[Any]()
     for own in filter(None, (cube, cube.confirmation)):
         first = 0 if own is cube else cube.blocks
         metrics = [MetricAnalysis(own, name) for name in own.metrics()]
+        if own.plan["design"] == "search":  # it nominates, and claims nothing
+            made.append((own, metrics, {}, None, None, None))
+            continue
         members = {metric.name: _metric_members(family, metric, first, own is cube)
                    for metric in metrics if metric.claims and "rows" in metric.families}
         part = part_of(own, metrics)

@@ -108,6 +108,8 @@ def _pick(part: Part, able: list[str], parts: list[Part]) -> str:
     top = max(able, key=lambda name: float(np.nanmean(part.score(name))))
     near = [name for name in able if name == top
             or not advantage(parts, top, name, 1 - effects.CONFIDENCE)[1] > 0]
+    if part.plan.get("searched"):  # who asks for the best set gets no other one that may be worse by what matters
+        near = [name for name in near if not advantage(parts, top, name, 0.5)[2] > margin(part.plan)]
     return min(near, key=lambda name: (len(part.changes(name)), -float(np.nanmean(part.score(name))), name))
 
 
@@ -140,13 +142,14 @@ def recommendation(parts: list[Part], score_shown: list[dict[str, bool]], fails:
     place, shown = last.place(name), [piece for piece in last.pieces if piece.kind != "latency"]
     behind = _not_told_apart(parts, name, fails, matters)
     mean, low, high = interval(last.scores[place])
-    profile, confirmed = last.plan["profiles"][name], len(parts) > 1 or len(parts[0].names) == 1
+    profile, second = last.plan["profiles"][name], len(parts) > 1 or last.plan.get("searched", False)
+    confirmed = second or len(parts[0].names) == 1
     return {
         "name": name, "levels": dict(profile["levels"]), "changes": last.changes(name),
         "settings": profile.get("settings") or {},
         "goals": list(dict.fromkeys(piece.goal for piece in last.pieces if piece.states()[place] == "better")),
         "confirmed": confirmed,
-        "confirmed_by": None if not confirmed else "confirmation" if len(parts) > 1 else "plan",
+        "confirmed_by": None if not confirmed else "confirmation" if second else "plan",
         "score": {"ratio": ratios(mean), "low": ratios(low), "high": ratios(high),
                   "n": int((~np.isnan(last.scores[place])).sum())},
         "by": [_effect(last, piece, name, table_id) for piece in shown],

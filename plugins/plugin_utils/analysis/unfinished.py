@@ -32,7 +32,8 @@ def unfinished(plan: dict[str, Any], visited: set[tuple[Any, ...]], missing: int
     """
     left = [visit for visit in plan["visits"] if (visit["mtu"], visit["block"], visit["visit"]) not in visited]
     extended = beyond > 0 or bool(plan.get("extended"))
-    if not left and not extended and not running:
+    searching = plan["design"] == "search" and not plan["search"].get("ended")
+    if not left and not extended and not searching and not running:
         return None
     one = block_seconds(plan)
     in_block = len(plan["visits"]) / plan["blocks"] if plan["visits"] else 0
@@ -40,6 +41,8 @@ def unfinished(plan: dict[str, Any], visited: set[tuple[Any, ...]], missing: int
     words = ["the campaign is running"] if running else []
     if left:
         words.append(f"{len(left)} of {len(plan['visits'])} visits were not measured")
+    if searching:
+        words.append("the search has not ended")
     if extended:
         words.append("the record was extended after its plan was made")
     return {"visits_missing": len(left), "trials_missing": missing, "seconds": seconds, "extended": extended,

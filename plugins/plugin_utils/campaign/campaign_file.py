@@ -21,11 +21,12 @@ DEFAULTS: dict = {
     "sides": "both", "design": "on_off", "factors": ["tx", "tso", "gso", "gro"],
     "workloads": ["tcp_stream", "udp_stream"], "duration": 10, "profiles": {}, "control": None, "pairs": [],
     "concurrent": False, "untestable": {}, "study": None, "steal_limit": None,
-    "matters": 3, "confirm": 6,
+    "matters": 3, "confirm": 6, "trials": None, "goal": "throughput",
 }
 # Of a campaign file: PyYAML's time grows with the square of open brackets, its aliases can unfold to any size.
 LONGEST, BRACKETS, VALUES = 100_000, 1000, 100_000
 UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
+SEARCH_TRIALS = 8  # of each cell at a visit of a search
 LISTS = ("paths", "mtus", "factors", "workloads", "sides", "pairs")
 NUMBERS = ("seed", "blocks", "duration", "confirm")
 # The keys that a survey of AWX, or whoever starts a campaign, may replace.
@@ -175,10 +176,20 @@ def read_campaign(campaign, where="campaign", nodes=()):
     for kind in ("factors", "workloads"):
         _unique([entry["name"] for entry in full[kind]], kind, where)
     _unique([tuple(sorted(pair.items())) for pair in full["pairs"]], "pairs", where)
+    if full["design"] == "search":
+        _check_search(full, where)
     if (full["design"] == "profiles") != bool(full["profiles"]):
         raise InputError("'profiles' belongs to the design 'profiles', and that to it", where,
                          "Give both, or neither of them.")
     return full
+
+
+def _check_search(full, where):
+    if full["blocks"] is not None:
+        raise InputError("a search has no number of blocks", where, "Leave out 'blocks'; 'time_budget' limits it.")
+    if len(full["mtus"]) > 1:
+        raise InputError("a search is made at one MTU", where, "Give one MTU, and a campaign for each of the others.")
+    full["trials"] = full["trials"] or SEARCH_TRIALS
 
 
 def _unique(names, kind, where):

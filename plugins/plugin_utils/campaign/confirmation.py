@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import MOST_NOMINEES, visits_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import nominees_of, visits_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import settings_of
 
 SCHEMA = 1
@@ -26,7 +26,7 @@ def confirmation_of(plan: dict[str, Any], nominees: Iterable[Mapping[str, Any]])
     """
     control = plan["control"]
     profiles = {control: {"role": "control", **plan["profiles"][control]}}
-    for nominee in itertools.islice(nominees, MOST_NOMINEES):
+    for nominee in itertools.islice(nominees, nominees_of(plan["design"])):
         levels = {**plan["profiles"][control]["levels"], **nominee["levels"]}
         if not any(levels == profile["levels"] for profile in profiles.values()):
             name = _name(plan, nominee["name"], levels)
@@ -59,3 +59,14 @@ def with_confirmation(plan: dict[str, Any], decided: Mapping[str, Any] | None) -
         return plan
     return {**plan, "profiles": {**plan["profiles"], **decided["profiles"]},
             "visits": [*plan["visits"], *decided["visits"]]}
+
+
+def with_search(plan: dict[str, Any], decided: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the plan of a search with the rounds that were decided so far (search.json): profiles, visits, blocks."""
+    if decided is None:
+        return plan
+    rounds = decided["rounds"]
+    return {**plan, "blocks": plan["blocks"] + len(rounds),
+            "profiles": {**plan["profiles"], **{name: own for one in rounds for name, own in one["profiles"].items()}},
+            "visits": [*plan["visits"], *(visit for one in rounds for visit in one["visits"])],
+            "search": {**plan["search"], **decided}}

@@ -15,16 +15,18 @@ import random
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import level_name, settings_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import check, rounds_of
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import screen
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import first_visits, screen
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
 
 SCHEMA = 1
 MOST_PROFILES = 256
 MOST_NOMINEES = 2  # of a confirmation: the chosen one and the runner-up
+SEARCHED = 3  # of a search's confirmation: all on, too
 MOST_BLOCKS = 100  # that a time budget picks: more adds little to any answer
 FEWEST_BLOCKS = 6  # for a test
 SPARED_BLOCKS = 8  # what several effects have by default: one may lose a trial and still be shown
 SCREEN_BLOCKS = 3  # for an interval: a screen nominates, and its confirmation claims
+ROUND_VISITS = 3  # of a search: so many are chosen at a time
 # Trials that the machine spoilt are measured again at the end of their block: in how many passes, and how many of all
 # planned cells at most.
 REMEASURE = {"passes": 1, "share": 0.25}
@@ -33,7 +35,7 @@ ADDED = ("matters", "confirm", "remeasure")
 CELL_SECONDS, VISIT_SECONDS, MTU_SECONDS = 0.15, 2.0, 3.0
 
 
-def _named(levels, base):
+def named(levels, base):
     """Name a profile by the levels in which it differs from the base."""
     return ",".join(f"{factor}={level}" for factor, level in levels.items() if level != base[factor])
 
@@ -49,7 +51,7 @@ def _one_by_one(factors, base):
 def _all_combinations(factors, base):
     for combination in itertools.product(*(factor["levels"] for factor in factors)):
         levels = dict(zip((factor["name"] for factor in factors), combination))
-        yield _named(levels, base) or "all_off", levels
+        yield named(levels, base) or "all_off", levels
 
 
 def _named_by_user(campaign, base):
@@ -74,8 +76,9 @@ def profiles_of(campaign):
         return {"all_off": off, **dict(_one_by_one(factors, off))}, "all_off"
     if design == "full_factorial":
         return dict(itertools.islice(_all_combinations(factors, off), MOST_PROFILES + 1)), "all_off"
-    if design == "screen":
-        return {_named(levels, off) or "all_off": levels for levels in screen(factors, campaign["seed"])}, "all_off"
+    if design in ("screen", "search"):
+        rows = (screen if design == "screen" else first_visits)(factors, campaign["seed"])
+        return {named(levels, off) or "all_off": levels for levels in rows}, "all_off"
     if design == "profiles":
         profiles = dict(_named_by_user(campaign, off))
         return profiles, campaign["control"] or next(iter(profiles))
@@ -96,8 +99,14 @@ def block_seconds(campaign, profiles):
     """Return how long one block of a campaign, or of its plan, takes at one MTU, in seconds."""
     rounds = campaign["rounds"] if "rounds" in campaign else rounds_of(campaign["pairs"], campaign["concurrent"])
     cells = len(campaign["paths"]) * max(1, len(rounds))
+    cells *= campaign.get("trials") or 1
     visit = VISIT_SECONDS + cells * sum(seconds_of(workload) + CELL_SECONDS for workload in campaign["workloads"])
-    return visit * (profiles + 1)
+    return visit * (profiles + (campaign["design"] != "search"))
+
+
+def nominees_of(design):
+    """Return how many profiles a confirmation visits beside the control, at most."""
+    return SEARCHED if design == "search" else MOST_NOMINEES
 
 
 def confirmation_cost(campaign, profiles):
@@ -107,14 +116,16 @@ def confirmation_cost(campaign, profiles):
     those blocks are the confirmation.
     """
     blocks = campaign.get("confirm", 0) if profiles > 2 else 0
-    visited = min(MOST_NOMINEES, profiles - 1) + 1
+    visited = min(nominees_of(campaign["design"]), profiles - 1) + 1
     mtus = len(campaign["mtus"]) if blocks else 0
-    return (blocks, mtus * blocks * (visited + 1),
+    return (blocks, mtus * blocks * (visited + (campaign["design"] != "search")),
             mtus * (MTU_SECONDS + blocks * block_seconds(campaign, visited)))
 
 
 def pick_blocks(campaign, profiles):
     """Return the number of blocks: the campaign's, what its time budget allows, or what its design needs."""
+    if campaign["design"] == "search":
+        return 1
     screens = campaign["design"] == "screen"
     effects = comparisons(campaign["design"], profiles, len(campaign["factors"]))
     needed = SCREEN_BLOCKS if screens else blocks_needed(effects)
@@ -131,6 +142,23 @@ def pick_blocks(campaign, profiles):
     return min(fitting, campaign["blocks"] or MOST_BLOCKS)
 
 
+def search_of(campaign, profiles):
+    """Return what a search may do after its first visits: ``{"rounds", "visits" of a round, "limit", "goal"}``.
+
+    ``limit`` says what ends it where the question stays open: the time budget, or the number of visits.
+    """
+    budget, profiles = campaign["time_budget"], list(profiles)
+    rounds, limit = -(-len(profiles) * 3 // (4 * ROUND_VISITS)), "visits"
+    if budget is not None:
+        first = MTU_SECONDS + block_seconds(campaign, len(profiles)) + confirmation_cost(campaign, len(profiles))[2]
+        rounds, limit = int((budget - first) / block_seconds(campaign, ROUND_VISITS)), "time_budget"
+        if rounds < 1:
+            raise InputError(f"a time budget of {budget:.0f} s is less than the first visits, a round and the "
+                             f"confirmation, {first + block_seconds(campaign, ROUND_VISITS):.0f} s",
+                             f"campaign {campaign['name']}", "Give more time, shorter workloads, or fewer factors.")
+    return {"rounds": min(rounds, MOST_BLOCKS), "visits": ROUND_VISITS, "limit": limit, "goal": campaign["goal"]}
+
+
 def _shuffled(items, *place):
     items = list(items)
     random.Random("/".join(str(part) for part in place)).shuffle(items)  # a str seed is hashed by SHA-512
@@ -141,6 +169,8 @@ def _cells(campaign, prefix, *place):
     pairs = [{"pair": f"{pair['client']}-{pair['server']}"} for pair in campaign["pairs"]] or [{}]
     cells = [dict(pair, path=path, workload=workload["name"])
              for pair in pairs for path in campaign["paths"] for workload in campaign["workloads"]]
+    if campaign.get("trials"):
+        cells = [dict(cell, trial=number) for cell in cells for number in range(1, campaign["trials"] + 1)]
     return [{"id": f"{prefix}-c{number:03d}", "cell": number, **cell}
             for number, cell in enumerate(_shuffled(cells, *place, "cells"), 1)]
 
@@ -151,7 +181,9 @@ def visits_of(campaign, profiles, control, blocks):
     ``campaign`` is a campaign or its plan, ``profiles`` are names, ``blocks`` the numbers of the blocks.
     """
     seed, visits = campaign["seed"], []
-    stays = [(profile, False) for profile in profiles] + [(control, True)]
+    stays = [(profile, False) for profile in profiles]
+    if campaign["design"] != "search":
+        stays.append((control, True))
     for mtu in _shuffled(campaign["mtus"], seed, "mtus"):
         for block in blocks:
             # Which of the control's visits is the second one is random: were it always the later one, their difference
@@ -174,6 +206,9 @@ def make_plan(campaign, created):
     blocks = pick_blocks(campaign, len(profiles))
     seconds = len(campaign["mtus"]) * (MTU_SECONDS + blocks * block_seconds(campaign, len(profiles)))
     confirm, _visits, confirm_seconds = confirmation_cost(campaign, len(profiles))
+    search = {"search": search_of(campaign, profiles)} if campaign["design"] == "search" else {}
+    if search:
+        seconds += search["search"]["rounds"] * block_seconds(campaign, search["search"]["visits"])
     # From all off, a feature that rests on another would show nothing: it is tried together with what it needs.
     needs = campaign["design"] == "one_at_a_time"
     settings = {name: settings_of(campaign["factors"], levels, needs) for name, levels in profiles.items()}
@@ -187,7 +222,7 @@ def make_plan(campaign, created):
         "pairs": campaign["pairs"], "rounds": rounds, "untestable": campaign["untestable"],
         "estimated_s": round(seconds + confirm_seconds, 1), "matters": campaign["matters"], "confirm": confirm,
         "remeasure": dict(REMEASURE), "visits": visits_of(campaign, profiles, control, range(1, blocks + 1)),
-        **{key: campaign[key] for key in ("study", "steal_limit") if campaign.get(key) is not None},
+        **{key: campaign[key] for key in ("study", "steal_limit", "trials") if campaign.get(key) is not None}, **search,
     }
 
 

@@ -28,7 +28,9 @@ def length(seconds):
 def warnings_of(plan):
     """Return what this plan cannot find, one sentence each."""
     blocks = plan["blocks"]
-    if blocks < FEWEST_BLOCKS:
+    if plan["design"] == "search":
+        pass  # its confirmation tests
+    elif blocks < FEWEST_BLOCKS:
         yield too_few_blocks(blocks, FEWEST_BLOCKS) + "."
     elif blocks == FEWEST_BLOCKS:
         yield (f"{blocks} blocks are just enough for a test: a comparison that loses a trial can show nothing. "
@@ -41,12 +43,17 @@ def describe(plan):
     """Return the dry run of a plan as a list of lines."""
     visits, cells = len(plan["visits"]), sum(len(visit["cells"]) for visit in plan["visits"])
     blocks, confirmed, seconds = confirmation_cost(plan, len(plan["profiles"]))
+    times = "once" if plan["design"] == "search" else "twice"
     lines = [
         f"campaign {plan['name']}: {plan['design']}, seed {plan['seed']}",
-        f"{len(plan['profiles'])} profiles, control {plan['control']} twice a block, {plan['blocks']} blocks, "
+        f"{len(plan['profiles'])} profiles, control {plan['control']} {times} a block, {plan['blocks']} blocks, "
         f"MTU {', '.join(str(mtu) for mtu in plan['mtus'])}",
         f"{visits} visits, {cells} cells, about {length(plan['estimated_s'] - seconds)}",
     ]
+    if plan["design"] == "search":
+        search = plan["search"]
+        lines.append(f"then at most {search['rounds']} rounds of {search['visits']} visits, chosen by what is known, "
+                     f"until the question is answered or the {search['limit'].replace('_', ' ')} is spent")
     if blocks:
         lines.append(f"then a confirmation of at most {confirmed} visits in {blocks} blocks, about {length(seconds)}")
     lines += [f"  {factor['name']}: {' or '.join(factor['levels'])}, on {' and '.join(factor['devices'])} of "

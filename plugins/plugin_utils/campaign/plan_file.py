@@ -12,6 +12,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign import confir
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import SCHEMA
 
 CONFIRMATION = "confirmation.json"
+SEARCH = "search.json"
 
 
 def read_plan(path):
@@ -24,9 +25,16 @@ def read_confirmation(folder):
     return _read(os.path.join(folder, CONFIRMATION), "confirmation", confirmation.SCHEMA)
 
 
+def read_search(folder):
+    """Return the rounds of a search that are decided so far, or None."""
+    return _read(os.path.join(folder, SEARCH), "search", confirmation.SCHEMA)
+
+
 def read_whole_plan(folder):
-    """Return the plan of a campaign's results folder with its confirmation, or None where there is no plan."""
+    """Return the plan of a campaign's results folder with what was decided since, or None where there is no plan."""
     plan = read_plan(os.path.join(folder, "plan.json"))
+    if plan and plan["design"] == "search":
+        plan = confirmation.with_search(plan, read_search(folder))
     return plan and confirmation.with_confirmation(plan, read_confirmation(folder))
 
 
@@ -50,6 +58,11 @@ def write_confirmation(folder, decided):
     write_plan(os.path.join(folder, CONFIRMATION), decided)
 
 
+def write_search(folder, decided):
+    """Write what a search decided into its campaign's results folder, before the first visit of its last round."""
+    write_plan(os.path.join(folder, SEARCH), decided)
+
+
 def write_plan(path, plan):
     """Write a plan so that a crash leaves the whole file or none; the folder is made."""
     try:
@@ -71,6 +84,7 @@ def summary(plan, folder):
         "seed": plan["seed"], "design": plan["design"], "blocks": plan["blocks"], "control": plan["control"],
         "mtus": plan["mtus"], "paths": plan["paths"], "pairs": plan["pairs"], "rounds": plan["rounds"],
         "estimated_s": plan["estimated_s"], "confirm": plan.get("confirm", 0),
+        "rounds_of_search": plan.get("search", {}).get("rounds", 0),
         "tests": sorted({workload["test"] for workload in plan["workloads"]}),
         "profiles": {name: profile["settings"] for name, profile in plan["profiles"].items()},
         "visits": [{"block": visit["block"], "visit": visit["visit"], "mtu": visit["mtu"],

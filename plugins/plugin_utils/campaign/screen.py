@@ -114,14 +114,28 @@ def alias_groups(factors: Sequence[Mapping[str, Any]],
     return [[pairs[place] for place in group] for group in groups] if told else []
 
 
-def _optimal(factors: Sequence[Mapping[str, Any]], seed: int) -> list[Levels]:
+def first_visits(factors: Sequence[Mapping[str, Any]], seed: int) -> list[Levels]:
+    """Return the combinations that a search visits first: few more than its model has main effects."""
+    every_combination(factors)  # refuses what is too large
+    return _optimal(factors, seed, 4 + sum(len(factor["levels"]) - 1 for factor in factors))
+
+
+def every_combination(factors: Sequence[Mapping[str, Any]]) -> list[Levels]:
+    """Return all combinations that a host can be in. Raises InputError where they are too many for a search."""
+    if np.prod([float(len(factor["levels"])) for factor in factors]) > MOST_CANDIDATES:
+        raise InputError(f"more than {MOST_CANDIDATES} combinations cannot be searched", "design search",
+                         "Leave out factors or levels, or use design screen.")
+    return _candidates(factors, random.Random(0))
+
+
+def _optimal(factors: Sequence[Mapping[str, Any]], seed: int, most: int | None = None) -> list[Levels]:
     draw = random.Random(f"{seed}/screen")
     candidates = _candidates(factors, draw)
     matrix, pairs = model_matrix(factors, candidates)
     prior = np.zeros(matrix.shape[1])
     prior[matrix.shape[1] - len(pairs):] = 1 / PAIR_PRIOR
     prior[0] = 1e-6
-    visits = min(len(candidates), max(16, 2 * (matrix.shape[1] - len(pairs))))
+    visits = min(len(candidates), most or max(16, 2 * (matrix.shape[1] - len(pairs))))
     first = next(place for place, row in enumerate(candidates)
                  if all(row[factor["name"]] == factor["levels"][0] for factor in factors))
     chosen = max((_exchange(matrix, prior, visits, first, draw) for _start in range(STARTS)),

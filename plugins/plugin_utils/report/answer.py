@@ -25,6 +25,7 @@ DESIGNS = {
     "one_at_a_time": "each one alone against all of them off: which gives the boost",
     "leave_one_out": "all but one against all of them on: which is missed",
     "screen": "in a few chosen combinations: each one's effect, and what acts together",
+    "search": "searched for the best set: visits chosen by what was known so far",
     "full_factorial": "in all combinations: each one's effect, and which of them act together",
     "profiles": "in the profiles that the campaign names",
 }
@@ -108,7 +109,8 @@ def _recommendation(findings: dict[str, Any], tables: list[dict[str, Any]], plan
 
 def _confirmed(recommended: dict[str, Any], findings: dict[str, Any], plan: dict[str, Any]) -> str:
     others = recommended["not_told_apart"]
-    apart = (f" Not told apart from it: {text.listed(others[:3] + ['others'] * (len(others) > 3))}; it changes least."
+    least = "" if plan["design"] == "search" else "; it changes least"
+    apart = (f" Not told apart from it: {text.listed(others[:3] + ['others'] * (len(others) > 3))}{least}."
              if others else "")
     if recommended["confirmed_by"] == "confirmation":
         blocks = findings["confirmation"]["blocks"]

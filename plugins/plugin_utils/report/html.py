@@ -77,6 +77,7 @@ def render(page, plan, digest):
     ]
     sections = [section for section in sections if section["figures"]]
     links = [("settings", "Settings")] + ([("study", "As in the study")] if page["study"] else [])
+    links += [("search", "The search")] if page["search"] else []
     links += [("effects", "Effects")]
     links += [(section["id"], section["title"]) for section in sections]
     links += [("failures", "Failures")] if page["failures"] else []

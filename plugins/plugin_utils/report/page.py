@@ -11,6 +11,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.figures import trial_p
 from ansible_collections.offload.lab.plugins.plugin_utils.report import advice, by_table, conditions, phrases
 from ansible_collections.offload.lab.plugins.plugin_utils.report import answer as answers
 from ansible_collections.offload.lab.plugins.plugin_utils.report import tables as effect_tables
+from ansible_collections.offload.lab.plugins.plugin_utils.search import section as search_section
 
 FILES = (
     ("plan.json", "factors, design, seed and order; enough to run it again"),
@@ -183,6 +184,7 @@ def page(findings, plan, digest, manifest, standing=None):
         "headline": " ".join(item["text"] for item in items[:2]),
         "error_rate": f"{text.sentence(findings['error_rate']['text'])}. A difference below {findings['matters']:g} % "
                       "does not matter here (matters).", "failures": failures(findings),
+        "search": search_section.section(findings["search"], findings["recommendation"]),
         "caveats": caveats(findings, tables, digest, manifest), "facts": facts(plan, digest),
         "recommendations": advice.recommendations(findings, titles),
         "leaders": advice.leader_table(findings["attribution"], titles), "overview": effect_tables.matrices(tables),

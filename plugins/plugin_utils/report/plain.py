@@ -183,6 +183,8 @@ def markdown(page):
     if page["study"]:
         parts += ["## As in the study", page["study"]["note"]]
         parts += [f"**{table['caption']}**\n\n{_plain_table(table)}" for table in page["study"]["tables"]]
+    if page["search"]:
+        parts += ["## The search", *page["search"]["text"], _plain_table(page["search"]["table"])]
     parts += ["## Comparison", *_comparison(page), "## Settings the evidence supports", *_advice(page)]
     parts += ["## Failures by profile", _plain_table(page["failures"])] if page["failures"] else []
     parts += ["## Verdicts and evidence", *_verdicts(page), "## Conditions", *_conditions(page)]

@@ -140,5 +140,5 @@ def findings_of(analysis, problems=()):
     return {"tables": tables, "warnings": warnings, "nominated": analysis.get("nominated"),
             "matters": analysis["methods"]["matters_percent"], "one_host": analysis["methods"]["one_host"],
             **{key: analysis[key] for key in (
-                "attribution", "recommendation", "failures", "confirmation", "unfinished", "error_rate", "untestable",
-                "verdicts")}}
+                "attribution", "recommendation", "failures", "confirmation", "search", "unfinished", "error_rate",
+                "untestable", "verdicts")}}

@@ -32,4 +32,5 @@ def load(package, name):
 
 np = load("numpy", "numpy")
 optimize = load("scipy", "scipy.optimize")
+special = load("scipy", "scipy.special")
 stats = load("scipy", "scipy.stats")

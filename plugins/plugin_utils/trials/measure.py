@@ -9,7 +9,11 @@ import os
 import re
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import read_confirmation, read_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
+    read_confirmation,
+    read_plan,
+    read_search,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils.store import campaign_lock
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import progress, steps, trials
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import Records, key_of
@@ -70,11 +74,13 @@ class Measurement:
         return plan
 
     def _parts(self):
-        """Return the visits of each part of the campaign: the planned ones, and the confirmation once it is decided."""
+        """Return the visits of each part of the campaign: the planned ones, and what is decided since."""
         if not self.plan:
             return []
-        confirmation = read_confirmation(os.path.dirname(self.options["plan"]))
-        return [self.plan["visits"], *([confirmation["visits"]] if confirmation else [])]
+        folder = os.path.dirname(self.options["plan"])
+        search = read_search(folder) if self.plan["design"] == "search" else None
+        parts = [self.plan, *(search or {}).get("rounds", ()), read_confirmation(folder)]
+        return [part["visits"] for part in parts if part]
 
     def _cells(self):
         if self.visit:

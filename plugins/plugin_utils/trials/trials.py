@@ -51,8 +51,8 @@ def visit_cells(plan, visit, endpoints, port, pair):
         cells.append({"id": cell["id"], "cell": cell["cell"], "path": cell["path"], "workload": load, "pair": pair,
                       "block": visit["block"], "visit": visit["visit"], "mtu": visit["mtu"],
                       "profile": visit["profile"], "repeat": bool(visit.get("repeat")),
-                      **{key: value for key, value in (("part", visit.get("part")), ("again", cell.get("again")))
-                         if value},
+                      **{key: value for key, value in (("part", visit.get("part")), ("again", cell.get("again")),
+                                                         ("trial", cell.get("trial"))) if value},
                       "endpoints": pair_endpoints(cell["path"], endpoints, port) if endpoints else []})
     return cells
 
@@ -129,7 +129,7 @@ def trial(cell, row, names, lab=None, visit=None):
     record.update(started=row["started"], finished=row["finished"], streams=row["streams"], result=result,
                   cpu=cpu_of_trial(row["watched"], result) if row.get("watched") and result else None,
                   evidence=evidence, marks=[], error=error)
-    record.update({key: cell[key] for key in ("part", "again") if cell.get(key)})
+    record.update({key: cell[key] for key in ("part", "again", "trial") if cell.get(key)})
     if row.get("clock_jump_s"):
         record["clock_jump_s"] = row["clock_jump_s"]
     record["marks"] = [] if error else marks_of(record, expect)

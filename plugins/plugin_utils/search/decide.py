@@ -1,0 +1,159 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a search does next: the visits of one more round, or its end and who is confirmed. Pure.
+
+A decision follows from the plan, what was decided before, and the trials of the visits decided so far. It is kept in
+search.json before its first visit.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import stall
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metrics import values_of
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.nominate import Nominee
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import SCHEMA, with_search
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import named, visits_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import settings_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import every_combination, model_matrix
+from ansible_collections.offload.lab.plugins.plugin_utils.search import model
+from ansible_collections.offload.lab.plugins.plugin_utils.search.values import visit_values
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import margin
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.guards import excluded
+
+PART = "search"  # of a visit and of its trials
+DRAWS = 400
+ANSWERED = 0.97  # how sure it is that no combination is better than the best one by more than matters
+STALLS = 0.25  # of a profile's trials: one that fails so often is not nominated
+FEWEST_VISITS = 4
+GOALS = {"throughput": (("throughput", "transactions"), 1), "latency": (("latency_mean",), -1),
+         "cpu": (("service_demand_combined", "service_demand_client"), -1)}
+
+
+class Seen(NamedTuple):
+    """The visits that gave a value: their profiles, the logarithms of their trials, and who fails."""
+
+    profiles: list[str]
+    trials: list[list[float]]
+    failing: list[str]
+
+
+def begin(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a search of which nothing is decided yet (the content of search.json)."""
+    return {"schema": SCHEMA, "campaign": plan["name"], "rounds": [], "ended": None, "nominees": []}
+
+
+def decide(plan: dict[str, Any], decided: Mapping[str, Any], trials: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what was decided with one round more, or with its end; ``trials`` are all of its visits so far."""
+    whole, number = with_search(plan, decided), len(decided["rounds"]) + 1
+    found = _Standing(whole, seen(whole, trials), np.random.default_rng([plan["seed"], number]))
+    standing = found.told()
+    enough = len(found.seen.profiles) >= FEWEST_VISITS
+    ended = ("nothing measured" if not enough else "answered" if standing["sure"] >= ANSWERED else
+             plan["search"]["limit"] if number > plan["search"]["rounds"] else None)
+    if ended:
+        return {**decided, "ended": ended, "nominees": found.nominees() if enough else [], "standing": standing}
+    profiles = found.next_profiles()
+    visits = [{**visit, "part": PART} for visit in visits_of(plan, profiles, None, [plan["blocks"] + number])]
+    own = {"round": number, "profiles": profiles, "visits": visits, "standing": standing}
+    return {**decided, "rounds": [*decided["rounds"], own]}
+
+
+def seen(plan: Mapping[str, Any], trials: Iterable[Mapping[str, Any]]) -> Seen:
+    """Return the visits of the goal's table in the order in which they were made."""
+    visits: dict[tuple[int, int], tuple[str, list[float]]] = {}
+    counts: dict[str, list[int]] = {}
+    for trial in trials:
+        if trial.get("part") not in (None, PART) or not _in_goal_table(plan, trial):
+            continue
+        stalled = stall(trial)
+        if stalled or not excluded(trial):
+            count = counts.setdefault(trial["profile"], [0, 0])
+            count[0], count[1] = count[0] + 1, count[1] + bool(stalled)
+        value = None if stalled or excluded(trial) else _goal(plan, trial)
+        if value:
+            place = trial["block"], trial["visit"]
+            visits.setdefault(place, (trial["profile"], []))[1].append(value)
+    order = sorted(visits)
+    return Seen([visits[place][0] for place in order], [visits[place][1] for place in order],
+                [name for name, (all_of_them, stalls) in counts.items() if stalls >= STALLS * all_of_them])
+
+
+def _in_goal_table(plan: Mapping[str, Any], trial: Mapping[str, Any]) -> bool:
+    """Tell whether a trial is of the campaign's first path and workload; all pairs count alike."""
+    workload = (trial.get("workload") or {}).get("name")
+    return bool(trial.get("path") == plan["paths"][0] and workload == plan["workloads"][0]["name"]
+                and trial.get("profile") in plan["profiles"])
+
+
+def _goal(plan: Mapping[str, Any], trial: Mapping[str, Any]) -> float | None:
+    """Return the logarithm of what the search makes larger, or None."""
+    names, sign = GOALS[plan["search"]["goal"]]
+    values = values_of(trial)
+    value = next((values[name] for name in names if values.get(name)), None)
+    return sign * float(np.log(value)) if value and value > 0 else None
+
+
+class _Standing:
+    """What is known of all combinations."""
+
+    def __init__(self, plan: dict[str, Any], known: Seen, generator: Any) -> None:
+        self.plan, self.seen = plan, known
+        self.off = plan["profiles"][plan["control"]]["levels"]
+        self.levels = every_combination(plan["factors"])
+        self.rows, pairs = model_matrix(plan["factors"], self.levels)
+        self.names = [self._name(levels) for levels in self.levels]
+        if len(known.profiles) < FEWEST_VISITS:
+            return
+        own, _pairs = model_matrix(plan["factors"], [plan["profiles"][name]["levels"] for name in known.profiles])
+        values, spread = visit_values(known.trials, known.profiles)
+        self.fit = model.fit(own, len(pairs), values, spread)
+        self.drawn = model.draws(self.fit, DRAWS, generator)
+        self.mean, self.values = self.rows @ self.fit.mean, self.drawn @ self.rows.T
+        self.able = np.array([name not in known.failing for name in self.names])
+        self.best = self._top(self.mean)
+
+    def _name(self, levels: Mapping[str, str]) -> str:
+        return str(named(levels, self.off) or self.plan["control"])
+
+    def _top(self, scores: Any, without: Iterable[int] = ()) -> int:
+        """Return the place of the combination with the highest score that does not fail."""
+        able = np.where(self.able | ~self.able.any(), scores, -np.inf)
+        able[list(without)] = -np.inf
+        return int(np.argmax(able))
+
+    def told(self) -> dict[str, Any]:
+        """Return how the search stands: the best combination, its gain over the control, and how sure it is."""
+        if len(self.seen.profiles) < FEWEST_VISITS:
+            return {"visits": len(self.seen.profiles), "best": None, "gain": None, "low": None, "high": None,
+                    "sure": 0.0}
+        gains = self.values[:, self.best] - self.values[:, self.names.index(self.plan["control"])]
+        behind = self.values[:, self.able].max(axis=1) - self.values[:, self.best]
+        low, middle, high = (round(float(np.exp(value)), 4) for value in np.quantile(gains, (0.025, 0.5, 0.975)))
+        return {"visits": len(self.seen.profiles), "best": self.names[self.best], "gain": middle, "low": low,
+                "high": high, "sure": round(float((behind <= margin(self.plan)).mean()), 4)}
+
+    def next_profiles(self) -> dict[str, dict[str, Any]]:
+        """Return the profiles of one more round."""
+        places = model.next_rows(self.fit, self.rows, self.drawn, self.best, self.plan["search"]["visits"])
+        return {self.names[place]: {"levels": self.levels[place],
+                                    "settings": dict(settings_of(self.plan["factors"], self.levels[place], False))}
+                for place in places}
+
+    def nominees(self) -> list[Nominee]:
+        """Return the best combination, the one that may most likely be better by what matters, and all on."""
+        ahead = self.values - self.values[:, [self.best]] - margin(self.plan) / 2
+        second = self._top(np.maximum(ahead, 0.0).mean(axis=0), [self.best])
+        return [self._nominee("chosen", self.best), self._nominee("runner_up", second), *self._all_on()]
+
+    def _nominee(self, role: str, place: int) -> Nominee:
+        return {"role": role, "name": self.names[place], "levels": dict(self.levels[place])}
+
+    def _all_on(self) -> Iterator[Nominee]:
+        on = {factor["name"]: factor["levels"][-1] for factor in self.plan["factors"]}
+        if on in self.levels:
+            yield self._nominee("all_on", self.levels.index(on))
+

@@ -1,0 +1,47 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report's section on a search: how it stood after each round, why it ended, who was nominated and confirmed."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+ENDS = {
+    "answered": "it ended because the question was answered: no combination is likely to be better by what matters",
+    "visits": "it ended with its last round; the question was not answered for sure",
+    "time_budget": "it ended because the time budget was spent; the question was not answered for sure",
+    "nothing measured": "it ended because too few visits gave a value",
+    None: "it has not ended",
+}
+ROLES = {"chosen": "predicted to be the best", "runner_up": "the one most likely to be better than that",
+         "all_on": "all on"}
+
+
+def section(search: Mapping[str, Any] | None, recommended: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the section as ``{"text", "table"}``; None for other designs. ``search`` is that of analysis.json."""
+    if not search:
+        return None
+    rounds = search["rounds"]
+    made = search["first_visits"] + sum(len(one["profiles"]) for one in rounds)
+    text = [f"Goal: {search['goal']}. {search['first_visits']} first visits, then {len(rounds)} rounds of visits "
+            f"chosen by what was known so far, {made} visits in all; {ENDS[search['ended']]}. While it adapts, a "
+            "search claims nothing: its numbers are predictions of a model of main effects and pairs."]
+    if search["nominees"]:
+        told = [f"{own['name']} ({ROLES[own['role']]})" for own in search["nominees"]]
+        confirmed = (f"Of these the confirmation speaks for {recommended['name']}." if recommended["name"]
+                     else "The confirmation showed none of them to be better than the control.")
+        text.append(f"Visited again in fresh blocks, beside all off: {', '.join(told)}. {confirmed}")
+    steps = [(str(one["standing"]["visits"]), one["standing"], one["profiles"]) for one in rounds]
+    if search["standing"]:
+        steps.append((str(search["standing"]["visits"]), search["standing"], []))
+    head = ["After visits", "Predicted to be the best", "Gain over all off", "Sure", "Visited next"]
+    return {"text": text, "table": {"head": head, "text": [head[1], head[4]], "rows": [{"cells": [
+        after, standing["best"] or "", _gain(standing), f"{standing['sure']:.0%}", "; ".join(profiles)]}
+        for after, standing, profiles in steps]}}
+
+
+def _gain(standing: Mapping[str, Any]) -> str:
+    if standing["gain"] is None:
+        return ""
+    return f"×{standing['gain']:.3g} ({standing['low']:.3g} to {standing['high']:.3g})"

@@ -1,0 +1,154 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whole campaigns of design search: the decisions, the confirmation and the recommendation are those of real ones.
+
+Truths are drawn from four kinds of effects, noises are those of worlds.py, visit by visit. ``python -m`` prints the
+table of docs/statistics.md: wrong is a set more than 2 % below the best of all.
+"""
+from __future__ import annotations
+
+import hashlib
+import itertools
+import sys
+
+import numpy as np
+
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import collect
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.judge import judge, recommend
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import (
+    confirmation_of,
+    with_confirmation,
+    with_search,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.search import decide
+
+FACTORS = ["tx", "sg", "tso", "gso", "rx", "gro", "lro", "rxvlan"]
+WRONG, SD = 0.02, 0.05
+GROUND = 20_000  # of the seeds: others than the model was made with
+NOISES = ("plain", "AR(1)", "heavy tails", "two modes", "unequal scatter")
+
+
+def make_search(seed=1, trials=8, factors=FACTORS, **more):
+    """Return the plan of a search with one table."""
+    campaign = {"name": "search", "design": "search", "seed": seed, "paths": ["physical"], "workloads": ["tcp_stream"],
+                "trials": trials, "matters": 2, "factors": [{"name": name, "needs": []} for name in factors], **more}
+    return make_plan(read_campaign(campaign), "")
+
+
+def draw_truth(generator, kind, pairs=3):
+    """Return a function of levels: the logarithm of throughput. ``kind`` 0 to 3 is the distribution of main effects.
+
+    Of the pairs some add or take 5 to 20 %, and some are two ways to the same gain.
+    """
+    count = len(FACTORS)
+    effects = (generator.normal(0, 0.10, count),
+               np.log1p(generator.uniform(-0.1, 0.5, count)) * (generator.random(count) < 0.5),
+               generator.exponential(0.10, count) * np.where(generator.random(count) < 0.75, 1, -1),
+               generator.uniform(-0.15, 0.15, count))[kind]
+    table = np.zeros((count, count))
+    places = list(itertools.combinations(range(count), 2))
+    for place in generator.choice(len(places), pairs, replace=False):
+        one, two = places[place]
+        same = -generator.uniform(0.5, 1.2) * min(abs(effects[one]), abs(effects[two]), 0.3)
+        other = generator.choice([-1, 1]) * generator.uniform(0.05, 0.2)
+        table[one, two] = same if generator.random() < 0.3 else other
+
+    def truth(levels):
+        on = np.array([level == "on" for level in levels.values()], dtype=float)
+        return float(on @ effects + on @ table @ on)
+    return truth
+
+
+class Machine:
+    """Measures visits of a truth with noise; what a visit gives follows from its place and the seed alone."""
+
+    def __init__(self, truth, noise, seed):
+        self.truth, self.noise, self.seed = truth, noise, seed
+        self.drift = np.zeros(500)
+        generator = np.random.default_rng([seed, 1])
+        for place, step in enumerate(0.6 * SD * generator.standard_normal(500)):
+            self.drift[place] = (0.8 * self.drift[place - 1] if place else 0.0) + step
+
+    def visit(self, visit, levels, place):
+        """Return the records of the trials of a visit, the ``place``-th of the campaign."""
+        generator = np.random.default_rng([self.seed, 2, place])
+        values = self.truth(levels) + self._noise(generator, len(visit["cells"]), levels, place)
+        part = {"part": visit["part"]} if visit.get("part") else {}
+        return [{"id": cell["id"], "pair": "a-b", "path": cell["path"], "mtu": visit["mtu"], "block": visit["block"],
+                 "visit": visit["visit"], "profile": visit["profile"], "repeat": visit["repeat"],
+                 "workload": {"name": cell["workload"], "test": "TCP_STREAM"}, "trial": cell.get("trial"),
+                 "result": {"throughput_mbps": 1000 * float(np.exp(value))}, "marks": [], "error": None, **part}
+                for cell, value in zip(visit["cells"], values)]
+
+    def _noise(self, generator, count, levels, place):
+        white = SD * generator.standard_normal(count)
+        if self.noise == "AR(1)":
+            return 0.5 * white + self.drift[place]
+        if self.noise == "heavy tails":
+            return SD * generator.standard_t(3, count) / np.sqrt(3)
+        if self.noise == "two modes":
+            return 0.4 * white + np.log(1.2) * (generator.random(count) < 0.5)
+        if self.noise == "unequal scatter":  # half of the combinations, by chance
+            text = f"{self.seed}/{','.join(levels.values())}"
+            return white * (4.0 if hashlib.sha256(text.encode()).digest()[0] % 2 else 0.5)
+        return white
+
+
+def measure(machine, visits, profiles, record):
+    """Measure those visits that are not in the record, which is a list of records in the order of time."""
+    done = {(trial["block"], trial["visit"]) for trial in record}
+    for visit in visits:
+        if (visit["block"], visit["visit"]) not in done:
+            place = len({(trial["block"], trial["visit"]) for trial in record})
+            record += machine.visit(visit, profiles[visit["profile"]]["levels"], place)
+
+
+def search(plan, machine, decided=None, record=None):
+    """Search to the end from what is decided and recorded; return both."""
+    decided, record = decided or decide.begin(plan), [] if record is None else record
+    measure(machine, plan["visits"], plan["profiles"], record)
+    while True:
+        for one in decided["rounds"]:
+            measure(machine, one["visits"], one["profiles"], record)
+        if decided["ended"]:
+            return decided, record
+        decided = decide.decide(plan, decided, record)
+
+
+def campaign(seed, kind, pairs, noise, trials=8):
+    """Return ``(loss of the nominated set, of the recommended set or None, visits, how the search ended)``."""
+    truth = draw_truth(np.random.default_rng([GROUND, seed]), kind, pairs)
+    plan, machine = make_search(seed, trials), Machine(truth, noise, seed + GROUND)
+    decided, record = search(plan, machine)
+    whole = with_search(plan, decided)
+    confirmation = confirmation_of(whole, decided["nominees"])
+    measure(machine, confirmation["visits"], confirmation["profiles"], record)
+    whole = with_confirmation(whole, confirmation)
+    judged, _family = judge(collect(whole, record))
+    recommended = recommend(judged, {}, lambda table: table["path"])
+    off = plan["profiles"]["all_off"]["levels"]
+    best = max(truth(dict(zip(off, levels))) for levels in itertools.product(("off", "on"), repeat=len(off)))
+    chosen = recommended["levels"] if recommended["name"] else None
+    return (best - truth(decided["nominees"][0]["levels"]), best - truth(chosen) if chosen else None,
+            len(whole["visits"]), decided["ended"])
+
+
+def table(campaigns=400, trials=8):
+    """Print a row for each noise: wrong sets with and without pairs, and how many visits were made."""
+    for noise in NOISES:
+        cells = []
+        for pairs in (3, 0):
+            found = [campaign(seed, seed % 4, pairs, noise, trials) for seed in range(campaigns)]
+            nominated = np.mean([row[0] > WRONG for row in found])
+            wrong = np.mean([row[1] is not None and row[1] > WRONG for row in found])
+            nothing = np.mean([row[1] is None for row in found])
+            visits = [row[2] for row in found]
+            cells.append(f"{wrong:.1%} ({nominated:.1%}; nothing {nothing:.1%}) | {np.mean(visits):.1f}, {max(visits)}")
+        print(f"| {noise} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    table(int(sys.argv[1]), int(sys.argv[2]))

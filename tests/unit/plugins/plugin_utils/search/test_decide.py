@@ -1,0 +1,150 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The decisions of a search: the same from every prefix of its record, towards the best set, and told in the report."""
+from __future__ import annotations
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.analysis import analyse
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import validate
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import (
+    confirmation_of,
+    with_confirmation,
+    with_search,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils.search import decide, section
+from ansible_collections.offload.lab.tests.simulation import searching
+
+FACTORS = ["tso", "gso", "gro", "rx"]
+
+
+def truth(levels):
+    """Two that help, one of them not beside a third."""
+    on = {name: level == "on" for name, level in levels.items()}
+    return 0.4 * on["tso"] + 0.2 * on["gso"] - 0.3 * (on["tso"] and on["gso"]) + 0.1 * on["rx"]
+
+
+@pytest.fixture(scope="module", name="searched")
+def fixture_searched():
+    """Return the plan, the machine, and the decisions and the record of a whole search."""
+    plan = searching.make_search(trials=4, factors=FACTORS)
+    machine = searching.Machine(truth, "plain", 5)
+    return plan, machine, *searching.search(plan, machine)
+
+
+def test_the_same_visits_follow_from_every_moment_at_which_it_was_killed(searched):
+    plan, machine, decided, record = searched
+    assert decided["rounds"] and decided["ended"]
+    for length in range(0, len(record) + 1, 4):  # trials of a visit
+        kept = record[:length]
+        here = {trial["block"] for trial in kept}
+        rounds = [one for one in decided["rounds"] if one["visits"][0]["block"] in here]
+        known = {**decide.begin(plan), "rounds": rounds}
+        again, measured = searching.search(plan, machine, copy.deepcopy(known), kept)
+        assert again == decided
+        assert [trial["id"] for trial in measured] == [trial["id"] for trial in record]
+        assert json.loads(json.dumps(again)) == again
+
+
+def test_another_seed_searches_in_another_order(searched):
+    plan, machine, _decided, _record = searched
+    other = searching.make_search(seed=2, trials=4, factors=FACTORS)
+    assert [visit["profile"] for visit in other["visits"]] != [visit["profile"] for visit in plan["visits"]]
+    assert searching.search(other, machine)[0]["nominees"][0]["levels"]["gso"] == "off"
+
+
+def test_the_best_set_is_nominated_confirmed_and_told(searched):
+    plan, machine, decided, record = searched
+    best = {"tso": "on", "gso": "off", "gro": "off", "rx": "on"}
+    assert {name: level for name, level in decided["nominees"][0]["levels"].items() if name != "gro"} == {
+        name: level for name, level in best.items() if name != "gro"}  # gro does nothing
+    assert [own["role"] for own in decided["nominees"]] == ["chosen", "runner_up", "all_on"]
+    whole, record = with_search(plan, decided), list(record)
+    assert analyse(whole, record)["recommendation"]["name"] is None, "a search claims nothing"
+    confirmation = confirmation_of(whole, decided["nominees"])
+    assert len(confirmation["visits"]) == 6 * 4
+    assert confirmation["blocks"][0] == 2 + len(decided["rounds"])
+    searching.measure(machine, confirmation["visits"], confirmation["profiles"], record)
+    found = analyse(with_confirmation(whole, confirmation), record)
+    validate(json.loads(json.dumps(found)), "analysis", "analysis")
+    assert found["unfinished"] is None
+    assert found["trials"]["missing"] == found["trials"]["twice"] == found["trials"]["unplanned"] == 0
+    recommended = found["recommendation"]
+    assert recommended["confirmed_by"] == "confirmation"
+    assert (recommended["levels"]["tso"], recommended["levels"]["gso"]) == ("on", "off")
+    assert recommended["score"]["low"] < np.exp(truth(recommended["levels"])) < recommended["score"]["high"]
+    assert set(found["error_rate"]["by_kind"]) == {"comparisons", "sets"}
+    told = section.section(found["search"], recommended)
+    assert len(told["table"]["rows"]) == len(decided["rounds"]) + 1
+    assert recommended["name"] in told["text"][1]
+
+
+def test_an_open_search_claims_nothing_and_says_so(searched):
+    plan, _machine, decided, record = searched
+    whole = with_search(plan, {**decided, "rounds": decided["rounds"][:1], "ended": None, "nominees": []})
+    found = analyse(whole, [trial for trial in record if trial["block"] <= 2])
+    assert "the search has not ended" in found["unfinished"]["text"]
+    assert analyse(whole, [], running=True)["nominated"] == []
+
+
+def test_a_set_that_stalls_is_not_nominated(searched):
+    plan, machine, _decided, _record = searched
+
+    class Stalling(searching.Machine):
+        def visit(self, visit, levels, place):
+            found = super().visit(visit, levels, place)
+            if levels["tso"] == "on" and levels["gro"] == "on":
+                found[0].update(result={}, error="netperf: connection refused")
+            return found
+    decided, _record = searching.search(plan, Stalling(lambda levels: truth(levels) + 0.2 * (
+        levels["tso"] == levels["gro"] == "on"), "plain", machine.seed))
+    record = _record
+    stalled = {trial["profile"] for trial in record if trial["error"]}
+    assert stalled
+    assert decided["nominees"][0]["name"] not in stalled
+
+
+def test_the_time_budget_ends_it():
+    plan = searching.make_search(factors=FACTORS, trials=4, time_budget="40 min")
+    assert plan["search"]["limit"] == "time_budget"
+    assert plan["estimated_s"] <= 40 * 60
+    with pytest.raises(InputError, match="time budget"):
+        searching.make_search(factors=FACTORS, time_budget="60 s")
+    flat = searching.Machine(lambda levels: 0.0, "unequal scatter", 3)
+    decided, _record = searching.search({**plan, "search": {**plan["search"], "rounds": 1}}, flat)
+    assert (decided["ended"], len(decided["rounds"])) == ("time_budget", 1)
+
+
+def test_what_cannot_be_searched_is_refused():
+    with pytest.raises(InputError, match="no number of blocks"):
+        searching.make_search(blocks=3)
+    with pytest.raises(InputError, match="one MTU"):
+        searching.make_search(mtus=[1500, 9000])
+    with pytest.raises(InputError, match="combinations cannot be searched"):
+        searching.make_search(factors=[f"f{number}" for number in range(13)])
+
+
+def test_what_is_not_reachable_is_neither_visited_nor_nominated():
+    plan = searching.make_search(factors=["tx", "gro", "rx"])
+    factors = [*plan["factors"], {**plan["factors"][0], "name": "tso", "settings": ["tso"], "needs": ["tx"]}]
+    plan = searching.make_search(factors=["tx", "gro", "rx", "tso"])
+    plan["factors"] = [next(own for own in factors if own["name"] == factor["name"]) for factor in plan["factors"]]
+    machine = searching.Machine(lambda levels: 0.3 * (levels["tso"] == "on") - 0.2 * (levels["tx"] == "on"), "plain", 1)
+    decided, _record = searching.search(plan, machine)
+    rounds = [own["levels"] for one in decided["rounds"] for own in one["profiles"].values()]
+    assert all(levels["tx"] == "on" for levels in [*rounds, *(own["levels"] for own in decided["nominees"])]
+               if levels["tso"] == "on")
+
+
+@pytest.mark.slow
+def test_few_searches_choose_a_set_that_is_much_worse_than_the_best():
+    """A short form of the table in docs/statistics.md."""
+    found = [searching.campaign(seed, seed % 4, 3, "plain") for seed in range(12)]
+    assert max(row[2] for row in found) <= 45
+    assert sum(row[1] is None or row[1] > searching.WRONG for row in found) <= 2

@@ -1,0 +1,58 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From trials to a visit's value and spread, and from visits to the coefficients of the model."""
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from ansible_collections.offload.lab.plugins.plugin_utils.search import model
+from ansible_collections.offload.lab.plugins.plugin_utils.search.values import visit_values
+
+
+def test_a_jump_between_two_modes_is_taken_out():
+    generator = np.random.default_rng(1)
+    upper = generator.random((20, 4)) < 0.5
+    trials = 3.0 + 0.2 * upper + 0.01 * generator.standard_normal((20, 4))
+    values, spread = visit_values(trials, [str(place) for place in range(20)])
+    mixed = ~(upper.all(axis=1) | ~upper.any(axis=1))
+    assert np.abs(values[mixed] - 3.1).max() < 0.03
+    assert spread[~mixed].min() > 10 * spread[mixed].max(), "which mode a visit was in is not known"
+
+
+def test_one_mode_is_left_alone():
+    trials = np.random.default_rng(2).normal(3.0, 0.05, (20, 4))
+    values, _spread = visit_values(trials, [str(place) for place in range(20)])
+    assert np.allclose(values, trials.mean(axis=1))
+
+
+def test_who_scatters_more_counts_less_and_chance_counts_little():
+    generator = np.random.default_rng(3)
+    size = np.where(np.arange(20) % 2, 4.0, 0.5)
+    names = [str(place) for place in range(20)]
+    _values, spread = visit_values(generator.standard_normal((20, 4)) * size[:, None], names)
+    assert np.median(spread[1::2]) > 10 * np.median(spread[::2])
+    _values, spread = visit_values(generator.standard_normal((20, 4)), names)
+    assert spread.max() < 4 * spread.min()
+
+
+def test_one_trial_a_visit_is_enough():
+    values, spread = visit_values([[1.0], [2.0]], ["one", "other"])
+    assert (values.tolist(), spread.tolist()) == ([1.0, 2.0], [1.0, 1.0])
+
+
+def test_the_model_finds_what_acts_together_under_drift_and_a_visit_far_off():
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=5)))
+    pairs = list(itertools.combinations(range(5), 2))
+    rows = np.column_stack([np.ones(32), signs, *(signs[:, one] * signs[:, two] for one, two in pairs)])
+    true = np.zeros(16)
+    true[[0, 1, 3, 6 + pairs.index((0, 3))]] = 7.0, 0.1, -0.05, 0.08
+    generator = np.random.default_rng(4)
+    order = generator.permutation(32)
+    values = rows[order] @ true + 0.01 * generator.standard_normal(32) + 0.02 * np.arange(32)
+    values[5] -= 0.5
+    found = model.fit(rows[order], 10, values, np.ones(32))
+    assert np.abs(found.mean[1:] - true[1:]).max() < 0.02
+    assert np.sqrt(np.diag(found.covariance))[1:].max() < 0.02
