@@ -51,8 +51,8 @@ class ActionModule(ActionBase):
         """Run the module once on the client; its failure is ours."""
         arguments = {"cells": [work.sent(cell) for cell in cells], "campaign": work.key, "collect": collect,
                      "spool": options["spool"], "chunk": work.chunk_name(cells) if work.records else None,
-                     "probe": None if collect else options["probe"], "watch": options["watch"],
-                     "look": None if collect or work.seen else options["look"],
+                     "probe": None if collect else options["probe"], "watch": work.sights["watch"],
+                     "look": None if collect or work.seen else work.sights["look"],
                      "reach": work.reach(cells, collect)}
         answer = self._execute_module(module_name="offload.lab.visit", module_args=arguments, task_vars=task_vars)
         if answer.get("failed"):

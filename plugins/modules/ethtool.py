@@ -28,7 +28,14 @@ options:
         M(offload.lab.ethtool_info) returns them. They are restored also where a bit cannot be active now."
     type: list
     elements: raw
-    required: true
+  settings:
+    description:
+      - In place of O(devices), what the devices of each class in O(classes) are set to, as C(recommended.yml) has it.
+        A class has C(features), C(rx_flow_hash), C(channels), C(rings) and C(coalesce); other keys are left out.
+    type: dict
+  classes:
+    description: With O(settings), by class a list of devices with C(name) and C(netns), see M(offload.lab.lab_node).
+    type: dict
   netns:
     description:
       - The network namespace of the devices that do not name their own.
@@ -140,6 +147,12 @@ EXAMPLES = r"""
     channels:
       combined: 4
 
+- name: Set what a campaign recommends for the transmitter
+  offload.lab.ethtool:
+    settings: "{{ offload_lab_recommended.client }}"
+    classes:
+      underlay: [{name: eth0}]
+
 - name: Remember how a device is set
   offload.lab.ethtool_info:
     devices: [eth0]
@@ -195,6 +208,12 @@ devices:
         - A feature has C(asked) and C(active), a setting has C(asked) and C(reason).
       type: dict
       sample: {features: {tx-udp_tnl-segmentation: {asked: false, active: true}}}
+cannot_vary:
+  description: What RV(devices.fixed) has, a sentence each.
+  returned: success
+  type: list
+  elements: str
+  sample: ["eth0: tx-udp_tnl-segmentation cannot be varied: it is fixed on"]
 """
 
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
@@ -208,8 +227,8 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool.change import
     report,
     steps_of,
 )
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import parse_devices
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.diff import lines, warnings
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import devices_of_classes, parse_devices
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.diff import cannot_vary, lines, warnings
 from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
@@ -221,7 +240,8 @@ from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot impo
 def change(params, check_mode):
     """Return what is told of each device after the change, or in check mode of the change that would be made."""
     common = {kind: params[kind] for kind in KINDS if params[kind]}
-    devices = parse_devices(params["devices"], params["netns"], common)
+    items = params["devices"] or devices_of_classes(params.get("settings") or {}, params.get("classes") or {})
+    devices = parse_devices(items, params["netns"], common)
     if params.get("missing") == "skip":
         devices = [device for device in devices if exists({"name": device.name, "netns": device.netns})]
     foreign = any(device.netns for device in devices)
@@ -249,12 +269,15 @@ def converge(module):
     for text in warnings(devices):
         module.warn(text)
     return {"changed": any(device["steps"] for device in devices.values()), "devices": devices,
+            "cannot_vary": cannot_vary(devices),
             "diff": {"before": lines(devices, "before"), "after": lines(devices, "after")}}
 
 
 def main():
     run_module({
-        "devices": {"type": "list", "elements": "raw", "required": True},
+        "devices": {"type": "list", "elements": "raw"},
+        "settings": {"type": "dict"},
+        "classes": {"type": "dict"},
         "netns": {"type": "str"},
         "features": {"type": "dict", "default": {}},
         "rx_flow_hash": {"type": "dict", "default": {}},
@@ -266,7 +289,8 @@ def main():
         "allow_management_device": {"type": "list", "elements": "str", "default": []},
         "missing": {"type": "str", "choices": ["error", "skip"], "default": "error"},
         "sign_of_life": {"type": "bool", "default": False},
-    }, converge)
+    }, converge, mutually_exclusive=[("devices", "settings")], required_one_of=[("devices", "settings")],
+        required_together=[("settings", "classes")])
 
 
 if __name__ == "__main__":

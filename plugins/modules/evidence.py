@@ -25,12 +25,22 @@ attributes:
     details: In check mode no traffic is sent and nothing is sampled.
   diff_mode:
     support: none
+  action:
+    description: Has a part of the same name that runs on the controller.
+    support: full
 options:
+  ends:
+    description:
+      - In place of O(paths), the ends of a lab. C(paths) is a list of names of paths, C(client) and C(server) have
+        C(endpoints) and C(devices) as M(offload.lab.lab_node) tells them.
+    type: dict
+  features:
+    description: The C(devices) of M(offload.lab.ethtool_info) on the client. With it RV(rows) are returned.
+    type: dict
   paths:
-    description: What to look at.
+    description: What to look at. Either this or O(ends) is needed.
     type: list
     elements: dict
-    required: true
     suboptions:
       name:
         description: The path, such as V(physical) or V(tenant_vxlan).
@@ -122,6 +132,14 @@ packets:
   returned: success
   type: dict
   sample: {physical: {TCP_STREAM: {client: {underlay0: {mtu: 9000, out: {super_share: 0.98}}}}}}
+rows:
+  description:
+    - The offloads that are on or may be changed, with C(device), C(feature), C(state), C(fixed), C(proof), what the
+      packets prove, and C(line), all of it as a line of a table. Those that are fixed off share a row a device.
+  returned: with O(features)
+  type: list
+  elements: dict
+  sample: [{device: eth0, feature: tx-tcp-segmentation, state: "on", fixed: false, proof: proven (98% of bytes)}]
 """
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
@@ -146,7 +164,9 @@ def gather(module):
 
 def main():
     run_module({
-        "paths": {"type": "list", "elements": "dict", "required": True, "options": {
+        "ends": {"type": "dict"},
+        "features": {"type": "dict"},
+        "paths": {"type": "list", "elements": "dict", "options": {
             "name": {"type": "str", "required": True},
             "netns": {"type": "str"},
             "local_address": {"type": "str", "required": True},
@@ -160,7 +180,7 @@ def main():
         "seconds": {"type": "float", "default": 0.3},
         "vxlan_port": {"type": "int", "default": network.VXLAN_PORT},
         "probe": {"type": "dict", "required": True, "options": PROBE},
-    }, gather)
+    }, gather, required_one_of=[("ends", "paths")])
 
 
 if __name__ == "__main__":

@@ -38,6 +38,15 @@ options:
       netns:
         description: Name of the network namespace that has the address. None is the node's own.
         type: str
+  endpoints:
+    description:
+      - In place of O(servers), the node's end of each path, as M(offload.lab.lab_node) tells them.
+      - A path has C(address) and C(netns), or C(all), a list of these.
+    type: dict
+  port:
+    description: With O(endpoints), the TCP port of the control connections.
+    type: int
+    default: 12865
   purge:
     description: Also stop the netservers that this module has started and that are not in O(servers).
     type: bool
@@ -105,6 +114,12 @@ def checked(servers):
     return list(by_label.values())
 
 
+def servers_of(endpoints, port):
+    """Return the option ``servers`` for the ends of a node's paths."""
+    ends = [end for path in endpoints.values() for end in path.get("all") or [path]]
+    return [{"address": end["address"], "netns": end.get("netns"), "port": port} for end in ends]
+
+
 def names(before, paths):
     """Return what the processes of state files are called; a file whose process is gone goes by its own name."""
     return sorted(netserver.label(before[path]["server"]) if before[path] else os.path.basename(path)
@@ -113,7 +128,7 @@ def names(before, paths):
 
 def converge(module):
     """Bring the netservers to the wanted state and return the module's result."""
-    wanted = checked(module.params["servers"])
+    wanted = checked(module.params["servers"] or servers_of(module.params["endpoints"] or {}, module.params["port"]))
     before = netserver.known()
     stop, start = netserver.plan(before, wanted, module.params["state"], module.params["purge"])
     ours = [netserver.label(before[path]["server"]) for path in stop if before[path]]
@@ -136,6 +151,8 @@ def main():
             "port": {"type": "int", "default": network.NETSERVER_PORT},
             "netns": {"type": "str"},
         }},
+        "endpoints": {"type": "dict"},
+        "port": {"type": "int", "default": network.NETSERVER_PORT},
         "purge": {"type": "bool", "default": False},
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     }, converge)

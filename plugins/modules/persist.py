@@ -30,6 +30,14 @@ options:
     type: list
     elements: dict
     default: []
+  settings:
+    description: In place of O(devices), what the devices of each class in O(classes) are set to.
+    type: dict
+    default: {}
+  classes:
+    description: By class a list of devices with C(name) and C(netns), as M(offload.lab.lab_node) tells.
+    type: dict
+    default: {}
   method:
     description:
       - The kind of configuration. V(auto) takes for each device what runs it.
@@ -93,6 +101,7 @@ notes:
 
 import json
 
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import devices_of_classes
 from ansible_collections.offload.lab.plugins.module_utils._host import daemons
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
@@ -104,7 +113,8 @@ def wanted_state(params, before):
     """Return ``({device: settings}, what is wanted of the host, {device: kind})``."""
     if params["state"] == "absent":
         return {}, plan.together([]), {}
-    asked, left_out = settings.resolve(params["devices"])
+    asked, left_out = settings.resolve(
+        params["devices"] or devices_of_classes(params["settings"], params["classes"], ["rps"]))
     devices = settings.merge(before["devices"], asked)
     seen = {name: host.see(name, params["method"]) for name in devices}
     parts = [plan.wanted_of(name, devices[name], seen[name]) for name in devices]
@@ -152,6 +162,8 @@ def carry_out(path, kept, changes, first, last):
 def main():
     run_module({
         "devices": {"type": "list", "elements": "dict", "default": []},
+        "settings": {"type": "dict", "default": {}},
+        "classes": {"type": "dict", "default": {}},
         "method": {"type": "str", "default": "auto",
                    "choices": ["auto", "systemd_link", "networkmanager", "ifupdown", "none"]},
         "path": {"type": "path", "default": "/var/lib/offload-lab/persisted.json"},

@@ -105,6 +105,11 @@ options:
         C(all), a list of C(address) and C(netns) where there are several tenants.
       - Stream number n runs between the n-th of the client and the n-th of the server.
     type: dict
+  devices:
+    description:
+      - With O(plan), the devices of C(client) and C(server) by class, as M(offload.lab.lab_node) tells them. The paths
+        of O(look) and the devices of O(watch) follow from them.
+    type: dict
   port:
     description: With O(plan), the netservers' TCP port.
     type: int
@@ -156,7 +161,8 @@ options:
   look:
     description:
       - With O(probe), look at packets before the first cell, as M(offload.lab.evidence) does and with its options
-        C(paths), C(tests), C(seconds), C(vxlan_port), all of them. What is seen is kept with each trial.
+        C(paths), C(tests), C(seconds), C(vxlan_port), all of them but C(paths) where O(devices) is given. What is seen
+        is kept with each trial.
       - It saves that module a task of its own. Where nothing is left to measure, nothing is looked at.
     type: dict
   watch:

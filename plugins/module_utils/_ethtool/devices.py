@@ -40,6 +40,27 @@ def parse_devices(items: Iterable[Any], netns: str | None = None,
     return devices
 
 
+def devices_of_classes(settings: dict[str, dict[str, Any]], classes: dict[str, list[dict[str, Any]]],
+                       more: Iterable[str] = ()) -> list[dict[str, Any]]:
+    """Return the option ``devices`` for ``settings`` by device class, where ``classes`` has the devices of each.
+
+    Kinds that are neither ethtool's nor among ``more`` are left out. Of a device in two classes the later one wins.
+    """
+    found: dict[tuple[str | None, str], dict[str, Any]] = {}
+    for name, wanted in settings.items():
+        groups = {kind: values for kind, values in check_mapping(wanted, "settings", f"class {name}").items()
+                  if kind in (*KINDS, *more) and values}
+        if groups and not classes.get(name):
+            raise InputError("the node has no device of this class", f"class {name}",
+                             f"Known are {', '.join(sorted(classes)) or 'none'}.")
+        for device in classes[name] if groups else ():
+            netns = device.get("netns") or None
+            item = found.setdefault((netns, device["name"]), {"name": device["name"], "netns": netns})
+            for kind, values in groups.items():
+                item[kind] = {**item.get(kind, {}), **values}
+    return list(found.values())
+
+
 def parse_device(item: Any, netns: str | None, common: dict[str, dict[str, Any]]) -> Device:
     """Return the :class:`Device` of one item of the option ``devices``."""
     item = item if isinstance(item, dict) else {"name": item}

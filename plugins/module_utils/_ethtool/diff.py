@@ -25,6 +25,17 @@ def lines(devices: dict[str, dict[str, Any]], moment: str) -> str:
     return "".join(row + "\n" for row in rows)
 
 
+def cannot_vary(devices: dict[str, dict[str, Any]]) -> list[str]:
+    """Return what the devices cannot be set to although it was asked for, a sentence each."""
+    texts = []
+    for key, device in devices.items():
+        for names in device["fixed"].values():
+            for name, values in names.items():
+                why = values.get("reason") or f"it is fixed {printed(bool(values.get('active')))}"
+                texts.append(f"{key}: {name} cannot be varied: {why}")
+    return texts
+
+
 def warnings(devices: dict[str, dict[str, Any]]) -> list[str]:
     """Return one warning for each device on which something is not as asked."""
     texts = []

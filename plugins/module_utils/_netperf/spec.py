@@ -27,6 +27,7 @@ SPEC = {
     "visit": {"type": "int"},
     "cells": {"type": "list", "elements": "dict", "options": CELL},
     "endpoints": {"type": "dict"},
+    "devices": {"type": "dict"},
     "port": {"type": "int", "default": network.NETSERVER_PORT},
     "record": {"type": "path"},
     "campaign": {"type": "str", "default": "netperf"},

@@ -42,7 +42,7 @@ def verify_rows(devices, packets):
     """
     rows = []
     for device, found in sorted(devices.items()):
-        samples, fixed_off = _samples(packets or {}, device), []
+        samples, fixed_off = _samples(packets, device), []
         for feature, state in found.get("features", {}).items():
             if feature in (found.get("groups") or {}) or not feature.startswith(OFFLOADS):
                 continue

@@ -127,20 +127,3 @@ def _soonest(plan, scatter, asked):
                     f"{length(took)}; with {asked:.0f} s a cell {now}. A longer cell does what a repeated one does, "
                     "with one start less")
     return "no number of seconds finds 20 %: a quieter machine is needed first"
-
-
-def cannot_vary(tried):
-    """Return what devices did not take of the profiles tried on them, one line each, every line once.
-
-    ``tried`` are the results of a loop of module ethtool over profiles, see filter cannot_vary.
-    """
-    lines = {}
-    for result in tried:
-        if "devices" not in result:
-            lines[f"profile {result['item']}: {result['msg']}"] = None
-        for device, told in result.get("devices", {}).items():
-            for names in told["fixed"].values():
-                for name, found in names.items():
-                    why = found.get("reason") or f"it is fixed {'on' if found.get('active') else 'off'}"
-                    lines[f"{device}: {name} cannot be varied: {why}"] = None
-    return list(lines)

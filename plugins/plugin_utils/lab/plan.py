@@ -115,27 +115,19 @@ def endpoints(tenants, underlay_address, more=()):
     return found
 
 
-def duplicates(ends):
-    """Return the addresses that several ends have, from a list of the nodes' :func:`endpoints`."""
-    found = [one["address"] for paths in ends for end in paths.values() for one in end.get("all", [end])]
-    return sorted({address for address in found if found.count(address) > 1})
-
-
 def devices(tenants, underlay_device, datapath, more=(), tunnels=1):
     """Return ``{class: [{"name", "netns"}]}``, the devices of a node that a campaign can vary.
 
-    ``more`` are names of further devices of the underlay, ``tunnels`` is the number of tunnels of a pair. A device with
-    ``flat`` has nothing to do with the tunnel.
+    ``more`` are names of further devices of the underlay, ``tunnels`` is the number of tunnels of a pair.
     The kernel's datapath makes the device of its tunnels itself, and names it after the UDP port.
     """
-    flat = {tenant["name"]: {"flat": True} for tenant in tenants if tenant.get("flat")}
     bridged = [tenant["name"] for tenant in tenants if tenant.get("linux_bridge")]
     inside = [tenant["name"] for tenant in tenants if tenant.get("namespace", True)]
     outside = [tenant["name"] for tenant in tenants if not tenant.get("namespace", True)]
     return {
         "underlay": [{"name": name} for name in [underlay_device, *more]],
-        "tenant": [{"name": name + DEVICE, "netns": name, **flat.get(name, {})} for name in inside],
-        "tenant_port": [{"name": name + PORT, **flat.get(name, {})} for name in inside]
+        "tenant": [{"name": name + DEVICE, "netns": name} for name in inside],
+        "tenant_port": [{"name": name + PORT} for name in inside]
         + [{"name": name + part} for name in bridged for part in (LINUX_BRIDGE, INNER, OUTER)],
         "host": [{"name": name + DEVICE} for name in outside],
         "host_port": [{"name": name + PORT} for name in outside],

@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 
+from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
     read_confirmation,
@@ -16,6 +17,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file imp
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.store import campaign_lock
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import progress, steps, trials
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.evidence_paths import evidence_paths
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import Records, key_of
 
 
@@ -55,6 +57,7 @@ class Measurement:
         name = self.plan["name"] if self.plan else options["campaign"]
         self.names = {"campaign": name, "client": options["client"], "server": options["server"], "pair": self.pair}
         self.key = self._spool_key(name)
+        self.sights = self._sights()
 
     def hold(self):
         """Keep other controllers from the record: take the campaign's lock, or renew it."""
@@ -87,6 +90,19 @@ class Measurement:
             return trials.checked(trials.visit_cells(self.plan, self.visit, self.options["endpoints"],
                                                      self.options["port"], self.pair))
         return trials.checked([dict(cell, pair=cell.get("pair") or self.pair) for cell in self.options["cells"] or ()])
+
+    def _sights(self):
+        """Return ``{"look", "watch"}``, the devices to look at on each path and to watch during a trial."""
+        look, watch, devices = self.options["look"], self.options["watch"], self.options["devices"]
+        if self.plan and devices:
+            paths = evidence_paths(self.plan["paths"], *({"endpoints": self.options["endpoints"][end], "devices":
+                                                          devices[end]} for end in ("client", "server")),
+                                   self.options["port"])
+            look = {**look, "paths": paths} if look else None
+            watch = {end: {network.key_of(device): device for path in paths
+                           for device in path[f"{end}_devices"]} for end in ("client", "server")}
+            watch = {end: list(found.values()) for end, found in watch.items()}
+        return {"look": look, "watch": watch}
 
     def _spool_key(self, name):
         """Return the name of this campaign's chunks: a campaign of the same name in another folder is another one."""

@@ -82,6 +82,7 @@ class Pretended:
             "ansible_python_interpreter": "/usr/bin/python3", "offload_lab_campaign": CAMPAIGN,
             "offload_lab_results_dir": str(self.results_dir), "offload_lab_uplink_device": "underlay0",
             "offload_lab_devices": {"underlay": [{"name": "underlay0"}], "tenant": [], "tunnel": [], "host": []},
+            "offload_lab_encapsulation": 50, "__offload_lab_lab": {"links": {"inner": [], "outer": []}},
             "offload_lab_snapshot_file": str(self.folder / "snapshot"), "offload_lab_dead_man_minutes": 0}}}))
 
     def trials(self):

@@ -12,7 +12,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import In
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import in_netns
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import change as ethtool_change
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import read
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.diff import lines, warnings
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.diff import cannot_vary, lines, warnings
 from ansible_collections.offload.lab.plugins.module_utils._host import apply
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result
 from ansible_collections.offload.lab.plugins.modules import ethtool
@@ -90,3 +90,11 @@ def test_warnings_and_diff(change):
     case = next(case for case in CASES if case["name"] == "channels")
     assert warnings(change(case["params"], case["commands"])) == [
         "veth0: not honoured: rx (asked 2, is 1) (Invalid argument)"]
+
+
+def test_what_a_device_cannot_be_set_to_is_said():
+    devices = {"vxlan0": {"fixed": {"features": {"tx-udp_tnl-segmentation": {"asked": True, "active": False}}}},
+               "eth0": {"fixed": {"channels": {"combined": {"asked": 4, "reason": "Operation not supported"}}}},
+               "eth1": {"fixed": {}}}
+    assert cannot_vary(devices) == ["vxlan0: tx-udp_tnl-segmentation cannot be varied: it is fixed off",
+                                    "eth0: combined cannot be varied: Operation not supported"]

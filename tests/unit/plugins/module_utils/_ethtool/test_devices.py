@@ -8,7 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import Device, parse_devices
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import (
+    Device,
+    devices_of_classes,
+    parse_devices,
+)
 
 
 def test_names_and_dictionaries():
@@ -67,3 +71,37 @@ def test_any_items_give_devices_or_an_input_error(items):
     for device in devices:
         assert device.name and not device.name.startswith("-")
         assert "/" not in device.name
+
+
+CLASSES = {"underlay": [{"name": "underlay0"}],
+           "tenant": [{"name": "tenant1-veth0", "netns": "tenant1"}, {"name": "tenant2-veth0", "netns": "tenant2"}]}
+
+
+def test_settings_by_class_are_settings_of_devices():
+    assert devices_of_classes({"underlay": {"features": {"tso": False}, "channels": {"combined": 4}},
+                               "tenant": {"features": {"gro": True}}}, CLASSES) == [
+        {"name": "underlay0", "netns": None, "features": {"tso": False}, "channels": {"combined": 4}},
+        {"name": "tenant1-veth0", "netns": "tenant1", "features": {"gro": True}},
+        {"name": "tenant2-veth0", "netns": "tenant2", "features": {"gro": True}}]
+
+
+def test_settings_that_are_not_of_ethtool_are_left_out():
+    settings = {"tunnel": {"csum": True}, "underlay": {"rps": {"cpus": "all"}}}
+    assert devices_of_classes(settings, CLASSES) == []
+    assert devices_of_classes(settings, CLASSES, ["rps"]) == [
+        {"name": "underlay0", "netns": None, "rps": {"cpus": "all"}}]
+
+
+def test_a_device_of_two_classes_is_set_once():
+    settings = {"underlay": {"features": {"tso": False, "gro": True}}, "host": {"features": {"tso": True}}}
+    found = devices_of_classes(settings, {"underlay": [{"name": "eth0"}], "host": [{"name": "eth0", "netns": ""}]})
+    assert found == [{"name": "eth0", "netns": None, "features": {"tso": True, "gro": True}}]
+
+
+@pytest.mark.parametrize(("settings", "words"), [
+    ({"host": {"features": {"tso": False}}}, "class host: the node has no device of this class. Known are tenant, und"),
+    ({"underlay": 1}, "class underlay, settings: 1 is no dictionary"),
+])
+def test_wrong_settings_by_class(settings, words):
+    with pytest.raises(InputError, match=words):
+        devices_of_classes(settings, CLASSES)

@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import blocks_needed, differences, make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.dry_run import cannot_vary, describe, length
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.dry_run import describe, length
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import read_plan, summary, write_plan
 
 
@@ -136,17 +136,6 @@ def test_pairs_are_measured_each():
 def test_too_many_profiles_are_refused():
     with pytest.raises(InputError, match="more than 256 profiles"):
         plan(design="full_factorial", factors=[f"f{number}" for number in range(9)])
-
-
-def test_the_dry_run_says_what_the_hardware_does_not_take():
-    told = {"vxlan0": {"fixed": {"features": {"tx-udp_tnl-segmentation": {"asked": True, "active": False}}}},
-            "eth0": {"fixed": {"channels": {"combined": {"asked": 4, "reason": "Operation not supported"}}}}}
-    tried = [{"item": "all_off", "devices": {"eth0": {"fixed": {}}}}, {"item": "all_on", "devices": told},
-             {"item": "tso=on", "devices": told}, {"item": "lro=on", "msg": "no such device"}]
-    assert cannot_vary(tried) == [
-        "vxlan0: tx-udp_tnl-segmentation cannot be varied: it is fixed off",
-        "eth0: combined cannot be varied: Operation not supported", "profile lro=on: no such device"]
-    assert cannot_vary(tried[:1]) == []
 
 
 def test_the_dry_run_says_what_cannot_be_found():

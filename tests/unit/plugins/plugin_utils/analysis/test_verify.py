@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible.errors import AnsibleFilterError
 
-from ansible_collections.offload.lab.plugins.filter.verify_rows import verify_rows
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.verify import verify_rows
 
 
 def feature(active, fixed=False):
@@ -43,11 +42,6 @@ def test_what_is_fixed_off_shares_the_last_row():
     assert last["line"].split(None, 1) == ["eth0", "fixed off: large-receive-offload, rx-all"]
 
 
-@pytest.mark.parametrize("packets", [None, {}, {"physical": {"TCP_STREAM": {"error": "no route"}}}])
+@pytest.mark.parametrize("packets", [{}, {"physical": {"TCP_STREAM": {"error": "no route"}}}])
 def test_without_packets_nothing_is_proven(packets):
     assert proofs(packets)["tx-tcp-segmentation"] == "no packets seen"
-
-
-def test_wrong_input_is_said():
-    with pytest.raises(AnsibleFilterError, match="ethtool_info"):
-        verify_rows("text")

@@ -1,0 +1,57 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of module lab_node: what a node has in the lab, from its variables; see plugins/modules/lab_node.py."""
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.lab import node as lab
+
+PREFIX = "offload_lab_"
+SPEC = {
+    "part": {"type": "str", "choices": ["ends", "devices", "tunnels"], "default": "ends"},
+    "datapath": {"type": "str", "choices": ["system", "netdev"], "default": "system"},
+}
+
+
+class ActionModule(ActionBase):
+    """Read the variables of the node, and return what they make of it."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _checked, options = self.validate_argument_spec(SPEC)
+        task_vars = task_vars or {}
+        nodes = list(task_vars["groups"].get(self._value("group", task_vars, "lab_nodes"), ()))
+        try:
+            result.update(self._part(options, self._variables(task_vars), nodes, task_vars), changed=False)
+        except LabError as error:
+            raise AnsibleActionFail(str(error)) from None
+        return result
+
+    def _value(self, name: str, task_vars: dict[str, Any], default: Any = None) -> Any:
+        return self._templar.template(task_vars.get(PREFIX + name, default))
+
+    def _variables(self, task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Return the variables of the node, of their types."""
+        given = {PREFIX + name: self._value(name, task_vars) for name in lab.VARIABLES if PREFIX + name in task_vars}
+        spec = {PREFIX + name: option for name, option in lab.VARIABLES.items()}
+        checked = ArgumentSpecValidator(spec).validate(given)
+        if checked.error_messages:
+            raise AnsibleActionFail(checked.error_messages[0])
+        return {name: checked.validated_parameters.get(PREFIX + name) for name in lab.VARIABLES}
+
+    def _part(self, options: dict[str, Any], variables: dict[str, Any], nodes: list[str],
+              task_vars: dict[str, Any]) -> dict[str, Any]:
+        if options["part"] == "devices":
+            return {"devices": lab.devices_of(variables, nodes, options["datapath"])}
+        if options["part"] == "tunnels":
+            return lab.tunnels_of(variables, nodes, task_vars["inventory_hostname"], task_vars["hostvars"])
+        return lab.ends_of(variables, nodes, options["datapath"])

@@ -1,0 +1,105 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: lab_node
+short_description: Tell what a node has in the lab
+version_added: 0.1.0
+description:
+  - Tells from the variables C(offload_lab_*) of a node, as the role C(common) has them, which tenants it has, by which
+    addresses and devices it is measured, and which tunnels it needs.
+  - Works on the controller alone. It needs no connection to the node, and the lab need not be there.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes.info
+attributes:
+  platform:
+    platforms: all
+  action:
+    description: Has an action plugin that does all the work on the controller.
+    support: full
+options:
+  part:
+    description: What to tell. V(devices) needs no address and no MTU, V(tunnels) the addresses of all nodes.
+    type: str
+    choices: [ends, devices, tunnels]
+    default: ends
+  datapath:
+    description: The datapath of the switch. With V(netdev) the tunnels are devices.
+    type: str
+    choices: [system, netdev]
+    default: system
+seealso:
+  - module: offload.lab.request
+"""
+
+EXAMPLES = r"""
+- name: Have the variables of the lab
+  ansible.builtin.import_role:
+    name: offload.lab.common
+
+- name: Tell what the node has in the lab
+  offload.lab.lab_node:
+  register: mine
+
+- name: Show the devices of the tenants
+  ansible.builtin.debug:
+    msg: "{{ mine.devices.tenant }}"
+"""
+
+RETURN = r"""
+addresses:
+  description: All addresses of RV(endpoints).
+  returned: with O(part=ends)
+  type: list
+  elements: str
+  sample: [198.18.0.1, 192.168.10.1]
+datapath:
+  description: The O(datapath).
+  returned: with O(part=ends)
+  type: str
+  sample: netdev
+devices:
+  description: By class the devices of the node, each with C(name) and, inside a namespace, C(netns).
+  returned: with O(part=ends) and O(part=devices)
+  type: dict
+  sample: {underlay: [{name: eth1}], tenant: [{name: tenant1-veth0, netns: tenant1}]}
+endpoints:
+  description: By path the node's end, C(address) and C(netns), and C(all), a list of these where there are several.
+  returned: with O(part=ends)
+  type: dict
+  sample: {physical: {address: 198.18.0.1, netns: null}}
+links:
+  description: The devices that have the underlay's MTU, C(outer), and those that have what the tunnel leaves, C(inner).
+  returned: with O(part=ends)
+  type: dict
+  sample: {outer: [{name: eth1}], inner: [{name: tenant1-veth0, netns: tenant1}]}
+tenants:
+  description: The tenants, as M(offload.lab.tenants) takes them.
+  returned: with O(part=ends)
+  type: list
+  elements: dict
+  sample: [{name: tenant1, addresses: [192.168.10.1/24], mac: "02:04:c0:a8:0a:01", neighbors: []}]
+ports:
+  description: The ports of the tunnels, as M(offload.lab.ovs_ports) takes them.
+  returned: with O(part=tunnels)
+  type: list
+  elements: dict
+  sample: [{name: vxlan0}]
+uplink:
+  description: The port of the uplink that tenants without a tunnel use, as M(offload.lab.ovs_ports) takes it.
+  returned: with O(part=tunnels)
+  type: list
+  elements: dict
+  sample: []
+vxlan_devices:
+  description: The VXLAN devices that the ports need, with C(name), C(vni), C(local) and C(remotes).
+  returned: with O(part=tunnels)
+  type: list
+  elements: dict
+  sample: [{name: vxlan0, vni: 10, local: 198.18.0.1, remotes: [198.18.0.2], tag: null}]
+"""
