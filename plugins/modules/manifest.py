@@ -21,13 +21,35 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
+    details: In check mode nothing is written on the controller.
   diff_mode:
     support: none
+  action:
+    description: Has a part of the same name that runs on the controller.
+    support: full
 options:
   devices:
     description: Network devices of the node's own network namespace to tell about.
     type: list
     elements: str
+    default: []
+  results:
+    description:
+      - A campaign's results folder on the controller. What is told is kept in its C(manifest.json), with the settings
+        of the devices in O(settings_of).
+    type: path
+  campaign:
+    description: With O(results), the name of the campaign.
+    type: str
+  part:
+    description: With O(results), whether this is before or after the campaign.
+    type: str
+    choices: [before, after]
+    default: before
+  settings_of:
+    description: With O(results), the devices whose settings are kept too, as M(offload.lab.ethtool_info) takes them.
+    type: list
+    elements: raw
     default: []
 """
 
@@ -109,7 +131,13 @@ def gather(module):
 
 
 def main():
-    run_module({"devices": {"type": "list", "elements": "str", "default": []}}, gather)
+    run_module({
+        "devices": {"type": "list", "elements": "str", "default": []},
+        "results": {"type": "path"},
+        "campaign": {"type": "str"},
+        "part": {"type": "str", "choices": ["before", "after"], "default": "before"},
+        "settings_of": {"type": "list", "elements": "raw", "default": []},
+    }, gather, required_together=[("results", "campaign")])
 
 
 if __name__ == "__main__":
