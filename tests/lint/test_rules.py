@@ -196,6 +196,54 @@ def test_every_role_has_its_parts(path):
     assert [part for part in parts if not (path / part).is_file()] == []
 
 
+EMPTY = ("", [], {})
+
+
+def role_files(part):
+    return {path.parts[-3]: yaml.safe_load(path.read_text()) or {} for path in CHECKOUT.glob(f"roles/*/{part}")}
+
+
+def role_defaults():
+    """Return ``{variable: {role: default}}``; what a role takes over from another host's variables is no default."""
+    found = {}
+    for role, values in role_files("defaults/main.yml").items():
+        for name, value in values.items():
+            if "__offload_lab_first_node" not in str(value):
+                found.setdefault(name, {})[role] = value
+    return found
+
+
+def documented_defaults():
+    """Return [(role, variable, its option)] of all argument specs."""
+    return [(role, name, option) for role, specs in role_files("meta/argument_specs.yml").items()
+            for entry in specs["argument_specs"].values() for name, option in (entry.get("options") or {}).items()]
+
+
+def test_a_variable_has_its_default_in_one_place():
+    assert {name: roles for name, roles in role_defaults().items() if len(roles) > 1} == {}
+
+
+def test_the_documented_default_is_that_of_the_variable():
+    """One that is empty or a template need not be documented."""
+    defaults = {name: next(iter(roles.values())) for name, roles in role_defaults().items()}
+    told = [(role, name, option.get("default"), defaults[name]) for role, name, option in documented_defaults()
+            if name in defaults and "{{" not in str(defaults[name])]
+    assert told
+    assert [row for row in told if row[2] != row[3] and (row[2] is not None or row[3] not in EMPTY)] == []
+
+
+def test_a_default_that_is_repeated_in_a_template_is_that_of_the_variable():
+    """A playbook may ask for a variable where no role is that has its default."""
+    defaults = {name: option["default"] for _role, name, option in documented_defaults() if "default" in option}
+    defaults.update({name: next(iter(roles.values())) for name, roles in role_defaults().items()})
+    pattern = re.compile(r"\b(offload_lab_\w+) \| default\(([^()]+)\)")
+    paths = [*CHECKOUT.glob("playbooks/*.yml"), *CHECKOUT.glob("roles/*/*/*.yml")]
+    repeated = [(path, name, yaml.safe_load(text)) for path in paths for name, text in pattern.findall(path.read_text())
+                if name in defaults and defaults[name] not in EMPTY and "{{" not in str(defaults[name])]
+    assert repeated
+    assert [(name_of(path), name, value) for path, name, value in repeated if value != defaults[name]] == []
+
+
 def test_action_groups_name_every_module():
     modules = sorted("offload.lab." + path.stem for path in CHECKOUT.glob("plugins/modules/*.py"))
     groups = yaml.safe_load((CHECKOUT / "meta/runtime.yml").read_text())["action_groups"]
