@@ -19,6 +19,7 @@ author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
   - offload.lab.attributes
+  - offload.lab.probe
 attributes:
   check_mode:
     support: full
@@ -88,23 +89,6 @@ options:
     description: The tunnel's UDP port.
     type: int
     default: 4789
-  probe:
-    description: Where the server's probe answers.
-    type: dict
-    required: true
-    suboptions:
-      address:
-        description: Its address.
-        type: str
-        required: true
-      port:
-        description: Its TCP port.
-        type: int
-        default: 12866
-      token:
-        description: What it wants to hear.
-        type: str
-        required: true
 """
 
 EXAMPLES = r"""
@@ -179,8 +163,8 @@ def main():
                   "default": ["TCP_STREAM"]},
         "seconds": {"type": "float", "default": 0.3},
         "vxlan_port": {"type": "int", "default": network.VXLAN_PORT},
-        "probe": {"type": "dict", "required": True, "options": PROBE},
-    }, gather, required_one_of=[("ends", "paths")])
+        "probe": {"type": "dict", "options": PROBE},
+    }, gather, required_one_of=[("ends", "paths")], required_by={"paths": ["probe"]})
 
 
 if __name__ == "__main__":

@@ -19,12 +19,15 @@ description:
   - Where it has a O(probe) and the controller goes away in the middle, netperf is ended and
     M(offload.lab.dead_man_switch) restores both ends at once. The next run measures the cell in hand.
   - A cell that fails or does not end becomes a trial with its error, and the others go on.
+  - With O(probe) each trial gets the CPU time of both ends, taken in one window over the time in which all its streams
+    run.
   - Before a list of cells is measured, and with O(collect) before a plan is, it is checked that netperf is there and
     that every netserver answers.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
   - offload.lab.attributes
+  - offload.lab.probe
 attributes:
   check_mode:
     support: full
@@ -140,24 +143,6 @@ options:
       - Without O(cells), O(block) and O(visit) nothing is measured.
     type: bool
     default: false
-  probe:
-    description:
-      - Where the server's probe answers, see M(offload.lab.probe). With it each trial gets the CPU time of both ends,
-        taken in one window over the time in which all its streams run.
-    type: dict
-    suboptions:
-      address:
-        description: Its address.
-        type: str
-        required: true
-      port:
-        description: Its TCP port.
-        type: int
-        default: 12866
-      token:
-        description: What it wants to hear.
-        type: str
-        required: true
   look:
     description:
       - With O(probe), look at packets before the first cell, as M(offload.lab.evidence) does and with its options
