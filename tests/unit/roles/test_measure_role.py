@@ -47,6 +47,7 @@ for cell in module.params["cells"] or []:
 module.exit_json(changed=False, cells=rows, left={}, spooled=None)
 """
 NOMINATE = """
+
 def nominate(plan, trials):
     return [{"role": "chosen", "name": "tso=on,gro=on", "levels": {"tso": "on", "gro": "on"}}]
 """
@@ -67,7 +68,8 @@ class Pretended:
         for name, answer in ANSWERS.items():
             (copy / f"plugins/modules/{name}.py").write_text(ANSWER % {**answer, "changed": False})
         (copy / "plugins/modules/visit.py").write_text(VISIT)
-        (copy / "plugins/plugin_utils/analysis/nominate.py").write_text(NOMINATE)
+        with open(copy / "plugins/plugin_utils/analysis/nominate.py", "a") as stream:
+            stream.write(NOMINATE)
         (folder / "play.yml").write_text(json.dumps(PLAY))
         self.argv = [str(BIN / "ansible-playbook"), "-i", str(folder / "hosts.yml"), str(folder / "play.yml")]
         self.variables = {"ANSIBLE_COLLECTIONS_PATH": f"{folder}:{sysconfig.get_paths()['purelib']}"}
