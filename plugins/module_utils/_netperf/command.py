@@ -41,7 +41,8 @@ LATENCY_SELECTORS = (
 
 WORKLOAD_KEYS = ("name", "test", "duration", "streams", "bidirectional", "message_size", "receive_size",
                  "send_socket", "recv_socket", "request_size", "response_size", "tenants", "confidence", "cpu",
-                 "interim", "warm_up")
+                 "interim", "warm_up", "client_cpus", "server_cpus")
+MOST_CPUS = 8191  # the largest number that a kernel gives a CPU (NR_CPUS of x86)
 
 
 def _confidence(value):
@@ -105,6 +106,8 @@ def workload(given):
         # its peer. Of several they tell how much of a stream's rate fell into the time of all.
         checked["interim"] = min(1.0, checked["duration"] / 10.0)
     checked["warm_up"] = _warm_up(given.get("warm_up"), checked)
+    for key in ("client_cpus", "server_cpus"):
+        checked[key] = [number(cpu, key, 0, MOST_CPUS) for cpu in given.get(key) or ()]
     checked.update(_sizes(given, test))
     return checked
 
@@ -194,10 +197,11 @@ def _size_options(load, test):
     return options
 
 
-def argv(load: Mapping[str, Any], test: str, end: Endpoint, number: int = 0) -> list[str]:
+def argv(load: Mapping[str, Any], test: str, end: Endpoint, index: int = 0) -> list[str]:
     """Return the argument list of one netperf process, to be run inside ``end["netns"]``.
 
-    Stream ``number`` of a cell has a data port of its own at the server, which firewalls can be told.
+    Stream ``index`` of a cell has a data port of its own at the server, which firewalls can be told, and takes its turn
+    of the CPUs that netperf and netserver are bound to.
     """
     family = "6" if ":" in end["address"] else "4"
     line = ["netperf", "-H", f"{end['address']},{family}"]
@@ -206,6 +210,9 @@ def argv(load: Mapping[str, Any], test: str, end: Endpoint, number: int = 0) -> 
     line += ["-p", str(end["port"]), "-t", test, "-l", str(load["warm_up"] + load["duration"])]
     if test in STREAM_TESTS:
         line += ["-f", "m"]  # 10^6 bits/s; with it an RR test would no longer be in transactions
+    bound = [str(cpus[index % len(cpus)]) if cpus else "" for cpus in (load["client_cpus"], load["server_cpus"])]
+    if any(bound):
+        line += ["-T", ",".join(bound)]
     if load["confidence"]:
         asked = load["confidence"]
         line += ["-i", f"{asked['iterations_max']},{asked['iterations_min']}",
@@ -219,7 +226,7 @@ def argv(load: Mapping[str, Any], test: str, end: Endpoint, number: int = 0) -> 
     selectors = SELECTORS + (LATENCY_SELECTORS if test in RR_TESTS else ())
     # UDP_STREAM alone sets SO_DONTROUTE by default, and then fails wherever a router is in between.
     route = ["-R", "1"] if test == "UDP_STREAM" else []
-    data = ["-P", f",{end['port'] + network.DATA_OFFSET + number}"]  # the server's; the client's is the kernel's choice
+    data = ["-P", f",{end['port'] + network.DATA_OFFSET + index}"]  # the server's; the client's is the kernel's choice
     return line + ["--"] + _size_options(load, test) + route + data + ["-k", ",".join(selectors)]
 
 

@@ -15,6 +15,7 @@ FIRST = tuple((re.compile(pattern), label) for pattern, label in (
     (r"host\.cpus\.governor", "CPU governor"), (r"host\.cpus\.smt", "SMT"), (r"host\.cpus\.numa_nodes", "NUMA nodes"),
     (r"host\.memory_kb", "memory, KB"), (r"host\.clocksource", "clock source"),
     (r"links\.(.+)\.mtu", "MTU of {}, bytes"), (r"links\.(.+)\.speed_mbps", "speed of {}, Mbit/s"),
+    (r"links\.(.+)\.numa_node", "NUMA node of {}"),
     (r"devices\.([^/]+)\.driver\.driver", "driver of {}"), (r"devices\.([^/]+)\.driver\.version", "driver version, {}"),
     (r"devices\.([^/]+)\.driver\.firmware-version", "firmware of {}"), (r"ovs\.version", "Open vSwitch"),
     (r"ovs\.bridges\.(.+)\.datapath", "datapath of {}"), (r"host\.tools\.netperf", "netperf"),
@@ -23,6 +24,9 @@ FIRST = tuple((re.compile(pattern), label) for pattern, label in (
 # Differ between any two hosts, or from minute to minute, and say nothing about the comparison.
 ALWAYS_DIFFERENT = re.compile(
     r"(^|\.)(hostname|boot_id|pci|bus-info|irq_affinity|numa_node|remote_ip|local_ip|memory_kb|system-id)(\.|$)")
+NUMA = re.compile(r"links\.(.+)\.numa_node")
+IRQ = re.compile(r"links\.(.+)\.irq_affinity\.\d+")
+MOST_LISTS = 16  # of different CPU lists of a device's interrupts in a sentence
 MOST = 60  # rows of one table; manifest.json has the rest
 
 
@@ -95,6 +99,26 @@ def _first_rows(nodes, different):
     return rows
 
 
+def placement(nodes):
+    """Return what to know of the CPUs, as sentences: clock rates, the device's NUMA node, where its interrupts go."""
+    found = []
+    for node, (before, _after) in nodes.items():
+        governors = [name for name in before.get("host.cpus.governor", "").split(", ") if name != "performance"]
+        if any(governors):
+            found.append(f"{node}: the CPU governor is {text.listed(governors)}, so clock rates follow the load.")
+        for match in filter(None, map(NUMA.fullmatch, before)):
+            place = before[match.group(0)]
+            if place != "-1" and before.get("host.cpus.numa_nodes", "0") != "0":
+                found.append(f"{node}: {match.group(1)} is at NUMA node {place}. Processes that run at another one are "
+                             "slower; client_cpus and server_cpus of a workload bind netperf.")
+        cpus = {}
+        for match in filter(None, map(IRQ.fullmatch, before)):
+            cpus.setdefault(match.group(1), set()).add(before[match.group(0)])
+        found += [f"{node}: the interrupts of {device} go to CPUs {', '.join(sorted(lists))}."
+                  for device, lists in cpus.items() if len(lists) <= MOST_LISTS]
+    return found
+
+
 def conditions(manifest):
     """Return the conditions for the report: ``{"notes": [text], "tables": [table]}``."""
     nodes = nodes_of(manifest)
@@ -116,6 +140,7 @@ def conditions(manifest):
         notes.append(f"{text.count(len(changed), 'setting was', 'settings were')} not the same after the campaign.")
     else:
         notes.append("Everything was the same after the campaign as before.")
+    notes += placement(nodes)
     first = _first_rows(nodes, names)
     head = ["Condition"] + list(nodes)
     tables = [{"title": "The ends", "head": head, "text": head, "rows": first, "folded": False, "caption": ""}]

@@ -63,6 +63,16 @@ def test_each_stream_has_a_data_port_of_its_own():
     assert ports == [",12870", ",12871"]
 
 
+def test_streams_are_bound_to_the_cpus_by_turns():
+    load = command.workload({"test": "TCP_STREAM", "streams": 3, "client_cpus": [2, "4"], "server_cpus": [7]})
+    lines = [command.argv(load, test, end, number) for number, (test, end) in
+             enumerate(command.streams_of(load, ENDS))]
+    assert [line[line.index("-T") + 1] for line in lines] == ["2,7", "4,7", "2,7"]
+    assert "-T 3, " in options({"test": "TCP_RR", "client_cpus": [3]})
+    with pytest.raises(InputError, match="server_cpus"):
+        command.workload({"test": "TCP_RR", "server_cpus": [-1]})
+
+
 def test_percentiles_are_asked_of_transactions_only():
     for test in command.TESTS:
         selectors = command.argv(command.workload({"test": test}), test, ENDS[0])[-1].split(",")

@@ -24,7 +24,8 @@ def test_ends_and_differences():
     marked = [row["cells"][0] for row in found["tables"][0]["rows"] if row["css"]]
     assert marked == ["CPU governor"]
     assert found["notes"] == ["The ends differ in 1 setting, marked below.",
-                              "Everything was the same after the campaign as before."]
+                              "Everything was the same after the campaign as before.",
+                              "node2: the CPU governor is powersave, so clock rates follow the load."]
 
 
 def test_changes_during_the_campaign():
@@ -38,6 +39,17 @@ def test_nodes_of_one_kernel_are_told():
     for parts in shared["nodes"].values():
         parts["before"]["host"]["boot_id"] = "same"
     assert conditions(shared)["notes"][0].startswith("The nodes share one kernel")
+
+
+def test_where_device_and_interrupts_are():
+    link = {"numa_node": "1", "irq_affinity": {"40": "8-15", "41": "8-15"}}
+    host = {"cpus": {"numa_nodes": "0-1"}}
+    found = conditions({"nodes": {"node1": {"before": {"host": host, "links": {"eth1": link}}}}})
+    assert [note.partition(". ")[0] for note in found["notes"] if note.startswith("node1")] == [
+        "node1: eth1 is at NUMA node 1", "node1: the interrupts of eth1 go to CPUs 8-15."]
+    alone = {"numa_node": "-1"}
+    found = conditions({"nodes": {"node1": {"before": {"host": host, "links": {"eth1": alone}}}}})
+    assert not [note for note in found["notes"] if note.startswith("node1")]
 
 
 def test_without_a_manifest_or_an_after():
