@@ -20,7 +20,7 @@ import yaml
 
 # The newest version of the ``ansible`` package that carries each collection; all others are in DEFAULT_WHEEL.
 DEFAULT_WHEEL = "14.5.0"
-WHEELS = {"openvswitch.openvswitch": "10.7.0", "awx.awx": "13.8.0"}
+WHEELS = {"awx.awx": "13.8.0"}
 CACHE = Path(".cache")
 PROBE_SECONDS = 3
 

@@ -50,7 +50,7 @@ class ActionModule(ActionBase):
         return result
 
     def _plan(self, arguments, nodes):
-        campaign, where = self._campaign(arguments, nodes)
+        campaign, where, lab_mtu = self._campaign(arguments, nodes)
         folder = os.path.join(os.path.abspath(arguments["results_dir"]), campaign["name"])
         path = os.path.join(folder, "plan.json")
         old = read_plan(path)
@@ -59,7 +59,7 @@ class ActionModule(ActionBase):
         plan = make_plan(campaign, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
         if old is not None:
             _refuse_other_plan(old, plan, path)
-        lines = describe(plan)
+        lines = describe(plan, lab_mtu)
         if self._task.check_mode:
             lines += time_plan(plan, self._scatter(arguments["scatter_from"] or folder))
         for line in lines:
@@ -82,8 +82,9 @@ class ActionModule(ActionBase):
         unknown = sorted(set(arguments["overrides"]) - set(OVERRIDES))
         if unknown:
             raise InputError(f"{unknown[0]!r} cannot be overridden", "overrides", f"Use {', '.join(OVERRIDES)}.")
-        asked = with_mtus(override(campaign, arguments["overrides"]), arguments["lab_mtu"])
-        return read_campaign(asked, where, nodes), where
+        given = override(campaign, arguments["overrides"])
+        asked = read_campaign(with_mtus(given, arguments["lab_mtu"]), where, nodes)
+        return asked, where, None if given.get("mtus") else arguments["lab_mtu"]
 
 
 def _refuse_other_plan(old, new, path):

@@ -15,8 +15,6 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT
 SHIPPED = ("playbooks", "roles", "plugins")
 NAME = re.compile(r"\b((?:community\.(?:general|dns|crypto)|openvswitch\.openvswitch|containers\.podman"
                   r"|ansible\.(?:utils|posix|netcommon)))\.[a-z]\w+")
-# Its modules for single settings have no user yet, see docs/decisions/own-modules-for-open-vswitch.md.
-NOT_USED_YET = {"openvswitch.openvswitch"}
 # What plugins of these collections need of Python, on the controller.
 PYTHON = {"jmespath": r"community\.general\.json_query", "netaddr": r"ansible\.utils\.ip(addr|v4|v6|subnet)\b"}
 
@@ -30,7 +28,7 @@ def grep(pattern):
 def test_collections():
     declared = set(yaml.safe_load((CHECKOUT / "galaxy.yml").read_text())["dependencies"])
     used = {match.group(1) for match in NAME.finditer(grep(NAME.pattern)) if "import" not in match.group()}
-    assert used == declared - NOT_USED_YET
+    assert used == declared
 
 
 @pytest.mark.parametrize("package", PYTHON)

@@ -39,15 +39,15 @@ def warnings_of(plan):
         yield f"{name} is not varied: {reason}"
 
 
-def describe(plan):
-    """Return the dry run of a plan as a list of lines."""
+def describe(plan, lab_mtu=None):
+    """Return the dry run of a plan as a list of lines; ``lab_mtu`` is what it has because the campaign names none."""
     visits, cells = len(plan["visits"]), sum(len(visit["cells"]) for visit in plan["visits"])
     blocks, confirmed, seconds = confirmation_cost(plan, len(plan["profiles"]))
     times = "once" if plan["design"] == "search" else "twice"
     lines = [
         f"campaign {plan['name']}: {plan['design']}, seed {plan['seed']}",
         f"{len(plan['profiles'])} profiles, control {plan['control']} {times} a block, {plan['blocks']} blocks, "
-        f"MTU {', '.join(str(mtu) for mtu in plan['mtus'])}",
+        f"MTU {', '.join(str(mtu) for mtu in plan['mtus'])}" + (", the lab's" if lab_mtu in plan["mtus"] else ""),
         f"{visits} visits, {cells} cells, about {length(plan['estimated_s'] - seconds)}",
     ]
     if plan["design"] == "search":

@@ -18,6 +18,7 @@ FIRST = tuple((re.compile(pattern), label) for pattern, label in (
     (r"links\.(.+)\.numa_node", "NUMA node of {}"),
     (r"devices\.([^/]+)\.driver\.driver", "driver of {}"), (r"devices\.([^/]+)\.driver\.version", "driver version, {}"),
     (r"devices\.([^/]+)\.driver\.firmware-version", "firmware of {}"), (r"ovs\.version", "Open vSwitch"),
+    (r"ovs\.other_config\.hw-offload", "hw-offload of Open vSwitch"),
     (r"ovs\.bridges\.(.+)\.datapath", "datapath of {}"), (r"host\.tools\.netperf", "netperf"),
     (r"host\.tools\.ethtool", "ethtool"), (r"host\.tools\.iproute2", "iproute2"),
     (r"host\.sysctls\.net\.ipv4\.tcp_congestion_control", "TCP congestion control")))

@@ -143,6 +143,8 @@ def test_the_dry_run_says_what_cannot_be_found():
     assert lines[-1].startswith("warning: 6 blocks are just enough for a test")
     assert any("of 5 such campaigns" in line for line in lines)
     assert not any("just enough" in line for line in describe(plan(blocks=7)))
+    assert any("MTU 9000, the lab's" in line for line in describe(plan(mtus=[9000]), 9000))
+    assert not any("the lab's" in line for line in describe(plan(mtus=[9000])))
     assert describe(plan(blocks=5))[-1] == "warning: 5 blocks give no test: 6 are needed."
     lines = describe(plan(blocks=8, untestable={"lro": "fixed by the driver"}))
     assert lines[2].startswith("24 visits, 96 cells, about ")
