@@ -56,7 +56,7 @@ options:
         reloads itself.
       - It is left out where it would take more than 1 s for each block since the last one, or 3 % of the time.
       - V(end) makes the ordinary report, where a live one was made.
-      - Neither of them fails: the campaign goes on without it.
+      - Neither of them fails. The campaign goes on without it.
     type: str
     choices: [refresh, end]
 requirements:

@@ -12,7 +12,7 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
 LIVE = CHECKOUT / ".build/live"
 SHELL_SCRIPTS = sorted(str(path.relative_to(CHECKOUT)) for path in [
-    *CHECKOUT.glob("tools/*.sh"), *CHECKOUT.glob("tests/integration/targets/*/*.sh"), CHECKOUT / ".ci/run"])
+    *CHECKOUT.glob("tools/**/*.sh"), *CHECKOUT.glob("tests/integration/targets/*/*.sh"), CHECKOUT / ".ci/run"])
 
 
 @pytest.mark.parametrize("argv", [
