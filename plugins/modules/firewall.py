@@ -101,7 +101,7 @@ def converge(module):
         rules = firewall.wanted(params["sources"], params["netperf_port"], params["probe_port"], params["vxlan_port"])
     known = (firewall.Nftables(params["chain"]) if params["method"] == "nftables"
              else firewall.Firewalld(params["device"]))
-    before = known.read()
+    before = known.read(missing_ok=params["state"] == "absent")
     commands = firewall.plan(known, before, rules)
     after = [str(rule) for rule in rules]
     if not module.check_mode:

@@ -60,11 +60,13 @@ class Nftables:
             raise InputError("is no chain of nftables", repr(chain), "Give family, table and chain: inet filter input.")
         self.chain = chain.split()
 
-    def read(self) -> dict[str, int]:
-        """Return ``{rule as text: handle}`` of ours."""
+    def read(self, missing_ok: bool = False) -> dict[str, int]:
+        """Return ``{rule as text: handle}`` of ours; with ``missing_ok`` none where the chain is gone."""
         try:
             listed = json.loads(run(["nft", "--json", "list", "chain", *self.chain]).out)["nftables"]
         except CommandError as error:
+            if missing_ok:
+                return {}
             raise InputError(f"cannot be read ({error})", f"chain {' '.join(self.chain)}",
                              "Set offload_lab_firewall_chain to the chain that your rule set has for input: nft list "
                              "ruleset.") from None
@@ -89,8 +91,8 @@ class Firewalld:
         zone = run(["firewall-cmd", f"--get-zone-of-interface={device}"], check=False).out.strip()
         self.zone = zone or run(["firewall-cmd", "--get-default-zone"]).out.strip()
 
-    def read(self) -> dict[str, str]:
-        """Return ``{rule as text: rich rule}`` of ours."""
+    def read(self, missing_ok: bool = False) -> dict[str, str]:
+        """Return ``{rule as text: rich rule}`` of ours; a zone is always there."""
         listed = run(["firewall-cmd", f"--zone={self.zone}", "--list-rich-rules"]).out.splitlines()
         found = {}
         for line in listed:
