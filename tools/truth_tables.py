@@ -4,25 +4,31 @@
 """Simulate campaigns with a known truth and put the tables into docs/statistics.md and docs/decisions/intervals.md.
 
 Run it as: make live; PYTHONPATH=.build/live python tools/truth_tables.py. Takes hours with all tables. Names of tables,
-such as noise or coverage, make only these.
+such as noise or coverage, make only these. Those of whole campaigns are of the lines that tests/simulation/long_form.py
+wrote into OFFLOAD_LAB_LONG_FORM, by default long_form.jsonl.
 """
 from __future__ import annotations
 
 import os
 import re
 import sys
+from collections import Counter
 
 import numpy as np
+from scipy import stats
 
 from ansible_collections.offload.lab.tests.simulation import (
     claims,
     comparisons,
     decisions,
+    long_form,
     truth,
     truth_candidates,
     worlds,
 )
 
+LONG_FORM = os.environ.get("OFFLOAD_LAB_LONG_FORM", "long_form.jsonl")
+COUNTED = ("campaigns", "claimed", "recommended", "either", "headlines", "held", "confirmed", "covered")
 DOCS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs")
 
 
@@ -76,35 +82,73 @@ def leaders():
         for noise in truth.NOISES.values())]])
 
 
-REPORTS = (("on_off", 2, 6, 4), ("one_at_a_time", 6, 9, 8), ("leave_one_out", 6, 8, 4), ("full_factorial", 3, 8, 4))
 POWERS = (("on_off", 2, 6, 4), ("on_off", 2, 8, 4), ("one_at_a_time", 6, 6, 8), ("one_at_a_time", 6, 8, 8),
           ("one_at_a_time", 6, 9, 8), ("leave_one_out", 6, 8, 4), ("full_factorial", 3, 8, 4))
-CAMPAIGNS = 2000
+POWER_CAMPAIGNS = 300
 
 
-def _plan(design, factors, blocks, tables):
-    return decisions.plan_of(design, factors, blocks, tables=tables)
+def _sums():
+    """Return what the lines of the long form add up to, ``{cell: counts}``."""
+    found = {}
+    for line in long_form.read(LONG_FORM):
+        own = found.setdefault(line["cell"], Counter())
+        own.update({key: line[key] for key in COUNTED if key in line})
+        own["wrong"] += sum(line["wrong"].values())
+    return found
+
+
+def _share(found, of, bound=True):
+    """Return a share of counts as text, with its upper bound and how many they are."""
+    if not of:
+        return "–"
+    upper = f" (≤ {_percent(stats.beta.ppf(0.95, found + 1, of - found) if found < of else 1.0)}; {of:,})"
+    return f"{_percent(found / of)}{upper if bound else f' ({of:,})'}"
 
 
 def report_claims():
-    """Return the table of reports that claim anything where nothing differs."""
-    head = [
-        "noise", *(f"{name}, {factors} factors, {blocks} blocks, {tables} tables"
-                   for name, factors, blocks, tables in REPORTS)]
-    return _table(head, [[noise, *(
-        "{} (≤ {}; {})".format(*map(_percent, truth.bounded(
-            claims.false_claims(_plan(*design), noise, design[3], CAMPAIGNS))), CAMPAIGNS)
-        for design in REPORTS)] for noise in worlds.NOISES])
+    """Return the table of reports that claim or recommend anything where nothing differs, of the long form."""
+    sums, rows = _sums(), []
+    for noise in [*worlds.NOISES, "all together"]:
+        cells = []
+        for design in long_form.DESIGNS:
+            own = [sums.get(f"null/{design}/{name}", Counter()) for name in (
+                worlds.NOISES if noise == "all together" else [noise])]
+            cells.append(_share(sum(one["either"] for one in own), sum(one["campaigns"] for one in own)))
+        rows.append([noise, *cells])
+    return _table(["noise", *(_described(name, *place[1:]) for name, place in long_form.DESIGNS.items())], rows)
+
+
+def _described(name, factors, blocks, tables):
+    kinds = "a factor of 4 levels" if isinstance(factors, list) else f"{factors} factors"
+    return f"{name}: {kinds}, {blocks} blocks, {tables} tables"
+
+
+def wrong():
+    """Return the table of wrong recommendations, of the long form."""
+    sums = _sums()
+    truths = [f"trap/{{}}/{name}" for name in decisions.TRAPS] + ["random/{}/plain"]
+    return _table(["truth", *long_form.PAIRED], [[truth.split("/")[-1] if truth.startswith("trap") else "random", *(
+        _share(own["wrong"], own["campaigns"]) for own in (sums.get(truth.format(design), Counter())
+                                                           for design in long_form.PAIRED))] for truth in truths])
+
+
+def headlines():
+    """Return the table of headline intervals that hold the truth, of the long form: all, and what is recommended."""
+    sums = _sums()
+    truths = [f"small/{{}}/{name}" for name in long_form.SMALL] + ["random/{}/plain"]
+    return _table(["truth", *long_form.PAIRED], [[truth.split("/")[-1] if truth.startswith("small") else "random", *(
+        f"{_share(own['held'], own['headlines'], False)} / {_share(own['covered'], own['confirmed'], False)}"
+        for own in (sums.get(truth.format(design), Counter()) for design in long_form.PAIRED))] for truth in truths])
 
 
 def power_table():
-    """Return the table of claimed effects of 5, 10 and 20 %: by the report's test, and by Holm in each table."""
+    """Return the table of claimed effects of 5, 10 and 20 %: by the report's test / by Holm in each table."""
     rows = []
     for design, factors, blocks, tables in POWERS:
-        plan = _plan(design, factors, blocks, tables)
-        shares = [claims.power(plan, tables, ratio, 300) for ratio in (1.05, 1.1, 1.2)]
+        plan = decisions.plan_of(design, factors, blocks, tables=tables)
+        shares = [100 * claims.power(plan, tables, ratio, POWER_CAMPAIGNS) for ratio in (1.05, 1.1, 1.2)]
         rows.append([f"{design}, {factors} factors", f"{blocks}, {tables}",
-                     *(f"{100 * own:.0f} % / {100 * old:.0f} %" for own, old in shares)])
+                     *(f"{own[0]:.0f} % / {own[1]:.0f} %; {own[2]:.0f} % / {own[3]:.0f} %" for own in shares)])
     return _table(["design", "blocks, tables", "+5 %", "+10 %", "+20 %"], rows)
 
 
@@ -150,8 +194,11 @@ def fill(path, makers):
         stream.write(page)
 
 
-PAGES = {"statistics.md": [report_claims, power_table, noise, false_claims, coverage, smallest, leaders, gate],
-         "decisions/intervals.md": [intervals]}
+PAGES = {
+    "statistics.md": [report_claims, wrong, headlines, power_table, noise, false_claims, coverage, smallest,
+                      leaders, gate],
+    "decisions/intervals.md": [intervals],
+}
 
 if __name__ == "__main__":
     asked = sys.argv[1:] or [make.__name__ for makers in PAGES.values() for make in makers]

@@ -37,7 +37,7 @@ def families(plan):
 
 def members_of(data, weights):
     """Return the differences and scales of one campaign, lists; ``data`` is (metrics, tables, rows, blocks)."""
-    differences, scales, kinds, scores = [], [], [], 0.0
+    differences, scales, kinds, scores, scores_again = [], [], [], 0.0, 0.0
     for metric, values in enumerate(data):
         again = values[:, -1:] - values[:, :1]
         both = effects.mean_of_visits(values[:, :1], values[:, -1:])
@@ -48,14 +48,17 @@ def members_of(data, weights):
             own["leaders"] = np.where(kept[..., None], own["leaders"], np.nan)
         scale = table_scale(own["rows"], again)
         scores = scores + own["rows"] * (1, -1)[metric] / 2
+        scores_again = scores_again + again * (1, -1)[metric] / 2
         own.pop("single", None)
         for name, found in own.items():
-            each = table_scale(found) if name == "leaders" else scale
+            each = table_scale(found)[:, None] if name == "leaders" else scale[:, None] * np.sqrt(
+                contrasts.squares(weights[name]) / np.median(contrasts.squares(weights["rows"])))
             differences.append(found.reshape(-1, found.shape[-1]))
-            scales.append(np.repeat(each, found.shape[1]))
+            scales.append(np.broadcast_to(each, found.shape[:2]).ravel())
             kinds += [(name, metric)] * len(differences[-1])
     differences.append(np.nanmean(scores, axis=0))
-    scales.append(np.repeat(table_scale(differences[-1][None]), len(differences[-1])))
+    scale = table_scale(differences[-1][None], np.nanmean(scores_again, axis=0)[None])
+    scales.append(np.repeat(scale, len(differences[-1])))
     kinds += [("sets", 0)] * len(differences[-1])
     return np.concatenate(differences), np.concatenate(scales), kinds
 
@@ -103,13 +106,18 @@ def partial(plan, noise, tables, campaigns, seed=1):
 
 
 def power(plan, tables, ratio, campaigns, seed=1):
-    """Return (share of the first profile's effects on throughput that a report claims, the same by Holm a table)."""
+    """Return four shares: of the first profile's effects on throughput that a report claims, and that Holm a table did.
+
+    Then of reports that claim any true effect, the score over all tables among them, and that did by Holm a table.
+    """
     generator, truth = np.random.default_rng(seed), np.zeros((tables, len(plan["profiles"])))
-    truth[:, 1], count, hits, old = np.log(ratio), len(plan["profiles"]) - 1, [], []
+    truth[:, 1], count, hits = np.log(ratio), len(plan["profiles"]) - 1, []
     for _campaign in range(campaigns):
         shown, true, _mean, kinds, differences = claims(plan, "plain", tables, truth, generator)
-        rows = np.array([kind == ("rows", 0) for kind in kinds])
-        real = np.abs(true[rows]) > 1e-9
-        hits.append(shown[rows][real].mean())
-        old.append(holm_claims(differences[rows], count)[real].mean())
-    return float(np.mean(hits)), float(np.mean(old))
+        real = np.abs(true) > 1e-9
+        rows = {metric: np.array([kind == ("rows", metric) for kind in kinds]) for metric in (0, 1)}
+        sets = np.array([kind == ("sets", 0) for kind in kinds])
+        old = {metric: holm_claims(differences[own], count)[real[own]] for metric, own in rows.items()}
+        hits.append([shown[rows[0] & real].mean(), old[0].mean(),
+                     shown[(rows[0] | rows[1] | sets) & real].any(), old[0].any() or old[1].any()])
+    return np.mean(hits, axis=0)

@@ -94,17 +94,17 @@ def simulate(plan, noise, effects=None, *, seed=1, lost=0.0, campaigns=CAMPAIGNS
 
 def settle_each(metric):
     """Test each table of a metric by itself: each is a campaign with a report of its own."""
-    scale, tested = metric.scale(), {}
-    members = dict(metric.differences)
+    tested, members = {}, dict(metric.differences)
+    scales = {name: metric.scale(name) for name in members}
     labels, gains, _found = metric.by_factor()
     if len(labels) > 1:
         members["leaders"] = pair_differences(gains)
     for name, differences in members.items():
         tested[name] = np.full(differences.shape[:2], np.nan)
-    for table in range(len(scale)):
+    for table in range(len(scales["rows"])):
         family = Family()
         one = slice(table, table + 1)
-        own = {name: family.add(name, array[one], table_scale(array[one]) if name == "leaders" else scale[one])
+        own = {name: family.add(name, array[one], table_scale(array[one]) if name == "leaders" else scales[name][one])
                for name, array in members.items()}
         family.test()
         for name, member in own.items():

@@ -24,6 +24,11 @@ def profile_effects(plan):
     return order_of(plan)[1:], np.hstack([-np.ones((count - 1, 1)), np.eye(count - 1)])
 
 
+def squares(weights, controls=2):
+    """Return the variance of each effect in that of a trial; ``controls`` is how often a block visits the control."""
+    return (weights[:, 1:] ** 2).sum(axis=1) + weights[:, 0] ** 2 / controls
+
+
 def _changed(plan, profile):
     control, levels = plan["profiles"][plan["control"]]["levels"], plan["profiles"][profile]["levels"]
     return [factor for factor in control if control[factor] != levels.get(factor)]

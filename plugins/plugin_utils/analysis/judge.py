@@ -40,8 +40,7 @@ class Judged:
 
 def _metric_members(family: Family, metric: MetricAnalysis, first: int, leaders: bool) -> dict[str, Member]:
     """Add a metric's effects to the report's test."""
-    scale = metric.scale()
-    members = {name: family.add(KINDS[name], differences, scale, first)
+    members = {name: family.add(KINDS[name], differences, metric.scale(name), first)
                for name, differences in metric.differences.items()}
     labels, gains, _found = metric.by_factor()
     if leaders and len(labels) > 1:

@@ -63,9 +63,13 @@ class MetricAnalysis:
         self.better = metrics.better(name)
         self.claims = self.compared and self.better is not None
 
-    def scale(self):
-        """Return the scale of each table in the report's test, of its profiles' differences and the control's own."""
-        return table_scale(self.differences["rows"], self.again)
+    def scale(self, family):
+        """Return the scale of a family's effects in the report's test, (tables, effects).
+
+        It is that of the table's profiles and its control's own difference; a mean over many profiles scatters less.
+        """
+        rows, own = (contrasts.squares(self.families[name][1]) for name in ("rows", family))
+        return table_scale(self.differences["rows"], self.again)[:, None] * np.sqrt(own / np.median(rows))
 
     def settle(self, tested, tested_effects, claims_allowed=True):
         """Take in the report's p values ``{family: (tables, effects)}``: state what is claimed, and what is needed.
@@ -210,7 +214,7 @@ class MetricAnalysis:
             return None
         weights = self.families[self.family()][1]
         factor = detectable_factor(blocks, self.tested)
-        squares = np.median((weights[:, 1:] ** 2).sum(axis=1) + weights[:, 0] ** 2 / (1 + self.repeated[table]))
+        squares = np.median(contrasts.squares(weights, 1 + self.repeated[table]))
         return None if factor is None else factor * self.sd[table] * math.sqrt(squares)
 
     def _warnings(self, table, rows):

@@ -64,7 +64,8 @@ def more_blocks(tables: list[dict[str, Any]], plan: dict[str, Any]) -> Remedy | 
                       "quieter machine helps more.", "")
     seconds = row["needs"]["seconds"]
     time = f", about {text.seconds(seconds / asked * blocks)}" if seconds else ""
-    words = f"{blocks} blocks would settle it{time}:"
+    which = "it" if len(unknown) == 1 else "the largest of them"
+    words = f"{blocks} blocks would settle {which}{time}:"
     if n < plan["blocks"]:
         words = f"{n} of {plan['blocks']} blocks could be compared; {words}"
     return Remedy(words, measure({"blocks": blocks}))
