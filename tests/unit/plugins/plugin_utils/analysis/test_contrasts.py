@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.contrasts import order_of, screen_effects
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.contrasts import order_of, screen_effects, squares
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import screen
 
 MAIN = {"a": 0.2, "b": -0.1, "c": 0.05, "d": 0.0, "e": 0.3}
@@ -70,3 +70,8 @@ def test_factors_of_three_levels():
     found = {(label["factor"], label["level"]): effect for label, effect in zip(labels, weights @ values)}
     assert found == pytest.approx({("rings", "1024"): 0.1, ("rings", "4096"): -0.2,
                                    **{(name, "on"): MAIN[name] for name in "abcd"}})
+
+
+def test_the_variance_of_an_effect_counts_the_control_twice():
+    rows = squares(np.array([[-1.0, 1, 0, 0], [-0.5, -0.5, 0.5, 0.5]]))
+    assert rows.tolist() == [1.5, 0.875] and squares(np.array([[-1.0, 1]]), 1).tolist() == [2.0]

@@ -70,6 +70,13 @@ def test_a_factorial_recommends_what_helps_only_together():
     assert {found["name"] for found in wanted} == {"tso=on,gso=on"} and all(found["confirmed"] for found in wanted)
 
 
+def test_a_main_effect_is_tested_in_its_own_scatter():
+    plan, generator = decisions.plan_of("full_factorial", 3, 8), np.random.default_rng(3)
+    for _campaign in range(3):
+        outcome = decisions.campaign(plan, "plain", lambda levels, _table: 0.1 * (levels["tx"] == "on"), generator)
+        assert outcome.judged[0].metrics[0].found["main_effects"]["significant"][:, 0].all()
+
+
 def test_without_a_confirmation_nothing_is_called_confirmed():
     truth = decisions.pair(1.3, 1.0, 1.3)
     wanted = [outcome.recommendation for outcome in run("one_at_a_time", truth, 3, confirm=0)]
