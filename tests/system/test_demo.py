@@ -6,12 +6,21 @@
 from __future__ import annotations
 
 import json
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
 
 import jsonschema
 import pytest
 
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 from ansible_collections.offload.lab.tests.system.lab import features, left_behind, own_devices, traces
+
+HOGS = 2
+STAYS, PAUSES = (5, 40), (5, 40)  # seconds
+BUSY = [sys.executable, "-c", "while True: pass"]
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +109,36 @@ def test_a_mistake_in_the_campaign_is_told_before_anything_is_made(lab_packages_
     assert f"{campaign}: unknown key 'blcks', did you mean 'blocks'?" in output
     assert "Nodes" not in output
     assert not (tmp_path / "results").exists()
+
+
+def hog(done: threading.Event, seed: int) -> None:
+    """Keep a CPU busy for a while, again and again."""
+    generator = random.Random(seed)
+    while not done.wait(generator.uniform(*PAUSES)):
+        with subprocess.Popen(BUSY) as process:
+            done.wait(generator.uniform(*STAYS))
+            process.kill()
+
+
+@pytest.fixture
+def hogs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Two of them, that come and go independently."""
+    done = threading.Event()
+    threads = [threading.Thread(target=hog, args=(done, HOGS * request.param + number)) for number in range(HOGS)]
+    for thread in threads:
+        thread.start()
+    yield
+    done.set()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("hogs", range(5), indirect=True)
+def test_on_a_busy_machine_it_ends_with_a_claim(lab_packages_required, hogs, tmp_path):
+    output = run(["make", "demo", f"RESULTS={tmp_path}"], timeout=1800)
+    found = json.loads((tmp_path / "demo/analysis.json").read_text())
+    rows = [row for table in found["tables"] if (table["path"], table["test"]) == ("tenant_vxlan", "TCP_STREAM")
+            for metric in table["metrics"] if metric["metric"] == "throughput" for row in metric["rows"]]
+    print(found["trials"], [(row["profile"], row["n"], row["ratio"], row["state"]) for row in rows])
+    assert {row["state"] for row in rows} & {"better", "worse"}, output[-3000:]
