@@ -26,7 +26,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.trials.guards import e
 
 PART = "search"  # of a visit and of its trials
 DRAWS = 400
-ANSWERED = 0.97  # how sure it is that no combination is better than the best one by more than matters
+ANSWERED = 0.99  # how sure it is that no combination is better than the best one by more than matters
 STALLS = 0.25  # of a profile's trials: one that fails so often is not nominated
 FEWEST_VISITS = 4
 GOALS = {"throughput": (("throughput", "transactions"), 1), "latency": (("latency_mean",), -1),

@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.analysis import analyse
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import collect
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import validate
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import (
     confirmation_of,
@@ -83,6 +84,15 @@ def test_the_best_set_is_nominated_confirmed_and_told(searched):
     told = section.section(found["search"], recommended)
     assert len(told["table"]["rows"]) == len(decided["rounds"]) + 1
     assert recommended["name"] in told["text"][1]
+
+
+def test_a_visit_counts_once_with_the_mean_of_its_trials_and_a_trial_only_once(searched):
+    plan, _machine, _decided, record = searched
+    own = [trial for trial in record if trial["block"] == 1]
+    cube = collect(plan, [*own, own[0]])
+    mean = np.mean([trial["result"]["throughput_mbps"] for trial in own if trial["profile"] == "all_off"])
+    assert cube.values["throughput"][0, 0, 0] == pytest.approx(mean)
+    assert (cube.counts["used"], cube.counts["twice"]) == (len(own), 1)
 
 
 def test_an_open_search_claims_nothing_and_says_so(searched):
