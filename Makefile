@@ -22,7 +22,7 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-test live lock demo study lab measure report watch teardown packages test quick try nightly unit lint integration molecule fuzz faults bench release clean
+.PHONY: help setup setup-test live lock demo study lab measure report watch teardown packages test quick try nightly unit lint integration molecule fuzz faults bench docs release clean
 
 help:  ## this list
 	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results]"
@@ -109,6 +109,13 @@ faults: setup-test  ## 105 faults at random moments of campaigns, 200 states res
 bench: setup-test  ## benchmarks, as ratios
 	@set -e; for bench in tests/benchmarks/bench_*.py; do \
 		echo "== $$bench"; PYTHONPATH=.build/live $(BIN)/python $$bench; done
+
+docs: setup-test  ## the documentation as a site, in .build/docs/html
+	@$(BIN)/python tools/docs/pages.py .build/docs/source
+	@cd .build/docs/source && ANSIBLE_CONFIG=$(CURDIR)/ansible.cfg ANSIBLE_COLLECTIONS_PATH=$(CURDIR)/.build/live PATH=$(BIN):$$PATH \
+		$(BIN)/antsibull-docs collection --use-current --no-indexes --dest-dir . offload.lab
+	@$(BIN)/sphinx-build -W --keep-going -q .build/docs/source .build/docs/html
+	@echo "Documentation: $(CURDIR)/.build/docs/html/index.html"
 
 release: setup-test  ## the tarball of the last commit, imported as Galaxy does, installed, tried, with checksums; DEMO=no
 	@DEMO=$(DEMO) sh tools/release/release.sh $(BIN)

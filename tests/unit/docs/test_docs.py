@@ -1,0 +1,99 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The documentation: what the reference must have, links that lead somewhere, and commands that can be typed."""
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+
+import pytest
+import yaml
+
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import LEGACY
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import KINDS
+from ansible_collections.offload.lab.tests.support import CHECKOUT, run
+
+
+def tool(name):
+    """Return a module of tools/docs."""
+    spec = importlib.util.spec_from_file_location(name, CHECKOUT / f"tools/docs/{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+reference, figure, pages = (tool(name) for name in ("reference", "figure", "pages"))
+TEXTS = {name: (CHECKOUT / name).read_text() for name in pages.page_names()}
+CODE = re.compile(r"^```(?:text|sh|bash|console)?\n(.*?)^```|((?:^(?: {4}|\t).*\n?)+)", re.MULTILINE | re.DOTALL)
+SPECS = {path.parts[-3]: yaml.safe_load(path.read_text())["argument_specs"]
+         for path in CHECKOUT.glob("roles/*/meta/argument_specs.yml")}
+
+
+def commands(program):
+    """Return what the pages tell to type that begins with a program, ``[(page, command)]``, on one line each."""
+    found = []
+    for page, text in TEXTS.items():
+        for block in CODE.finditer(text):
+            lines = re.sub(r"\\\n\s*", " ", block.group(0)).splitlines()
+            found += [(page, line.split(" # ")[0].strip()) for line in lines if line.strip().startswith(program + " ")]
+    return found
+
+
+def test_every_variable_of_every_role_is_in_the_reference():
+    page = reference.variables()
+    wanted = {name for specs in SPECS.values() for spec in specs.values() for name in spec.get("options") or {}}
+    for path in CHECKOUT.glob("roles/*/defaults/main.yml"):
+        wanted |= {name for name in yaml.safe_load(path.read_text()) or () if not name.startswith("__")}
+    assert len(wanted) > 60
+    assert sorted(name for name in wanted if f"| `{name}` |" not in page) == []
+
+
+def test_every_factor_is_in_the_reference():
+    page = reference.factors()
+    assert set(reference.ABOUT) == set(KINDS)
+    assert [kind for kind in KINDS if f"| `{kind}` |" not in page] == []
+    assert [short for short, _long, _pattern in LEGACY if f"| `{short}` |" not in page] == []
+    assert set(reference.FEATURES) <= {long for _short, long, _pattern in LEGACY}
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_links_lead_somewhere(page):
+    assert pages.broken(page, TEXTS[page]) == []
+
+
+def test_the_figure_is_the_one_that_is_drawn():
+    """python tools/docs/figure.py draws it anew."""
+    assert figure.FILE.read_text() == figure.svg()
+
+
+def test_make_commands_are_targets():
+    targets = set(re.findall(r"^([a-z-]+):", (CHECKOUT / "Makefile").read_text(), re.MULTILINE))
+    asked = [(page, line, re.findall(r"(?<=\s)[a-z][\w-]*(?![\w=])", line)) for page, line in commands("make")]
+    assert len(asked) > 10
+    assert [(page, line) for page, line, words in asked if not words or not set(words) <= targets] == []
+
+
+def test_playbooks_and_variables_of_commands_are_there():
+    lines = commands("ansible-playbook")
+    assert len(lines) > 20
+    known = "".join(path.read_text() for folder in ("playbooks", "roles", "inventories", "plugins/plugin_utils/request")
+                    for path in (CHECKOUT / folder).rglob("*.*") if path.suffix in (".yml", ".py"))
+    names = set()
+    for page, line in lines:
+        playbook = re.search(r"(?:offload\.lab\.|playbooks/)(\w+)", line)
+        assert playbook, (page, line)
+        names.add(playbook.group(1))
+        assert [name for name in re.findall(r"offload_lab_\w+", line) if name not in known] == [], (page, line)
+    assert [name for name in sorted(names) if not (CHECKOUT / f"playbooks/{name}.yml").is_file()] == []
+    run(["ansible-playbook", "--syntax-check", *(f"playbooks/{name}.yml" for name in sorted(names))])
+
+
+@pytest.mark.nightly
+def test_the_site_is_built_without_a_warning():
+    run(["make", "--silent", "docs"], timeout=1200)
+    made = CHECKOUT / ".build/docs/html"
+    assert "tcp-segmentation-offload" in (made / "reference/factors.html").read_text()
+    assert (made / "collections/offload/lab/ethtool_module.html").is_file()
