@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import os
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.offload.lab.plugins.plugin_utils.compare.folders import compare_folders, console, documents
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.files import write_changed
 
@@ -22,25 +20,18 @@ SPEC = {
 MOST_LISTED = 50  # of the regressions in the task's result: an event must stay small
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Compare results folders, write what was asked for, and say whether the threshold holds."""
 
-    _requires_connection = False
+    SPEC = SPEC
 
-    def run(self, tmp=None, task_vars=None):
-        result = super().run(tmp, task_vars)
-        _checked, arguments = self.validate_argument_spec(SPEC)
-        percent = arguments["threshold_percent"]
-        try:
-            comparison = compare_folders(arguments["results"], None if percent is None else percent / 100)
-            changed = write_changed(os.path.abspath(arguments["output"]), documents(comparison),
-                                    self._task.check_mode) if arguments["output"] else []
-        except LabError as error:
-            raise AnsibleActionFail(str(error))
+    def answer(self, options, task_vars):
+        percent = options["threshold_percent"]
+        comparison = compare_folders(options["results"], None if percent is None else percent / 100)
+        changed = write_changed(os.path.abspath(options["output"]), documents(comparison),
+                                self._task.check_mode) if options["output"] else []
         for line in console(comparison):
             Display().display(f"  {line}")
-        result.update(
-            changed=bool(changed), baseline=comparison["baseline"], passed=comparison["passed"],
-            failures=comparison["failures"][:MOST_LISTED], output=arguments["output"],
-            manifest_differences=len(comparison["manifest"]))
-        return result
+        return {"changed": bool(changed), "baseline": comparison["baseline"], "passed": comparison["passed"],
+                "failures": comparison["failures"][:MOST_LISTED], "output": options["output"],
+                "manifest_differences": len(comparison["manifest"])}

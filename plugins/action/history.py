@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import os
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.offload.lab.plugins.plugin_utils.history.folders import documents, history_of
 from ansible_collections.offload.lab.plugins.plugin_utils.history.page import answer
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.files import write_changed
@@ -18,22 +16,16 @@ from ansible_collections.offload.lab.plugins.plugin_utils.trials.files import wr
 SPEC = {"results": {"type": "list", "elements": "path", "required": True}, "output": {"type": "path", "required": True}}
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Find the campaigns, look for changes, write the page."""
 
-    _requires_connection = False
+    SPEC = SPEC
 
-    def run(self, tmp=None, task_vars=None):
-        result = super().run(tmp, task_vars)
-        _checked, arguments = self.validate_argument_spec(SPEC)
-        try:
-            found = history_of(arguments["results"])
-            changed = write_changed(os.path.abspath(arguments["output"]), documents(found), self._task.check_mode)
-        except LabError as error:
-            raise AnsibleActionFail(str(error))
+    def answer(self, options, task_vars):
+        found = history_of(options["results"])
+        changed = write_changed(os.path.abspath(options["output"]), documents(found), self._task.check_mode)
         for item in answer(found):
             Display().display(f"  {item['text']}")
         changes = [{key: change[key] for key in ("campaign", "number", "p")} for change in found["changes"]]
-        result.update(changed=bool(changed), campaigns=len(found["campaigns"]), output=arguments["output"],
-                      changes=changes)
-        return result
+        return {"changed": bool(changed), "campaigns": len(found["campaigns"]), "output": options["output"],
+                "changes": changes}

@@ -7,10 +7,8 @@ from __future__ import annotations
 import json
 import os
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
-
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import validate
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.files import write_changed
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.import_logs import import_logs
@@ -26,28 +24,22 @@ SPEC = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Read logs on the controller and write plan.json and trials.jsonl of a campaign marked as imported."""
 
-    _requires_connection = False
+    SPEC = SPEC
 
-    def run(self, tmp=None, task_vars=None):
-        result = super().run(tmp, task_vars)
-        _checked, arguments = self.validate_argument_spec(SPEC)
-        results_dir = os.path.abspath(arguments.pop("results_dir"))
-        try:
-            spec = {key: value for key, value in arguments.items() if value is not None}
-            validate(spec, "import", "import_logs")
-            plan, trials = import_logs(spec, {log["file"]: self._text(log["file"]) for log in spec["logs"]})
-            folder = os.path.join(results_dir, plan["name"])
-            changed = write_changed(folder, {
-                "plan.json": json.dumps(plan, indent=1) + "\n",
-                "trials.jsonl": "".join(encode(trial) for trial in trials)}, self._task.check_mode)
-        except LabError as error:
-            raise AnsibleActionFail(str(error))
+    def answer(self, options, task_vars):
+        results_dir = os.path.abspath(options.pop("results_dir"))
+        spec = {key: value for key, value in options.items() if value is not None}
+        validate(spec, "import", "import_logs")
+        plan, trials = import_logs(spec, {log["file"]: self._text(log["file"]) for log in spec["logs"]})
+        folder = os.path.join(results_dir, plan["name"])
+        changed = write_changed(folder, {
+            "plan.json": json.dumps(plan, indent=1) + "\n",
+            "trials.jsonl": "".join(encode(trial) for trial in trials)}, self._task.check_mode)
         broken = [trial["id"] for trial in trials if trial["error"]]
-        result.update(changed=bool(changed), results=folder, trials=len(trials), broken=broken[:50])
-        return result
+        return {"changed": bool(changed), "results": folder, "trials": len(trials), "broken": broken[:50]}
 
     def _text(self, name):
         try:

@@ -8,9 +8,8 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.plugins.action import ActionBase
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.offload.lab.plugins.plugin_utils.lab import node as lab
 
 PREFIX = "offload_lab_"
@@ -20,21 +19,14 @@ SPEC = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Read the variables of the node, and return what they make of it."""
 
-    _requires_connection = False
+    SPEC = SPEC
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _checked, options = self.validate_argument_spec(SPEC)
-        task_vars = task_vars or {}
+    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         nodes = list(task_vars["groups"].get(self._value("group", task_vars, "lab_nodes"), ()))
-        try:
-            result.update(self._part(options, self._variables(task_vars), nodes, task_vars), changed=False)
-        except LabError as error:
-            raise AnsibleActionFail(str(error)) from None
-        return result
+        return {**self._part(options, self._variables(task_vars), nodes, task_vars), "changed": False}
 
     def _value(self, name: str, task_vars: dict[str, Any], default: Any = None) -> Any:
         return self._templar.template(task_vars.get(PREFIX + name, default))

@@ -8,50 +8,33 @@ import json
 import os
 import time
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import scatter_of
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import (
-    OVERRIDES,
-    override,
-    read_campaign,
-)
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import chosen_campaign, places, with_mtus
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import IN_RESULTS, asked_campaign, places
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import differences, make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.dry_run import describe, time_plan, warnings_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import read_plan, summary, write_plan
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import stream_records
 
 SPEC = {
-    "campaign": {"type": "dict"},
-    "campaign_file": {"type": "path"},
-    "results_dir": {"type": "path", "default": "results"},
+    **IN_RESULTS,
     "lab_mtu": {"type": "int"},
-    "overrides": {"type": "dict", "default": {}},
     "scatter_from": {"type": "path"},
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Make the plan, keep it in plan.json, and return what the loop over visits needs."""
 
-    _requires_connection = False
+    SPEC = SPEC
 
-    def run(self, tmp=None, task_vars=None):
-        result = super().run(tmp, task_vars)
-        _checked, arguments = self.validate_argument_spec(SPEC)
-        try:
-            result.update(self._plan(arguments, (task_vars or {}).get("ansible_play_hosts_all", ())))
-        except LabError as error:
-            raise AnsibleActionFail(str(error))
-        return result
-
-    def _plan(self, arguments, nodes):
-        campaign, where, lab_mtu = self._campaign(arguments, nodes)
-        folder = os.path.join(os.path.abspath(arguments["results_dir"]), campaign["name"])
+    def answer(self, options, task_vars):
+        campaign, where, lab_mtu = asked_campaign(options, places(self._loader.get_basedir()),
+                                                  task_vars.get("ansible_play_hosts_all", ()), options["lab_mtu"])
+        folder = os.path.join(os.path.abspath(options["results_dir"]), campaign["name"])
         path = os.path.join(folder, "plan.json")
         old = read_plan(path)
         if old and campaign["blocks"] is None and campaign["time_budget"] is None:
@@ -61,7 +44,7 @@ class ActionModule(ActionBase):
             _refuse_other_plan(old, plan, path)
         lines = describe(plan, lab_mtu)
         if self._task.check_mode:
-            lines += time_plan(plan, self._scatter(arguments["scatter_from"] or folder))
+            lines += time_plan(plan, self._scatter(options["scatter_from"] or folder))
         for line in lines:
             Display().display(f"  {line}")
         if old is None and not self._task.check_mode:
@@ -75,16 +58,6 @@ class ActionModule(ActionBase):
         """Return what the trials of an earlier campaign scattered, None where there is none."""
         plan, record = read_plan(os.path.join(folder, "plan.json")), os.path.join(folder, "trials.jsonl")
         return scatter_of(plan, stream_records(record, [])) if plan and os.path.exists(record) else None
-
-    def _campaign(self, arguments, nodes):
-        campaign, where = chosen_campaign(arguments["campaign"], arguments["campaign_file"],
-                                          places(self._loader.get_basedir()))
-        unknown = sorted(set(arguments["overrides"]) - set(OVERRIDES))
-        if unknown:
-            raise InputError(f"{unknown[0]!r} cannot be overridden", "overrides", f"Use {', '.join(OVERRIDES)}.")
-        given = override(campaign, arguments["overrides"])
-        asked = read_campaign(with_mtus(given, arguments["lab_mtu"]), where, nodes)
-        return asked, where, None if given.get("mtus") else arguments["lab_mtu"]
 
 
 def _refuse_other_plan(old, new, path):

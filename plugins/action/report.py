@@ -6,47 +6,36 @@ from __future__ import annotations
 
 import os
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import places, results_folder
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import IN_RESULTS, places, results_folder
 from ansible_collections.offload.lab.plugins.plugin_utils.live import refresh
 from ansible_collections.offload.lab.plugins.plugin_utils.report.report import make_report
 
 SPEC = {
     "results": {"type": "path"},
-    "campaign": {"type": "dict"},
-    "campaign_file": {"type": "path"},
-    "overrides": {"type": "dict", "default": {}},
-    "results_dir": {"type": "path", "default": "results"},
+    **IN_RESULTS,
     "live": {"type": "str", "choices": ["refresh", "end"]},
 }
 MOST_TABLE = 20000  # characters of the table in the task's result: an event must stay small
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Make the report and return where it is, its headline and its table."""
 
-    _requires_connection = False
+    SPEC = SPEC
 
-    def run(self, tmp=None, task_vars=None):
-        result = super().run(tmp, task_vars)
-        _checked, arguments = self.validate_argument_spec(SPEC)
-        if arguments["live"]:
-            return dict(result, **self._live(arguments))
-        try:
-            made = make_report(self._folder(arguments), check=self._task.check_mode)
-        except LabError as error:
-            raise AnsibleActionFail(str(error))
+    def answer(self, options, task_vars):
+        if options["live"]:
+            return self._live(options)
+        made = make_report(self._folder(options), check=self._task.check_mode)
         report = made["files"]["report.html"]
         for line in [*made["table"].splitlines(), "", f"Report: {report}"]:
             Display().display(f"  {line}")
         if not self._task.diff:
             made.pop("diff")
-        result.update(made, table=made["table"][:MOST_TABLE], report=report)
-        return result
+        return {**made, "table": made["table"][:MOST_TABLE], "report": report}
 
     def _live(self, arguments):
         """See to the report of a running campaign. Whatever is wrong with it, the campaign goes on."""

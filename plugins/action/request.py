@@ -9,12 +9,10 @@ import os
 import time
 
 from ansible.errors import AnsibleActionFail, AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import override, read_campaign
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import chosen_campaign, places
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import CAMPAIGN, asked_campaign, places
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils.request import campaign as campaign_checks
 from ansible_collections.offload.lab.plugins.plugin_utils.request import hosts as host_checks
@@ -23,33 +21,26 @@ from ansible_collections.offload.lab.plugins.plugin_utils.request import variabl
 ROLES = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "roles")
 SPEC = {
     "group": {"type": "str", "default": "lab_nodes"},
-    "campaign": {"type": "dict"},
-    "campaign_file": {"type": "path"},
-    "overrides": {"type": "dict", "default": {}},
+    **CAMPAIGN,
     "campaign_required": {"type": "bool", "default": False},
     "readings": {"type": "dict", "default": {}},
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Say all that is wrong, and fail with the first of it."""
 
-    _requires_connection = False
+    SPEC = SPEC
 
-    def run(self, tmp=None, task_vars=None):
-        result = super().run(tmp, task_vars)
-        _checked, arguments = self.validate_argument_spec(SPEC)
-        try:
-            problems = variable_checks.merged(self._nodes_read(arguments, task_vars) if arguments["readings"]
-                                              else self._problems(arguments, task_vars))
-        except LabError as error:
-            raise AnsibleActionFail(str(error)) from None
+    def answer(self, options, task_vars):
+        problems = variable_checks.merged(self._nodes_read(options, task_vars) if options["readings"]
+                                          else self._problems(options, task_vars))
         if problems:
             for problem in problems[1:]:
                 Display().display(f"  {problem}")
             more = f" {len(problems) - 1} more above." if problems[1:] else ""
             raise AnsibleActionFail(f"{problems[0]}{more}")
-        return result
+        return {}
 
     def _problems(self, arguments, task_vars):
         group = list(task_vars["groups"].get(arguments["group"], ()))
@@ -62,9 +53,7 @@ class ActionModule(ActionBase):
             yield from self._campaign_problems(arguments, task_vars, group)
 
     def _campaign(self, arguments, playing):
-        written, where = chosen_campaign(arguments["campaign"], arguments["campaign_file"],
-                                         places(self._loader.get_basedir()))
-        return read_campaign(override(written, arguments["overrides"]), where, playing)
+        return asked_campaign(arguments, places(self._loader.get_basedir()), playing).campaign
 
     def _campaign_problems(self, arguments, task_vars, group):
         playing, hostvars = list(task_vars["ansible_play_hosts_all"]), task_vars["hostvars"]

@@ -7,57 +7,38 @@ from __future__ import annotations
 import os
 import time
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._host.store import lock_of
+from ansible_collections.offload.lab.plugins.module_utils._host.store import SPEC, lock_of
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import places, results_folder
 from ansible_collections.offload.lab.plugins.plugin_utils.store import campaign_lock, results_store
 
-SPEC = {
-    "state": {"type": "str", "choices": ["fetched", "claimed", "pushed", "released"], "required": True},
-    "folder": {"type": "path"},
-    "lock": {"type": "bool", "default": True},
-    "lease": {"type": "float", "default": campaign_lock.SECONDS},
-    "files": {"type": "list", "elements": "str"},
-    "before": {"type": "dict", "default": {}},
-    "max_minutes": {"type": "float", "default": 0},
-    "temporary": {"type": "bool", "default": False},
-    "results": {"type": "path"},
-    "campaign": {"type": "dict"},
-    "campaign_file": {"type": "path"},
-    "overrides": {"type": "dict", "default": {}},
-    "results_dir": {"type": "path", "default": "results"},
-    "request": {"type": "dict", "default": {}},
-}
 
-
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Keep the results of one campaign in a store, or on the controller where there is none."""
 
-    def run(self, tmp=None, task_vars=None):
-        result = super().run(tmp, task_vars)
-        _checked, self.options = self.validate_argument_spec(SPEC)
-        try:
-            self.results = self.options["results"] and os.path.abspath(self.options["results"]) or results_folder(
-                self.options, places(self._loader.get_basedir()))
-            before = self.options["before"]
-            result.update(results=self.results, since=before.get("since") or time.time(), files={}, changed=False)
-            if not self._task.check_mode:
-                result.update(self._in_store(task_vars) if self.options["folder"] else self._here())
-            if self.options["state"] == "released":
-                campaign_lock.release(lock_of(self.results), campaign_lock.controller())
-                result["standing"] = results_store.standing(self.results)
-            size = results_store.record_size(self.results)
-            result["begun"] = before.get("begun", size)
-            minutes = self.options["max_minutes"]
-            # Each run measures something: a chain of jobs comes to its end.
-            result["time_is_up"] = bool(minutes and size > result["begun"]
-                                        and time.time() - result["since"] >= 60 * minutes)
-        except LabError as error:
-            raise AnsibleActionFail(str(error))
+    _requires_connection = True
+    SPEC = SPEC
+
+    def answer(self, options, task_vars):
+        self.options = options
+        self.results = options["results"] and os.path.abspath(options["results"]) or results_folder(
+            options, places(self._loader.get_basedir()))
+        before = options["before"]
+        result = {"results": self.results, "since": before.get("since") or time.time(), "files": {}, "changed": False}
+        if not self._task.check_mode:
+            result.update(self._in_store(task_vars) if options["folder"] else self._here())
+        if options["state"] == "released":
+            campaign_lock.release(lock_of(self.results), campaign_lock.controller())
+            result["standing"] = results_store.standing(self.results)
+        size = results_store.record_size(self.results)
+        result["begun"] = before.get("begun", size)
+        minutes = options["max_minutes"]
+        # Each run measures something: a chain of jobs comes to its end.
+        result["time_is_up"] = bool(minutes and size > result["begun"]
+                                    and time.time() - result["since"] >= 60 * minutes)
         return result
 
     def _here(self):

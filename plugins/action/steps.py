@@ -8,13 +8,12 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.nominate import nominate
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import (
     PART,
@@ -42,21 +41,13 @@ SPEC = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Say what is left of a part of a campaign, or what is measured again in one of its blocks."""
 
-    _requires_connection = False
+    SPEC = SPEC
+    NEEDS: ClassVar[dict[str, Any]] = {"required_together": [("block", "mtu")]}
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _checked, options = self.validate_argument_spec(SPEC, required_together=[("block", "mtu")])
-        try:
-            result.update(self._next(options))
-        except LabError as error:
-            raise AnsibleActionFail(str(error))
-        return result
-
-    def _next(self, options: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         plan = read_plan(options["plan"])
         if plan is None:
             raise InputError("there is no such plan", options["plan"], "Make it with module offload.lab.plan.")

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The attributes of the collection's modules: ``offload.lab.attributes`` changes, ``.INFO`` only reads."""
+    """The attributes of the collection's modules: ``offload.lab.attributes`` changes, ``.INFO`` only reads.
+
+    ``.CONTROLLER`` comes before them where no node is asked, ``.ACTION`` where a part runs on the controller.
+    """
 
     DOCUMENTATION = r"""
 options: {}
@@ -36,4 +39,22 @@ attributes:
     description: The systems that can be managed.
     support: full
     platforms: linux
+"""
+
+    CONTROLLER = r"""
+options: {}
+attributes:
+  platform:
+    platforms: all
+  action:
+    description: Has an action plugin that does all the work on the controller.
+    support: full
+"""
+
+    ACTION = r"""
+options: {}
+attributes:
+  action:
+    description: Has a part of the same name that runs on the controller.
+    support: full
 """

@@ -18,6 +18,7 @@ description:
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
+  - offload.lab.attributes.action
   - offload.lab.attributes
   - offload.lab.probe
 attributes:
@@ -26,9 +27,6 @@ attributes:
     details: In check mode no traffic is sent and nothing is sampled.
   diff_mode:
     support: none
-  action:
-    description: Has a part of the same name that runs on the controller.
-    support: full
 options:
   ends:
     description:

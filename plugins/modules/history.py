@@ -17,15 +17,11 @@ description:
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
+  - offload.lab.attributes.controller
   - offload.lab.attributes
 attributes:
   diff_mode:
     support: none
-  platform:
-    platforms: all
-  action:
-    description: Has an action plugin that does all the work on the controller.
-    support: full
 options:
   results:
     description:

@@ -15,13 +15,8 @@ description:
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
+  - offload.lab.attributes.controller
   - offload.lab.attributes.info
-attributes:
-  platform:
-    platforms: all
-  action:
-    description: Has an action plugin that does all the work on the controller.
-    support: full
 options:
   part:
     description: What to tell. V(devices) needs no address and no MTU, V(tunnels) the addresses of all nodes.

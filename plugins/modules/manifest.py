@@ -17,6 +17,7 @@ description:
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
+  - offload.lab.attributes.action
   - offload.lab.attributes
 attributes:
   check_mode:
@@ -24,9 +25,6 @@ attributes:
     details: In check mode nothing is written on the controller.
   diff_mode:
     support: none
-  action:
-    description: Has a part of the same name that runs on the controller.
-    support: full
 options:
   devices:
     description: Network devices of the node's own network namespace to tell about.

@@ -15,6 +15,7 @@ description:
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
+  - offload.lab.attributes.action
   - offload.lab.attributes
 attributes:
   check_mode:
@@ -22,9 +23,6 @@ attributes:
     details: In check mode it returns the command lines, and nothing is measured.
   diff_mode:
     support: none
-  action:
-    description: Has a part of the same name that runs on the controller.
-    support: full
 options:
   address:
     description: The address of the netserver.

@@ -17,24 +17,10 @@ description:
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
+  - offload.lab.campaign
+  - offload.lab.attributes.controller
   - offload.lab.attributes
-attributes:
-  platform:
-    platforms: all
-  action:
-    description: Has an action plugin that does all the work on the controller.
-    support: full
 options:
-  campaign:
-    description:
-      - The campaign as a mapping, see C(docs/data-format.md) of the collection.
-      - Only C(name) is required in it.
-    type: dict
-  campaign_file:
-    description:
-      - A YAML file with the campaign.
-      - A relative path is looked for in the folder where Ansible was started, beside the playbook, and one folder up.
-    type: path
   results_dir:
     description: The folder that holds a folder for each campaign.
     type: path
@@ -44,13 +30,6 @@ options:
       - MTU of the lab's underlay in bytes, which a campaign that names no C(mtus) is measured with.
       - Without it such a campaign is measured with 9000.
     type: int
-  overrides:
-    description:
-      - Keys of the campaign to replace, with values as an AWX survey gives them. Lists may be texts with commas.
-      - Keys are C(name), C(seed), C(blocks), C(time_budget), C(design), C(paths), C(mtus), C(sides), C(factors),
-        C(workloads), C(duration) and C(confirm). Empty values are ignored.
-    type: dict
-    default: {}
   scatter_from:
     description:
       - The results folder of an earlier campaign. From how it scattered, by trial, visit and block, the dry run

@@ -19,13 +19,9 @@ description:
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
+  - offload.lab.campaign.name
+  - offload.lab.attributes.controller
   - offload.lab.attributes
-attributes:
-  platform:
-    platforms: all
-  action:
-    description: Has an action plugin that does all the work on the controller.
-    support: full
 options:
   results:
     description:
@@ -33,22 +29,6 @@ options:
       - C(manifest.json) is read when it is there. Without it the report says that the conditions are not known.
       - Without this option it is the folder of O(campaign) or O(campaign_file) in O(results_dir).
     type: path
-  campaign:
-    description: The campaign. Only its C(name) is used.
-    type: dict
-  campaign_file:
-    description:
-      - The YAML file with the campaign. Only its C(name) is used.
-      - A relative path is looked for in the folder where Ansible was started, beside the playbook, and one folder up.
-    type: path
-  overrides:
-    description: Keys of the campaign that were replaced when it was measured. Only C(name) is used.
-    type: dict
-    default: {}
-  results_dir:
-    description: The folder that holds a folder for each campaign.
-    type: path
-    default: results
   live:
     description:
       - V(refresh) makes the report of a campaign that is running, C(report.html), C(report.md) and C(report.txt), with

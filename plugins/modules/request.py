@@ -17,28 +17,14 @@ description:
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
+  - offload.lab.campaign
+  - offload.lab.attributes.controller
   - offload.lab.attributes.info
-attributes:
-  platform:
-    platforms: all
-  action:
-    description: Has an action plugin that does all the work on the controller.
-    support: full
 options:
   group:
     description: The group of the nodes.
     type: str
     default: lab_nodes
-  campaign:
-    description: The campaign, as M(offload.lab.plan) takes it.
-    type: dict
-  campaign_file:
-    description: The YAML file with the campaign, as M(offload.lab.plan) takes it.
-    type: path
-  overrides:
-    description: Keys of the campaign to replace, as M(offload.lab.plan) takes them.
-    type: dict
-    default: {}
   campaign_required:
     description: Whether it is an error to give no campaign.
     type: bool

@@ -17,6 +17,7 @@ description:
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
+  - offload.lab.campaign.name
   - offload.lab.attributes
 attributes:
   check_mode:
@@ -72,20 +73,6 @@ options:
   results:
     description: The results folder of one campaign on the controller. By default that of O(campaign) in O(results_dir).
     type: path
-  campaign:
-    description: The campaign. Only its C(name) is used.
-    type: dict
-  campaign_file:
-    description: The YAML file with the campaign. Only its C(name) is used.
-    type: path
-  overrides:
-    description: Keys of the campaign that are replaced. Only C(name) is used.
-    type: dict
-    default: {}
-  results_dir:
-    description: The folder on the controller that holds a folder for each campaign.
-    type: path
-    default: results
   request:
     description: What the action plugin asks of the module; not for playbooks.
     type: dict
@@ -165,22 +152,7 @@ def converge(module):
 
 
 def main():
-    run_module({
-        "state": {"type": "str", "choices": ["fetched", "claimed", "pushed", "released"], "required": True},
-        "folder": {"type": "path"},
-        "lock": {"type": "bool", "default": True},
-        "lease": {"type": "float", "default": 60},
-        "files": {"type": "list", "elements": "str"},
-        "before": {"type": "dict", "default": {}},
-        "max_minutes": {"type": "float", "default": 0},
-        "temporary": {"type": "bool", "default": False},
-        "results": {"type": "path"},
-        "campaign": {"type": "dict"},
-        "campaign_file": {"type": "path"},
-        "overrides": {"type": "dict", "default": {}},
-        "results_dir": {"type": "path", "default": "results"},
-        "request": {"type": "dict", "default": {}},
-    }, converge)
+    run_module(store.SPEC, converge)
 
 
 if __name__ == "__main__":

@@ -20,13 +20,9 @@ description:
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
+  - offload.lab.attributes.controller
   - offload.lab.attributes
 attributes:
-  platform:
-    platforms: all
-  action:
-    description: Has an action plugin that does all the work on the controller.
-    support: full
   check_mode:
     support: full
     details: In check mode nothing is decided.

@@ -26,6 +26,7 @@ description:
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
+  - offload.lab.attributes.action
   - offload.lab.attributes
   - offload.lab.probe
 attributes:
@@ -34,9 +35,6 @@ attributes:
     details: In check mode it is said what would be measured, and nothing is.
   diff_mode:
     support: none
-  action:
-    description: Has a part of the same name that runs on the controller.
-    support: full
 options:
   plan:
     description:

@@ -27,7 +27,7 @@ TARGET_FOLDERS = ("modules", "module_utils")
 ROOMS = {
     "module_utils": [["_base"], ["_host"], ["_iproute", "_ethtool", "_ovs", "_nodes", "_netperf"], ["_lab"],
                      ["_restore"], ["_observe", "_persist"], ["_preflight"]],
-    "plugin_utils": [["netperf_output", "lab", "statistics", "store"], ["campaign"], ["trials", "request"],
+    "plugin_utils": [["action", "netperf_output", "lab", "statistics", "store"], ["campaign"], ["trials", "request"],
                      ["analysis"], ["exports", "figures", "search"], ["report"], ["compare", "live"], ["history"]],
 }
 LONGEST_CODE = 250  # of a file of plugins, without the documentation that ansible-doc shows

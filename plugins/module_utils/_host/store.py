@@ -11,6 +11,24 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import La
 
 TRIALS = "trials.jsonl"
 LOCK = TRIALS + ".lock"
+LEASE = 60.0  # seconds that a lock is valid
+# The options of module results_store, of its part on the controller and of that in the store.
+SPEC = {
+    "state": {"type": "str", "choices": ["fetched", "claimed", "pushed", "released"], "required": True},
+    "folder": {"type": "path"},
+    "lock": {"type": "bool", "default": True},
+    "lease": {"type": "float", "default": LEASE},
+    "files": {"type": "list", "elements": "str"},
+    "before": {"type": "dict", "default": {}},
+    "max_minutes": {"type": "float", "default": 0},
+    "temporary": {"type": "bool", "default": False},
+    "results": {"type": "path"},
+    "campaign": {"type": "dict"},
+    "campaign_file": {"type": "path"},
+    "overrides": {"type": "dict", "default": {}},
+    "results_dir": {"type": "path", "default": "results"},
+    "request": {"type": "dict", "default": {}},
+}
 
 
 def lock_of(folder):

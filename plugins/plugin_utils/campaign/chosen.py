@@ -6,12 +6,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import load_campaign, override
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import (
+    OVERRIDES,
+    load_campaign,
+    override,
+    read_campaign,
+)
 
 HOW = "Give offload_lab_campaign_file, the path of a YAML file, or offload_lab_campaign, the campaign itself."
+
+# The options of the action plugins that are asked of a campaign, and of its results folder.
+CAMPAIGN: dict[str, dict[str, Any]] = {
+    "campaign": {"type": "dict"}, "campaign_file": {"type": "path"}, "overrides": {"type": "dict", "default": {}}}
+IN_RESULTS = {**CAMPAIGN, "results_dir": {"type": "path", "default": "results"}}
 
 
 def places(playbook_folder: str) -> list[str]:
@@ -44,6 +54,25 @@ def chosen_campaign(campaign: dict[str, Any] | None, path: str | None,
     if not campaign:
         raise InputError("no campaign is given", "campaign", HOW)
     return campaign, "campaign"
+
+
+class Asked(NamedTuple):
+    """A campaign, checked and complete."""
+
+    campaign: dict[str, Any]
+    where: str  # it is from
+    lab_mtu: int | None  # that it is measured with, because it names none itself
+
+
+def asked_campaign(options: dict[str, Any], folders: Iterable[str], nodes: Iterable[str],
+                   lab_mtu: int | None = None) -> Asked:
+    """Return the campaign that the options of a module ask for."""
+    campaign, where = chosen_campaign(options["campaign"], options["campaign_file"], folders)
+    unknown = sorted(set(options["overrides"]) - set(OVERRIDES))
+    if unknown:
+        raise InputError(f"{unknown[0]!r} cannot be overridden", "overrides", f"Use {', '.join(OVERRIDES)}.")
+    given = override(campaign, options["overrides"])
+    return Asked(read_campaign(with_mtus(given, lab_mtu), where, nodes), where, None if given.get("mtus") else lab_mtu)
 
 
 def results_folder(arguments: dict[str, Any], folders: Iterable[str]) -> str:

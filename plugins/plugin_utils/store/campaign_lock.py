@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._host import lease
+from ansible_collections.offload.lab.plugins.module_utils._host import lease, store
 from ansible_collections.offload.lab.plugins.module_utils._host.processes import started_at
 
-SECONDS = 60.0  # that a lease is valid
+SECONDS = store.LEASE  # that a lease is valid
 RENEWAL = 15.0  # seconds between two renewals
 GLANCE = 1.0  # seconds between two looks at the controller of this process
 LOOK = 5.0  # seconds between two looks at another's lease

@@ -1,0 +1,50 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The options of modules that are asked of a campaign."""
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """Which campaign is meant; ``.NAME`` where only its name matters."""
+
+    DOCUMENTATION = r"""
+options:
+  campaign:
+    description:
+      - The campaign as a mapping, see C(docs/data-format.md) of the collection.
+      - Only C(name) is required in it.
+    type: dict
+  campaign_file:
+    description:
+      - A YAML file with the campaign.
+      - A relative path is looked for in the folder where Ansible was started, beside the playbook, and one folder up.
+    type: path
+  overrides:
+    description:
+      - Keys of the campaign to replace, with values as an AWX survey gives them. Lists may be texts with commas.
+      - Keys are C(name), C(seed), C(blocks), C(time_budget), C(design), C(paths), C(mtus), C(sides), C(factors),
+        C(workloads), C(duration) and C(confirm). Empty values are ignored.
+    type: dict
+    default: {}
+"""
+
+    NAME = r"""
+options:
+  campaign:
+    description: The campaign. Only its C(name) is used.
+    type: dict
+  campaign_file:
+    description:
+      - The YAML file with the campaign. Only its C(name) is used.
+      - A relative path is looked for in the folder where Ansible was started, beside the playbook, and one folder up.
+    type: path
+  overrides:
+    description: Keys of the campaign that are replaced. Only C(name) is used.
+    type: dict
+    default: {}
+  results_dir:
+    description: The folder on the controller that holds a folder for each campaign.
+    type: path
+    default: results
+"""
