@@ -27,7 +27,7 @@ take_down() {
     rm -f "$log"
     # shellcheck disable=SC2153 # sudo sets both
     [ -z "${SUDO_UID:-}" ] || ! [ -d "$results" ] || chown -R "$SUDO_UID:$SUDO_GID" "$results"
-    [ "$status" != 0 ] || summary
+    if [ "$status" = 0 ]; then summary; else echo "All that Ansible said: $ANSIBLE_LOG_PATH" >&2; fi
     exit "$status"
 }
 
@@ -35,6 +35,7 @@ summary() {
     echo
     cat "$found/report.txt"
     echo
+    echo "All that Ansible said: $ANSIBLE_LOG_PATH"
     echo "Report: $found/report.html"
 }
 
@@ -53,6 +54,10 @@ if [ -d "$found" ]; then
     echo "The results of an earlier demo are now in $aside"
 fi
 
+# A person reads stages, progress and the result; Ansible's own output is in the log file.
+export ANSIBLE_STDOUT_CALLBACK="${ANSIBLE_STDOUT_CALLBACK:-offload.lab.quiet}"
+export ANSIBLE_LOG_PATH="${ANSIBLE_LOG_PATH:-$results/ansible.log}"
+mkdir -p "$results"
 trap take_down EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
