@@ -26,7 +26,7 @@ RECORDED = ("block", "visit", "cell", "path", "mtu", "profile", "repeat", "workl
 def pair_endpoints(path, endpoints, port):
     """Return the endpoints of one path between two nodes.
 
-    ``endpoints`` has ``client`` and ``server``: by path ``address``, ``netns`` and at will ``all``, a list of these.
+    ``endpoints`` has ``client`` and ``server``: by path ``address``, ``netns`` and optionally ``all``, a list of these.
     """
     ends = {}
     for side in ("client", "server"):
