@@ -48,22 +48,9 @@ def validate(document, name, where):
         raise LabError("the Python package jsonschema is missing on the controller", where,
                        "Install it with: pip install jsonschema")
     schema = load_schema(name)
-    errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(document),
-                    key=lambda error: [str(part) for part in error.absolute_path])
-    if errors:
-        error = _innermost(errors[0])
+    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
+    if error:
         raise InputError(_what(error), _place(where, error.absolute_path), error.schema.get("description"))
-
-
-def _innermost(error):
-    """Follow ``anyOf`` to the alternative whose type fits: the one that the user meant."""
-    while error.context:
-        fitting = [inner for inner in error.context if inner.validator not in ("type", "enum", "const")
-                   or list(inner.path)]
-        if not fitting:
-            break
-        error = fitting[0]
-    return error
 
 
 def _what(error):

@@ -180,3 +180,9 @@ def test_anything_is_a_campaign_or_our_error(campaign, named):
     except LabError:
         return
     assert full["factors"] and full["workloads"]
+
+
+def test_the_mistake_that_is_meant_is_named():
+    """A wrong value before the key that is missing beside it."""
+    with pytest.raises(InputError, match=r"^x: workloads\[0\].test: \"NO\" cannot be used. Use TCP_STREAM"):
+        read_campaign({"name": "x", "workloads": [{"test": "NO"}]}, "x")
