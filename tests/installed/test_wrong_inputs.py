@@ -57,7 +57,7 @@ WRONG = {
     "a factor twice": ("measure", campaign(factors=["tso", "tso"]), "tso is there twice"),
     "an impossible MTU": ("measure", campaign(mtus=[20]), "20 cannot be used"),
     "an override that is none": ("measure", campaign() + variables(campaign_overrides={"colour": "red"}),
-                                 "unknown key 'colour'"),
+                                 "'colour' cannot be overridden"),
     "a limit to one node": ("measure", [*campaign(), "--limit", "node1"], "Do not leave out node2 with --limit"),
     "a limit to one node, for all": ("site", [*campaign(), "--limit", "node2"], "Do not leave out node1 with --limit"),
     "one node": ("measure", [*campaign(), "-i", "one.yml"], "a campaign needs two nodes, the inventory has 1"),
