@@ -15,6 +15,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads imp
 
 FOUND = (1.03, 1.05, 1.1, 1.2)  # the effects of which a plan says how long they take to be found
 SECONDS = (1, 2, 3, 5, 10, 20, 30)  # that a cell may measure
+LIMITS = {"visits": "rounds are made", "time_budget": "time budget is spent"}  # of a search
 SCATTER = (0.02, 0.05, 0.2)  # of the logarithm of one trial: a quiet machine, an ordinary one, one that others use
 
 
@@ -53,7 +54,7 @@ def describe(plan, lab_mtu=None):
     if plan["design"] == "search":
         search = plan["search"]
         lines.append(f"then at most {search['rounds']} rounds of {search['visits']} visits, chosen by what is known, "
-                     f"until the question is answered or the {search['limit'].replace('_', ' ')} is spent")
+                     f"until the question is answered or the {LIMITS[search['limit']]}")
     if blocks:
         lines.append(f"then a confirmation of at most {confirmed} visits in {blocks} blocks, about {length(seconds)}")
     lines += [f"  {factor['name']}: {' or '.join(factor['levels'])}, on {' and '.join(factor['devices'])} of "
