@@ -12,6 +12,7 @@ import numpy as np
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis import contrasts
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.attribution import pair_differences, pairs_of
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import mean_present
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import joint_p, table_scale
 from ansible_collections.offload.lab.tests.simulation import worlds
@@ -56,8 +57,8 @@ def members_of(data, weights):
             differences.append(found.reshape(-1, found.shape[-1]))
             scales.append(np.broadcast_to(each, found.shape[:2]).ravel())
             kinds += [(name, metric)] * len(differences[-1])
-    differences.append(np.nanmean(scores, axis=0))
-    scale = table_scale(differences[-1][None], np.nanmean(scores_again, axis=0)[None])
+    differences.append(mean_present(list(scores)))
+    scale = table_scale(differences[-1][None], mean_present(list(scores_again))[None])
     scales.append(np.repeat(scale, len(differences[-1])))
     kinds += [("sets", 0)] * len(differences[-1])
     return np.concatenate(differences), np.concatenate(scales), kinds

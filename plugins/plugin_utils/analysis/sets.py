@@ -72,7 +72,7 @@ def pieces_of(cube: Any, metrics: list[Any]) -> list[Piece]:
     return found
 
 
-def _mean_present(arrays: list[Any]) -> Any:
+def mean_present(arrays: list[Any]) -> Any:
     """Return the mean of arrays (profiles, blocks) in each block, of those that have it; where none has it, NaN.
 
     Each profile's mean in an array stays in all blocks, so that a block does not differ for what it lacks. What is left
@@ -101,7 +101,7 @@ def scores(pieces: list[Piece], what: str = "gains") -> Any:
             by_table.setdefault(piece.table, {}).setdefault(piece.kind, []).append(getattr(piece, what))
     if not by_table:
         return None
-    return _mean_present([_mean_present([_mean_present(ends) for ends in kinds.values()])
+    return mean_present([mean_present([mean_present(ends) for ends in kinds.values()])
                           for kinds in by_table.values()])
 
 
