@@ -14,7 +14,9 @@ from ansible.utils.display import Display
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis import judge
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.nominate import nominate
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign import looks
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import (
     PART,
     confirmation_of,
@@ -22,9 +24,11 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation 
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
     read_confirmation,
+    read_looks,
     read_plan,
     read_search,
     write_confirmation,
+    write_looks,
     write_search,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.search import decide
@@ -36,6 +40,7 @@ SPEC = {
     "pairs": {"type": "list", "elements": "dict", "required": True},
     "part": {"type": "str", "choices": ["planned", decide.PART, PART], "default": "planned"},
     "block": {"type": "int"},
+    "again": {"type": "bool", "default": True},
     "mtu": {"type": "int"},
     "lab_mtu": {"type": "int"},
 }
@@ -55,8 +60,9 @@ class ActionModule(ControllerAction):
         campaign = Campaign(plan, folder, options["pairs"], options["lab_mtu"], self._task.check_mode)
         parts = campaign.parts(options["part"], decided_only=options["block"] is not None)
         if options["block"] is not None:
+            in_block = steps.steps_again if options["again"] else steps.steps_own
             return {"changed": False, "steps": [
-                step for part in parts for step in steps.steps_again(part, options["mtu"], options["block"])]}
+                step for part in parts for step in in_block(part, options["mtu"], options["block"])]}
         return {"changed": False, "blocks": [block for part in parts for block in steps.blocks_left(part)],
                 "profiles": {name: profile["settings"] for part in parts for name, profile in part.profiles.items()}}
 
@@ -69,6 +75,22 @@ class Campaign:
         self.plan, self.folder, self.pairs, self.lab_mtu, self.check = plan, folder, pairs, lab_mtu, check
         self.record = os.path.join(folder, "trials.jsonl")
         self.known = Records(self.record, dry=True).known
+        if plan.get("looks"):
+            self.plan = self.looked(plan)
+
+    def looked(self, plan: dict[str, Any]) -> dict[str, Any]:
+        """Return the plan without what fell away after looks; a look that is due is decided and kept now."""
+        with self._alone():
+            made = read_looks(self.folder)
+            while not self.check:
+                left = steps.left_with_again(looks.with_looks(plan, made), self.known, self.pairs)
+                look = looks.due(plan, made, left)
+                if look is None:
+                    break
+                made.append(judge.decide(plan, stream_records(self.record, []), look, made))
+                write_looks(self.folder, plan, made)
+                Display().display(f"  {looks.told(made[-1])}")
+        return looks.with_looks(plan, made)
 
     def parts(self, part: str, decided_only: bool) -> list[steps.Part]:
         """Return the parts of a campaign that are asked for; each round of a search is one."""

@@ -46,6 +46,12 @@ options:
   block:
     description: Return what is measured again in the block of this number. It needs O(mtu).
     type: int
+  again:
+    description:
+      - With O(block), V(false) returns the block's own visits that are left. A look that is due is made before: what
+        it settled leaves the plan.
+    type: bool
+    default: true
   mtu:
     description: With O(block), its MTU of the underlay in bytes.
     type: int

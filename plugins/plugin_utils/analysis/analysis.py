@@ -54,7 +54,7 @@ def analyse(plan, trials, manifest=None, include_marked=False, verdicts=None, *,
         "schema": SCHEMA, "campaign": plan["name"], "kind": plan.get("kind", "measured"), "design": plan["design"],
         "seed": plan["seed"], "created": plan["created"], "blocks": plan["blocks"], "control": plan["control"],
         "methods": _methods(plan, include_marked, one_host),
-        "error_rate": _error_rate(family, lacks),
+        "error_rate": _error_rate(family, lacks, plan.get("looked") or ()),
         "trials": _trials(cube),
         "factors": [{key: factor.get(key) for key in FACTOR_KEYS} for factor in plan["factors"]],
         "profiles": levels,
@@ -78,10 +78,11 @@ def _methods(plan, include_marked, one_host):
     }
 
 
-def _error_rate(family, lacks):
+def _error_rate(family, lacks, looks):
     counts = family.counts()
     claims = sum(counts.values())
     tested = "its one tested effect" if claims == 1 else f"all of its {claims} tested effects together"
+    tested += f" and {_counted(len(looks), 'look', 'looks')} before the end" if looks else ""
     text = (f"5 % is the chance of any false claim in this report, over {tested}"
             if claims and not lacks else "nothing is claimed, so that nothing is tested")
     return {"alpha": effects.ALPHA, "tested": claims, "by_kind": counts, "text": text}

@@ -7,6 +7,8 @@ Row 0 is the control, the last row its second visit; between them the other prof
 """
 from __future__ import annotations
 
+import copy
+
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metrics import order, values_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.components import components
@@ -48,6 +50,15 @@ class Cube:
         self._seen = {}  # {place: the numbers of its trials that were used}
         self.visited = set()  # (MTU, block, visit) of which a trial was recorded
         self.beyond = 0  # trials of blocks that the plan does not have
+
+    def upto(self, blocks):
+        """Return the cube of the first blocks, as it was when they were measured."""
+        found = copy.copy(self)
+        found.blocks, found.confirmation = blocks, None
+        found.attempts, found.stalls = self.attempts[..., :blocks], self.stalls[..., :blocks]
+        first = {name: values[..., :blocks] for name, values in self.values.items()}
+        found.values = {name: values for name, values in first.items() if not np.isnan(values).all()}
+        return found
 
     def place(self, trial):
         """Return (table, row, block) of a trial in the arrays, or None where the plan has no such trial."""

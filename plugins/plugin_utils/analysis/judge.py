@@ -7,11 +7,13 @@ The code that judges simulated campaigns (tests/simulation) and real ones alike.
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis import failures
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.attribution import pair_differences
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import collect
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metric_analysis import MetricAnalysis
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.recommend import (
     Recommendation,
@@ -19,10 +21,13 @@ from ansible_collections.offload.lab.plugins.plugin_utils.analysis.recommend imp
     recommendation,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import Part, part_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.looks import Decided
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.family import Family, Member
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import table_scale, usual_size
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.looks import Look, rest, same
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import margin
 
 KINDS = {"rows": "comparisons", "main_effects": "main_effects", "interactions": "interactions"}
 
@@ -40,12 +45,12 @@ class Judged:
 
 def _metric_members(family: Family, metric: MetricAnalysis, first: int, leaders: bool) -> dict[str, Member]:
     """Add a metric's effects to the report's test."""
-    members = {name: family.add(KINDS[name], differences, metric.scale(name), first)
+    members = {name: family.add(KINDS[name], differences, metric.scale(name), first, metric.name)
                for name, differences in metric.differences.items()}
     labels, gains, _found = metric.by_factor()
     if leaders and len(labels) > 1:
         pairs = pair_differences(gains)
-        members["leaders"] = family.add("leaders", pairs, table_scale(pairs), first)
+        members["leaders"] = family.add("leaders", pairs, table_scale(pairs), first, metric.name)
     return members
 
 
@@ -65,8 +70,8 @@ def _shown(part: Part | None, member: Member | None, allowed: bool) -> dict[str,
         return dict(zip(part.names, ((member.p[0] <= effects.ALPHA) & (low > 0)).tolist()))
 
 
-def judge(cube: Any, allowed: bool = True) -> tuple[list[Judged], Family]:
-    """Return the parts of a campaign as judged, and the test. ``allowed``: may anything be claimed at all?"""
+def _tested(cube: Any) -> tuple[Family, list[Any]]:
+    """Return the report's test of a campaign, made, and what its members are of."""
     family, made = Family(), list[Any]()
     for own in filter(None, (cube, cube.confirmation)):
         first = 0 if own is cube else cube.blocks
@@ -82,6 +87,19 @@ def judge(cube: Any, allowed: bool = True) -> tuple[list[Judged], Family]:
             score = family.add("sets", part.scores[None], table_scale(part.scores[None], part.again[None]), first)
         made.append((own, metrics, members, part, score, _fail_member(family, own, first)))
     family.test()
+    return family, made
+
+
+def judge(cube: Any, allowed: bool = True, level: float | None = None) -> tuple[list[Judged], Family]:
+    """Return the parts of a campaign as judged, and the test. ``allowed``: may anything be claimed at all?
+
+    Where looks were made before, each has spent its level, and ``level`` is this one's; None: it is the end.
+    """
+    family, made = _tested(cube)
+    looks = cube.plan.get("looked") or []
+    if looks or level is not None:
+        family.pay(rest(looks) if level is None else level,
+                   [(_tested(cube.upto(look["block"]))[0], look["alpha"]) for look in looks])
     tested = sum(family.counts().values())
     judged = []
     for own, metrics, members, part, score, fails in made:
@@ -102,3 +120,24 @@ def recommend(judged: list[Judged], idle: Any, table_id: Any) -> Recommendation:
     fails = failures.merged(judged[0].failures, judged[-1].failures)
     return recommendation([own.part for own in known if own.part], [own.score_shown for own in known], fails, idle,
                           table_id)
+
+
+def decide(plan: dict[str, Any], trials: Iterable[dict[str, Any]], look: Look, before: list[Decided]) -> Decided:
+    """Return what a look decides, from the trials of its blocks; ``before`` are the looks that were made."""
+    cube = collect({**plan, "looked": before}, trials).upto(look["block"])
+    judged, _family = judge(cube, level=look["alpha"])
+    open_in = dict.fromkeys(cube.profiles[1:], 0)
+    known = {name: 0 for name in open_in}
+    for metric in judged[0].metrics:
+        if metric.claims and "rows" in metric.found:
+            found = metric.found["rows"]
+            settled = found["significant"] | same(found, margin(plan))
+            for place, name in enumerate(open_in):
+                measured = found["n"][:, place] > 0
+                known[name] += int(np.sum(measured))
+                open_in[name] += int(np.sum(measured & ~settled[:, place]))
+    gone = {name for own in before for name in own["settled"]}
+    now = [name for name in open_in if name not in gone and known[name] and not open_in[name]]
+    return {"block": look["block"], "alpha": look["alpha"], "settled": now,
+            "answered": len(gone) + len(now) == len(open_in), "open": {
+                name: count for name, count in open_in.items() if name not in gone and name not in now}}

@@ -221,7 +221,8 @@ class MetricAnalysis:
         blocks = self.blocks(table)
         if 0 < blocks < statistics.FEWEST_BLOCKS:
             yield too_few_blocks(blocks, statistics.FEWEST_BLOCKS)
-        lacking = [f"{row['profile']} ({row['n']})" for row in rows if row["n"] < blocks]
+        left = {name for look in self.plan.get("looked") or () for name in look["settled"]}  # the plan: nothing is lost
+        lacking = [f"{row['profile']} ({row['n']})" for row in rows if row["n"] < blocks and row["profile"] not in left]
         if lacking:
             more = " and more" if len(lacking) > MOST_NAMED else ""
             yield (f"fewer than {blocks} blocks, so that less can be shown: {', '.join(lacking[:MOST_NAMED])}{more}")

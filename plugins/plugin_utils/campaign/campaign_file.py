@@ -21,7 +21,7 @@ DEFAULTS: dict = {
     "sides": "both", "design": "on_off", "factors": ["tx", "tso", "gso", "gro"],
     "workloads": ["tcp_stream", "udp_stream"], "duration": 10, "profiles": {}, "control": None, "pairs": [],
     "concurrent": False, "untestable": {}, "study": None, "steal_limit": None,
-    "matters": 3, "confirm": 6, "trials": None, "goal": "throughput",
+    "matters": 3, "confirm": 6, "trials": None, "goal": "throughput", "until": None,
 }
 # Of a campaign file: PyYAML's time grows with the square of open brackets, its aliases can unfold to any size.
 LONGEST, BRACKETS, VALUES = 100_000, 1000, 100_000

@@ -14,6 +14,7 @@ import random
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import level_name, settings_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.looks import BLOCKS, looks_of, stages
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import check, rounds_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import first_visits, screen
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
@@ -130,7 +131,7 @@ def pick_blocks(campaign, profiles):
     effects = comparisons(campaign["design"], profiles, len(campaign["factors"]))
     needed = SCREEN_BLOCKS if screens else blocks_needed(effects)
     if campaign["time_budget"] is None:
-        return campaign["blocks"] or needed
+        return campaign["blocks"] or (BLOCKS if campaign["until"] else needed)
     mtus = len(campaign["mtus"])
     one = block_seconds(campaign, profiles) * mtus
     confirmation = confirmation_cost(campaign, profiles)[2]
@@ -204,6 +205,7 @@ def make_plan(campaign, created):
     if control not in profiles:
         raise InputError(f"control {control!r} is no profile", where, f"Use one of {', '.join(profiles)}.")
     blocks = pick_blocks(campaign, len(profiles))
+    looks = looks_of(campaign, blocks, where)
     seconds = len(campaign["mtus"]) * (MTU_SECONDS + blocks * block_seconds(campaign, len(profiles)))
     confirm, _visits, confirm_seconds = confirmation_cost(campaign, len(profiles))
     search = {"search": search_of(campaign, profiles)} if campaign["design"] == "search" else {}
@@ -221,7 +223,9 @@ def make_plan(campaign, created):
         "paths": campaign["paths"], "mtus": campaign["mtus"], "workloads": campaign["workloads"],
         "pairs": campaign["pairs"], "rounds": rounds, "untestable": campaign["untestable"],
         "estimated_s": round(seconds + confirm_seconds, 1), "matters": campaign["matters"], "confirm": confirm,
-        "remeasure": dict(REMEASURE), "visits": visits_of(campaign, profiles, control, range(1, blocks + 1)),
+        "remeasure": dict(REMEASURE), "visits": [
+            visit for stage in stages(looks, blocks) for visit in visits_of(campaign, profiles, control, stage)],
+        **({"looks": looks} if looks else {}),
         **{key: campaign[key] for key in ("study", "steal_limit", "trials") if campaign.get(key) is not None}, **search,
     }
 

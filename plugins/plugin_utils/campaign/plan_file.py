@@ -8,10 +8,10 @@ import json
 import os
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign import confirmation
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign import confirmation, looks
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import SCHEMA
 
-CONFIRMATION = "confirmation.json"
+CONFIRMATION, LOOKS = "confirmation.json", "looks.json"
 SEARCH = "search.json"
 
 
@@ -30,9 +30,25 @@ def read_search(folder):
     return _read(os.path.join(folder, SEARCH), "search", confirmation.SCHEMA)
 
 
+def read_looks(folder):
+    """Return the looks that a campaign has made, in their order."""
+    return (_read(os.path.join(folder, LOOKS), "looks", looks.SCHEMA) or {"made": []})["made"]
+
+
+def write_looks(folder, plan, made):
+    """Write the looks that a campaign has made into its results folder."""
+    write_plan(os.path.join(folder, LOOKS), {"schema": looks.SCHEMA, "campaign": plan["name"], "made": made})
+
+
+def read_current_plan(path):
+    """Return a plan without what fell away after looks, or None where there is no file."""
+    plan = read_plan(path)
+    return plan and looks.with_looks(plan, read_looks(os.path.dirname(path)))
+
+
 def read_whole_plan(folder):
     """Return the plan of a campaign's results folder with what was decided since, or None where there is no plan."""
-    plan = read_plan(os.path.join(folder, "plan.json"))
+    plan = read_current_plan(os.path.join(folder, "plan.json"))
     if plan and plan["design"] == "search":
         plan = confirmation.with_search(plan, read_search(folder))
     return plan and confirmation.with_confirmation(plan, read_confirmation(folder))
@@ -84,7 +100,7 @@ def summary(plan, folder):
         "seed": plan["seed"], "design": plan["design"], "blocks": plan["blocks"], "control": plan["control"],
         "mtus": plan["mtus"], "paths": plan["paths"], "pairs": plan["pairs"], "rounds": plan["rounds"],
         "estimated_s": plan["estimated_s"], "confirm": plan.get("confirm", 0),
-        "rounds_of_search": plan.get("search", {}).get("rounds", 0),
+        "rounds_of_search": plan.get("search", {}).get("rounds", 0), "looks": len(plan.get("looks") or ()),
         "tests": sorted({workload["test"] for workload in plan["workloads"]}),
         "profiles": {name: profile["settings"] for name, profile in plan["profiles"].items()},
         "visits": [{"block": visit["block"], "visit": visit["visit"], "mtu": visit["mtu"],

@@ -72,6 +72,12 @@ def _nominated(findings: dict[str, Any], plan: dict[str, Any]) -> str:
     return f"Nominated so far: {names[0]}{f'; after it {names[1]}' if len(names) > 1 else ''}."
 
 
+def _settled(plan: dict[str, Any]) -> str:
+    """Return which profiles the looks have settled: in all tables shown, or without a difference that matters."""
+    names = [name for look in plan.get("looked") or () for name in look["settled"]]
+    return f"Settled, and out of the plan: {text.listed(names)}." if names else "Nothing is settled."
+
+
 def section(findings: dict[str, Any], tables: list[dict[str, Any]], plan: dict[str, Any], digest: Digest,
             now: float) -> dict[str, Any]:
     """Return what the page says of a running campaign: ``answer``, ``line``, ``standing``, ``reload``."""
@@ -88,7 +94,7 @@ def section(findings: dict[str, Any], tables: list[dict[str, Any]], plan: dict[s
         "reload": RELOAD, "standing": comparisons(findings, tables),
         "line": f"{how_far}; {counted[0].lower() + counted[1:]}. {nominated}",
         "answer": [
-            line("unknown", f"Running: {how_far}. Nothing is claimed before the end, and nothing is settled."),
+            line("unknown", f"Running: {how_far}. Nothing is claimed before the end. {_settled(plan)}"),
             line("note", f"As of {made}. Where the time is past {due} and this line is the same, the campaign was "
                          "stopped: the command that started it goes on."),
             line("note", nominated), line("note", f"{counted}.")]}

@@ -13,6 +13,7 @@ from typing import Any
 
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import joint_p
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.looks import paid
 
 
 @dataclass
@@ -24,6 +25,7 @@ class Member:
     scale: Any
     first_block: int = 0
     p: Any = None
+    metric: str = ""
 
 
 @dataclass
@@ -32,11 +34,11 @@ class Family:
 
     members: list[Member] = field(default_factory=list)
 
-    def add(self, kind: str, differences: Any, scale: Any, first_block: int = 0) -> Member:
+    def add(self, kind: str, differences: Any, scale: Any, first_block: int = 0, metric: str = "") -> Member:
         """Take in differences (tables, effects, blocks); ``scale`` is of the tables, or of each effect."""
         shape = differences.shape[:2]
         scale = np.broadcast_to(scale if np.ndim(scale) == 2 else np.asarray(scale)[:, None], shape)
-        self.members.append(Member(kind, differences, scale, first_block))
+        self.members.append(Member(kind, differences, scale, first_block, metric=metric))
         return self.members[-1]
 
     def test(self) -> None:
@@ -53,6 +55,17 @@ class Family:
         for member in self.members:
             member.p = p[start:start + member.scale.size].reshape(member.scale.shape)
             start += member.scale.size
+
+    def pay(self, level: float, looks: list[tuple[Family, float]]) -> None:
+        """Take in the looks before, each with its level; this test's own is ``level``. All p are then for 5 %."""
+        before = [({(member.kind, member.metric): member.p for member in family.members}, alpha)
+                  for family, alpha in looks]
+        for member in self.members:
+            member.p = paid(member.p, level)
+            for known, alpha in before:
+                p = known.get((member.kind, member.metric))
+                if p is not None and p.shape == member.p.shape and not member.first_block:
+                    member.p = np.fmin(member.p, paid(p, alpha))
 
     def counts(self) -> dict[str, int]:
         """Return how many effects of each kind were tested."""

@@ -12,7 +12,7 @@ from typing import Any
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._host.store import TRIALS, digest
 
-RECORD = ("plan.json", "manifest.json", "confirmation.json", TRIALS)
+RECORD = ("plan.json", "manifest.json", "confirmation.json", "looks.json", TRIALS)
 REMEDY = ("Set offload_lab_results_host (a host of the inventory, or a node) and offload_lab_results_store (a folder "
           "there), or offload_lab_results_dir to a folder that AWX shows its jobs; or offload_lab_results_temporary to "
           "true, if the results may go with the job.")

@@ -12,7 +12,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
     read_confirmation,
-    read_plan,
+    read_current_plan,
     read_search,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.store import campaign_lock
@@ -71,7 +71,7 @@ class Measurement:
     def _read_plan(self):
         if not self.options["plan"]:
             return None
-        plan = read_plan(self.options["plan"])
+        plan = read_current_plan(self.options["plan"])
         if plan is None:
             raise InputError("there is no such plan", self.options["plan"], "Make it with module offload.lab.plan.")
         return plan

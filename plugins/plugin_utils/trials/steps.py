@@ -154,3 +154,16 @@ def steps_again(part: Part, mtu: int, block: int) -> list[Step]:
     """Return the steps that measure again what the machine spoilt in a block."""
     todo = [(visit, missing) for visit, missing in _left_again(part) if _place(visit) == (mtu, block)]
     return list(_steps(part, todo, part.mtu()))
+
+
+def steps_own(part: Part, mtu: int, block: int) -> list[Step]:
+    """Return the steps of a block's own visits that are left, under a plan from which visits fell away."""
+    todo = [(visit, missing) for visit, missing in left(part.visits, part.known, part.pairs)
+            if _place(visit) == (mtu, block)]
+    return list(_steps(part, todo, part.mtu()))
+
+
+def left_with_again(plan: Mapping[str, Any], known: Known, pairs: list[Pair]) -> list[Visit]:
+    """Return the visits with trials that are not recorded, be it of what is measured again."""
+    part = Part(plan, plan["visits"], plan["profiles"], known, pairs)
+    return [visit for visit, _missing in [*left(part.visits, known, pairs), *_left_again(part)]]

@@ -74,14 +74,14 @@ class Pretended:
         self.argv = [str(BIN / "ansible-playbook"), "-i", str(folder / "hosts.yml"), str(folder / "play.yml")]
         self.variables = {"ANSIBLE_COLLECTIONS_PATH": f"{folder}:{sysconfig.get_paths()['purelib']}"}
 
-    def results(self, name):
-        """Let the campaign write to the folder of this name."""
+    def results(self, name, **changed):
+        """Let the campaign, with other keys where they are ``changed``, write to the folder of this name."""
         self.results_dir = self.folder / name
         nodes = {f"node{number}": {
             "offload_lab_underlay_address": f"198.18.0.{number}",
             "offload_lab_endpoints": {"physical": {"address": f"198.18.0.{number}"}}} for number in (1, 2)}
         (self.folder / "hosts.yml").write_text(json.dumps({"all": {"hosts": nodes, "vars": {
-            "ansible_python_interpreter": "/usr/bin/python3", "offload_lab_campaign": CAMPAIGN,
+            "ansible_python_interpreter": "/usr/bin/python3", "offload_lab_campaign": {**CAMPAIGN, **changed},
             "offload_lab_results_dir": str(self.results_dir), "offload_lab_uplink_device": "underlay0",
             "offload_lab_devices": {"underlay": [{"name": "underlay0"}], "tenant": [], "tunnel": [], "host": []},
             "offload_lab_encapsulation": 50, "__offload_lab_lab": {"links": {"inner": [], "outer": []}},
@@ -120,3 +120,20 @@ def test_a_campaign_killed_in_its_confirmation_goes_on_with_the_same_visits(tmp_
     assert (tmp_path / "killed/x/confirmation.json").read_bytes() == decided
     assert [trial["id"] for trial in campaign.trials()] == [trial["id"] for trial in whole]
     assert campaign.trials()[:len(first)] == first
+
+
+@pytest.mark.nightly  # 21 visits, for what test_looks.py shows without Ansible
+def test_a_campaign_killed_at_its_look_ends_when_it_is_answered(tmp_path):
+    campaign = Pretended(tmp_path)
+    campaign.results("looked", design="on_off", factors=["tso"], blocks=12, until="answered", workloads=["tcp_stream"])
+    campaign.killed_at(12)
+    page = (tmp_path / "looked/x/report.html").read_text()
+    assert "Running:" in page and page.endswith("</html>")
+    campaign.killed_at(21)
+    first = campaign.trials()
+    run(campaign.argv, cwd=tmp_path, **campaign.variables)
+    [look] = json.loads((tmp_path / "looked/x/looks.json").read_text())["made"]
+    assert (look["block"], look["settled"], look["answered"]) == (7, ["all_on"], True)
+    whole = [trial for trial in campaign.trials() if not trial.get("again")]
+    assert len(whole) == 21 and campaign.trials()[:len(first)] == first
+    assert "Running:" not in (tmp_path / "looked/x/report.html").read_text()
