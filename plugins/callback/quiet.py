@@ -14,13 +14,13 @@ version_added: 0.1.0
 description:
   - Prints the name of each play, the messages of C(ansible.builtin.debug), warnings, and the failures that ended the
     run. The progress of a campaign is shown as with any other callback.
-  - All that the default callback would print goes to the log file of Ansible, if one is set (E(ANSIBLE_LOG_PATH)).
+  - All that the default callback would print goes to the log file of Ansible, if one is set (C(ANSIBLE_LOG_PATH)).
   - A failure that a C(rescue) took care of is in the log file alone.
 extends_documentation_fragment:
   - default_callback
   - result_format_callback
 requirements:
-  - Set as stdout callback in the configuration, C(stdout_callback = offload.lab.quiet) or E(ANSIBLE_STDOUT_CALLBACK)
+  - Set as stdout callback in the configuration, C(stdout_callback = offload.lab.quiet) or C(ANSIBLE_STDOUT_CALLBACK)
 """
 
 

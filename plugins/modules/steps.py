@@ -48,8 +48,8 @@ options:
     type: int
   again:
     description:
-      - With O(block), V(false) returns the block's own visits that are left. A look that is due is made before: what
-        it settled leaves the plan.
+      - With O(block), V(false) returns the block's own visits that are left. A look that is due comes first; what
+        it settles leaves the plan.
     type: bool
     default: true
   mtu:

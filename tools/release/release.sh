@@ -38,7 +38,7 @@ if grep -E "ERROR|WARNING" "$made/import.log" | cut -c 1-300 | grep .; then
 fi
 
 step "Install into an empty path"
-"$bin/ansible-galaxy" collection install --offline --no-deps -p "$made/installed" "$tarball"
+"$bin/ansible-galaxy" collection install --force --offline --no-deps -p "$made/installed" "$tarball"
 installed=$made/installed/ansible_collections/offload/lab
 
 if [ "${DEMO:-yes}" = yes ]; then
