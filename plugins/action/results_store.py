@@ -60,7 +60,11 @@ class ActionModule(ControllerAction):
         if state == "claimed":
             path = f"{self._play_context.remote_addr}:{lock_of(self.store)}"
             campaign_lock.wait_for(lambda silent: self._ask(owner=owner, silent=silent), path, Display().display)
-            return self._fetch(self._ask(owner=owner)["files"])
+            try:
+                return self._fetch(self._ask(owner=owner)["files"])
+            except LabError:
+                self._ask(owner=owner, release=True)
+                raise
         return self._push(owner, state == "released")
 
     def _ask(self, owner=None, **request):

@@ -61,8 +61,10 @@ class ActionModule(ControllerAction):
         parts = campaign.parts(options["part"], decided_only=options["block"] is not None)
         if options["block"] is not None:
             in_block = steps.steps_again if options["again"] else steps.steps_own
-            return {"changed": False, "steps": [
-                step for part in parts for step in in_block(part, options["mtu"], options["block"])]}
+            return {"changed": False, "standing": {
+                "campaign": plan["name"], "part": options["part"], "mtu": options["mtu"], "block": options["block"],
+                "blocks": plan["blocks"], "recorded": len(campaign.known), "planned": sum(map(steps.planned, parts))},
+                "steps": [step for part in parts for step in in_block(part, options["mtu"], options["block"])]}
         return {"changed": False, "blocks": [block for part in parts for block in steps.blocks_left(part)],
                 "profiles": {name: profile["settings"] for part in parts for name, profile in part.profiles.items()}}
 

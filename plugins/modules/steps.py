@@ -93,6 +93,13 @@ steps:
   type: list
   elements: dict
   sample: [{do: apply, block: 1, visit: 4, mtu: 9000, profile: all_on, new_mtu: false, pairs: []}]
+standing:
+  description:
+    - How far the campaign is. C(recorded) are all its trials in the record, those that were measured again among them.
+    - C(planned) are the trials of the part, for the pairs that measure.
+  returned: with O(block)
+  type: dict
+  sample: {campaign: demo, part: planned, mtu: 9000, block: 3, blocks: 8, recorded: 36, planned: 96}
 profiles:
   description: The settings of each profile of the part by end (C(client), C(server)) and device class.
   returned: without O(block)

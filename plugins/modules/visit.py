@@ -13,11 +13,8 @@ description:
     measurement M(offload.lab.netperf) is simpler.
   - Works in chunks of about O(chunk_seconds) seconds of measuring, one module call a chunk. The raw texts come back to
     the controller, are parsed there, and each trial is appended to O(record) and synced to the disk at once.
-  - Cells that are in O(record) already are not measured again, so a stopped campaign goes on where it stopped.
-  - On the client each finished cell is kept in O(spool) until the controller has recorded it, so that a chunk that
-    finished while the controller was gone is collected, not repeated.
-  - Where it has a O(probe) and the controller goes away in the middle, netperf is ended and
-    M(offload.lab.dead_man_switch) restores both ends at once. The next run measures the cell in hand.
+  - Cells in O(record) are not measured again. The client keeps each in O(spool) until a controller has recorded it.
+  - When a plan's controller goes away, netperf ends, and M(offload.lab.dead_man_switch) restores both ends at once.
   - A cell that fails or does not end becomes a trial with its error, and the others go on.
   - With O(probe) each trial gets the CPU time of both ends, taken in one window over the time in which all its streams
     run.
@@ -37,9 +34,7 @@ attributes:
     support: none
 options:
   plan:
-    description:
-      - Path of the campaign's C(plan.json), on the controller.
-      - Exactly one of O(plan) and O(cells) is needed.
+    description: Path of the campaign's C(plan.json), on the controller. Exactly one of O(plan) and O(cells) is needed.
     type: path
   mtu:
     description: With O(plan), the visit's MTU of the underlay in bytes. Needed where the plan has several.
@@ -116,9 +111,7 @@ options:
     type: int
     default: 12865
   record:
-    description:
-      - Path of C(trials.jsonl), on the controller. One JSON line is appended for each trial.
-      - Without it the trials are returned as RV(trials), for a few cells only.
+    description: Path of C(trials.jsonl), on the controller. Without it RV(trials) are returned, for a few cells only.
     type: path
   campaign:
     description: Name of the campaign; the plan's by default.
@@ -134,6 +127,10 @@ options:
     description: How many seconds of measuring go into one module call, 1 to 3600.
     type: int
     default: 150
+  chunks:
+    description: How many chunks are measured at most, V(0) for all.
+    type: int
+    default: 0
   collect:
     description:
       - Ends what an earlier controller left measuring on the client, and records what it had finished.
@@ -245,6 +242,11 @@ trials:
   type: list
   elements: dict
   sample: [{id: first, result: {throughput_mbps: 9410.2}, error: null}]
+progress:
+  description: How far the campaign is, as it was shown last.
+  returned: where trials of a plan were measured
+  type: str
+  sample: "node1-node2: block 3/10 visit 4/12 [tso=off] cells 4/4, 9.41 Gbit/s, 12 min left"
 looked_s:
   description: Seconds that O(look) took, 0 where nothing was looked at.
   returned: success
@@ -299,7 +301,6 @@ def measure(module, cells, chunk, server):
 
 
 def look_and_measure(module, cells):
-    """See in the packets what the profile does, and run the cells."""
     params, found = module.params, {}
     server = Probe(**params["probe"]) if params["probe"] else None
     if server and params["look"]:

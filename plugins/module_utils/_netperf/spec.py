@@ -34,6 +34,7 @@ SPEC = {
     "client": {"type": "str"},
     "server": {"type": "str"},
     "chunk_seconds": {"type": "int", "default": 150},
+    "chunks": {"type": "int", "default": 0},
     "collect": {"type": "bool", "default": False},
     "probe": {"type": "dict", "options": PROBE},
     "look": {"type": "dict"},

@@ -9,12 +9,11 @@ and runs no task any more that would restore the nodes.
 from __future__ import annotations
 
 import contextlib
-import os
 import select
 import signal
-import threading
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._host.waiting import beside, wake_main_thread
 from ansible_collections.offload.lab.plugins.module_utils._observe.probe import Probe
 from ansible_collections.offload.lab.plugins.module_utils._restore import sign_of_life
 
@@ -26,16 +25,12 @@ class GoneError(SystemExit):
     """Nobody waits for the result of this module."""
 
 
-def _end(_number, _frame):
-    raise GoneError(1)
-
-
 def _watch(descriptor):
     """Sleep until nobody reads what is written to a pipe, socket or terminal any more, then end this process."""
     polled = select.poll()
     polled.register(descriptor, 0)  # an error and a hang-up are told all the same
     if any(event & (select.POLLERR | select.POLLHUP) for _descriptor, event in polled.poll()):
-        os.kill(os.getpid(), signal.SIGTERM)
+        wake_main_thread(signal.SIGTERM)
 
 
 def _give_up(server):
@@ -53,13 +48,18 @@ def needed(server, descriptor=STDOUT):
     if not server:
         yield
         return
+    told = []
+
+    def end(number, _frame):
+        if not told:  # a lost terminal is told twice: the second must not end what the first began
+            told.append(number)
+            raise GoneError(1)
+
     for number in ENDINGS:
-        signal.signal(number, _end)
-    threading.Thread(target=_watch, args=(descriptor,), daemon=True).start()
+        signal.signal(number, end)
+    beside(_watch, descriptor)
     try:
         yield
     except GoneError:
-        for number in ENDINGS:
-            signal.signal(number, signal.SIG_IGN)
         _give_up(server)
         raise

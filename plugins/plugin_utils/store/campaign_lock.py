@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._host import lease, store
 from ansible_collections.offload.lab.plugins.module_utils._host.processes import started_at
+from ansible_collections.offload.lab.plugins.module_utils._host.waiting import beside, wake_main_thread
 
 SECONDS = store.LEASE  # that a lease is valid
 RENEWAL = 15.0  # seconds between two renewals
@@ -138,7 +139,7 @@ def kept(path: str | None, owner: Holder, seconds: float = SECONDS, renewal: flo
         due = time.monotonic() + renewal
         while not over.wait(min(renewal, GLANCE)):
             if lease.alive(owner) is False:
-                os.kill(os.getpid(), signal.SIGTERM)
+                wake_main_thread(signal.SIGTERM)
                 return
             if time.monotonic() < due:
                 continue
@@ -156,9 +157,8 @@ def kept(path: str | None, owner: Holder, seconds: float = SECONDS, renewal: flo
             before(number, frame)
         os.kill(os.getpid(), number)
 
-    thread = threading.Thread(target=renew, daemon=True)
     before = signal.signal(signal.SIGTERM, ended)
-    thread.start()
+    thread = beside(renew)
     try:
         yield
     finally:

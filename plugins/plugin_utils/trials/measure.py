@@ -53,7 +53,7 @@ class Measurement:
         for text in self.records.repaired if self.records else ():
             warn(text)
         self.trials, self.skipped, self.collected = [], 0, 0
-        self.seen, self.looked_s = {}, 0.0
+        self.seen, self.looked_s, self.progress = {}, 0.0, {}
         name = self.plan["name"] if self.plan else options["campaign"]
         self.names = {"campaign": name, "client": options["client"], "server": options["server"], "pair": self.pair}
         self.key = self._spool_key(name)
@@ -131,11 +131,11 @@ class Measurement:
         return [cell for cell in cells if cell["id"] in due]
 
     def chunks(self):
-        """Return the cells that are not in the record, in lists of about ``chunk_seconds``."""
+        """Return the cells that are not in the record, in lists of about ``chunk_seconds``, at most ``chunks``."""
         todo = self.todo()
         again = self.visit and self.visit.get("again")
         self.skipped = 0 if again else len(self.cells) - len(todo) - self.collected
-        return trials.chunks_of(todo, self.options["chunk_seconds"])
+        return trials.chunks_of(todo, self.options["chunk_seconds"])[:self.options["chunks"] or None]
 
     sent = staticmethod(trials.sent)
 
@@ -215,7 +215,9 @@ class Measurement:
         planned = [visit for part in self.parts for visit in part]
         left = progress.seconds_left(self.plan, planned, known, self.records.starts if self.records else {})
         done = sum(cell["id"] in known for cell in self.visit["cells"])
-        self.show(progress.progress_line(planned, self.visit, done, self.trials[-1]["result"], left))
+        line = progress.progress_line(planned, self.visit, done, self.trials[-1]["result"], left)
+        self.progress = {"progress": f"{self.pair}: {line}"}
+        self.show(self.progress["progress"])
 
     def summary(self):
         """Return the task's result: counts, the first errors, and the trials themselves if nothing keeps them."""
@@ -224,7 +226,7 @@ class Measurement:
         found = {"changed": bool(self.trials), "measured": len(self.trials), "failed_trials": len(failed),
                  "errors": failed[:10], "marked": marked, "skipped_trials": max(0, self.skipped),
                  "collected": self.collected, "looked_s": self.looked_s, "record": self.options["record"],
-                 "msg": f"{len(self.trials)} trials recorded, {len(failed)} with an error"}
+                 **self.progress, "msg": f"{len(self.trials)} trials recorded, {len(failed)} with an error"}
         if not self.records:
             found["trials"] = self.trials
         return found

@@ -92,6 +92,11 @@ def due_again(plan: Mapping[str, Any], visits: list[Visit], known: Known, pair: 
     return {f"{name}-again" for name in [name for name in planned if known.get((pair, name))][:budget]}
 
 
+def planned(part: Part) -> int:
+    """Return the number of trials of a part, without those that are measured again."""
+    return sum(len(_own(visit, name_of(pair))) for visit in part.visits for pair in part.pairs)
+
+
 def left(visits: Iterable[Visit], known: Known, pairs: list[Pair]) -> list[tuple[Visit, set[str]]]:
     """Return the visits with trials that are not recorded, and the pairs that have them."""
     found = []

@@ -57,6 +57,7 @@ def test_both_ends_are_told_to_restore_themselves(alive, told, how):
     assert alive.stat().st_mtime > 0
     if isinstance(how, signal.Signals):
         os.kill(module.pid, how)
+        os.kill(module.pid, signal.SIGHUP)  # and what the end of a terminal adds
     else:
         os.close(reader)
     module.join(20)

@@ -58,8 +58,16 @@ def test_a_visit_is_recorded_and_shown(controller):
     assert summary["changed"] is True
     assert [summary[count] for count in ("measured", "failed_trials", "skipped_trials", "collected")] == [2, 0, 0, 0]
     assert "trials" not in summary
-    assert controller.said[0].startswith("block 1/2 visit 1/3 [")
-    assert "cells 2/2, 9.41 Gbit/s" in controller.said[0]
+    assert controller.said[0].startswith("node1-node2: block 1/2 visit 1/3 [")
+    assert "cells 2/2, 9.41 Gbit/s" in controller.said[0] == summary["progress"]
+
+
+def test_a_task_measures_as_many_chunks_as_it_is_asked_for(controller):
+    whole = controller.task(block=1, visit=1, chunk_seconds=1)
+    piece = controller.task(block=1, visit=1, chunk_seconds=1, chunks=1)
+    assert piece.chunks() == whole.chunks()[:1]
+    piece.record(answered(piece.chunks()[0]))
+    assert controller.task(block=1, visit=1, chunk_seconds=1).chunks() == whole.chunks()[1:]
 
 
 def test_what_was_seen_before_the_first_cell_is_kept_with_every_trial(controller):
@@ -158,7 +166,7 @@ def test_trials_of_a_confirmation_say_so(controller):
     work = controller.task(block=3, visit=1)
     work.record(answered(work.chunks()[0]))
     assert [trial["part"] for trial in read(str(controller.folder / "trials.jsonl"))[0]] == ["confirm", "confirm"]
-    assert controller.said[0].startswith("block 3/3 visit 1/1 [")
+    assert controller.said[0].startswith("node1-node2: block 3/3 visit 1/1 [")
 
 
 def test_failed_trials_are_counted(controller):
