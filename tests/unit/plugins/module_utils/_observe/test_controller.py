@@ -27,12 +27,12 @@ def _alive(tmp_path, monkeypatch):
 
 @pytest.fixture(name="told")
 def _told(monkeypatch):
-    """The other end's probe, and what it was told."""
+    """The other end's probe, which answers when it is started, and what it was told."""
     told = threading.Event()
     monkeypatch.setattr(observe_probe, "answer", lambda request: told.set() if request["op"] == "give_up" else None)
     server = observe_probe.listen("127.0.0.1", 0, "secret")
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    yield {"address": "127.0.0.1", "port": server.server_address[1], "token": "secret"}, told
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    yield {"address": "127.0.0.1", "port": server.server_address[1], "token": "secret"}, told, thread
     server.shutdown()
     server.server_close()
 
@@ -40,20 +40,21 @@ def _told(monkeypatch):
 def _measure(server, reader, writer, measuring):
     os.close(reader)
     with controller.needed(server, writer):
-        measuring.set()
+        os.write(measuring, b"x")
         time.sleep(60)
 
 
 @pytest.mark.parametrize("how", ["nobody reads its output", signal.SIGTERM, signal.SIGHUP])
 def test_both_ends_are_told_to_restore_themselves(alive, told, how):
-    server, event = told
+    server, event, probe = told
     reader, writer = os.pipe()
     context = multiprocessing.get_context("fork")
-    measuring = context.Event()
+    begun, measuring = os.pipe()
     module = context.Process(target=_measure, args=(server, reader, writer, measuring))
     module.start()
+    probe.start()  # after the fork, which no thread survives
     os.close(writer)
-    assert measuring.wait(20)
+    assert os.read(begun, 1) == b"x"
     assert alive.stat().st_mtime > 0
     if isinstance(how, signal.Signals):
         os.kill(module.pid, how)
