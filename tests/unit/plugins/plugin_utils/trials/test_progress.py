@@ -53,7 +53,7 @@ def test_time_left_learns_from_the_visits_made(times, pace):
 
 
 def test_time_left_counts_a_confirmation_that_is_not_decided():
-    plan = dict(PLAN, confirm=6, profiles={"a": {}, "b": {}, "c": {}})
+    plan = dict(PLAN, confirm=6, design="profiles", profiles={"a": {}, "b": {}, "c": {}})
     planned = visits(2)
     decided = [*planned, dict(planned[0], block=2, part="confirm", cells=[{"id": "x", "workload": "w"}])]
     assert progress.seconds_left(plan, planned, {"c1", "c2"}, {}) > 6 * 4 * ONE
