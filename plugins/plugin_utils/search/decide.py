@@ -52,8 +52,11 @@ def decide(plan: dict[str, Any], decided: Mapping[str, Any], trials: Iterable[Ma
     found = _Standing(whole, seen(whole, trials), np.random.default_rng([plan["seed"], number]))
     standing = found.told()
     enough = len(found.seen.profiles) >= FEWEST_VISITS
-    ended = ("nothing measured" if not enough else "answered" if standing["sure"] >= ANSWERED else
-             plan["search"]["limit"] if number > plan["search"]["rounds"] else None)
+    last = number > plan["search"]["rounds"]
+    # The first visits are too few to contradict the model: what it predicts is visited once before it is believed.
+    answered = standing["sure"] >= ANSWERED and (number > 1 or last)
+    ended = ("nothing measured" if not enough else "answered" if answered else
+             plan["search"]["limit"] if last else None)
     if ended:
         return {**decided, "ended": ended, "nominees": found.nominees() if enough else [], "standing": standing}
     profiles = found.next_profiles()
@@ -144,10 +147,12 @@ class _Standing:
                 for place in places}
 
     def nominees(self) -> list[Nominee]:
-        """Return the best combination, the one that may most likely be better by what matters, and all on."""
+        """Return the best combination, the one most likely to be better by what matters, and all on, each once."""
         ahead = self.values - self.values[:, [self.best]] - margin(self.plan) / 2
         second = self._top(np.maximum(ahead, 0.0).mean(axis=0), [self.best])
-        return [self._nominee("chosen", self.best), self._nominee("runner_up", second), *self._all_on()]
+        own = [self._nominee("chosen", self.best), self._nominee("runner_up", second), *self._all_on()]
+        return [nominee for place, nominee in enumerate(own)
+                if nominee["name"] not in [before["name"] for before in own[:place]]]
 
     def _nominee(self, role: str, place: int) -> Nominee:
         return {"role": role, "name": self.names[place], "levels": dict(self.levels[place])}

@@ -83,7 +83,7 @@ def draws(found: Fit, number: int, generator: Any) -> Any:
 
 
 def next_rows(found: Fit, rows: Any, drawn: Any, best: int, number: int) -> list[int]:
-    """Return the places of the ``number`` rows to visit next: those that tell most of who is better than the best one.
+    """Return the places of at most ``number`` rows to visit next: those that tell most of who beats the best one.
 
     In doubt is the difference between the best row and the row that a draw takes for the best, for each draw, weighted
     by what is at stake. A visit takes away a part of the variance of these differences.
@@ -91,6 +91,8 @@ def next_rows(found: Fit, rows: Any, drawn: Any, best: int, number: int) -> list
     values = drawn @ rows.T
     top = values.argmax(axis=1)
     stake = values[np.arange(len(values)), top] - values[:, best]
+    if not stake.any():  # all draws agree: what is left to see is the best row itself
+        return [best]
     differences = rows[top] - rows[best]
     covariance, chosen = found.covariance.copy(), list[int]()
     for _visit in range(min(number, len(rows))):

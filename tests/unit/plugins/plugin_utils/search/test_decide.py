@@ -120,6 +120,16 @@ def test_a_set_that_stalls_is_not_nominated(searched):
     assert decided["nominees"][0]["name"] not in stalled
 
 
+def test_what_the_model_predicts_is_visited_before_it_is_believed():
+    sure = searching.Machine(lambda levels: sum(level == "on" for level in levels.values()), "plain", 3)
+    decided, _record = searching.search(searching.make_search(factors=FACTORS), sure)
+    assert (decided["ended"], len(decided["rounds"])) == ("answered", 1)
+    assert decided["rounds"][0]["standing"]["sure"] == 1
+    assert decided["nominees"][0]["name"] in decided["rounds"][0]["profiles"]
+    names = [own["name"] for own in decided["nominees"]]
+    assert len(set(names)) == len(names), "the best set has all on: it is nominated once"
+
+
 def test_the_time_budget_ends_it():
     plan = searching.make_search(factors=FACTORS, trials=4, time_budget="40 min")
     assert plan["search"]["limit"] == "time_budget"
