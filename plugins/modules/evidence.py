@@ -60,6 +60,11 @@ options:
         description: The netserver's port.
         type: int
         default: 12865
+      data_port:
+        description:
+          - The server's port of the data connection, by default O(paths[].port) plus 5.
+          - Clients that use one netserver at the same time need ports that differ.
+        type: int
       client_devices:
         description:
           - The client's devices to sample, each with C(name) and, inside a namespace, C(netns).
@@ -154,6 +159,7 @@ def main():
             "local_address": {"type": "str", "required": True},
             "address": {"type": "str", "required": True},
             "port": {"type": "int", "default": network.NETSERVER_PORT},
+            "data_port": {"type": "int"},
             "client_devices": {"type": "list", "elements": "dict", "required": True},
             "server_devices": {"type": "list", "elements": "dict", "required": True},
         }},

@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.tests.support import run
 from ansible_collections.offload.lab.tests.system.trial import (
     UNDERLAY,
@@ -23,6 +24,9 @@ from ansible_collections.offload.lab.tests.system.trial import (
     netserver,
     stopped,
 )
+
+FIRST = network.NETSERVER_PORT + network.DATA_OFFSET
+DATA_PORTS = f"{FIRST}-{FIRST + network.MOST_STREAMS - 1}"
 
 
 def test_a_wrong_mtu_is_marked(lab, probe):
@@ -72,7 +76,7 @@ def test_a_connection_that_comes_late_is_marked_and_gives_no_cpu_figures(lab, pr
         let_through()
 
     deadline = time.monotonic() + 30
-    with lost(lab, "ipproto", "tcp", "dport", "32768-60999") as let_through, Meanwhile(lab, when_it_waits, delay=0):
+    with lost(lab, "ipproto", "tcp", "dport", DATA_PORTS) as let_through, Meanwhile(lab, when_it_waits, delay=0):
         no_cpu_figures(measure(lab, probe))
 
 

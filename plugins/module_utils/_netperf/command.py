@@ -146,16 +146,19 @@ class Endpoint(TypedDict):
     local: str | None
     address: str
     port: int
+    data_port: int
 
 
 def endpoint(given: Any) -> Endpoint:
-    """Return one endpoint, checked."""
-    given = mapping(given, "endpoint", ("netns", "local", "address", "port"))
+    """Return one endpoint, checked. ``data_port`` is that of the first stream, each further one has the next."""
+    given = mapping(given, "endpoint", ("netns", "local", "address", "port", "data_port"))
+    port = network.port(given.get("port", network.NETSERVER_PORT), "port")
     checked: Endpoint = {
         "netns": network.namespace_name(given["netns"]) if given.get("netns") else None,
         "local": str(network.address(given["local"], "local address")) if given.get("local") else None,
         "address": str(network.address(given.get("address"), "netserver address")),
-        "port": network.port(given.get("port", network.NETSERVER_PORT), "port"),
+        "port": port,
+        "data_port": network.port(given.get("data_port") or port + network.DATA_OFFSET, "data_port"),
     }
     if checked["local"] and (":" in checked["local"]) != (":" in checked["address"]):
         raise InputError("one address is IPv4 and the other IPv6", f"{checked['local']} and {checked['address']}")
@@ -226,7 +229,7 @@ def argv(load: Mapping[str, Any], test: str, end: Endpoint, index: int = 0) -> l
     selectors = SELECTORS + (LATENCY_SELECTORS if test in RR_TESTS else ())
     # UDP_STREAM alone sets SO_DONTROUTE by default, and then fails wherever a router is in between.
     route = ["-R", "1"] if test == "UDP_STREAM" else []
-    data = ["-P", f",{end['port'] + network.DATA_OFFSET + index}"]  # the server's; the client's is the kernel's choice
+    data = ["-P", f",{end['data_port'] + index}"]  # the server's; the client's is the kernel's choice
     return line + ["--"] + _size_options(load, test) + route + data + ["-k", ",".join(selectors)]
 
 

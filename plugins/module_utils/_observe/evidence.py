@@ -48,7 +48,7 @@ def _start(path, test, params):
     """Start one stream along a path that lasts longer than all samples."""
     argv = ["netperf", "-H", path["address"], "-L", path["local_address"], "-p", str(path["port"]), "-t", test,
             "-l", str(int(params["seconds"] * TRIES) + LONGEST), "-P", "0",
-            "--", "-P", f",{path['port'] + network.DATA_OFFSET + params['tests'].index(test)}"]
+            "--", "-P", f",{(path['data_port'] or path['port'] + network.DATA_OFFSET) + params['tests'].index(test)}"]
     return runner.start(argv, path.get("netns"), stdin=runner.subprocess.DEVNULL,
                         stdout=runner.subprocess.PIPE, stderr=runner.subprocess.STDOUT)
 

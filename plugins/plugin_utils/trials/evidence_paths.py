@@ -21,8 +21,8 @@ def _devices(path, devices, netns):
     return [dict({"name": device["name"], "netns": device.get("netns")}, **more) for device, more in found]
 
 
-def evidence_paths(paths, client, server, port=12865):
-    """Return ``paths`` as module evidence takes them.
+def evidence_paths(paths, client, server, port=12865, data_port=None):
+    """Return ``paths`` as module evidence takes them. ``data_port``: see :func:`data_port` of trials.
 
     ``client`` and ``server`` have ``endpoints`` (by path) and ``devices`` (by class) of one node each.
     """
@@ -31,6 +31,7 @@ def evidence_paths(paths, client, server, port=12865):
         end = pair_endpoints(path, {"client": client["endpoints"], "server": server["endpoints"]}, port)[0]
         there = (server["endpoints"][path].get("all") or [server["endpoints"][path]])[0]
         found.append({"name": path, "netns": end["netns"], "local_address": end["local"], "address": end["address"],
-                      "port": port, "client_devices": _devices(path, client["devices"], end["netns"]),
+                      "port": port, "data_port": data_port,
+                      "client_devices": _devices(path, client["devices"], end["netns"]),
                       "server_devices": _devices(path, server["devices"], there.get("netns"))})
     return found

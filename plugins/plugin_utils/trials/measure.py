@@ -97,7 +97,8 @@ class Measurement:
         if self.plan and devices:
             paths = evidence_paths(self.plan["paths"], *({"endpoints": self.options["endpoints"][end], "devices":
                                                           devices[end]} for end in ("client", "server")),
-                                   self.options["port"])
+                                   self.options["port"],
+                                   trials.data_port(self.plan, self.pair, self.options["port"]))
             look = {**look, "paths": paths} if look else None
             watch = {end: {network.key_of(device): device for path in paths
                            for device in path[f"{end}_devices"]} for end in ("client", "server")}

@@ -4,7 +4,7 @@
 """Pure: from a plan to the cells that are sent to the client, and from what comes back to trial records."""
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.module_utils._base import checks
+from ansible_collections.offload.lab.plugins.module_utils._base import checks, network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._netperf.command import (
     endpoint,
@@ -23,8 +23,21 @@ SENT = ("id", "workload", "endpoints", "pair")  # of a cell, what the client nee
 RECORDED = ("block", "visit", "cell", "path", "mtu", "profile", "repeat", "workload")
 
 
-def pair_endpoints(path, endpoints, port):
-    """Return the endpoints of one path between two nodes.
+def data_port(plan, pair, port):
+    """Return the port of the first stream's data. Pairs that share a server at the same time share the ports of data.
+
+    Two netservers cannot listen on one port; of UDP one of them would get the packets of both.
+    """
+    for members in plan.get("rounds") or ():
+        server = {f"{one['client']}-{one['server']}": one["server"] for one in members}
+        sharing = [name for name in server if server[name] == server.get(pair)]
+        if pair in sharing:
+            return port + network.DATA_OFFSET + sharing.index(pair) * (network.MOST_STREAMS // len(sharing))
+    return port + network.DATA_OFFSET
+
+
+def pair_endpoints(path, endpoints, port, first=None):
+    """Return the endpoints of one path between two nodes. ``first`` is the port of the first stream's data.
 
     ``endpoints`` has ``client`` and ``server``: by path ``address``, ``netns`` and optionally ``all``, a list of these.
     """
@@ -37,7 +50,7 @@ def pair_endpoints(path, endpoints, port):
             raise InputError(f"the {side} has no endpoint on this path", f"path {path}",
                              "Give 'endpoints' for every path of the plan, or leave the path out of the campaign.")
     return [endpoint({"netns": here.get("netns"), "local": here.get("address"), "address": there.get("address"),
-                      "port": port}) for here, there in zip(ends["client"], ends["server"])]
+                      "port": port, "data_port": first}) for here, there in zip(ends["client"], ends["server"])]
 
 
 def visit_cells(plan, visit, endpoints, port, pair):
@@ -53,7 +66,8 @@ def visit_cells(plan, visit, endpoints, port, pair):
                       "profile": visit["profile"], "repeat": bool(visit.get("repeat")),
                       **{key: value for key, value in (("part", visit.get("part")), ("again", cell.get("again")),
                                                          ("trial", cell.get("trial"))) if value},
-                      "endpoints": pair_endpoints(cell["path"], endpoints, port) if endpoints else []})
+                      "endpoints": (pair_endpoints(cell["path"], endpoints, port, data_port(plan, pair, port))
+                                    if endpoints else [])})
     return cells
 
 

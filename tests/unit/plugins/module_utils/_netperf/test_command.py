@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._netperf import command
 
-ENDS = [{"netns": None, "local": "198.18.0.1", "address": "198.18.0.2", "port": 12865}]
+ENDS = [{"netns": None, "local": "198.18.0.1", "address": "198.18.0.2", "port": 12865, "data_port": 12870}]
 
 
 def options(given, test=None, end=None):

@@ -17,7 +17,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host import runner
 from ansible_collections.offload.lab.plugins.module_utils._netperf import command
 from ansible_collections.offload.lab.plugins.module_utils._netperf import run as netperf_run
 
-END = {"netns": None, "local": None, "address": "127.0.0.1", "port": 1}
+END = {"netns": None, "local": None, "address": "127.0.0.1", "port": 1, "data_port": 2}
 
 
 @pytest.fixture

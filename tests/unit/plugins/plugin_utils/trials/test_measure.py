@@ -135,7 +135,8 @@ def test_a_plain_list_of_cells(controller):
     cells = [{"id": "a:b+c", "workload": {"test": "TCP_STREAM", "duration": "1"},
               "endpoints": [{"address": "198.18.0.2"}]}]
     work = controller.task(cells=cells, record=None)
-    assert work.reach(work.cells, False) == [{"netns": None, "local": None, "address": "198.18.0.2", "port": 12865}]
+    assert work.reach(work.cells, False) == [{"netns": None, "local": None, "address": "198.18.0.2", "port": 12865,
+         "data_port": 12870}]
     work.record(answered(work.chunks()[0]))
     summary = work.summary()
     assert summary["trials"][0]["result"]["throughput_mbps"] == 9410.25

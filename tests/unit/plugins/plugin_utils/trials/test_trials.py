@@ -40,6 +40,17 @@ def cells():
     return trials.visit_cells(PLAN, VISIT, ENDS, 12865, "node1-node2")
 
 
+def test_pairs_that_share_a_server_at_the_same_time_have_data_ports_of_their_own():
+    pairs = [("node1", "node2"), ("node3", "node2"), ("node4", "node2"), ("node5", "node6")]
+    rounds = [[{"client": client, "server": server} for client, server in pairs]]
+    ports = [trials.data_port({"rounds": rounds}, f"{client}-{server}", 12865) for client, server in pairs]
+    assert ports == [12870, 13536, 14202, 12870]
+    assert trials.data_port({"rounds": [[pair] for pair in rounds[0]]}, "node3-node2", 12865) == 12870
+    assert trials.data_port(PLAN, "node1-node2", 99) == 104
+    cell = trials.visit_cells({**PLAN, "rounds": rounds}, VISIT, ENDS, 12865, "node3-node2")[0]
+    assert cell["endpoints"][0]["data_port"] == 13536
+
+
 def row(raw=RAW, **more):
     stream = {"netns": None, "argv": ["netperf", "-t", "TCP_STREAM"], "rc": 0, "raw": raw, "stderr": "",
               "started": 1.0, "finished": 2.1}
@@ -50,7 +61,8 @@ def test_the_cells_of_one_pair():
     found = cells()
     assert [cell["id"] for cell in found] == ["c1", "c2"]
     assert found[0]["endpoints"] == [
-        {"netns": None, "local": "198.18.0.1", "address": "198.18.0.2", "port": 12865}]
+        {"netns": None, "local": "198.18.0.1", "address": "198.18.0.2", "port": 12865,
+         "data_port": 12870}]
     assert [end["netns"] for end in found[1]["endpoints"]] == ["tenant1", "tenant2"]
     assert [end["address"] for end in found[1]["endpoints"]] == ["192.168.10.3", "192.168.10.4"]
     assert found[0]["workload"] == STREAM and found[0]["block"] == 3 and found[0]["profile"] == "all_on"
