@@ -104,11 +104,14 @@ def test_packets_that_one_cpu_takes_in_are_told(lab, probe):
     os.sched_setaffinity(server, {0})
     os.sched_setaffinity(0, {0})  # what this test starts inherits it
     try:
-        trial = measure(lab, probe)
+        for _attempt in range(5):  # the counters are the machine's, and another test may have traffic on another CPU
+            trial = measure(lab, probe)
+            reasons = [mark["reason"] for mark in trial["marks"] if mark["guard"] == "softirq_one_cpu"]
+            if reasons:
+                break
     finally:
         os.sched_setaffinity(0, everywhere)
         os.sched_setaffinity(server, everywhere)
-    reasons = [mark["reason"] for mark in trial["marks"] if mark["guard"] == "softirq_one_cpu"]
     assert len(everywhere) == 1 or (reasons and "CPU 0" in reasons[0]), trial["cpu"]
 
 
