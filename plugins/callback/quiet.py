@@ -4,8 +4,6 @@
 """What a person reads of a run: stages, messages, progress, and what failed. All else goes to the log file."""
 from __future__ import annotations
 
-from ansible.plugins.callback.default import CallbackModule as DefaultCallback
-
 DOCUMENTATION = r"""
 name: quiet
 type: stdout
@@ -22,6 +20,8 @@ extends_documentation_fragment:
 requirements:
   - Set as stdout callback in the configuration, C(stdout_callback = offload.lab.quiet) or C(ANSIBLE_STDOUT_CALLBACK)
 """
+
+from ansible.plugins.callback.default import CallbackModule as DefaultCallback
 
 
 class _Log:

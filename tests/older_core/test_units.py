@@ -37,7 +37,7 @@ def _older_core():
     return venv / "bin/python"
 
 
-@pytest.mark.parametrize("which", ["not slow", pytest.param("slow", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("which", ["not slow and not nightly", pytest.param("slow", marks=pytest.mark.nightly)])
 def test_controller_code(older_core, which):
     """Simulations and long property tests depend on neither ansible-core nor Python: once a night is enough."""
     output = run([older_core, "-m", "pytest", "-m", which, "--hypothesis-profile=quick", "tests/unit"], timeout=1200)

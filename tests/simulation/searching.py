@@ -25,7 +25,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation 
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils.search import decide
 
-FACTORS = ["tx", "sg", "tso", "gso", "rx", "gro", "lro", "rxvlan"]
+FACTORS = ("tx", "sg", "tso", "gso", "rx", "gro", "lro", "rxvlan")
 WRONG, SD = 0.02, 0.05
 GROUND = 20_000  # of the seeds: others than the model was made with
 NOISES = ("plain", "AR(1)", "heavy tails", "two modes", "unequal scatter")

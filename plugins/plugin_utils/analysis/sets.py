@@ -102,7 +102,7 @@ def scores(pieces: list[Piece], what: str = "gains") -> Any:
     if not by_table:
         return None
     return mean_present([mean_present([mean_present(ends) for ends in kinds.values()])
-                          for kinds in by_table.values()])
+                         for kinds in by_table.values()])
 
 
 def interval(differences: Any, alpha: float = 1 - effects.CONFIDENCE) -> tuple[float, float, float]:

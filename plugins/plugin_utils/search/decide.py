@@ -161,4 +161,3 @@ class _Standing:
         on = {factor["name"]: factor["levels"][-1] for factor in self.plan["factors"]}
         if on in self.levels:
             yield self._nominee("all_on", self.levels.index(on))
-

@@ -65,7 +65,7 @@ def visit_cells(plan, visit, endpoints, port, pair):
                       "block": visit["block"], "visit": visit["visit"], "mtu": visit["mtu"],
                       "profile": visit["profile"], "repeat": bool(visit.get("repeat")),
                       **{key: value for key, value in (("part", visit.get("part")), ("again", cell.get("again")),
-                                                         ("trial", cell.get("trial"))) if value},
+                                                       ("trial", cell.get("trial"))) if value},
                       "endpoints": (pair_endpoints(cell["path"], endpoints, port, data_port(plan, pair, port))
                                     if endpoints else [])})
     return cells

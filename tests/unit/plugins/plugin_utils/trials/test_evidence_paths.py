@@ -12,6 +12,7 @@ DEVICES = {"underlay": [{"name": "underlay0"}],
            "tenant": [{"name": "tenant1-veth0", "netns": "tenant1"}, {"name": "tenant2-veth0", "netns": "tenant2"}],
            "host": [{"name": "host-veth0"}], "tunnel": [{"name": "vxlan0"}]}
 
+
 def test_where_to_look_for_evidence():
     client = {"devices": DEVICES, "endpoints": {
         "physical": {"netns": None, "address": "198.18.0.1"},
