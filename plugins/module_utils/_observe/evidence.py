@@ -46,9 +46,10 @@ def look(params, probe):
 
 def _start(path, test, params):
     """Start one stream along a path that lasts longer than all samples."""
+    data_port = path.get("data_port") or path["port"] + network.DATA_OFFSET
     argv = ["netperf", "-H", path["address"], "-L", path["local_address"], "-p", str(path["port"]), "-t", test,
             "-l", str(int(params["seconds"] * TRIES) + LONGEST), "-P", "0",
-            "--", "-P", f",{(path['data_port'] or path['port'] + network.DATA_OFFSET) + params['tests'].index(test)}"]
+            "--", "-P", f",{data_port + params['tests'].index(test)}"]
     return runner.start(argv, path.get("netns"), stdin=runner.subprocess.DEVNULL,
                         stdout=runner.subprocess.PIPE, stderr=runner.subprocess.STDOUT)
 

@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._observe import evidence
 
 PARAMS = {"paths": [{"name": "physical", "address": "198.18.0.2", "local_address": "198.18.0.1", "port": 12865,
-                     "data_port": None, "client_devices": [{"name": "eth0"}], "server_devices": [{"name": "eth0"}]}],
+                     "client_devices": [{"name": "eth0"}], "server_devices": [{"name": "eth0"}]}],
           "tests": ["TCP_STREAM"], "seconds": 0.1, "vxlan_port": 4789}
 
 
