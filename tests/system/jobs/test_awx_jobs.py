@@ -129,8 +129,8 @@ def test_a_cancelled_job_leaves_restored_hosts_and_the_next_one_goes_on(lab, tmp
     holder = dict(json.loads(lock.read_text()), kernel=["another container", 1])
     assert holder["host"] == "first"
     lock.write_text(json.dumps(holder) + "\n")
-    second = Job(tmp_path, lab, "second", **variables)
     first.thrown_away()
+    second = Job(tmp_path, lab, "second", **variables)
     second.start("measure")
     took = until(lambda: tso(lab) == 2, second)
     print(f"restored {GRACE + took:.0f} s after SIGTERM at the latest")
