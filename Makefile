@@ -9,12 +9,16 @@ VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 ROOT := sh tools/as_root.sh
 # Root's PATH may lack the virtual environment; Ansible finds its own helpers beside it.
-PLAY = $(ROOT) env PATH="$(BIN):$$PATH" ansible-playbook
+PLAY = @$(ROOT) env PATH="$(BIN):$$PATH" sh tools/play.sh "$(abspath $(RESULTS))"
 SETTINGS = -e offload_lab_results_dir="$(abspath $(RESULTS))" -e offload_lab_campaign_file="$(abspath $(CAMPAIGN))"
 
 # Not to meet a lab that somebody forgot; NAME on the command line still wins.
 demo: NAME = demo
 study: NAME = study
+machines machines-demo machines-absent: NAME = machines
+machines machines-demo machines-absent: export ANSIBLE_INVENTORY = $(CURDIR)/inventories/virtual_machines
+machines-demo: export NODES_PLAYBOOK = machines
+machines-demo: CAMPAIGN = playbooks/campaigns/machines.yml
 
 export OFFLOAD_LAB_NODES = $(NODES)
 export OFFLOAD_LAB_NAME = $(NAME)
@@ -22,11 +26,11 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-test live lock demo study lab measure report watch teardown packages test quick try nightly unit lint integration molecule fuzz faults bench docs release clean
+.PHONY: help setup setup-test live lock demo study lab measure report watch teardown machines machines-demo machines-test machines-absent packages test quick try nightly unit lint integration molecule fuzz faults bench docs release clean
 
 help:  ## this list
 	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results]"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: live  ## the virtual environment and the collections (done by all others)
 	@[ -x $(VENV)/bin/pip ] || sh tools/packages.sh setup
@@ -51,8 +55,7 @@ study: setup  ## one of the five studies, STUDY=ovs_vxlan_offload ..., as demo; 
 	@$(ROOT) env PATH="$(BIN):$$PATH" SHORT="$(SHORT)" sh tools/study.sh "$(STUDY)" "$(abspath $(RESULTS))"
 
 lab: setup  ## the nodes on this machine, their switches, tunnels and tenants
-	$(PLAY) playbooks/nodes.yml
-	$(PLAY) playbooks/lab.yml
+	$(PLAY) playbooks/nodes.yml playbooks/lab.yml
 
 measure: setup  ## measure CAMPAIGN on the lab; a stopped one goes on
 	$(PLAY) playbooks/measure.yml $(SETTINGS)
@@ -64,25 +67,40 @@ watch:  ## the report of CAMPAIGN while it runs, as text; report.html in a brows
 	@watch -t -n 5 cat "$(RESULTS)/$$(sed -n 's/^name: *//p' "$(CAMPAIGN)")/report.txt"
 
 teardown: setup  ## the lab and its nodes removed
-	$(PLAY) playbooks/teardown.yml
-	$(PLAY) playbooks/nodes_absent.yml
+	$(PLAY) playbooks/teardown.yml playbooks/nodes_absent.yml
+
+machines: setup machines-packages  ## two virtual machines on this machine, and a lab of them; see docs/virtual-machines.md
+	$(PLAY) playbooks/machines.yml
+	$(PLAY) playbooks/lab.yml
+
+machines-demo: setup machines-packages  ## demo in two virtual machines: the kernel datapath; slow without KVM
+	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/demo.sh "$(abspath $(RESULTS))" "$(abspath $(CAMPAIGN))"
+
+machines-absent: setup  ## the virtual machines removed
+	$(PLAY) playbooks/machines_absent.yml
+
+machines-packages: live
+	@sh tools/packages.sh machines
+
+machines-test: setup-test machines-packages  ## the tests that start virtual machines (root or sudo)
+	@sh tools/test.sh $(BIN) tests/machines -m guests
 
 packages: live  ## the packages of the operating system that the tests need (root or sudo)
 	@sh tools/packages.sh test
 
 test: packages setup-test  ## everything that is tested, as CI does, and all set-up before (root or sudo)
-	@sh tools/test.sh $(BIN) tests -m "not nightly" -n 2 --no-loadscope-reorder
+	@sh tools/test.sh $(BIN) tests -m "not nightly and not guests" -n 2 --no-loadscope-reorder
 
 quick: setup-test  ## ruff, mypy, the rules, and the unit tests that are not slow: a minute
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/pytest tests/unit tests/lint/test_rules.py -m "not slow" --hypothesis-profile=quick -n 2 -q
+	@$(BIN)/pytest tests/unit tests/lint/test_rules.py -m "not slow and not nightly" --hypothesis-profile=quick -n 2 -q
 
 try: setup-test  ## one integration target, TARGET=ovs_ports ... (root)
 	@$(ROOT) $(BIN)/python tools/run_ansible_test.py integration --allow-root --allow-destructive "$(TARGET)"
 
 nightly: packages setup-test  ## what make test leaves out because it takes long (root or sudo)
-	@sh tools/test.sh $(BIN) tests -m nightly
+	@sh tools/test.sh $(BIN) tests -m "nightly and not guests"
 	@$(BIN)/python tests/fuzz 50000
 
 unit: setup-test  ## the unit tests

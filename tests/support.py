@@ -22,11 +22,13 @@ ERROR_LINES = 25
 def environment(**variables):
     """Return the environment of a command typed in the checkout with its virtual environment active.
 
-    Not that of a make around the tests: a make below it would say which folder it enters and leaves.
+    Not that of a make around the tests: a make below it would say which folder it enters and leaves. Modules run on the
+    system's Python, as on a node: nothing is asked for it, and it starts faster than one that pyenv built.
     """
     outside = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     return dict(outside, PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}",
-                ANSIBLE_CONFIG=str(CHECKOUT / "ansible.cfg"), ANSIBLE_FORCE_COLOR="false", **variables)
+                ANSIBLE_CONFIG=str(CHECKOUT / "ansible.cfg"), ANSIBLE_FORCE_COLOR="false",
+                **{"ANSIBLE_PYTHON_INTERPRETER": "/usr/bin/python3", **variables})
 
 
 def run(argv, rc=0, timeout=600, cwd=CHECKOUT, **variables):

@@ -1,11 +1,13 @@
 #!/bin/sh
 # From nothing to a report on this machine, and back: demo.sh RESULTS_FOLDER CAMPAIGN_FILE [FILE_WITH_VARIABLES_OF_THE_LAB]
-# (root; OFFLOAD_LAB_NAME names the lab). The lab is taken down at the end, also after a failure or Ctrl-C. Results of an
-# earlier demo are moved aside.
+# (root; OFFLOAD_LAB_NAME names the lab, NODES_PLAYBOOK what makes its nodes: nodes, or machines with an ANSIBLE_INVENTORY of
+# virtual machines). The lab is taken down at the end, also after a failure or Ctrl-C. Results of an earlier demo are moved
+# aside.
 set -eu
 cd "$(dirname "$0")/.."
 results=$1 campaign=$2 variables=${3:-}
 lab=${OFFLOAD_LAB_NAME:?}
+nodes=${NODES_PLAYBOOK:-nodes}
 found=$results/$(sed -n 's/^name:[[:space:]]*//p' "$campaign")
 
 play() {
@@ -19,15 +21,14 @@ take_down() {
     status=$?
     trap '' INT TERM # a second Ctrl-C must not leave half a lab
     trap - EXIT
-    if ! { play "Teardown" playbooks/teardown.yml && play "Nodes removed" playbooks/nodes_absent.yml; } >"$log" 2>&1; then
+    if ! { play "Teardown" playbooks/teardown.yml && play "Nodes removed" "playbooks/${nodes}_absent.yml"; } >"$log" 2>&1; then
         cat "$log" >&2
         echo "The lab could not be taken down; try: make teardown NAME=$lab" >&2
         [ "$status" != 0 ] || status=1
     fi
     rm -f "$log"
-    # shellcheck disable=SC2153 # sudo sets both
-    [ -z "${SUDO_UID:-}" ] || ! [ -d "$results" ] || chown -R "$SUDO_UID:$SUDO_GID" "$results"
-    if [ "$status" = 0 ]; then summary; else echo "All that Ansible said: $ANSIBLE_LOG_PATH" >&2; fi
+    given_back
+    if [ "$status" = 0 ]; then summary; else log_named >&2; fi
     exit "$status"
 }
 
@@ -35,7 +36,7 @@ summary() {
     echo
     cat "$found/report.txt"
     echo
-    echo "All that Ansible said: $ANSIBLE_LOG_PATH"
+    log_named
     echo "Report: $found/report.html"
 }
 
@@ -54,14 +55,11 @@ if [ -d "$found" ]; then
     echo "The results of an earlier demo are now in $aside"
 fi
 
-# A person reads stages, progress and the result; Ansible's own output is in the log file.
-export ANSIBLE_STDOUT_CALLBACK="${ANSIBLE_STDOUT_CALLBACK:-offload.lab.quiet}"
-export ANSIBLE_LOG_PATH="${ANSIBLE_LOG_PATH:-$results/ansible.log}"
-mkdir -p "$results"
+. tools/quiet.sh
 trap take_down EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-play "Nodes" playbooks/nodes.yml
+play "Nodes" "playbooks/$nodes.yml"
 play "Lab" playbooks/lab.yml
 play "Campaign" playbooks/measure.yml
 play "Report" playbooks/report.yml

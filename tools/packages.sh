@@ -1,5 +1,5 @@
 #!/bin/sh
-# Install what a Debian or Ubuntu lacks, as root or with sudo, no daemon is started: packages.sh setup|test.
+# Install what a Debian or Ubuntu lacks, as root or with sudo, no daemon is started: packages.sh setup|test|machines.
 # It says first what is missing and why. Where it cannot install, it says so and goes on: what needs it says so too.
 set -eu
 cd "$(dirname "$0")/.."
@@ -37,6 +37,14 @@ if [ "$1" = test ]; then
                 "pyenv can install it."
         fi
     done
+fi
+if [ "$1" = machines ]; then
+    need qemu-system-x86_64 qemu-system-x86 "it runs the virtual machines"
+    need mmdebstrap mmdebstrap "their image is made, not downloaded"
+    need /usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring "the image is a Debian"
+    need mkfs.ext4 e2fsprogs "their disks are file systems of the image"
+    need ip iproute2 "their network"
+    need ssh openssh-client "they are reached by SSH"
 fi
 [ -n "$missing" ] || exit 0
 

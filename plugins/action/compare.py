@@ -10,7 +10,7 @@ from ansible.utils.display import Display
 
 from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.offload.lab.plugins.plugin_utils.compare.folders import compare_folders, console, documents
-from ansible_collections.offload.lab.plugins.plugin_utils.trials.files import write_changed
+from ansible_collections.offload.lab.plugins.plugin_utils.store.files import write_changed
 
 SPEC = {
     "results": {"type": "list", "elements": "path", "required": True},

@@ -9,7 +9,7 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.verify import verify_rows
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.verdicts import verify_rows
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.evidence_paths import evidence_paths
 
 OURS = ("ends", "features")  # options that the module on the node does not have

@@ -11,7 +11,7 @@ from ansible.utils.display import Display
 from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.offload.lab.plugins.plugin_utils.history.folders import documents, history_of
 from ansible_collections.offload.lab.plugins.plugin_utils.history.page import answer
-from ansible_collections.offload.lab.plugins.plugin_utils.trials.files import write_changed
+from ansible_collections.offload.lab.plugins.plugin_utils.store.files import write_changed
 
 SPEC = {"results": {"type": "list", "elements": "path", "required": True}, "output": {"type": "path", "required": True}}
 

@@ -10,7 +10,7 @@ import os
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import validate
-from ansible_collections.offload.lab.plugins.plugin_utils.trials.files import write_changed
+from ansible_collections.offload.lab.plugins.plugin_utils.store.files import write_changed
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.import_logs import import_logs
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import encode
 

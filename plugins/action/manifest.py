@@ -10,7 +10,7 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.plugin_utils.trials import manifest
+from ansible_collections.offload.lab.plugins.plugin_utils.store import manifest
 
 OURS = ("part", "results", "campaign", "settings_of")  # options that the module on the node does not use
 SETTINGS = ["features", "channels", "rings", "coalesce", "rx_flow_hash", "rss", "driver", "tunnels", "kernel_log"]

@@ -14,15 +14,23 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import In
 from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import scatter_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import IN_RESULTS, asked_campaign, places
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import differences, make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.dry_run import describe, time_plan, warnings_of
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import read_plan, summary, write_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
+    differences,
+    read_plan,
+    summary,
+    write_plan,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils.request.fixed import without_fixed
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import stream_records
 
 SPEC = {
     **IN_RESULTS,
     "lab_mtu": {"type": "int"},
     "scatter_from": {"type": "path"},
+    "classes": {"type": "list", "elements": "dict", "default": []},
+    "readings": {"type": "list", "elements": "dict", "default": []},
 }
 
 
@@ -39,6 +47,8 @@ class ActionModule(ControllerAction):
         old = read_plan(path)
         if old and campaign["blocks"] is None and campaign["time_budget"] is None:
             campaign["blocks"] = old["blocks"]  # what a design needs may be known better today
+        nodes = list(zip(options["classes"], options["readings"]))
+        campaign = without_fixed(campaign, nodes, old and old["untestable"])
         plan = make_plan(campaign, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
         if old is not None:
             _refuse_other_plan(old, plan, path)

@@ -65,7 +65,8 @@ class ActionModule(ControllerAction):
                 "campaign": plan["name"], "part": options["part"], "mtu": options["mtu"], "block": options["block"],
                 "blocks": plan["blocks"], "recorded": len(campaign.known), "planned": sum(map(steps.planned, parts))},
                 "steps": [step for part in parts for step in in_block(part, options["mtu"], options["block"])]}
-        return {"changed": False, "blocks": [block for part in parts for block in steps.blocks_left(part)],
+        blocks = [block for part in parts for block in steps.blocks_left(part)]
+        return {"changed": False, "blocks": steps.told(blocks),
                 "profiles": {name: profile["settings"] for part in parts for name, profile in part.profiles.items()}}
 
 
@@ -91,7 +92,7 @@ class Campaign:
                     break
                 made.append(judge.decide(plan, stream_records(self.record, []), look, made))
                 write_looks(self.folder, plan, made)
-                Display().display(f"  {looks.told(made[-1])}")
+                Display().display(f"  {looks.look_text(made[-1])}")
         return looks.with_looks(plan, made)
 
     def parts(self, part: str, decided_only: bool) -> list[steps.Part]:

@@ -28,7 +28,7 @@ class ActionModule(ActionBase):
         options["client"] = options["client"] or (task_vars or {}).get("inventory_hostname", "client")
         try:
             work = Measurement(options, Display().display, Display().warning, self._task.check_mode)
-            with work.held():
+            with work.locked():
                 result.update(self._measure(work, options, task_vars))
             result["warnings"] = result.get("warnings", []) + self._warnings
         except LabError as error:

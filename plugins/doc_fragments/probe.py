@@ -23,7 +23,7 @@ options:
         type: int
         default: 12866
       token:
-        description: What it wants to hear.
+        description: Its token, which M(offload.lab.probe) returns.
         type: str
         required: true
 """

@@ -13,7 +13,7 @@ author:
   - The offload.lab developers (@offload-lab)
 description:
   - Compares the snapshot of M(offload.lab.snapshot) with how the node is set now, writes the originals of what differs
-    to O(path), and forgets the snapshot. From then on the settings stay; campaigns and the end of the lab leave them.
+    to O(path), and forgets the snapshot. From then on the settings stay. Neither campaigns nor teardown undo them.
   - An original that is in O(path) already is never replaced, so that the node goes back to how it was before the first
     time.
   - M(offload.lab.restore) with this O(path) takes everything back.
@@ -25,7 +25,7 @@ options:
     type: path
     default: /var/lib/offload-lab/applied.json
   snapshot:
-    description: The snapshot from before the change, on the node. Without one nothing is done.
+    description: The snapshot from before the change, on the node. Without one the module does nothing.
     type: path
     default: /var/lib/offload-lab/snapshot.json
   devices:
@@ -46,7 +46,7 @@ EXAMPLES = r"""
     devices: [eth0]
   register: now
 
-- name: What was changed stays
+- name: Keep what was changed
   offload.lab.applied:
     devices: "{{ now.restore }}"
 

@@ -9,12 +9,12 @@ short_description: Compare campaigns with a baseline, such as after a kernel upg
 version_added: 0.1.0
 description:
   - Compares the effect of each profile against the control between campaigns with the same tables.
-  - Differences of effects have 95 % intervals by Welch's t on logarithms. Holm's correction is over all of them.
+  - Differences of effects have 95 % intervals by Welch's t on logarithms. Holm's correction covers all of them.
   - With fewer than six blocks in one of the campaigns there is no interval and no verdict.
-  - The values of each profile are listed for information. They are not judged, because the day and the load of the
-    machine are in them.
-  - What the manifests say differently is listed beside it.
-  - C(junit.xml) is for pipelines. It has a failure for each difference that is shown to be worse than the threshold.
+  - The values of each profile are listed for information. They are not judged, because they depend on the day and on
+    the machine's load.
+  - Differences between the manifests are listed, too.
+  - C(junit.xml) is for pipelines. It has a failure for each regression.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:

@@ -6,33 +6,33 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: dead_man_switch
-short_description: Restore a node when its controller is not heard of any more
+short_description: Restore a node that has lost its controller
 version_added: 0.1.0
 author:
   - The offload.lab developers (@offload-lab)
 description:
-  - Starts a process on the node that waits. When no sign of life came for O(minutes), it does what
-    M(offload.lab.restore) does, with nothing but the node.
-  - Arm it before the snapshot is written, and disarm it when the node has been restored. Without a snapshot it has
-    nothing to do but to remove itself.
-  - Each trial that is measured is a sign of life at both of its ends, and so is this module, and M(offload.lab.ethtool)
-    with its option C(sign_of_life).
-  - Where M(offload.lab.visit) loses its controller in the middle of a trial, both of its ends are restored at once.
-  - It is a transient unit of systemd where systemd runs, and otherwise a process of its own session.
-  - After it has restored a node, nothing more is measured there until it is armed anew.
+  - Starts a process on the node. After O(minutes) without a sign of life it does what M(offload.lab.restore) does,
+    without a controller.
+  - Arm it before the snapshot is written, and disarm it when the node has been restored. Without a snapshot it only
+    removes itself.
+  - Signs of life are each trial, at both of its ends, this module, and M(offload.lab.ethtool) with its option
+    C(sign_of_life).
+  - When M(offload.lab.visit) loses its controller during a trial, both of its ends are restored immediately.
+  - It is a transient unit of systemd where systemd runs, and otherwise a process in a session of its own.
+  - After it has restored a node, nothing is measured there until it is armed again.
 extends_documentation_fragment:
   - offload.lab.attributes
 options:
   state:
     description:
-      - Whether it waits. A switch that waits already is told that the controller lives.
-      - V(alive) only tells it so, and fails where the switch has restored the node.
+      - Whether the switch is armed. Arming an armed switch is a sign of life.
+      - V(alive) is a sign of life, and fails when the switch has restored the node.
     type: str
     choices: [armed, alive, disarmed]
     default: armed
   minutes:
     description:
-      - How many minutes it waits for a sign of life, from V(0.05). It should be longer than any trial.
+      - How many minutes it waits for a sign of life, at least V(0.05). It must be longer than any trial.
     type: float
     default: 15
   path:
@@ -46,11 +46,11 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: Restore the node if nobody is heard of for a quarter of an hour
+- name: Restore the node after 15 minutes without a sign of life
   offload.lab.dead_man_switch:
     minutes: 15
 
-- name: Somebody else takes care of the node now
+- name: Disarm the switch, because the node has been restored
   offload.lab.dead_man_switch:
     state: disarmed
 """

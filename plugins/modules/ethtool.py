@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ethtool
-short_description: Set offload features and other ethtool settings, and prove that they took
+short_description: Set offload features and other ethtool settings, and read them back
 version_added: 0.1.0
 author:
   - The offload.lab developers (@offload-lab)
@@ -14,8 +14,9 @@ description:
   - Sets features (offloads), receive hashing, channels, rings and interrupt coalescing of network devices.
   - All devices are read and planned before the first change. Wrong input for one device changes nothing on any.
   - Features are changed and compared as single bits of the kernel. After the change they are read back, because
-    the exit status of C(ethtool -K) does not tell whether a change took, and because one change may cause others.
-  - In check mode, RV(devices.after) is what the plan sets; what drivers would change along with it is not foreseen.
+    the exit status of C(ethtool -K) does not tell whether a change took effect, and because one change may cause
+    others.
+  - In check mode, RV(devices.after) is what the plan sets. Side effects of drivers are not predicted.
 extends_documentation_fragment:
   - offload.lab.attributes
 options:
@@ -25,13 +26,13 @@ options:
       - "A dictionary has the keys C(name) and C(netns), and of this module's options C(features), C(rx_flow_hash),
         C(channels), C(rings) and C(coalesce), which win over the module's own value of the same name."
       - "It may have C(features_wanted) instead of C(features): the exact wanted bits of single features, as
-        M(offload.lab.ethtool_info) returns them. They are restored also where a bit cannot be active now."
+        M(offload.lab.ethtool_info) returns them. They are restored even if a bit cannot be active now."
     type: list
     elements: raw
   settings:
     description:
-      - In place of O(devices), what the devices of each class in O(classes) are set to, as C(recommended.yml) has it.
-        A class has C(features), C(rx_flow_hash), C(channels), C(rings) and C(coalesce); other keys are left out.
+      - Instead of O(devices), what the devices of each class in O(classes) are set to, as C(recommended.yml) has it.
+        A class has C(features), C(rx_flow_hash), C(channels), C(rings) and C(coalesce); other keys are ignored.
     type: dict
   classes:
     description: With O(settings), by class a list of devices with C(name) and C(netns), see M(offload.lab.lab_node).
@@ -43,12 +44,12 @@ options:
     type: str
   features:
     description:
-      - Features and whether they shall be on.
+      - Features and whether they should be on.
       - Names are those that C(ethtool -k) lists, kernel names such as C(rx-gro), or the legacy names C(rx), C(tx),
         C(sg), C(tso), C(ufo), C(gso), C(gro), C(lro), C(rxvlan), C(txvlan), C(ntuple), C(rxhash) and their long forms.
       - A legacy name of a group, such as C(tso), sets every bit of the group that the device can change.
-        Fixed bits of a group that stay otherwise are returned in RV(devices.fixed).
-      - A bit that is named singly wins over the groups that hold it.
+        Fixed bits of a group that stay different are returned in RV(devices.fixed).
+      - A single bit wins over a group that contains it.
     type: dict
     default: {}
   rx_flow_hash:
@@ -75,8 +76,8 @@ options:
     default: {}
   fixed:
     description:
-      - What to do about a feature that is fixed and asked to change, or a setting that the device does not support.
-      - A group of which some bits can be changed, or that is on by a fixed bit and asked on, is no error.
+      - What to do when a fixed feature should change, or when the device does not support a setting.
+      - A group is no error when some of its bits can change, or when it should be on and a fixed bit keeps it on.
     type: str
     choices:
       error: Fail before anything is changed.
@@ -100,7 +101,7 @@ options:
     default: []
   missing:
     description:
-      - What to do about a device that is not there.
+      - What to do when a device does not exist.
     type: str
     choices:
       error: Fail before anything is changed.
@@ -109,7 +110,7 @@ options:
   sign_of_life:
     description:
       - Tell the dead man's switch of the node that the controller lives.
-      - Where the switch has restored the node, the task fails before anything is changed.
+      - When the switch has restored the node, the task fails before anything is changed.
     type: bool
     default: false
 seealso:

@@ -13,7 +13,7 @@ author:
 description:
   - Reads features (offloads), channels, rings, interrupt coalescing, receive hashing, driver, statistics and the tunnel
     ports of any number of network devices.
-  - What a device does not support is returned as data.
+  - A setting that a device does not support is returned as such, and is no error.
 extends_documentation_fragment:
   - offload.lab.attributes.info
 options:
@@ -29,8 +29,8 @@ options:
       - Without it, the network namespace that the module runs in.
     type: str
   gather:
-    description: What to read; each kind but V(features), V(channels), V(rings), V(coalesce) and V(tunnels) costs one
-      process or more a device.
+    description: What to read. V(features), V(channels), V(rings), V(coalesce) and V(tunnels) are cheap, each other
+      kind starts at least one process per device.
     type: list
     elements: str
     choices:
@@ -52,7 +52,7 @@ options:
     default: [tcp4, udp4, tcp6, udp6]
   missing:
     description:
-      - What to do about a device that is not there.
+      - What to do when a device does not exist.
     type: str
     choices:
       error: Fail.

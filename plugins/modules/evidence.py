@@ -30,14 +30,14 @@ attributes:
 options:
   ends:
     description:
-      - In place of O(paths), the ends of a lab. C(paths) is a list of names of paths, C(client) and C(server) have
+      - Instead of O(paths), the ends of a lab. C(paths) is a list of names of paths, C(client) and C(server) have
         C(endpoints) and C(devices) as M(offload.lab.lab_node) tells them.
     type: dict
   features:
     description: The C(devices) of M(offload.lab.ethtool_info) on the client. With it RV(rows) are returned.
     type: dict
   paths:
-    description: What to look at. Either this or O(ends) is needed.
+    description: The paths to sample. Either this or O(ends) is needed.
     type: list
     elements: dict
     suboptions:
@@ -46,7 +46,7 @@ options:
         type: str
         required: true
       netns:
-        description: The client's network namespace on this path; none for the node's own.
+        description: The client's network namespace on this path; the node's own by default.
         type: str
       local_address:
         description: The client's address on this path.
@@ -78,8 +78,8 @@ options:
         elements: dict
         required: true
   tests:
-    description: The directions of the warm-up traffic, as netperf's tests. Both are sampled at once, or each by
-      itself where one starves the other.
+    description: The directions of the warm-up traffic, as netperf's tests. Both are sampled simultaneously, or
+      one after the other where one starves the other.
     type: list
     elements: str
     choices: [TCP_STREAM, TCP_MAERTS]

@@ -10,10 +10,10 @@ short_description: Let the traffic of the lab through the host's firewall
 version_added: 0.1.0
 description:
   - Lets in netperf's control and data connections, the probe and VXLAN, from the addresses in O(sources) alone.
-  - In nftables the rules are put first into a chain that is there, with the comment C(offload.lab ...). A table of
-    their own could not keep another one from dropping.
-  - In firewalld they are rich rules of the device's zone with the priority -4789. They are gone after a reload.
-  - Rules of others are never changed.
+  - In nftables the rules go to the top of an existing chain, with the comment C(offload.lab ...). Rules in a table of
+    their own could not stop another table from dropping the packets.
+  - In firewalld they are rich rules in the device's zone with the priority -4789. A reload of firewalld removes them.
+  - Other rules are never changed.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -30,14 +30,14 @@ options:
     elements: str
     default: []
   chain:
-    description: Family, table and chain of nftables that decides about what comes in.
+    description: Family, table and chain of nftables that filters incoming packets.
     type: str
     default: inet filter input
   device:
     description: The device whose zone of firewalld is changed. Needed with O(method=firewalld).
     type: str
   netperf_port:
-    description: Port of netserver. Data connections have the 2000 ports from 5 above it.
+    description: Port of netserver. Data connections use the 2000 ports that begin 5 above it.
     type: int
     default: 12865
   probe_port:
@@ -84,6 +84,7 @@ commands:
   sample: ["nft delete rule inet filter input handle 7"]
 """
 
+from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
@@ -118,9 +119,9 @@ def main():
         "sources": {"type": "list", "elements": "str", "default": []},
         "chain": {"type": "str", "default": "inet filter input"},
         "device": {"type": "str"},
-        "netperf_port": {"type": "int", "default": 12865},
-        "probe_port": {"type": "int", "default": 12866},
-        "vxlan_port": {"type": "int", "default": 4789},
+        "netperf_port": {"type": "int", "default": network.NETSERVER_PORT},
+        "probe_port": {"type": "int", "default": network.PROBE_PORT},
+        "vxlan_port": {"type": "int", "default": network.VXLAN_PORT},
         "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
     }, converge, required_if=[("method", "firewalld", ["device"])])
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: history
-short_description: Many campaigns over time as one page, with the changes between them
+short_description: Show many campaigns over time on one page, and when something changed
 version_added: 0.1.0
 description:
-  - Reads campaigns that were measured with the same campaign file again and again, such as every night.
+  - Reads campaigns that were measured repeatedly with the same campaign file, such as every night.
   - Shows every quantity over the campaigns, and the control by version of kernel, driver, firmware and Open vSwitch.
-  - Names the campaign since which something changed, and what the manifests say differently from the one before it.
-  - The chance of naming any change where there is none is 5 %. Campaigns are put in random orders for it, all
-    quantities together, so that the scatter from day to day is taken into account.
-  - A change needs eight campaigns in all, and two on either side of it.
+  - Names the campaign at which something changed, and how its manifest differs from the one before it.
+  - If nothing changed, it names a change with a probability of 5 %. The test permutes the campaigns, all quantities
+    together, so that the scatter from day to day is taken into account.
+  - A change needs eight campaigns in all, and two on each side of it.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -25,8 +25,8 @@ attributes:
 options:
   results:
     description:
-      - Folders on the controller. Each is the results folder of a campaign, or has such folders anywhere in it.
-      - Campaigns are ordered by the time at which they were planned, imported logs by name.
+      - Folders on the controller. Each is the results folder of a campaign, or contains such folders.
+      - Campaigns are ordered by the time they were planned, imported logs by name.
     type: list
     elements: path
     required: true

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: import_logs
-short_description: Import what netperf printed as a campaign
+short_description: Import netperf's output as a campaign
 version_added: 0.1.0
 description:
   - Reads files on the controller that hold netperf's output, in any format of netperf 2.4 to 2.7.
   - Writes them as a campaign marked C(imported).
   - M(offload.lab.report) and M(offload.lab.compare) read it like any other.
   - Runs with the same test, sizes, path, MTU and profile are counted as blocks. Fewer than six get no interval.
-  - A run that broke off is a failed trial. A missed confidence is shown with the width that it had.
+  - A run that broke off is a failed trial. A confidence interval that netperf did not reach is shown with its width.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -37,26 +37,26 @@ options:
         type: str
         required: true
       profile:
-        description: The profile that was set when this was measured.
+        description: The profile that was set during the measurement.
         type: str
         required: true
       path:
-        description: The way the traffic went, such as C(tenant_vxlan). V(imported) where it is left out.
+        description: The path of the traffic, such as C(tenant_vxlan), by default V(imported).
         type: str
       mtu:
         description: The MTU of the underlay in bytes, 68 to 65535, if it is known.
         type: int
       first_line:
-        description: The first line of the part that is meant, from 1.
+        description: The first line of the part to import, from 1.
         type: int
       last_line:
-        description: The last line of the part that is meant.
+        description: The last line of the part to import.
         type: int
   source:
     description: Where the logs are from, in words.
     type: str
   control:
-    description: The profile that the others are compared with. The default is that of the first log.
+    description: The profile that the others are compared with. By default that of the first log.
     type: str
   profiles:
     description: What the profiles were, as a mapping of profile to features and their levels.

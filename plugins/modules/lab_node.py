@@ -9,8 +9,8 @@ module: lab_node
 short_description: Tell what a node has in the lab
 version_added: 0.1.0
 description:
-  - Tells from the variables C(offload_lab_*) of a node, as the role C(common) has them, which tenants it has, by which
-    addresses and devices it is measured, and which tunnels it needs.
+  - Derives from a node's variables C(offload_lab_*), which role C(common) sets, its tenants, the addresses and devices
+    by which it is measured, and the tunnels it needs.
   - Works on the controller alone. It needs no connection to the node, and the lab need not be there.
 author:
   - The offload.lab developers (@offload-lab)
@@ -33,7 +33,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Have the variables of the lab
+- name: Set the variables of the lab
   ansible.builtin.import_role:
     name: offload.lab.common
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: manifest
-short_description: Tell the conditions of a node under which a campaign is measured
+short_description: Read the conditions of a node under which a campaign is measured
 version_added: 0.1.0
 description:
-  - Reads what can change a result besides the offloads. These are the kernel, CPU, governor, mitigations, NUMA,
-    sysctls, interrupts of the devices, steering of packets, Open vSwitch and its tunnels, and versions of the tools.
+  - Reads what can change a result besides the offloads - kernel, CPU, governor, mitigations, NUMA, sysctls, interrupts
+    of the devices, packet steering, Open vSwitch and its tunnels, and versions of the tools.
   - What a node does not have is left out.
-  - Of the kernel's command line only the values that bear on performance are told, because it may carry secrets.
-  - Settings of the devices themselves are told by M(offload.lab.ethtool_info).
+  - Of the kernel's command line only the values that affect performance are kept, because it may carry secrets.
+  - M(offload.lab.ethtool_info) reads the settings of the devices themselves.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -27,14 +27,14 @@ attributes:
     support: none
 options:
   devices:
-    description: Network devices of the node's own network namespace to tell about.
+    description: Network devices to read, in the node's own network namespace.
     type: list
     elements: str
     default: []
   results:
     description:
-      - A campaign's results folder on the controller. What is told is kept in its C(manifest.json), with the settings
-        of the devices in O(settings_of).
+      - A campaign's results folder on the controller. The conditions are written to its C(manifest.json), with the
+        settings of the devices in O(settings_of).
     type: path
   campaign:
     description: With O(results), the name of the campaign.

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: netperf
-short_description: Measure once with netperf
+short_description: Run one netperf measurement
 version_added: 0.1.0
 description:
   - Runs one netperf test from the host of the task to a netserver and returns its numbers.
   - Several streams start together, and their rates are summed over the time in which all of them run.
-  - A measurement that fails, or to which no netserver answers, is a failure of the task that says why.
+  - The task fails with the reason when the measurement fails or no netserver answers.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -20,7 +20,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: In check mode it returns the command lines, and nothing is measured.
+    details: In check mode it returns the command lines and measures nothing.
   diff_mode:
     support: none
 options:
@@ -43,39 +43,40 @@ options:
     type: str
     default: TCP_STREAM
   duration:
-    description: How long to measure in seconds, 1 to 86400.
+    description: Duration of the measurement in seconds, 1 to 86400.
     type: int
     default: 10
   streams:
-    description: How many netperf processes run beside each other, 1 to 1000.
+    description: Number of netperf processes that run simultaneously, 1 to 1000.
     type: int
     default: 1
   bidirectional:
-    description: Adds as many TCP_MAERTS to a TCP_STREAM.
+    description: Adds a TCP_MAERTS for each TCP_STREAM.
     type: bool
     default: false
   message_size:
-    description: Bytes of each call that sends, such as V(16384) or V(16K). Of streams only.
+    description: Bytes of each send call, such as V(16384) or V(16K). Only for streams.
     type: str
   receive_size:
-    description: Bytes of each call that receives. Of streams only.
+    description: Bytes of each receive call. Only for streams.
     type: str
   send_socket:
-    description: The size in bytes to ask for of the sending socket.
+    description: Requested size of the sending socket in bytes.
     type: str
   recv_socket:
-    description: The size in bytes to ask for of the receiving socket.
+    description: Requested size of the receiving socket in bytes.
     type: str
   request_size:
-    description: Bytes of a request. Of TCP_RR, UDP_RR and TCP_CRR only.
+    description: Bytes of a request. Only for TCP_RR, UDP_RR and TCP_CRR.
     type: str
   response_size:
-    description: Bytes of a response. Of TCP_RR, UDP_RR and TCP_CRR only.
+    description: Bytes of a response. Only for TCP_RR, UDP_RR and TCP_CRR.
     type: str
   confidence:
     description:
-      - Repeats the test until the mean is known well enough. C(level) is V(95) or V(99), C(width_percent) the whole
-        interval in percent of the mean, C(iterations_min) and C(iterations_max) are from 3 to 30.
+      - Repeats the test until the confidence interval of the mean is narrow enough. C(level) is V(95) or V(99),
+        C(width_percent) is the whole interval in per cent of the mean, C(iterations_min) and C(iterations_max) are
+        3 to 30.
     type: dict
   cpu:
     description: Asks netperf for the CPU use of both ends.
@@ -83,8 +84,8 @@ options:
     default: true
   interim:
     description:
-      - Seconds between interim results, which tell when each stream really ran. V(0) is none. By default ten, at least
-        one a second. Not together with O(confidence).
+      - Seconds between interim results, which tell when each stream really ran. V(0) turns them off. By default ten, at
+        least one a second. Not together with O(confidence).
     type: float
   warm_up:
     description:
@@ -92,7 +93,7 @@ options:
         eight processes, else V(0). Not with UDP_STREAM or O(confidence).
     type: int
 notes:
-  - A namespace is entered as root.
+  - Needs root to enter a namespace.
 seealso:
   - module: offload.lab.netserver
   - module: offload.lab.visit

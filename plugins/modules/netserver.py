@@ -11,9 +11,9 @@ version_added: 0.1.0
 description:
   - Starts one netserver for each address, detached, in the network namespace that has the address.
   - A netserver is bound to its address, never to all addresses of a node.
-  - Its state is kept in C(/run/offload-lab). Before a process is signalled it is verified to be the one that was
-    started, by its start time, command line and network namespace.
-  - A port that is held by another process is an error, before anything is started.
+  - Its state is kept in C(/run/offload-lab). Before it signals a process, it checks by start time, command
+    line and network namespace that it is the one that it started.
+  - If another process holds a port, the task fails before it starts anything.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -21,8 +21,8 @@ extends_documentation_fragment:
 options:
   servers:
     description:
-      - Where to listen.
-      - With O(state=absent) what to stop. Without it everything that this module has started on the node is stopped.
+      - The addresses to listen on.
+      - With O(state=absent) the netservers to stop, by default all that this module has started on the node.
     type: list
     elements: dict
     default: []
@@ -36,11 +36,11 @@ options:
         type: int
         default: 12865
       netns:
-        description: Name of the network namespace that has the address. None is the node's own.
+        description: Name of the network namespace that has the address. By default the node's own.
         type: str
   endpoints:
     description:
-      - In place of O(servers), the node's end of each path, as M(offload.lab.lab_node) tells them.
+      - Instead of O(servers), the node's end of each path, as M(offload.lab.lab_node) tells them.
       - A path has C(address) and C(netns), or C(all), a list of these.
     type: dict
   port:
@@ -48,11 +48,11 @@ options:
     type: int
     default: 12865
   purge:
-    description: Also stop the netservers that this module has started and that are not in O(servers).
+    description: Also stop the netservers of this module that are not in O(servers).
     type: bool
     default: false
   state:
-    description: Whether the netservers run.
+    description: Whether the netservers should run.
     type: str
     choices: [present, absent]
     default: present

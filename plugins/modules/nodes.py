@@ -12,16 +12,16 @@ version_added: 0.1.0
 author:
   - The offload.lab developers (@offload-lab)
 description:
-  - Makes nodes out of namespaces of the machine it runs on, so that a lab needs one machine only.
+  - Makes nodes out of namespaces, so that a lab needs only one machine.
   - A node has its own network, mount and uts namespace. Its host name is its name.
   - A node has its own C(/sys), C(/run), C(/etc/openvswitch), C(/var/lib/openvswitch), C(/var/log/openvswitch) and
     C(/var/lib/offload-lab), so that each node runs its own Open vSwitch and has its own network namespaces.
-    The other files, the list of processes and the clock are those of the machine.
-  - A node has one Ethernet device, C(underlay0), or more of them.
+    It shares the other files, the list of processes and the clock with the machine.
+  - A node has one or more Ethernet devices, C(underlay0) first.
   - Each is a veth, whose other end is on a Linux bridge in the network namespace C(LAB-fabric), which joins the nodes
     of a lab. Two labs never see each other.
-  - What belongs to a node on the machine is in C(/run/offload-lab/NODE). It does not outlive the machine's next start.
-  - A node that is only half there, after a crash, is removed and made anew.
+  - The machine keeps a node's files in C(/run/offload-lab/NODE). A reboot of the machine removes the node.
+  - An incomplete node, such as after a crash, is removed and made again.
 extends_documentation_fragment:
   - offload.lab.attributes
 options:
@@ -35,7 +35,7 @@ options:
     description:
       - The nodes.
       - Other nodes of the lab are left as they are.
-      - For O(state=absent) only their names count. No nodes at all means every node of the lab.
+      - For O(state=absent) only their names count, and an empty list means every node of the lab.
     type: list
     elements: dict
     default: []
@@ -59,7 +59,7 @@ options:
         default: 9000
       more:
         description:
-          - Devices beside C(underlay0), joined in the same way. The node has these and no others.
+          - More devices, connected like C(underlay0). The node has these and no others.
           - An uplink without addresses is for a switch to carry tenants' packets without a tunnel.
         type: list
         elements: dict
@@ -82,7 +82,7 @@ options:
     default: present
 notes:
   - It must run as root, on the machine itself, with C(iproute2) and C(util-linux).
-  - A process belongs to a node if it is in a namespace of it. It gets SIGTERM, and after 3 seconds SIGKILL.
+  - A process belongs to a node if it is in one of its namespaces. It gets SIGTERM, and after 3 seconds SIGKILL.
 seealso:
   - plugin: offload.lab.namespace
     plugin_type: connection

@@ -9,12 +9,12 @@ module: ovs_buffers
 short_description: Set the receive buffers of the ports of the userspace datapath
 version_added: 0.1.0
 description:
-  - Open vSwitch's userspace datapath (C(datapath_type=netdev)) takes packets from a kernel device by a packet socket,
-    whose receive buffer has 208 KiB (C(net.core.rmem_default)). A few packets of 64 KiB fill it, and what comes next is
-    lost.
-  - Sets the buffers of the lab's own ports of a bridge, at their open sockets. The host's settings stay as they are,
-    and the buffers are gone with the ports.
-  - The kernel's datapath has no such sockets, and nothing is changed.
+  - Open vSwitch's userspace datapath (C(datapath_type=netdev)) reads packets from a kernel device through a packet
+    socket, whose receive buffer has 208 KiB (C(net.core.rmem_default)). A few packets of 64 KiB fill it, and further
+    packets are lost.
+  - Sets the buffers of the lab's own ports of a bridge, on their open sockets. It does not change the host's settings,
+    and the buffers disappear with the ports.
+  - The kernel's datapath has no such sockets. Then nothing is changed.
   - Where ovs-vswitchd's sockets cannot be reached or set (Linux before 5.6, a container without C(CAP_SYS_PTRACE), or
     one with a user namespace of its own), a warning says so and the buffers stay as they are.
 author:
@@ -28,8 +28,8 @@ options:
     default: br-int
   size:
     description:
-      - Size of each buffer in bytes, as the kernel tells it (C(SO_RCVBUF), C(ss --memory)), 8192 to 1073741824. It is
-        counted with what the kernel needs to manage the packets.
+      - Size of each buffer in bytes, as the kernel tells it (C(SO_RCVBUF), C(ss --memory)), 8192 to 1073741824. It
+        includes what the kernel needs to manage the packets.
     type: int
     default: 16777216
 notes:

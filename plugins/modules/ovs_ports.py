@@ -13,8 +13,8 @@ author:
   - The offload.lab developers (@offload-lab)
 description:
   - Brings any number of ports of a bridge to the wanted state in one transaction.
-  - A changed type or option is applied to a port that exists, and an option that is no longer listed is removed.
-  - What the module makes carries C(external_ids:offload-lab), whose value is O(owner).
+  - Changed types and options are applied to existing ports, and options that are no longer listed are removed.
+  - Ports that the module makes carry C(external_ids:offload-lab), whose value is O(owner).
   - A bridge without this mark, and a port without this mark or with another owner's, is never changed.
 extends_documentation_fragment:
   - offload.lab.attributes
@@ -27,13 +27,13 @@ options:
     default: br-int
   owner:
     description:
-      - Mark of these ports.
+      - The mark of these ports.
     type: str
     default: ports
   ports:
     description:
       - The ports.
-      - Several calls may each give a part of an owner's ports, as long as O(purge=false).
+      - With O(purge=false), several calls may each give a part of an owner's ports.
     type: list
     elements: dict
     default: []
@@ -46,7 +46,7 @@ options:
       type:
         description:
           - Type of the interface, such as V(vxlan) or V(internal).
-          - The empty string is a device of the system, which must exist.
+          - The empty string means a device of the system, which must exist.
         type: str
         default: ''
       options:
@@ -76,13 +76,13 @@ options:
         type: int
   purge:
     description:
-      - Whether ports of the bridge with the mark of O(owner) that are not listed are removed.
+      - Whether to remove ports with the mark of O(owner) that are not listed.
       - Used with O(state=present).
     type: bool
     default: false
   state:
     description:
-      - Whether the listed ports are there.
+      - Whether the listed ports should exist.
     type: str
     choices: [present, absent]
     default: present

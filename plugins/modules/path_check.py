@@ -6,13 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: path_check
-short_description: See whether paths carry traffic before they are measured
+short_description: Check that paths carry traffic before they are measured
 version_added: 0.1.0
 description:
-  - Sends 20 echoes over each path, as long as the MTU of its device and not to be fragmented, then TCP for a second.
-  - A path that loses more than 5 % of the echoes, or that netperf does not get through, is an error that says which
-    of them it is.
-  - It sends traffic, so it does nothing in check mode.
+  - Sends 20 echo requests over each path, of the size of its device's MTU and with DF set, then TCP for a second.
+  - The task fails and names the path when more than 5 % of the echo requests are lost or netperf does not get through.
+  - It does nothing in check mode, because it sends traffic.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -25,7 +24,7 @@ options:
     required: true
     suboptions:
       name:
-        description: What messages call it.
+        description: The name of the path in messages.
         type: str
         required: true
       address:
@@ -33,7 +32,7 @@ options:
         type: str
         required: true
       netns:
-        description: The network namespace that the path begins in. None is the node's own.
+        description: The network namespace in which the path begins, by default the node's own.
         type: str
   port:
     description: TCP port of the netserver at the other end.
@@ -44,7 +43,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: See whether the paths carry traffic
+- name: Check that the paths carry traffic
   offload.lab.path_check:
     paths:
       - name: physical

@@ -12,12 +12,13 @@ version_added: 0.1.0
 author:
   - The offload.lab developers (@offload-lab)
 description:
-  - Writes features, channels, rings, coalescing, receive hashing and packet steering so that they survive a restart.
-    The devices themselves are not changed; M(offload.lab.ethtool) does that.
-  - It writes what the host uses already - properties C(ethtool.*) of the device's connection (NetworkManager), a script
-    in C(/etc/network/if-up.d) (ifupdown), or a C(.link) file of systemd, which repeats the one that udev uses now.
-  - What such a file or property cannot express, as a C(.link) file cannot express tunnel segmentation, goes into a
-    oneshot unit of systemd, and RV(notes) says so.
+  - Writes features, channels, rings, coalescing, receive hashing and packet steering so that they survive a reboot.
+    It does not change the devices themselves. M(offload.lab.ethtool) does.
+  - It uses the kind of configuration that the host has - properties C(ethtool.*) of the device's connection
+    (NetworkManager), a script in C(/etc/network/if-up.d) (ifupdown), or a C(.link) file of systemd, which includes the
+    one that udev uses now.
+  - Settings that it cannot express, such as tunnel segmentation in a C(.link) file, go into a oneshot unit of systemd,
+    and RV(notes) says so.
   - The originals are kept in O(path). O(state=absent) puts them back.
 extends_documentation_fragment:
   - offload.lab.attributes
@@ -26,31 +27,31 @@ options:
     description:
       - Devices and their settings, as M(offload.lab.ethtool) takes them, and C(rps), a mapping with C(cpus) as
         M(offload.lab.rps) takes them.
-      - Devices in network namespaces, and those that are not there, are left out; RV(notes) names the former.
+      - Devices in network namespaces and devices that do not exist are left out. RV(notes) names the former.
     type: list
     elements: dict
     default: []
   settings:
-    description: In place of O(devices), what the devices of each class in O(classes) are set to.
+    description: Instead of O(devices), what the devices of each class in O(classes) are set to.
     type: dict
     default: {}
   classes:
-    description: By class a list of devices with C(name) and C(netns), as M(offload.lab.lab_node) tells.
+    description: By class a list of devices with C(name) and C(netns), as M(offload.lab.lab_node) returns them.
     type: dict
     default: {}
   method:
     description:
-      - The kind of configuration. V(auto) takes for each device what runs it.
+      - The kind of configuration. V(auto) takes, for each device, the one that manages it.
       - V(none) writes nothing.
     type: str
     choices: [auto, systemd_link, networkmanager, ifupdown, none]
     default: auto
   path:
-    description: Where on the node the originals are kept.
+    description: The file of the originals, on the node.
     type: path
     default: /var/lib/offload-lab/persisted.json
   state:
-    description: Whether the settings are in the host's configuration.
+    description: Whether the settings should be in the host's configuration.
     type: str
     choices: [present, absent]
     default: present
@@ -62,7 +63,7 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: Keep segmentation on after a restart
+- name: Keep segmentation on after a reboot
   offload.lab.persist:
     devices:
       - name: eth1

@@ -10,10 +10,10 @@ version_added: 0.1.0
 description:
   - Checks a campaign and completes it with defaults.
   - Writes the plan to C(plan.json) in the campaign's results folder on the controller.
-  - The plan holds every visit and cell in the order in which they are measured, decided by the campaign's seed.
-  - A plan that is already there must be the same, so that a stopped campaign goes on in its own order.
-  - Another plan there is an error.
-  - In check mode it is a dry run. It shows visits, cells, time and what the plan cannot find, and writes nothing.
+  - The plan has every visit and cell in the order in which they are measured, which follows from the campaign's seed.
+  - An existing plan must be the same, so that a stopped campaign goes on in its own order. A different one is an error.
+  - In check mode it is a dry run. It shows visits, cells, time and the smallest effects that the plan can find, and
+    writes nothing.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -22,20 +22,31 @@ extends_documentation_fragment:
   - offload.lab.attributes
 options:
   results_dir:
-    description: The folder that holds a folder for each campaign.
+    description: The folder that contains a folder for each campaign.
     type: path
     default: results
   lab_mtu:
     description:
-      - MTU of the lab's underlay in bytes, which a campaign that names no C(mtus) is measured with.
-      - Without it such a campaign is measured with 9000.
+      - MTU of the lab's underlay in bytes, for campaigns that name no C(mtus). The default is 9000.
     type: int
   scatter_from:
     description:
-      - The results folder of an earlier campaign. From how it scattered, by trial, visit and block, the dry run
-        says how long it takes until which effect is found, and how many seconds a cell answer soonest.
-      - Without it what the campaign itself has measured is taken, else an ordinary machine.
+      - The results folder of an earlier campaign. From its scatter between trials, visits and blocks the dry run
+        predicts how long it takes to find effects of several sizes, and which cell duration answers soonest.
+      - By default the scatter of what the campaign itself has measured, else that of a typical machine.
     type: path
+  readings:
+    description:
+      - The C(devices) of M(offload.lab.ethtool_info), one for each node. With these a screen or a search leaves out
+        factors whose features are fixed on all devices they are for, and says so.
+    type: list
+    elements: dict
+    default: []
+  classes:
+    description: With O(readings), in the same order, the C(devices) of M(offload.lab.lab_node).
+    type: list
+    elements: dict
+    default: []
 notes:
   - One of O(campaign) and O(campaign_file) is required.
 """
@@ -139,8 +150,15 @@ profiles:
   returned: success
   type: dict
   sample: {all_off: {client: {underlay: {features: {tso: false}}}, server: {underlay: {features: {tso: false}}}}}
+totals:
+  description: How many C(visits) and C(cells) the plan has.
+  returned: success
+  type: dict
+  sample: {visits: 18, cells: 72}
 visits:
-  description: The visits in order, with C(block), C(visit), C(mtu), C(profile), C(repeat) and the number of C(cells).
+  description:
+    - The visits in order, with C(block), C(visit), C(mtu), C(profile), C(repeat) and the number of C(cells).
+    - The first 800; C(plan.json) has all.
   returned: success
   type: list
   elements: dict

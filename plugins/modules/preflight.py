@@ -9,11 +9,11 @@ module: preflight
 short_description: Read what a lab needs of a host
 version_added: 0.1.0
 description:
-  - Reads user and privileges, programs, ports, links, features, datapath, management device and clock in one go.
-  - Tells whether the other nodes can be reached on the lab's TCP ports. A refused connection counts as reached.
-  - Tells whose UDP port for VXLAN does not answer, unless this host has a VXLAN device already.
-  - Judges nothing. M(offload.lab.request) does, for all nodes at once.
-  - It needs neither root nor any program. What cannot be read is left out.
+  - Reads user and privileges, programs, ports, links, features, datapath, management device and clock in one task.
+  - Tests whether the other nodes can be reached on the lab's TCP ports. A refused connection counts as reached.
+  - Tests whether the other nodes' UDP port for VXLAN answers, unless this host already has a VXLAN device.
+  - It judges nothing. M(offload.lab.request) does, for all nodes together.
+  - It needs neither root nor any program. Values that cannot be read are left out.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -29,7 +29,7 @@ options:
     type: str
     required: true
   address:
-    description: The address of the host on the underlay. Ports are looked at there, and peers reached from there.
+    description: The address of the host on the underlay. Its ports are checked, and peers are reached from it.
     type: str
   ports:
     description: TCP ports that the lab listens on.
@@ -42,7 +42,7 @@ options:
     elements: str
     default: []
   vxlan_port:
-    description: UDP port of the tunnel. V(0) asks nobody.
+    description: UDP port of the tunnel. V(0) skips this test.
     type: int
     default: 0
   bridge:
@@ -50,7 +50,7 @@ options:
     type: str
     default: br-int
   datapath:
-    description: The datapath that is asked for.
+    description: The requested datapath.
     type: str
     choices: [auto, system, netdev]
     default: auto

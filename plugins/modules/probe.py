@@ -6,14 +6,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: probe
-short_description: Run the probe that tells a node's CPU counters, features and packet lengths to the other end
+short_description: Run the probe that reports a node's CPU counters, features and packet lengths to the other end
 version_added: 0.1.0
 description:
   - The netperf client needs both ends of a trial in one time window. A probe on the server answers it over TCP with its
     clock, C(/proc/stat), C(/proc/softirqs), active features, and the lengths of packets sampled on a device.
   - The probe reads only. It changes nothing and starts no process.
-  - It answers on one address, and only to who knows its token, which is made anew with each start.
-  - It is stopped by O(state=absent), which every teardown does.
+  - It listens on one address and answers only requests with its token, which is new at each start.
+  - Every teardown stops it with O(state=absent).
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -25,7 +25,7 @@ attributes:
     support: none
 options:
   state:
-    description: Whether the probe runs.
+    description: Whether the probe should run.
     type: str
     choices: [present, absent]
     default: present

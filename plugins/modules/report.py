@@ -8,10 +8,11 @@ module: report
 short_description: Make the report of a campaign from its results folder
 version_added: 0.1.0
 description:
-  - Analyses the trials of a campaign on the controller and writes what was found into the campaign's results folder.
+  - Analyses the trials of a campaign on the controller and writes the results into the campaign's results folder.
   - C(report.html) is one file with its figures inside. It loads nothing from a network.
   - C(report.md) has the same facts for a merge request, C(report.txt) the comparison for a console.
-  - C(junit.xml) is for pipelines. It fails where the campaign is unfinished or a profile fails more than the control.
+  - C(junit.xml) is for pipelines. It has a failure when the campaign is unfinished or a profile fails more often than
+    the control.
   - C(metrics.prom) has values and effects as OpenMetrics text for Prometheus.
   - C(analysis.json) and C(trials.csv) have the numbers, C(recommended.yml) the settings that the evidence supports.
   - The lab is not needed. The same folder gives the same files, byte for byte, on any controller.
@@ -26,17 +27,17 @@ options:
   results:
     description:
       - The folder of one campaign on the controller, with C(plan.json) and C(trials.jsonl).
-      - C(manifest.json) is read when it is there. Without it the report says that the conditions are not known.
-      - Without this option it is the folder of O(campaign) or O(campaign_file) in O(results_dir).
+      - Without C(manifest.json) the report says that the conditions are not known.
+      - By default the folder of O(campaign) or O(campaign_file) in O(results_dir).
     type: path
   live:
     description:
-      - V(refresh) makes the report of a campaign that is running, C(report.html), C(report.md) and C(report.txt), with
-        how each comparison stands, who is nominated and the time left. It claims nothing, and the page in a browser
+      - V(refresh) makes the report of a running campaign, C(report.html), C(report.md) and C(report.txt), with the
+        standing of each comparison, the nominee and the time left. It claims nothing, and the page in a browser
         reloads itself.
-      - It is left out where it would take more than 1 s for each block since the last one, or 3 % of the time.
-      - V(end) makes the ordinary report, where a live one was made.
-      - Neither of them fails. The campaign goes on without it.
+      - It is skipped when it would take more than 1 s for each block since the last one, or 3 % of the time.
+      - V(end) makes the ordinary report if a live one was made.
+      - Neither of them fails the task, the campaign goes on without it.
     type: str
     choices: [refresh, end]
 requirements:

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: request
-short_description: Check what is asked of the lab before any node is changed
+short_description: Check variables, campaign and nodes before any node is changed
 version_added: 0.1.0
 description:
-  - Checks the variables C(offload_lab_*) of all nodes against the argument specs of the roles.
-    It checks names, types, choices, ranges, networks and addresses.
-  - Checks the campaign, if one is given, and that its nodes are there and have an end of each of its paths.
-  - With O(readings) it judges what was read of the nodes. Programs, ports, devices, MTUs, privileges and more.
+  - Checks the variables C(offload_lab_*) of all nodes against the argument specs of the roles,
+    names, types, choices, ranges, networks and addresses.
+  - Checks the campaign, if one is given, and that its nodes exist and have an end of each of its paths.
+  - With O(readings) it judges the nodes by what was read there, such as programs, ports, devices, MTUs and privileges.
   - Works on the controller alone. It needs no connection to a node.
-  - Shows everything that is wrong, and fails with the first of it.
+  - Shows everything that is wrong, and fails with the first problem.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -26,13 +26,13 @@ options:
     type: str
     default: lab_nodes
   campaign_required:
-    description: Whether it is an error to give no campaign.
+    description: Whether a missing campaign is an error.
     type: bool
     default: false
   readings:
     description:
-      - By node what M(offload.lab.preflight) returned as C(preflight).
-      - With it the nodes are judged, not the variables, and the result is shown as a table of all nodes.
+      - By node the C(preflight) that M(offload.lab.preflight) returned.
+      - Then the nodes are judged instead of the variables, and the result is a table of all nodes.
     type: dict
     default: {}
 seealso:
@@ -41,7 +41,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Check what is asked for
+- name: Check the variables and the campaign
   offload.lab.request:
     campaign_file: campaigns/one_at_a_time.yml
   run_once: true

@@ -6,18 +6,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: restore
-short_description: Restore a node exactly as its snapshot has it
+short_description: Restore a node exactly from its snapshot
 version_added: 0.1.0
 author:
   - The offload.lab developers (@offload-lab)
 description:
-  - Sets what the snapshot of M(offload.lab.snapshot) holds - MTU, features as wanted bits, channels, rings,
+  - Sets what the snapshot of M(offload.lab.snapshot) contains - MTU, features as wanted bits, channels, rings,
     coalescing, receive hashing, RSS table, receive packet steering, and the options of the lab's own tunnels, key by
     key.
-  - Reads everything back, sets again what has become possible by it, and removes the snapshot only when all is as it
-    was.
-  - Devices that are gone are left out and returned.
-  - Without a snapshot nothing is done.
+  - Reads everything back, sets again what was not possible before, and removes the snapshot only when everything is as
+    it was.
+  - Devices that no longer exist are left out and returned.
+  - Without a snapshot it does nothing.
 extends_documentation_fragment:
   - offload.lab.attributes
 options:

@@ -7,13 +7,14 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: results_store
 short_description: Keep a campaign's results on a host that outlives the job
-version_added: 0.2.0
+version_added: 0.1.0
 description:
-  - A job in a container, as of AWX, loses its folder when it ends. This module keeps the results of a campaign in a
-    folder of a host instead. They are fetched when a job begins and pushed while it measures.
-  - The task is delegated to that host. Without O(folder) the results stay on the controller, and only the campaign's
-    lock and the time limit are seen to.
-  - In AWX a results folder that goes with the job is refused unless there is a O(folder), or O(temporary) allows it.
+  - A job in a container, such as in AWX, loses its folder when it ends. This module keeps the results of a campaign in
+    a folder of a host instead. A job fetches them when it begins and pushes new ones while it measures.
+  - The task is delegated to that host. Without O(folder) the results stay on the controller, and the module only
+    handles the campaign's lock and the time limit.
+  - In AWX a results folder that disappears with the job is refused unless there is a O(folder), or O(temporary) allows
+    it.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -34,10 +35,10 @@ options:
   state:
     description:
       - V(fetched) gets the results from the store.
-      - V(claimed) locks the campaign first. Another controller that lives is an error. One that cannot be seen is
-        watched until its lease is over, at most about a minute.
-      - V(pushed) puts what is new into the store, and renews the lock if O(lock) is set.
-      - V(released) does that for the last time, and gives the lock back.
+      - V(claimed) locks the campaign first. Another live controller is an error. When it cannot tell whether the
+        other one lives, it waits until that one's lease ends, at most about a minute.
+      - V(pushed) writes what is new to the store, and renews the lock if O(lock) is set.
+      - V(released) does that for the last time, and releases the lock.
     type: str
     choices: [fetched, claimed, pushed, released]
     required: true
@@ -45,36 +46,37 @@ options:
     description: The folder of the store, on the host that the task is delegated to. It has a folder for each campaign.
     type: path
   lock:
-    description: Whether V(pushed) is done by who has the lock. A report needs none.
+    description: Whether V(pushed) needs the lock. A report does not.
     type: bool
     default: true
   lease:
-    description: Seconds that the lock is valid without another task of this module.
+    description: How many seconds the lock stays valid without another task of this module.
     type: float
     default: 60
   files:
     description:
       - The files to push.
-      - The default are those of the record, V(plan.json), V(manifest.json), V(confirmation.json) and V(trials.jsonl).
+      - By default those of the record, V(plan.json), V(manifest.json), V(trials.jsonl), and what the campaign decided,
+        V(confirmation.json), V(looks.json), V(search.json).
     type: list
     elements: str
   before:
-    description: The result of the task before, so that only what is new is sent.
+    description: The result of the previous task, so that only new data is sent.
     type: dict
     default: {}
   max_minutes:
-    description: Minutes after V(claimed) at which RV(time_is_up). V(0) is no limit.
+    description: RV(time_is_up) so many minutes after V(claimed). V(0) means no limit.
     type: float
     default: 0
   temporary:
-    description: Whether results may go with the job.
+    description: Whether the results may disappear with the job.
     type: bool
     default: false
   results:
     description: The results folder of one campaign on the controller. By default that of O(campaign) in O(results_dir).
     type: path
   request:
-    description: What the action plugin asks of the module; not for playbooks.
+    description: Set by the action plugin; not for playbooks.
     type: dict
     default: {}
 """
@@ -89,7 +91,7 @@ EXAMPLES = r"""
   run_once: true
   register: store
 
-- name: Put what is new into the store
+- name: Write what is new to the store
   offload.lab.results_store:
     state: pushed
     results: results/demo

@@ -9,8 +9,8 @@ module: rps
 short_description: Set receive packet steering of network devices
 version_added: 0.1.0
 description:
-  - Sets the CPUs that take in the packets of every receive queue of a device (C(rps_cpus)).
-  - All devices are read before the first is changed.
+  - Sets the CPUs that process the packets of each receive queue of a device (C(rps_cpus)).
+  - All devices are read before the first one is changed.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -29,7 +29,7 @@ options:
     required: true
   missing:
     description:
-      - What to do about a device that is not there, or has no receive queues.
+      - What to do when a device does not exist or has no receive queues.
     type: str
     choices:
       error: Fail before anything is changed.

@@ -11,11 +11,10 @@ version_added: 0.1.0
 description:
   - Writes the settings of devices, as M(offload.lab.ethtool_info) returns them in C(restore), and their MTU to a file
     of the node. The file is on the disk when the task ends.
-  - What is in the file already is never replaced, because the node may have been changed since. Only devices that it
-    lacks are added.
+  - Devices in the file are never replaced, because the node may have been changed since. Only new devices are added.
   - With the first devices it keeps their RSS tables and receive packet steering too, and the options of the lab's own
     tunnels; they are in RV(other). Ports of others and C(other_config) of Open vSwitch are not kept.
-  - Restoring is done by M(offload.lab.restore).
+  - M(offload.lab.restore) restores it.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -28,16 +27,16 @@ options:
   devices:
     description:
       - Devices and their settings, each with C(name) and, inside a namespace, C(netns).
-      - None reads the file only.
+      - Without them the file is only read.
     type: list
     elements: dict
     default: []
   other:
-    description: Whatever else is to be restored, by name.
+    description: Other things to restore, by name.
     type: dict
     default: {}
   state:
-    description: Whether there is a snapshot. Set it to V(absent) when the node has been restored.
+    description: Whether the snapshot should exist. Use V(absent) when the node has been restored.
     type: str
     choices: [present, absent]
     default: present

@@ -6,17 +6,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: steps
-short_description: Say what a campaign does next
+short_description: Tell what a campaign does next
 version_added: 0.1.0
 description:
   - Reads the plan and the record of a campaign and returns the blocks that are not complete, with the steps of each in
     their order. Role C(measure) does them one after the other.
-  - With O(part=confirm) it decides, once all planned visits are made, who is visited again, and keeps the decision in
-    C(confirmation.json) of the results folder. A campaign that is resumed goes on with that decision.
-  - With O(part=search) it returns the rounds of a search. Once all visits of the last one are made, it decides the next
-    one, or the search's end, and keeps that in C(search.json).
-  - With O(block) it returns the steps that measure again what the machine spoilt in a block. These are trials that a
-    guard left out for a cause outside the profile, as far as C(remeasure) of the plan goes.
+  - With O(part=confirm) it decides, once all planned visits are made, which profiles to visit again, and writes the
+    decision to C(confirmation.json) in the results folder. A resumed campaign goes on with that decision.
+  - With O(part=search) it returns the rounds of a search. Once all visits of a round are made, it decides on the next
+    round or the end of the search, and writes that to C(search.json).
+  - With O(block) it returns the steps that repeat a block's trials which a guard left out for a cause outside the
+    profile, within the plan's C(remeasure).
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -25,7 +25,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: In check mode nothing is decided.
+    details: In check mode it decides nothing.
   diff_mode:
     support: none
 options:
@@ -44,12 +44,12 @@ options:
     choices: [planned, search, confirm]
     default: planned
   block:
-    description: Return what is measured again in the block of this number. It needs O(mtu).
+    description: Return what is measured again in the block with this number. Needs O(mtu).
     type: int
   again:
     description:
-      - With O(block), V(false) returns the block's own visits that are left. A look that is due comes first; what
-        it settles leaves the plan.
+      - With O(block), V(false) returns the block's own visits that are left. If a look is due it comes first, and
+        factors that it settles leave the plan.
     type: bool
     default: true
   mtu:
@@ -67,7 +67,7 @@ EXAMPLES = r"""
     pairs: [{client: node1, server: node2}]
   register: left
 
-- name: See what the machine spoilt in the third block
+- name: See what is measured again in the third block
   offload.lab.steps:
     plan: "{{ playbook_dir }}/results/demo/plan.json"
     pairs: [{client: node1, server: node2}]
@@ -79,7 +79,8 @@ RETURN = r"""
 blocks:
   description:
     - The blocks in which something is left to do, in their order, each with C(part), C(mtu), C(block) and C(steps).
-      Without steps, only trials that the machine spoilt are left in it.
+      With no steps in the list, only trials that the machine spoilt are left in it.
+    - Of more than 800 steps in all, no block has C(steps). Ask for those of a block with O(block) and O(again=false).
   returned: without O(block)
   type: list
   elements: dict

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: switch
-short_description: Open vSwitch running, with the bridge of the lab
+short_description: Run Open vSwitch with the bridge of the lab
 version_added: 0.1.0
 author:
   - The offload.lab developers (@offload-lab)
 description:
   - Starts Open vSwitch if it does not run, and makes a bridge with the wanted datapath.
   - For the userspace datapath it sets C(other_config:userspace-tso-enable=true) before C(ovs-vswitchd) starts.
-    Without it a tenant whose TX checksum offload is on gets no TCP through.
+    Without it TCP of a tenant with TX checksum offload does not get through.
   - A running C(ovs-vswitchd) is restarted for that setting, unless it runs other bridges, which is an error.
   - The bridge carries C(external_ids:offload-lab=switch). A bridge without this mark is never changed.
   - V(absent) removes the bridge and the setting, and stops Open vSwitch if this module has started it and nobody else
-    uses it by then. If C(ovs-vswitchd) has crashed it is started for that, because only it can remove its devices.
+    uses it. If C(ovs-vswitchd) has crashed, it is started first, because only it can remove its devices.
 extends_documentation_fragment:
   - offload.lab.attributes
 options:
@@ -30,20 +30,20 @@ options:
   datapath:
     description:
       - V(system) is the kernel's datapath, V(netdev) the userspace datapath.
-      - V(auto) is V(system) if the kernel has the module C(openvswitch) or can load it, and else V(netdev).
+      - V(auto) is V(system) if the kernel has the module C(openvswitch) or can load it, otherwise V(netdev).
     type: str
     choices: [auto, system, netdev]
     default: auto
   service_manager:
     description:
       - What starts and stops Open vSwitch.
-      - V(auto) is V(systemd) where it runs and has a unit of Open vSwitch, and else V(ovs-ctl).
+      - V(auto) is V(systemd) where it runs and has a unit of Open vSwitch, otherwise V(ovs-ctl).
     type: str
     choices: [auto, systemd, ovs-ctl]
     default: auto
   state:
     description:
-      - Whether the bridge is there.
+      - Whether the bridge should exist.
     type: str
     choices: [present, absent]
     default: present

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: tenants
-short_description: Network namespaces with a veth on the switch
+short_description: Make tenants, network namespaces with a veth on the switch
 version_added: 0.1.0
 author:
   - The offload.lab developers (@offload-lab)
@@ -16,18 +16,18 @@ description:
     a port of an Open vSwitch bridge.
   - Tenant V(tenant1) has the namespace V(tenant1), in it the device V(tenant1-veth0), and on the bridge
     the port V(tenant1-veth1).
-  - A tenant's device has the listed addresses and, link-local ones apart, no others. The kernel is told to make no IPv6
-    link-local one (C(addrgenmode none)). With one it asks for a router, which the switch floods to all tenants.
-  - What the module makes carries the alias C(offload.lab:NAME), also the C(lo) of a namespace, and its ports
-    carry C(external_ids:offload-lab=tenants). A namespace, device, port or bridge without our mark is never changed.
-  - Open vSwitch holds on to a device that is gone. So the port of a veth that must be made anew is removed first.
+  - A tenant's device has the listed addresses and, link-local ones apart, no others. The kernel makes no IPv6
+    link-local address (C(addrgenmode none)). With one it would solicit routers, which the switch floods to all tenants.
+  - Devices that the module makes, and C(lo) of its namespaces, carry the alias C(offload.lab:NAME). Its ports carry
+    C(external_ids:offload-lab=tenants). A namespace, device, port or bridge without such a mark is never changed.
+  - Open vSwitch keeps a device open that was removed. So the port of a veth that must be recreated is removed first.
 extends_documentation_fragment:
   - offload.lab.attributes
 options:
   tenants:
     description:
       - The tenants.
-      - For O(state=absent) only their names count. No tenants at all means every tenant of ours.
+      - For O(state=absent) only their names count, and an empty list means every tenant with our mark.
     type: list
     elements: dict
     default: []
@@ -36,8 +36,8 @@ options:
         description:
           - Name of the tenant, at most 9 characters, and of its namespace.
           - >-
-            Letters, digits and signs, but none of C(/ : * % # " ' \), and neither C(-) nor C(@) first. So can every
-            device and every namespace be called that the modules of this collection work on.
+            Letters, digits and signs, but none of C(/ : * % # " ' \), and neither C(-) nor C(@) first. This rule
+            holds for all devices and namespaces of this collection.
         type: str
         required: true
       namespace:
@@ -59,14 +59,13 @@ options:
       mac:
         description:
           - MAC address of its device. Without it the kernel chooses one.
-          - With a MAC address that follows from its address, a tenant that is made anew is found by its neighbours at
-            once.
+          - If the MAC address follows from the IP address, neighbours find a recreated tenant immediately.
         type: str
       neighbors:
         description:
-          - What its device knows for good of other tenants (C(nud permanent)), so that it never asks for them by ARP or
-            neighbour discovery. Many tenants that ask at once keep the switch busy, which floods each question to all.
-          - Entries that are permanent and not listed are removed. What the kernel learned by itself is left alone.
+          - Permanent neighbour entries of its device (C(nud permanent)), so that it never sends ARP or neighbour
+            solicitations to these tenants. The switch floods each of those to all, which many tenants make costly.
+          - Permanent entries that are not listed are removed. Entries that the kernel learned are left alone.
         type: list
         elements: dict
         default: []
@@ -83,8 +82,8 @@ options:
             required: true
       linux_bridge:
         description:
-          - Whether a Linux bridge is between the tenant and the switch. It is called C(NAME-br), and is joined to the
-            switch by the veth C(NAME-veth2) and C(NAME-veth3).
+          - Whether a Linux bridge is between the tenant and the switch. It is called C(NAME-br); the veth C(NAME-veth2)
+            and C(NAME-veth3) connects it to the switch.
         type: bool
         default: false
       tag:
@@ -93,7 +92,7 @@ options:
         type: int
       flat:
         description:
-          - Whether its packets go by an uplink and not by the tunnel. Then the tunnel does not limit its MTU.
+          - Whether its packets leave by an uplink instead of the tunnel. Then the tunnel does not limit its MTU.
         type: bool
         default: false
   bridge:
@@ -103,8 +102,8 @@ options:
     default: br-int
   mtu:
     description:
-      - MTU in bytes of the tenants that give none.
-      - The default is what O(underlay_device) leaves, or 1500 without it.
+      - MTU in bytes of the tenants without their own.
+      - By default the largest that fits into O(underlay_device), or 1500 without it.
     type: int
   underlay_device:
     description:
@@ -117,7 +116,7 @@ options:
     default: 50
   purge:
     description:
-      - Whether tenants of ours that are not listed are removed. Used with O(state=present).
+      - Whether to remove tenants with our mark that are not listed. Used with O(state=present).
     type: bool
     default: false
   state:
@@ -127,8 +126,8 @@ options:
     choices: [present, absent]
     default: present
 notes:
-  - Open vSwitch takes some milliseconds for each port that is removed from the userspace datapath. The module does not
-    wait for that, unless the same ports are made again.
+  - Open vSwitch needs some milliseconds for each port that it removes from the userspace datapath. The module waits for
+    that only if the same ports are made again.
 seealso:
   - module: offload.lab.ovs_ports
   - module: offload.lab.link

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: vxlan_device
-short_description: A kernel VXLAN device with several remotes
+short_description: Make a kernel VXLAN device with several remotes
 version_added: 0.1.0
 author:
   - The offload.lab developers (@offload-lab)
 description:
   - Makes a VXLAN device of the kernel, as the tunnel of a bridge on Open vSwitch's userspace datapath.
-  - Every remote gets a copy of the frames whose receiver is not known yet (head-end replication).
-    Broadcasts of more than two hosts can not loop, because the device never sends out what came in through it.
+  - Every remote gets a copy of frames with an unknown receiver (head-end replication). With more than two hosts
+    broadcasts cannot loop, because the device never sends out what came in through it.
   - The MTU is derived from the device that has the address O(local).
-  - The kernel cannot change O(id), O(dstport) and O(csum) of a device, so for these it is made anew.
-    A port of Open vSwitch on the device is removed first, because Open vSwitch would hold on to the old device.
-    Add it again with M(offload.lab.ovs_ports).
-  - What the module makes carries the alias C(offload.lab:tunnel). A device without it is never changed.
+  - The kernel cannot change O(id), O(dstport) and O(csum) of a device, so the device is recreated for them. Its port on
+    Open vSwitch is removed first, because Open vSwitch would keep the old device open. Add the port again with
+    M(offload.lab.ovs_ports).
+  - Its devices carry the alias C(offload.lab:tunnel). A device without it is never changed.
 extends_documentation_fragment:
   - offload.lab.attributes
 options:
@@ -66,7 +66,7 @@ options:
     elements: str
   state:
     description:
-      - Whether the device is there.
+      - Whether the device should exist.
     type: str
     choices: [present, absent]
     default: present

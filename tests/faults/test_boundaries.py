@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The controller is killed at task boundaries: the nodes are as before by themselves, within the switch's minutes.
 
-OFFLOAD_LAB_FAULTS=all takes every boundary of the playbook, otherwise a handful.
+OFFLOAD_LAB_FAULTS=all takes every boundary of the playbooks, otherwise a handful. The whole goes on where it was ended
+(tests/output/boundaries has what was struck); OFFLOAD_LAB_FAULTS_SECONDS says when it ends by itself.
 """
 from __future__ import annotations
 
@@ -16,82 +17,92 @@ from ansible_collections.offload.lab.tests.system.lab import Lab, differences, l
 
 pytestmark = pytest.mark.nightly  # each strike waits for the switch, and the machine must be its own
 ALL = os.environ.get("OFFLOAD_LAB_FAULTS") == "all"
+LABS = 5 if ALL else 1  # while one waits for its switch, the others are struck
 # Where a guard could be missing: between snapshot and change, between restore and disarm.
 MEASURE = ("See in the packets", "Disarm the dead man's switch")
 APPLY = ("Keep the originals",)
 RESTORE = ("Disarm the dead man's switch",)
 SETTINGS = {"underlay": {"features": {"gro": True}, "rps": {"cpus": "all"}}, "tenant": {"features": {"gro": True}}}
-CAMPAIGN = {"paths": ["physical"], "mtus": [9000, 1500], "factors": ["tso", "tunnel_csum"], "blocks": 1,
+DRIVERS = {node: {"underlay0": "veth"} for node in ("node1", "node2")}
+APPLIED = {"recommended": {"campaign": "test", "client": SETTINGS, "server": SETTINGS, "drivers": DRIVERS}}
+# The MTU is not the lab's: it is changed, too.
+CAMPAIGN = {"paths": ["physical"], "mtus": [1500], "factors": ["tso", "tunnel_csum"], "blocks": 1,
             "workloads": ["tcp_stream"], "duration": 1}
 
 
 @pytest.fixture(scope="module")
-def lab(lab_packages_required):
+def labs(lab_packages_required):
     before = traces()
-    made = Lab("systestboundaries")
-    made.down()
-    made.up()
+    made = [Lab(f"systestbound{number}") for number in range(1, LABS + 1)]
+    for lab in made:
+        lab.down()
+        lab.up()
     yield made
-    made.down()
-    assert left_behind(before) == {}
+    for lab in made:
+        lab.down()
+    assert [left_behind(before, lab.name) for lab in made] == [{}] * len(made)
 
 
 def chosen(reached, names):
-    """Return the numbers of the boundaries to strike at, from the lines of a run to its end: before tasks ``names``."""
-    rows = [line.split(" ", 1) for line in reached]
-    if ALL:
-        return [int(number) for number, _name in rows]
-    return sorted({next(int(number) for number, name in rows if name.split(" : ")[-1].startswith(task))
-                   for task in names})
+    """Return the boundaries to strike at, of those of a whole run: the first before each of the tasks ``names``."""
+    tasks = [line.partition(" ")[2].split(" : ")[-1] for line in reached]
+    if ALL:  # tasks that come again, in another visit, after those that come for the first time
+        order = sorted(range(len(tasks)), key=lambda place: tasks.index(tasks[place]) != place)
+        return [reached[place] for place in order]
+    return [next(line for line, task in zip(reached, tasks) if task.startswith(name)) for name in names]
 
 
 def strike(run, number, accepted):
-    """Kill a run (the arguments of boundaries.play) at one boundary; return what is wrong afterwards, with its name."""
-    status, reached, output = boundaries.play(*run, kill_at=number)
-    assert status == -9, output[-3000:]
-    lab, _folder, playbook, _variables = run
-    found = boundaries.settle(lab, accepted)
-    print(f"{playbook} {reached[-1]}: {found or 'as before'}", flush=True)
-    boundaries.tidy(lab)
-    return [(reached[-1], found)] if found else []
+    """Kill a run (the arguments of boundaries.play) at one boundary; return what is wrong afterwards."""
+    status, _reached, output = boundaries.play(*run, kill_at=number)
+    if status != -9:
+        return [f"not killed, exit status {status}: {output[-3000:]}"]
+    found = boundaries.settle(run[0], accepted)
+    boundaries.tidy(run[0])
+    return found
 
 
-def test_measure(lab, tmp_path):
-    variables = {"results_dir": str(tmp_path), "evidence_seconds": 0}
-    whole = dict(CAMPAIGN, name="whole")
-    status, reached, output = boundaries.play(lab, tmp_path, "measure", dict(variables, campaign=whole))
+def measuring(folder, name):
+    return {"results_dir": str(folder), "evidence_seconds": 0, "campaign": dict(CAMPAIGN, name=name)}
+
+
+def test_measure(labs, tmp_path):
+    status, reached, output = boundaries.play(labs[0], tmp_path, "measure", measuring(tmp_path, "whole"))
     assert status == 0, output[-3000:]
-    before, wrong = boundaries.state(lab), []
-    for number in chosen(reached, MEASURE):
-        campaign = dict(CAMPAIGN, name=f"boundary{number}")
-        wrong += strike((lab, tmp_path, "measure", dict(variables, campaign=campaign)), number, [before])
-    assert wrong == []
+
+    def one(lab, number):
+        return strike((lab, tmp_path, "measure", measuring(tmp_path, f"boundary{number}")), number, [before[lab.name]])
+
+    before = {lab.name: boundaries.state(lab) for lab in labs}
+    assert boundaries.strike_all(labs, "measure", chosen(reached, MEASURE), one) == []
 
 
-def test_apply(lab, tmp_path):
+def test_apply(labs, tmp_path):
     """Either nothing was applied, or all of it, and then revert takes it back."""
-    variables = {"recommended": {"campaign": "test", "client": SETTINGS, "server": SETTINGS,
-                                 "drivers": {node: {"underlay0": "veth"} for node in ("node1", "node2")}}}
-    before, wrong = boundaries.state(lab), []
-    status, reached, output = boundaries.play(lab, tmp_path, "apply", variables)
-    assert status == 0, output[-3000:]
-    applied = boundaries.state(lab)
-    lab.play("revert")
-    for number in chosen(reached, APPLY):
-        wrong += strike((lab, tmp_path, "apply", variables), number, [before, applied])
+    before, applied = {}, {}
+    for lab in labs:
+        before[lab.name] = boundaries.state(lab)
+        status, reached, output = boundaries.play(lab, tmp_path, "apply", APPLIED)
+        assert status == 0, output[-3000:]
+        applied[lab.name] = boundaries.state(lab)
         lab.play("revert")
-        wrong += list(differences(before, boundaries.state(lab)))
-    assert wrong == []
+
+    def one(lab, number):
+        found = strike((lab, tmp_path, "apply", APPLIED), number, [before[lab.name], applied[lab.name]])
+        lab.play("revert")
+        return found + list(differences(before[lab.name], boundaries.state(lab)))
+
+    assert boundaries.strike_all(labs, "apply", chosen(reached, APPLY), one) == []
 
 
-def test_restore(lab, tmp_path):
+def test_restore(labs, tmp_path):
     """Of a campaign that was killed, before its switch fires."""
-    variables = {"results_dir": str(tmp_path), "evidence_seconds": 0}
-    before, wrong = boundaries.state(lab), []
-    _status, reached, _output = boundaries.play(lab, tmp_path, "restore", {})
-    for number in chosen(reached, RESTORE):
-        campaign = dict(CAMPAIGN, name=f"restored{number}")
-        killed = dict(variables, campaign=campaign)
-        boundaries.play(lab, tmp_path, "measure", killed, kill_task="See in the packets")
-        wrong += strike((lab, tmp_path, "restore", {}), number, [before])
-    assert wrong == []
+    _status, reached, _output = boundaries.play(labs[0], tmp_path, "restore", {})
+
+    def one(lab, number):
+        campaign = measuring(tmp_path, f"restored{number}")
+        boundaries.play(lab, tmp_path, "measure", campaign, kill_task="See in the packets")
+        return strike((lab, tmp_path, "restore", {}), number, [before[lab.name]])
+
+    before = {lab.name: boundaries.state(lab) for lab in labs}
+    assert boundaries.strike_all(labs, "restore", chosen(reached, RESTORE), one) == []

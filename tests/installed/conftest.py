@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from ansible_collections.offload.lab.tests.installed.two_hosts import TwoHosts
 from ansible_collections.offload.lab.tests.support import BIN, run
 
 
@@ -20,6 +21,17 @@ def _collections(tmp_path_factory):
     [tarball] = built.glob("*.tar.gz")
     run(["ansible-galaxy", "collection", "install", "--force", "--offline", "--no-deps", "-p", path, tarball])
     return path
+
+
+@pytest.fixture(scope="module", name="hosts")
+def _hosts(request, podman_required, tmp_path_factory):
+    """Two containers over SSH, of Debian 12 or of the release that the test is parametrised with."""
+    made = TwoHosts(tmp_path_factory.mktemp("hosts"), getattr(request, "param", "bookworm"))
+    try:
+        made.up()
+        yield made
+    finally:
+        made.down()
 
 
 @pytest.fixture(name="play")

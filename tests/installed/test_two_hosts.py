@@ -12,7 +12,7 @@ import shutil
 import pytest
 import yaml
 
-from ansible_collections.offload.lab.tests.installed.two_hosts import NODES, PASSWORD, TwoHosts
+from ansible_collections.offload.lab.tests.installed.two_hosts import NODES
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 from ansible_collections.offload.lab.tests.system.lab import changed
 
@@ -30,22 +30,9 @@ OUTPUT = CHECKOUT / "tests/output/two_hosts"
 
 
 @pytest.fixture
-def hosts(podman_required, tmp_path_factory):
-    made = TwoHosts(tmp_path_factory.mktemp("hosts"))
-    try:
-        made.up()
-        yield made
-    finally:
-        made.down()
-
-
-@pytest.fixture
 def user(hosts, play, collections, tmp_path):
     """Return what runs a command of README as the user does, and keeps what it prints."""
-    shutil.copytree(collections / "ansible_collections/offload/lab/inventories/two_hosts", tmp_path / "my_hosts")
-    (tmp_path / "my_hosts/hosts.yml").write_text(yaml.safe_dump(hosts.inventory()))
-    (tmp_path / "my_campaign.yml").write_text(CAMPAIGN)
-    (tmp_path / "password").write_text(PASSWORD)
+    hosts.furnish(tmp_path, collections, CAMPAIGN)
     shutil.rmtree(OUTPUT, ignore_errors=True)
     OUTPUT.mkdir(parents=True)
 

@@ -3,12 +3,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Two containers with systemd as two servers: SSH, sudo with a password, an underlay that ifupdown brings up.
 
-What the lab installs comes from Debian's archive by an HTTP proxy on this machine, as in many server rooms.
+What the lab installs comes from the distribution's archive by an HTTP proxy on this machine, as in many server rooms.
 """
 from __future__ import annotations
 
+import gzip
 import http.server
 import json
+import lzma
 import shutil
 import socketserver
 import threading
@@ -16,9 +18,10 @@ import time
 import urllib.error
 import urllib.request
 
+import yaml
+
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
-IMAGE = "localhost/offload-lab-ssh:bookworm"
 PASSWORD = "the password of sudo"
 DEVICE = "underlay0"
 # The way in is one network a host, the underlay another.
@@ -34,6 +37,12 @@ print(json.dumps({
     "daemons": sorted(name for name in names if name.startswith(("ovs", "net"))),
     "files": sorted(os.path.join(folder, name) for root in folders for folder, _, names in os.walk(root)
                     for name in names) + glob.glob("/etc/**/*offload-lab*", recursive=True)}))
+"""
+SOURCE = """\
+sed 's/^deb /deb-src /' /etc/apt/sources.list >/etc/apt/sources.list.d/source.list
+mkdir /root/source && cd /root/source
+apt-get update && apt-get source --download-only "$0"
+rm /etc/apt/sources.list.d/source.list
 """
 
 
@@ -54,11 +63,15 @@ class _Proxy(http.server.BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+class _Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = daemon_threads = True
+
+
 class TwoHosts:
     """The containers, the links between them, and the proxy."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, suite="bookworm"):
+        self.folder, self.image = folder, f"localhost/offload-lab-ssh:{suite}"
         self.proxy = None
         self.variables = {}
 
@@ -72,21 +85,20 @@ class TwoHosts:
         self.inside(node, "python3", "-c", f"open({path!r}, 'w').write({text!r})")
 
     def up(self):
-        run(["sh", "tests/installed/ssh_image.sh", IMAGE])
-        stock = run(["podman", "run", "--rm", "--network", "none", IMAGE, "echo", "it starts"], rc=None)
+        run(["sh", "tests/installed/ssh_image.sh", self.image])
+        stock = run(["podman", "run", "--rm", "--network", "none", self.image, "echo", "it starts"], rc=None)
         conf = str(CHECKOUT / "molecule/containers/containers.conf")
         self.variables = {} if "it starts" in stock else {"CONTAINERS_CONF": conf}
         run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / "key"])
         for node in NODES:
             self.podman("rm", "--force", "--time", "0", "--ignore", container(node))
             self.podman("run", "--detach", "--name", container(node), "--hostname", node, "--systemd", "always",
-                        "--privileged", "--network", "none", IMAGE, "/sbin/init")
+                        "--privileged", "--network", "none", self.image, "/sbin/init")
             self._log_in(node)
         self.join()
         for node in NODES:
             self._wait(node)
-        self.proxy = socketserver.ThreadingTCPServer(("", PROXY_PORT), _Proxy)
-        self.proxy.daemon_threads = True
+        self.proxy = _Server(("", PROXY_PORT), _Proxy)
         threading.Thread(target=self.proxy.serve_forever, daemon=True).start()
 
     def _log_in(self, node):
@@ -120,7 +132,7 @@ class TwoHosts:
 
     def _wait(self, node):
         deadline = time.monotonic() + 120
-        while "active" not in self.inside(node, "systemctl", "is-active", "ssh", rc=None).split():
+        while "active" not in self.inside(node, "systemctl", "is-active", "ssh", "ssh.socket", rc=None).split():
             assert time.monotonic() < deadline, self.inside(node, "systemctl", "list-jobs", rc=None)
             time.sleep(0.5)
 
@@ -133,6 +145,13 @@ class TwoHosts:
             "ansible_user": "lab", "ansible_become": True, "ansible_ssh_common_args": options,
             "ansible_ssh_private_key_file": str(self.folder / "key")}}}
 
+    def furnish(self, folder, collections, campaign):
+        """Write into the user's folder what README asks for: the inventory, the campaign, the password of sudo."""
+        shutil.copytree(collections / "ansible_collections/offload/lab/inventories/two_hosts", folder / "my_hosts")
+        (folder / "my_hosts/hosts.yml").write_text(yaml.safe_dump(self.inventory()))
+        (folder / "my_campaign.yml").write_text(campaign)
+        (folder / "password").write_text(PASSWORD)
+
     def features(self, node):
         """Return ``{feature: on}`` of the underlay's device."""
         rows = self.inside(node, "ethtool", "-k", DEVICE).splitlines()[1:]
@@ -141,6 +160,15 @@ class TwoHosts:
     def left(self, node):
         """Return what a lab might have left on a host: namespaces, devices, processes, files."""
         return json.loads(self.inside(node, "python3", "-c", LOOK))
+
+    def source_of(self, package, folder):
+        """Return the path of the source archive of a package of the hosts' distribution, as upstream packs it."""
+        self.inside("node1", "sh", "-c", SOURCE, package)
+        self.podman("cp", f"{container('node1')}:/root/source", str(folder / "source"))
+        [packed] = (folder / "source").glob("*.orig.tar.xz")
+        archive = folder / f"{package}.tar.gz"  # what unpacks xz is not on every host
+        archive.write_bytes(gzip.compress(lzma.decompress(packed.read_bytes())))
+        return archive
 
     def down(self):
         if self.proxy:

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Each integration target, run by ansible-test as root, on devices that the target makes itself.
 
-One call of ansible-test runs all targets that this session asks for: of the 5 s of a call 4 are its start. It runs in
-namespaces of its own (tools/isolated.sh), beside other tests.
+One call of ansible-test runs half of the targets that this session asks for: of the 5 s of a call 4 are its start. It
+runs in namespaces of its own (tools/isolated.sh), beside the other half and other tests.
 
 ansible-test takes the environment that runs the tests: with ``--venv`` it would make another, without the
 collections of requirements/collections.yml.
@@ -19,6 +19,7 @@ import pytest
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
 TARGETS = sorted(path.name for path in CHECKOUT.glob("tests/integration/targets/*") if path.is_dir())
+HALVES = {"first": TARGETS[::2], "second": TARGETS[1::2]}
 # ansible-test announces each target by one of these lines.
 BEGIN = re.compile(r"^Running (\S+) integration test (?:role|script)", re.MULTILINE)
 FAILED = re.compile(r"^FATAL: The \d+ integration test\(s\) listed below .*? failed.*?:\n((?:\S+\n?)*)", re.MULTILINE)
@@ -26,9 +27,9 @@ FAILED = re.compile(r"^FATAL: The \d+ integration test\(s\) listed below .*? fai
 
 @pytest.fixture(scope="module", name="outputs")
 def _outputs(lab_packages_required, request):
-    """Return ``{target: what it printed}`` and the targets that failed."""
-    wanted = [item.callspec.params["target"] for item in request.session.items
-              if item.path == request.path and hasattr(item, "callspec")]
+    """Return ``{target: what it printed}`` of a half, the targets that failed, and all that was printed."""
+    asked = [item.callspec.params.get("target") for item in request.session.items if item.path == request.path]
+    wanted = [target for target in HALVES[request.param] if target in asked]
     output = run([sys.executable, "tools/run_ansible_test.py", "integration", "--allow-root", "--allow-destructive",
                   "--continue-on-error", *wanted], rc=None, timeout=3600)
     parts = BEGIN.split(output)
@@ -36,12 +37,14 @@ def _outputs(lab_packages_required, request):
     return dict(zip(parts[1::2], parts[2::2])), failed.group(1).split() if failed else [], output
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("outputs", "target"), [(half, target) for half, names in HALVES.items() for target in names],
+                         indirect=["outputs"], scope="module")  # else each target runs its half again
 def test_target(outputs, target):
     printed, failed, _whole = outputs
     assert target not in failed, printed.get(target, "")[-5000:]
     assert "PLAY RECAP" in printed.get(target, ""), "ansible-test did not run it:\n" + outputs[2][-3000:]
 
 
+@pytest.mark.parametrize("outputs", HALVES, indirect=True)
 def test_nothing_is_left(outputs):
     assert "Left behind" not in outputs[2], outputs[2][-3000:]

@@ -28,7 +28,10 @@ def test_linter(argv):
     run(argv, ANSIBLE_COLLECTIONS_PATH=str(LIVE))
 
 
-def test_ansible_test_sanity():
-    """All of ansible-test's checks, with no file of exceptions."""
+@pytest.mark.parametrize("pythons", [
+    pytest.param(["--python", f"{sys.version_info.major}.{sys.version_info.minor}"], id="the controller's Python"),
+    pytest.param(["--test", "compile", "--test", "import"], marks=pytest.mark.nightly, id="all Pythons")])
+def test_ansible_test_sanity(pythons):
+    """All of ansible-test's checks, with no file of exceptions. tests/older_core imports on the oldest Python too."""
     assert not list(CHECKOUT.glob("tests/sanity/ignore*"))
-    run([sys.executable, "tools/run_ansible_test.py", "sanity"], timeout=1200)
+    run([sys.executable, "tools/run_ansible_test.py", "sanity", *pythons], timeout=1200)

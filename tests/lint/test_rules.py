@@ -25,8 +25,8 @@ CONTROLLER_LIBRARIES = {"ansible", "ansible_collections", "jinja2", "jsonschema"
 TARGET_FOLDERS = ("modules", "module_utils")
 # The rooms in their order: a room may import itself and those of earlier rows. CONTRIBUTING.md has a sentence on each.
 ROOMS = {
-    "module_utils": [["_base"], ["_host"], ["_iproute", "_ethtool", "_ovs", "_nodes", "_netperf"], ["_lab"],
-                     ["_restore"], ["_observe", "_persist"], ["_preflight"]],
+    "module_utils": [["_base"], ["_host"], ["_iproute", "_ethtool", "_ovs", "_nodes", "_machines", "_netperf"],
+                     ["_lab"], ["_restore"], ["_observe", "_persist"], ["_preflight"]],
     "plugin_utils": [["action", "netperf_output", "lab", "statistics", "store"], ["campaign"], ["trials", "request"],
                      ["analysis"], ["exports", "figures", "search"], ["report"], ["compare", "live"], ["history"]],
 }
@@ -242,6 +242,14 @@ def test_a_default_that_is_repeated_in_a_template_is_that_of_the_variable():
                 if name in defaults and defaults[name] not in EMPTY and "{{" not in str(defaults[name])]
     assert repeated
     assert [(name_of(path), name, value) for path, name, value in repeated if value != defaults[name]] == []
+
+
+def test_every_play_has_tags():
+    """So that a part of what imports playbooks can be chosen: their names are the tags."""
+    plays = [(path.stem, play) for path in CHECKOUT.glob("playbooks/*.yml")
+             for play in path.read_text().split("\n- ") if "\n  hosts: " in play]
+    assert plays
+    assert [name for name, play in plays if not re.search(rf"\n  tags: \[({name}|always)\]\n", play)] == []
 
 
 def test_action_groups_name_every_module():

@@ -44,7 +44,7 @@ def test_controller_code(older_core, which):
     assert " passed" in output
 
 
-@pytest.mark.parametrize("version", ["3.8", "3.13"])
+@pytest.mark.parametrize("version", ["3.8", pytest.param("3.13", marks=pytest.mark.nightly)])
 def test_target_code(older_core, version):
     python_required(version)
     folders = [folder for folder in TARGET_FOLDERS if (CHECKOUT / folder).is_dir()]

@@ -64,6 +64,11 @@ def members_of(data, weights):
     return np.concatenate(differences), np.concatenate(scales), kinds
 
 
+def groups_of(kinds):
+    """Return which effects the test takes to be skewed alike, as numbers: those of one kind and metric."""
+    return np.unique([f"{name} {metric}" for name, metric in kinds], return_inverse=True)[1]
+
+
 def claims(plan, noise, tables, truth, generator):
     """Return (claimed, true effects, old rule's claims on throughput's rows or None) of one campaign.
 
@@ -76,7 +81,7 @@ def claims(plan, noise, tables, truth, generator):
     differences, scale, kinds = members_of(data, weights)
     found = effects.t_interval(differences)
     with np.errstate(invalid="ignore"):
-        shown = (joint_p(differences, scale) <= effects.ALPHA) & ((found[2] > 0) | (found[3] < 0))
+        shown = (joint_p(differences, scale, groups_of(kinds)) <= effects.ALPHA) & ((found[2] > 0) | (found[3] < 0))
     true = [(direction * truth @ weight.T).ravel() for direction in METRICS
             for name, weight in weights.items() if name != "single"]
     true.append((0.75 * truth @ weights["rows"].T).mean(axis=0))

@@ -5,7 +5,7 @@
 
 Run it as: PYTHONPATH=.build/live OPENBLAS_NUM_THREADS=1 .venv/bin/python tests/simulation/long_form.py FILE [CELL ...].
 It adds a line of JSON for each 100 campaigns of a cell and goes on where the file ends, all cells in turn: it may be
-stopped at any time. tools/truth_tables.py makes tables of the file.
+stopped at any time. tests/simulation/truth_tables.py makes tables of the file.
 """
 from __future__ import annotations
 

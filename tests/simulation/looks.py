@@ -26,7 +26,8 @@ def _judged(data, weights, level, same_alpha):
     n, mean, low, high = effects.t_interval(differences)
     found = {"n": n, "mean": mean, "low": low, "high": high}
     with np.errstate(invalid="ignore"):
-        shown = (looks.paid(joint_p(differences, scale), level) <= effects.ALPHA) & ((low > 0) | (high < 0))
+        p = looks.paid(joint_p(differences, scale, claims.groups_of(kinds)), level)
+        shown = (p <= effects.ALPHA) & ((low > 0) | (high < 0))
     return np.where(shown, np.sign(mean), 0), shown | looks.same(found, MATTERS, same_alpha), np.array(
         [kind[0] == "rows" for kind in kinds])
 

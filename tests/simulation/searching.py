@@ -75,7 +75,11 @@ class Machine:
     def visit(self, visit, levels, place):
         """Return the records of the trials of a visit, the ``place``-th of the campaign."""
         generator = np.random.default_rng([self.seed, 2, place])
-        values = self.truth(levels) + self._noise(generator, len(visit["cells"]), levels, place)
+        return self.records(visit, self.truth(levels) + self._noise(generator, len(visit["cells"]), levels, place))
+
+    @staticmethod
+    def records(visit, values):
+        """Return the records of a visit's trials, of the logarithms of what they carried."""
         part = {"part": visit["part"]} if visit.get("part") else {}
         return [{"id": cell["id"], "pair": "a-b", "path": cell["path"], "mtu": visit["mtu"], "block": visit["block"],
                  "visit": visit["visit"], "profile": visit["profile"], "repeat": visit["repeat"],
@@ -118,10 +122,8 @@ def search(plan, machine, decided=None, record=None):
         decided = decide.decide(plan, decided, record)
 
 
-def campaign(seed, kind, pairs, noise, trials=8):
-    """Return ``(loss of the nominated set, of the recommended set or None, visits, how the search ended)``."""
-    truth = draw_truth(np.random.default_rng([GROUND, seed]), kind, pairs)
-    plan, machine = make_search(seed, trials), Machine(truth, noise, seed + GROUND)
+def answered(plan, machine):
+    """Search, confirm and recommend; return the recommended levels or None, what was decided, and the visits."""
     decided, record = search(plan, machine)
     whole = with_search(plan, decided)
     confirmation = confirmation_of(whole, decided["nominees"])
@@ -129,11 +131,18 @@ def campaign(seed, kind, pairs, noise, trials=8):
     whole = with_confirmation(whole, confirmation)
     judged, _family = judge(collect(whole, record))
     recommended = recommend(judged, {}, lambda table: table["path"])
+    return recommended["levels"] if recommended["name"] else None, decided, len(whole["visits"])
+
+
+def campaign(seed, kind, pairs, noise, trials=8):
+    """Return ``(loss of the nominated set, of the recommended set or None, visits, how the search ended)``."""
+    truth = draw_truth(np.random.default_rng([GROUND, seed]), kind, pairs)
+    plan = make_search(seed, trials)
+    chosen, decided, visits = answered(plan, Machine(truth, noise, seed + GROUND))
     off = plan["profiles"]["all_off"]["levels"]
     best = max(truth(dict(zip(off, levels))) for levels in itertools.product(("off", "on"), repeat=len(off)))
-    chosen = recommended["levels"] if recommended["name"] else None
     return (best - truth(decided["nominees"][0]["levels"]), best - truth(chosen) if chosen else None,
-            len(whole["visits"]), decided["ended"])
+            visits, decided["ended"])
 
 
 def table(campaigns=400, trials=8):

@@ -5,7 +5,7 @@
 intervals cover, is the smallest detectable effect the one it says?
 
 Thousands of campaigns are as many tables of one cube, so that all run through the code that a real campaign runs
-through, at once. Used by the unit tests, and by tools/truth_tables.py for docs/statistics.md.
+through, at once. Used by the unit tests, and by tests/simulation/truth_tables.py for docs/statistics.md.
 """
 from __future__ import annotations
 

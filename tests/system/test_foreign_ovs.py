@@ -20,7 +20,7 @@ FOREIGN = ["add-br", "br-ex", "--", "set", "Bridge", "br-ex", "datapath_type=net
            "other_config:hwaddr=02:00:00:00:00:07", "--", "add-port", "br-ex", "vxlan-neutron", "--",
            "set", "Interface", "vxlan-neutron", "type=vxlan", "options:remote_ip=198.18.9.9", "options:key=77",
            "options:dst_port=8472"]
-CAMPAIGN = {"name": "foreign", "paths": ["physical_vxlan"], "factors": ["tso", "tunnel_csum"], "blocks": 2,
+CAMPAIGN = {"name": "foreign", "paths": ["physical_vxlan"], "factors": ["tunnel_csum"], "blocks": 1,
             "workloads": ["tcp_stream"], "duration": 1}
 
 

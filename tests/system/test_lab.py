@@ -92,7 +92,8 @@ def test_a_tunnel_that_was_made_anew_comes_back_with_its_port_and_features(lab):
     assert list(differences(before, lab.state())) == []
 
 
-@pytest.mark.parametrize("other", [{"vni": 20}, {"tunnel_csum": True}, {"tenant_count": 3}])
+@pytest.mark.parametrize("other", [{"vni": 20, "tunnel_csum": True, "tenant_count": 3}, *(
+    pytest.param(one, marks=pytest.mark.nightly) for one in ({"vni": 20}, {"tunnel_csum": True}, {"tenant_count": 3}))])
 def test_a_change_converges_in_one_run_and_back(lab, other):
     assert sum(changed(lab.play("lab", **other)).values()) > 0
     assert changed(lab.play("lab", **other)) == {"node1": 0, "node2": 0}

@@ -52,23 +52,25 @@ def test_two_nodes_of_one_kernel_are_reported_once(lab, probe):
     assert cpu["clock_error_s"] < 0.05
 
 
-def test_a_hundred_tenants_come_stream_at_once_and_go(lab):
+@pytest.mark.parametrize("count", [20, pytest.param(100, marks=pytest.mark.nightly)])
+def test_many_tenants_come_stream_at_once_and_go(lab, count):
     """How long it takes is a matter of make bench."""
-    network = {"tenant_count": 100, "tenant_network": "10.20.0.0/16"}
+    network = {"tenant_count": count, "tenant_network": "10.20.0.0/16"}
     assert changed(lab.play("lab", **network))["node1"] > 0
     try:
         assert changed(lab.play("lab", **network)) == {"node1": 0, "node2": 0}
-        assert len(lab.inside(2, "ip", "netns").splitlines()) == 100
-        lab.inside(1, "ping", "-c", "1", "-W", "2", address(lab, 2, 1), netns="tenant100")
+        assert len(lab.inside(2, "ip", "netns").splitlines()) == count
+        lab.inside(1, "ping", "-c", "1", "-W", "2", address(lab, 2, 1), netns=f"tenant{count}")
         probe = {"address": "198.18.0.2", "token": lab.ask("offload.lab.probe", "node2", address="198.18.0.2")["token"]}
         ends = [{"netns": f"tenant{number}", "local": address(lab, 1, number), "address": address(lab, 2, number)}
-                for number in range(1, 101)]
+                for number in range(1, count + 1)]
         cell = {"id": "a", "path": "tenant_vxlan", "mtu": 9000, "endpoints": ends,
-                "workload": {"test": "TCP_STREAM", "duration": 10, "streams": 100, "tenants": 100}}
+                "workload": {"test": "TCP_STREAM", "duration": 10 if count > 20 else 5, "streams": count,
+                             "tenants": count}}
         for _once in range(3):  # what else runs on this machine may hold a stream up
             trial = lab.ask("offload.lab.visit", "node1", cells=[cell], probe=probe)["trials"][0]
             assert trial["error"] is None
-            assert len(trial["result"]["stream_mbps"]) == 100 and min(trial["result"]["stream_mbps"]) > 0
+            assert len(trial["result"]["stream_mbps"]) == count and min(trial["result"]["stream_mbps"]) > 0
             cpu, overlap = trial["cpu"]["ends"]["combined"], trial["result"]["overlap"]
             print(f"{trial['result']['throughput_mbps']:.0f} Mbit/s, overlap {overlap:.1%}, "
                   f"NET_RX by CPU {cpu['softirqs']['NET_RX']}")

@@ -13,14 +13,24 @@ import fcntl
 import json
 import os
 import time
+from typing import Any, Dict, Iterator, TextIO, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._host.processes import started_at
 
 SPARE = 30  # seconds that a lease is longer than the longest time between two of its renewals
 WHO = ("host", "pid", "started", "kernel")
+Holder = Dict[str, Any]  # who a controller is (WHO), and of its lease "until", "lease" and "pause" in seconds
 
 
-def kernel():
+class Answer(TypedDict):
+    """What who asks for a lease is told: whether it has it, who does, and whether that one lives."""
+
+    taken: bool
+    holder: Holder
+    alive: bool | None
+
+
+def kernel() -> list[str | int]:
     """Return what tells whether a process number of the lease means the same process here."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as stream:
@@ -30,19 +40,19 @@ def kernel():
     return [boot, os.stat("/proc/self/ns/pid").st_ino]
 
 
-def same(holder, owner):
+def same(holder: Holder | None, owner: Holder) -> bool:
     """Tell whether two descriptions are of one controller."""
-    return bool(holder) and all(holder.get(key) == owner.get(key) for key in WHO)
+    return all(holder.get(key) == owner.get(key) for key in WHO) if holder else False
 
 
-def alive(holder):
+def alive(holder: Holder) -> bool | None:
     """Tell whether a holder lives: True or False where its process can be looked at, None where it cannot."""
     if holder.get("kernel") != kernel():
         return None
     return started_at(holder["pid"]) == holder["started"]
 
 
-def _is_at(path, stream):
+def _is_at(path: str, stream: TextIO) -> bool:
     """Tell whether an open file is still the one at ``path``: another one may be given back at any time."""
     try:
         return os.path.samestat(os.fstat(stream.fileno()), os.stat(path))
@@ -51,7 +61,7 @@ def _is_at(path, stream):
 
 
 @contextlib.contextmanager
-def _opened(path):
+def _opened(path: str) -> Iterator[TextIO]:
     """Give the lease's file, to ourselves. Who waited may have one that was given back and is gone: it opens anew."""
     while True:
         with open(path, "a+", encoding="utf-8") as stream:
@@ -61,7 +71,7 @@ def _opened(path):
                 return
 
 
-def _read(stream):
+def _read(stream: TextIO) -> Holder | None:
     stream.seek(0)
     try:
         holder = json.loads(stream.read())
@@ -70,12 +80,12 @@ def _read(stream):
         return None  # torn by a crash: who wrote it is dead
 
 
-def _longest_pause(holder, now):
+def _longest_pause(holder: Holder, now: float) -> float:
     """Return the longest time between two renewals: on a slow machine the tasks between trials take minutes."""
     return max(holder.get("pause", 0), now - holder.get("until", now) + holder.get("lease", 0))
 
 
-def take(path, owner, seconds, now=None, silent=None):
+def take(path: str, owner: Holder, seconds: float, now: float | None = None, silent: Holder | None = None) -> Answer:
     """Take or renew the lease for ``seconds``, longer if its holder is slow; return ``{"taken", "holder", "alive"}``.
 
     ``holder`` and ``alive`` are of who has it. ``silent`` is a holder that the caller has watched for long enough: if
@@ -88,7 +98,7 @@ def take(path, owner, seconds, now=None, silent=None):
         lives = alive(holder) if holder else False
         if holder and not same(holder, owner) and lives is not False and (lives or holder != silent):
             return {"taken": False, "holder": holder, "alive": lives}
-        pause = _longest_pause(holder, now) if same(holder, owner) else 0
+        pause = _longest_pause(holder, now) if holder and same(holder, owner) else 0
         seconds = max(seconds, pause + SPARE)
         mine = dict(owner, until=now + seconds, lease=seconds, pause=pause)
         stream.truncate(0)
@@ -96,7 +106,7 @@ def take(path, owner, seconds, now=None, silent=None):
         return {"taken": True, "holder": mine, "alive": True}
 
 
-def give_back(path, owner):
+def give_back(path: str, owner: Holder) -> bool:
     """Give the lease back if it is ours; the file is removed. Return whether it was."""
     if not os.path.exists(path):
         return False

@@ -44,13 +44,14 @@ def start(argv: Sequence[str], netns: str | None = None, **options: Any) -> subp
 
 
 def run(argv: Sequence[str], stdin: str | None = None, netns: str | None = None, timeout: float = 60,
-        check: bool = True) -> Result:
+        check: bool = True, *, pass_fds: Sequence[int] = ()) -> Result:
     """Run a process to its end and return its :class:`Result`.
 
-    ``timeout`` is in seconds. With ``check`` an exit status other than 0 raises :class:`CommandError`.
+    ``timeout`` is in seconds. With ``check`` an exit status other than 0 raises :class:`CommandError`. The open files
+    ``pass_fds`` are the process's, too.
     """
     process = start(argv, netns, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=pass_fds)
     try:
         out, err = process.communicate(stdin, timeout=timeout)
     except subprocess.TimeoutExpired:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from typing import Mapping, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 
@@ -31,12 +32,26 @@ SPEC = {
 }
 
 
-def lock_of(folder):
+class Digest(TypedDict):
+    """What tells whether a file has changed."""
+
+    size: int
+    sha256: str
+
+
+class Addition(TypedDict):
+    """What is new in a record, and where it begins."""
+
+    offset: int
+    text: str
+
+
+def lock_of(folder: str) -> str:
     """Return the path of the campaign's lock."""
     return os.path.join(folder, LOCK)
 
 
-def digest(path, size=None):
+def digest(path: str, size: int | None = None) -> Digest:
     """Return ``{"size", "sha256"}`` of a file, or of its first ``size`` bytes."""
     checksum, read = hashlib.sha256(), 0
     with open(path, "rb") as stream:
@@ -49,7 +64,7 @@ def digest(path, size=None):
     return {"size": read, "sha256": checksum.hexdigest()}
 
 
-def listing(folder):
+def listing(folder: str) -> dict[str, Digest]:
     """Return the files of a folder with their digests; a missing folder has none. A lock is no result."""
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     paths = {name: os.path.join(folder, name) for name in names}
@@ -57,14 +72,14 @@ def listing(folder):
             if os.path.isfile(path) and not name.endswith((".lock", ".new")) and not name.startswith(".")}
 
 
-def _synced(path, mode, text):
+def _synced(path: str, mode: str, text: str) -> None:
     with open(path, mode) as stream:
         stream.write(text.encode("utf-8", "surrogateescape"))
         stream.flush()
         os.fsync(stream.fileno())
 
 
-def write(folder, append, whole):
+def write(folder: str, append: Addition | None, whole: Mapping[str, str]) -> None:
     """Append trials, ``{"offset", "text"}``, and replace the files of ``whole``, ``{name: text}``."""
     os.makedirs(folder, exist_ok=True)
     for name, text in sorted(whole.items()):

@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import ParseError
 
 ADVICE = "Give the output of ip -json -details address show."
+# Ubuntu's iproute2 5.15 writes this after a vxlan device's id, outside of JSON, when the kernel is newer.
+FAN_MAP = re.compile(r'("id":[0-9]+)fan-map [0-9./: ]*')
 
 # A network device as ip shows it. The key "global" is a word of Python, which a class could not have.
 Link = TypedDict("Link", {
@@ -35,7 +38,7 @@ Link = TypedDict("Link", {
 def _objects(text: str, what: str) -> list[dict[str, Any]]:
     """Return the list of objects in the text; what ip leaves out is an empty object."""
     try:
-        rows = json.loads(text) if text.strip() else []
+        rows = json.loads(FAN_MAP.sub(r"\1", text)) if text.strip() else []
     except (ValueError, RecursionError) as error:
         raise ParseError(f"not JSON ({error})", getattr(error, "lineno", 1), ADVICE)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):

@@ -4,7 +4,9 @@
 """Pure checks of the tenants that a user wants: names, addresses, MTUs."""
 from __future__ import annotations
 
+import ipaddress
 import re
+from typing import Any, Iterable, Mapping, Sequence, Tuple, TypedDict, Union
 
 from ansible_collections.offload.lab.plugins.module_utils._base import checks, network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
@@ -12,28 +14,52 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import In
 DEVICE, PORT = "-veth0", "-veth1"  # the tenant's end of its veth, and the switch's
 # A Linux bridge between tenant and switch, and the veth that joins the two: the bridge's end, and the switch's.
 LINUX_BRIDGE, INNER, OUTER = "-br", "-veth2", "-veth3"
+Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
+Limit = Tuple[int, str]  # bytes, and why
 MAC = re.compile(r"[0-9a-f][02468ace](:[0-9a-f]{2}){5}\Z")  # the lowest bit of the first byte means multicast
 
 
-def longest_name():
+class Parts(TypedDict):
+    """The names of a tenant's parts."""
+
+    name: str
+    netns: str | None  # None: in the host's own namespace
+    device: str
+    port: str
+    switch_port: str
+
+
+class Tenant(Parts):
+    """A tenant that is wanted."""
+
+    addresses: list[str]
+    mtu: int
+    mac: str | None
+    neighbors: dict[str, str]  # MAC addresses by address
+    linux_bridge: str | None
+    tag: int | None
+    flat: bool
+
+
+def longest_name() -> int:
     """Return the number of characters that a tenant's name may have."""
     return network.MAX_DEVICE - len(DEVICE)
 
 
-def _checked_mac(mac, name):
+def _checked_mac(mac: str, name: str) -> str:
     """Return a MAC address in small letters."""
     if not MAC.match(mac.lower()):
         raise InputError(f"not a unicast MAC address: {mac!r}", name, "Write it as 02:00:c0:a8:0a:01.")
     return mac.lower()
 
 
-def _reserved(network):
+def _reserved(network: Network) -> tuple[network.Address, ...]:
     """Return the addresses of a network that are not those of a host."""
     ends = (network.network_address, network.broadcast_address)[:2 if network.version == 4 else 1]
     return ends if network.num_addresses > 2 else ()
 
 
-def _neighbor(text, name, interfaces):
+def _neighbor(text: Any, name: str, interfaces: Sequence[network.Interface]) -> str:
     """Return the checked address of a neighbour: one of a host, in a network of the tenant's own addresses."""
     address = network.address(text, f"neighbor of {name}")
     if address in [interface.ip for interface in interfaces]:
@@ -48,14 +74,15 @@ def _neighbor(text, name, interfaces):
     return str(address)
 
 
-def _neighbors(neighbors, name, interfaces):
+def _neighbors(neighbors: Iterable[Mapping[str, Any]], name: str,
+               interfaces: Sequence[network.Interface]) -> dict[str, str]:
     """Return ``{address: MAC address}`` of a tenant's neighbours, which are kept for good."""
     addresses = [_neighbor(neighbor["address"], name, interfaces) for neighbor in neighbors]
     checks.unique(addresses, f"neighbor of {name}")
     return dict(zip(addresses, [_checked_mac(neighbor["mac"], name) for neighbor in neighbors]))
 
 
-def wanted_tenant(tenant, mtu):
+def wanted_tenant(tenant: Mapping[str, Any], mtu: int) -> Tenant:
     """Return a checked tenant of the user, with what is derived from its name; ``mtu`` is for one that gives none."""
     name = network.device_name(tenant["name"], "tenant", longest_name())
     interfaces = [network.interface(text, f"address of {name}") for text in tenant.get("addresses") or []]
@@ -75,7 +102,7 @@ def wanted_tenant(tenant, mtu):
     }
 
 
-def wanted_tenants(tenants, mtu, limit=None):
+def wanted_tenants(tenants: Sequence[Mapping[str, Any]], mtu: int, limit: Limit | None = None) -> dict[str, Tenant]:
     """Return ``{name: tenant}``, all checked.
 
     ``mtu`` in bytes is for tenants that give none; ``limit`` is ``(bytes, why)``, what the underlay leaves for them.
@@ -89,7 +116,7 @@ def wanted_tenants(tenants, mtu, limit=None):
     return {tenant["name"]: tenant for tenant in wanted}
 
 
-def _check_mtu(tenant, limit):
+def _check_mtu(tenant: Tenant, limit: Limit | None) -> None:
     lowest = network.MIN_MTU_IPV6 if any(":" in address for address in tenant["addresses"]) else network.MIN_MTU
     highest, why = limit or (network.MAX_MTU, "A veth has no more.")
     if not lowest <= tenant["mtu"] <= highest:
@@ -97,15 +124,16 @@ def _check_mtu(tenant, limit):
                          f"Use {lowest} to {highest} bytes. {why}")
 
 
-def _interfaces(tenants):
+def _interfaces(tenants: Iterable[Tenant]) -> list[tuple[str, network.Interface]]:
     """Return ``[(tenant's name, interface)]`` of all addresses."""
     return [(tenant["name"], network.interface(text, tenant["name"]))
             for tenant in tenants for text in tenant["addresses"]]
 
 
-def _check_addresses(tenants):
+def _check_addresses(tenants: Iterable[Tenant]) -> None:
     """Raise InputError when an address is not one of a host, is given twice, or when two networks overlap."""
-    networks, owners = {}, {}
+    networks: dict[Network, str] = {}
+    owners: dict[network.Address, str] = {}
     for name, interface in _interfaces(tenants):
         network = interface.network
         if interface.ip in _reserved(network):
@@ -119,7 +147,7 @@ def _check_addresses(tenants):
     check_disjoint(networks)
 
 
-def check_disjoint(networks):
+def check_disjoint(networks: Mapping[Network, str]) -> None:
     """Raise InputError when two of ``{network: name}`` overlap; all of them share one VNI, so they must not."""
     ordered = sorted(networks, key=lambda network: (network.version, network.network_address, network.prefixlen))
     for one, other in zip(ordered, ordered[1:]):
@@ -128,7 +156,7 @@ def check_disjoint(networks):
                              "Use the same network, or networks apart from each other.")
 
 
-def check_host(tenants, links):
+def check_host(tenants: Mapping[str, Tenant], links: Mapping[str, Mapping[str, Any]]) -> None:
     """Raise InputError when a tenant that is in the host's own namespace would take another device's network away."""
     ours = {tenant["device"] for tenant in tenants.values()}
     here = [(link["name"], network.interface(text, link["name"])) for link in links.values() if link["name"] not in ours

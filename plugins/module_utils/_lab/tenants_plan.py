@@ -11,10 +11,20 @@ that to all ports (docs/scale.md). Neighbours that are known for good save such 
 """
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import batch
-from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check import INNER, LINUX_BRIDGE, OUTER, PORT
+from typing import Iterable, Mapping, Sequence
+
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step, batch
+from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check import (
+    INNER,
+    LINUX_BRIDGE,
+    OUTER,
+    PORT,
+    Tenant,
+)
 from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_view import (
     NOTHING,
+    Link,
+    Seen,
     check_free,
     ends,
     led_to,
@@ -24,22 +34,23 @@ from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_view impo
 )
 from ansible_collections.offload.lab.plugins.module_utils._ovs import ports as ovs_ports
 from ansible_collections.offload.lab.plugins.module_utils._ovs import state
+from ansible_collections.offload.lab.plugins.module_utils._ovs.tables import Row
 
 OWNER = "tenants"
 
 
-def _set_line(name, link, mtu, words=""):
+def _set_line(name: str, link: Link, mtu: int, words: str = "") -> list[str]:
     """Return the line, if one is needed, that sets MTU, state and what ``words`` say of a link."""
     words += "" if link["mtu"] == mtu else f" mtu {mtu}"
     words += "" if link["up"] else " up"
     return [f"link set dev {name}{words}"] if words else []
 
 
-def _no_link_local(seen):
+def _no_link_local(seen: Seen) -> str:
     return " addrgenmode none" if seen["ipv6"] else ""
 
 
-def bridge_lines(seen, tenant):
+def bridge_lines(seen: Seen, tenant: Tenant) -> list[str]:
     """Return the lines for the Linux bridge between a tenant and the switch, once the tenant's veth is there."""
     links, name, alias = seen["links"], tenant["linux_bridge"], mark(tenant["name"])
     if name is None:
@@ -66,7 +77,7 @@ def bridge_lines(seen, tenant):
     return lines
 
 
-def _host_lines(seen, tenant, owned):
+def _host_lines(seen: Seen, tenant: Tenant, owned: set[str]) -> list[str]:
     """Return the lines for the host: the namespace, the veth, and the port's settings."""
     port, lines = ends(seen, tenant)[0], []
     if port is not None:
@@ -88,14 +99,14 @@ def _host_lines(seen, tenant, owned):
         f"link set dev {tenant['port']} alias {mark(tenant['name'])}{_no_link_local(seen)}"]
 
 
-def _loopback_lines(seen, tenant):
+def _loopback_lines(seen: Seen, tenant: Tenant) -> list[str]:
     alias = mark(tenant["name"])
-    loopback = seen["inside"].get(tenant["netns"], {}).get("lo", NOTHING)
+    loopback = seen["inside"].get(tenant["netns"] or "", {}).get("lo", NOTHING)
     whole = loopback["alias"] == alias and loopback["up"]
     return [] if whole or not tenant["netns"] else [f"link set dev lo alias {alias} up"]
 
 
-def _device_lines(seen, tenant, device, have):
+def _device_lines(seen: Seen, tenant: Tenant, device: Link | None, have: Link) -> list[str]:
     """Return the lines for addresses and settings of the tenant's device, which is ``have``."""
     name, alias = tenant["device"], mark(tenant["name"])
     lines = [f"address del {text} dev {name}"
@@ -109,7 +120,7 @@ def _device_lines(seen, tenant, device, have):
     return lines + _set_line(name, have, tenant["mtu"], words)
 
 
-def _inside_lines(seen, tenant, device):
+def _inside_lines(seen: Seen, tenant: Tenant, device: Link | None) -> list[str]:
     """Return the lines for the tenant's own namespace; ``device`` is None if it is new.
 
     The kernel forgets the neighbours of a device that gets another MAC address or loses its last IPv4 address. So those
@@ -126,7 +137,7 @@ def _inside_lines(seen, tenant, device):
     return gone + _loopback_lines(seen, tenant) + changes + new
 
 
-def veth_steps(seen, wanted, gone):
+def veth_steps(seen: Seen, wanted: Mapping[str, Tenant], gone: Iterable[str]) -> list[Step]:
     """Return the steps for namespaces and veths; ``gone`` are the lines that remove what is no longer wanted."""
     cuts, host, inside, up, owned = [], list(gone), [], [], owned_namespaces(seen)
     for tenant in wanted.values():
@@ -139,7 +150,7 @@ def veth_steps(seen, wanted, gone):
     return cuts + batch(host) + inside + batch(up)
 
 
-def removal_lines(seen, names):
+def removal_lines(seen: Seen, names: Sequence[str]) -> list[str]:
     """Return the lines that remove tenants: a veth goes with its namespace, and in no time (20 ms one by one)."""
     owned, ours, going = owned_namespaces(seen), marked(seen["links"]), led_to(seen["links"], seen["ids"])
     lines = [f"netns del {name}" for name in names if name in owned and name in seen["ids"]]
@@ -148,21 +159,21 @@ def removal_lines(seen, names):
                     if seen["links"].get(name + part, NOTHING)["alias"] == mark(name)]
 
 
-def _settled(root):
+def _settled(root: Row) -> list[state.Command]:
     """Return the command that waits for ovs-vswitchd if it still works on what somebody else did not wait for."""
     behind = root.get("next_cfg", 0) != root.get("cur_cfg", 0)
     return [["wait-until", "Open_vSwitch", ".", f"cur_cfg>={root['next_cfg']}"]] if behind else []
 
 
-def _release(ovs, bridge, ports):
+def _release(ovs: state.State, bridge: str, ports: Sequence[str]) -> tuple[list[Step], state.State]:
     """Return ``(step, state after it)``: Open vSwitch holds on to a device that is gone, so its port must go first."""
     stale = sorted(port for port in ports if port in ovs["ports"])
     commands = [["del-port", bridge, port] for port in stale] or (_settled(ovs["root"]) if ports else [])
     left = {name: port for name, port in ovs["ports"].items() if name not in stale}
-    return ([state.transaction(commands)] if commands else []), dict(ovs, ports=left)
+    return ([state.transaction(commands)] if commands else []), {**ovs, "ports": left}
 
 
-def _removal(root, commands):
+def _removal(root: Row, commands: list[state.Command]) -> list[Step]:
     """Return the step that removes ports without waiting for the userspace datapath, which takes 18 ms for each.
 
     The counter tells whoever needs to know that ovs-vswitchd is not done yet.
@@ -173,7 +184,7 @@ def _removal(root, commands):
     return [state.transaction(commands + [counter], wait=False)]
 
 
-def plan_present(seen, bridge, wanted, gone=()):
+def plan_present(seen: Seen, bridge: str, wanted: Mapping[str, Tenant], gone: Sequence[str] = ()) -> list[Step]:
     """Return the steps to the wanted tenants, and away from those whose names are ``gone``."""
     check_free(seen, wanted)
     ports = ovs_ports.wanted_ports([{"name": tenant["switch_port"], "tag": tenant["tag"]}
@@ -192,19 +203,19 @@ def plan_present(seen, bridge, wanted, gone=()):
     return release + veths + transaction
 
 
-def port_removals(ovs, bridge, names):
+def port_removals(ovs: state.State, bridge: str, names: Iterable[str]) -> list[state.Command]:
     """Return the commands that remove the tenants' ports from the bridge."""
     ours = ovs_ports.ours(ovs, bridge, OWNER)
     return [["del-port", bridge, name + part] for name in sorted(names) for part in (PORT, OUTER)
             if name + part in ours]
 
 
-def plan_absent(seen, bridge, names):
+def plan_absent(seen: Seen, bridge: str, names: Sequence[str]) -> list[Step]:
     """Return the steps that remove tenants, by name."""
     return batch(removal_lines(seen, names)) + _removal(seen["ovs"]["root"], port_removals(seen["ovs"], bridge, names))
 
 
-def present_names(seen, bridge):
+def present_names(seen: Seen, bridge: str) -> list[str]:
     """Return the names of all tenants that are ours, whole or in part."""
     ports = ovs_ports.ours(seen["ovs"], bridge, OWNER)
     return sorted(set(marked(seen["links"])) | owned_namespaces(seen) | {name[:-len(PORT)] for name in ports}

@@ -7,20 +7,49 @@ Attributes and forwarding database: ip-link(8) and bridge(8); the format on the 
 """
 from __future__ import annotations
 
+from typing import Any, Iterable, Mapping, Sequence, Tuple, TypedDict, cast, overload
+
 from ansible_collections.offload.lab.plugins.module_utils._base import checks, network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.marks import ALIAS
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import batch
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step, batch
+from ansible_collections.offload.lab.plugins.module_utils._iproute.parse import Link
 from ansible_collections.offload.lab.plugins.module_utils._ovs import state
 
 EVERY = "00:00:00:00:00:00"  # the default entry of the forwarding database
 OURS = ALIAS + "tunnel"
 MAX_VNI = (1 << 24) - 1
-# What the kernel refuses to change on a device that is there.
-FIXED = ("id", "dstport", "csum")
 
 
-def carrier(links, local):
+Links = Mapping[str, Link]
+Fdb = Sequence[Tuple[str, str]]  # MAC and remote address of each entry
+
+
+class Summary(TypedDict):
+    """What a user sets of a device that is there."""
+
+    id: int | None
+    dstport: int | None
+    local: str | None
+    csum: bool
+    mtu: int
+    remotes: list[str]
+    up: bool
+
+
+class Wanted(TypedDict):
+    """A device that is wanted."""
+
+    name: str
+    id: int
+    dstport: int
+    local: str
+    csum: bool
+    mtu: int
+    remotes: list[str]
+
+
+def carrier(links: Links, local: str) -> Link:
     """Return the device that has the address ``local``, or raise InputError."""
     for link in links.values():
         if local in [address.split("/")[0] for address in link["addresses"]]:
@@ -29,7 +58,7 @@ def carrier(links, local):
                      "Give the underlay's address of this host: offload_lab_underlay_address.")
 
 
-def wanted_device(options, links):
+def wanted_device(options: Mapping[str, Any], links: Links) -> Wanted:
     """Return the user's options, checked, with the MTU that the underlay carries where none is given."""
     wanted = dict(options, name=network.device_name(options["name"]))
     checks.number(wanted["id"], f"VNI of {wanted['name']}", 0, MAX_VNI)
@@ -52,10 +81,18 @@ def wanted_device(options, links):
         raise InputError(f"an MTU of {wanted['mtu']} does not fit", wanted["name"],
                          f"{underlay['name']} carries {underlay['mtu']} bytes, which leaves {network.MIN_MTU} to "
                          f"{carried} inside VXLAN.")
-    return wanted
+    return cast(Wanted, wanted)
 
 
-def summary(link, fdb):
+@overload
+def summary(link: Link, fdb: Fdb) -> Summary: ...
+
+
+@overload
+def summary(link: None, fdb: Fdb) -> None: ...
+
+
+def summary(link: Link | None, fdb: Fdb) -> Summary | None:
     """Return what a user sets of a device, for results and diffs; None for no device. ``fdb``: see parse_fdb."""
     if link is None:
         return None
@@ -72,7 +109,7 @@ def summary(link, fdb):
     }
 
 
-def _check_free(links, wanted):
+def _check_free(links: Links, wanted: Wanted) -> None:
     """Raise InputError when the name or the VNI is taken by a device that is not ours."""
     link = links.get(wanted["name"])
     if link is not None and (link["kind"] != "vxlan" or link["alias"] != OURS):
@@ -85,7 +122,7 @@ def _check_free(links, wanted):
                              wanted["name"], "Choose another VNI, or remove that device.")
 
 
-def _create_line(wanted):
+def _create_line(wanted: Wanted) -> str:
     """Return the line that makes the device. Packets without an outer checksum are always accepted."""
     csum = "udpcsum" if wanted["csum"] else "noudpcsum"
     if ":" in wanted["local"]:
@@ -94,7 +131,7 @@ def _create_line(wanted):
             f"dstport {wanted['dstport']} local {wanted['local']} {csum}")
 
 
-def _link_lines(before, wanted):
+def _link_lines(before: Summary | None, wanted: Wanted) -> list[str]:
     """Return the lines for ip from ``before`` (None: no device) to ``wanted``."""
     name = wanted["name"]
     if before is None:
@@ -107,7 +144,7 @@ def _link_lines(before, wanted):
     return lines + ([] if before["up"] else [f"link set dev {name} up"])
 
 
-def _fdb_lines(fdb, wanted):
+def _fdb_lines(fdb: Fdb, wanted: Wanted) -> list[str]:
     """Return the lines for bridge: remotes that are gone go with every address learned from them."""
     known = [remote for mac, remote in fdb if mac == EVERY]
     gone = set(known) - set(wanted["remotes"])
@@ -116,7 +153,7 @@ def _fdb_lines(fdb, wanted):
         f"fdb append {EVERY} {device} dst {remote}" for remote in wanted["remotes"] if remote not in known]
 
 
-def _release(ovs, name):
+def _release(ovs: state.State, name: str) -> list[Step]:
     """Return the step that takes the device out of its bridge: Open vSwitch holds on to a device that is gone."""
     port = ovs["ports"].get(name)
     if port is None or port["interface"].get("type"):
@@ -127,13 +164,14 @@ def _release(ovs, name):
     return [state.transaction([["del-port", port["bridge"], name]], wait=ovs["vswitchd"])]
 
 
-def must_recreate(before, wanted):
+def must_recreate(before: Summary | None, wanted: Mapping[str, Any]) -> bool:
     """Tell whether the kernel cannot change ``before`` into what is wanted."""
-    family = before is not None and before["local"] and (":" in before["local"]) == (":" in wanted["local"])
-    return not family or any(before[key] != wanted[key] for key in FIXED)
+    if before is None or not before["local"] or (":" in before["local"]) != (":" in wanted["local"]):
+        return True
+    return (before["id"], before["dstport"], before["csum"]) != (wanted["id"], wanted["dstport"], wanted["csum"])
 
 
-def plan_present(links, fdb, ovs, wanted):
+def plan_present(links: Links, fdb: Fdb, ovs: state.State, wanted: Wanted) -> list[Step]:
     """Return the steps to the wanted device; ``ovs`` is the state of Open vSwitch (:mod:`_ovs_state`)."""
     _check_free(links, wanted)
     name = wanted["name"]
@@ -145,7 +183,7 @@ def plan_present(links, fdb, ovs, wanted):
         _fdb_lines([], wanted), program="bridge")
 
 
-def plan_absent(links, ovs, name):
+def plan_absent(links: Links, ovs: state.State, name: str) -> list[Step]:
     """Return the steps that remove our device; one that is not ours stays."""
     link = links.get(name)
     if link is None or link["alias"] != OURS:
@@ -153,7 +191,7 @@ def plan_absent(links, ovs, name):
     return _release(ovs, name) + batch([f"link del dev {name}"])
 
 
-def plan_purge(links, ovs, keep):
+def plan_purge(links: Links, ovs: state.State, keep: Iterable[str]) -> tuple[list[str], list[Step]]:
     """Return the names of our devices that are not among ``keep``, and the steps that remove them."""
     names = sorted(name for name, link in links.items()
                    if link["kind"] == "vxlan" and link["alias"] == OURS and name not in keep)

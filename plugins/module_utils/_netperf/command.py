@@ -45,8 +45,17 @@ WORKLOAD_KEYS = ("name", "test", "duration", "streams", "bidirectional", "messag
 MOST_CPUS = 8191  # the largest number that a kernel gives a CPU (NR_CPUS of x86)
 
 
-def _confidence(value):
-    """Return the confidence asked for, or None; ``width_percent`` is the whole interval in percent of the mean."""
+class Confidence(TypedDict):
+    """When netperf repeats a test."""
+
+    level: int  # %
+    width_percent: float  # of the mean, the whole interval
+    iterations_min: int
+    iterations_max: int
+
+
+def _confidence(value: Any) -> Confidence | None:
+    """Return the confidence asked for, or None."""
     if not value:
         return None
     given = mapping(value, "confidence", ("level", "width_percent", "iterations_min", "iterations_max"))
@@ -61,7 +70,7 @@ def _confidence(value):
             "iterations_min": least, "iterations_max": most}
 
 
-def _sizes(given, test):
+def _sizes(given: Mapping[str, Any], test: str) -> dict[str, int]:
     sizes = {}
     for key in ("message_size", "receive_size", "send_socket", "recv_socket", "request_size", "response_size"):
         if given.get(key) is not None:
@@ -78,7 +87,7 @@ def _sizes(given, test):
     return sizes
 
 
-def workload(given):
+def workload(given: Any) -> dict[str, Any]:
     """Return the workload checked and with its defaults; strings, as a survey gives them, become numbers."""
     given = mapping(given, "workload", WORKLOAD_KEYS)
     test = str(given.get("test", "")).upper()
@@ -112,7 +121,7 @@ def workload(given):
     return checked
 
 
-def _warm_up(value, load):
+def _warm_up(value: Any, load: Mapping[str, Any]) -> int:
     """Return the seconds of traffic before the counted time; only interim results can tell the two apart."""
     possible = bool(load["interim"]) and load["test"] != "UDP_STREAM"
     if value is None:
@@ -178,13 +187,13 @@ def streams_of(load: Mapping[str, Any], endpoints: Sequence[Endpoint]) -> list[t
     return [(test, endpoints[index % load["tenants"]]) for test in tests for index in range(each)]
 
 
-def _pair(sending, receiving, client_sends):
+def _pair(sending: int | None, receiving: int | None, client_sends: bool) -> str:
     """Return netperf's ``local,remote`` of a value at the sending and one at the receiving end."""
     local, remote = (sending, receiving) if client_sends else (receiving, sending)
     return f"{'' if local is None else local},{'' if remote is None else remote}"
 
 
-def _size_options(load, test):
+def _size_options(load: Mapping[str, Any], test: str) -> list[str]:
     client_sends = test != "TCP_MAERTS"
     options = []
     for flag, key in zip(("-s", "-S") if client_sends else ("-S", "-s"), ("send_socket", "recv_socket")):

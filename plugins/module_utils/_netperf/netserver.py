@@ -13,6 +13,7 @@ import errno
 import os
 import socket
 import subprocess
+from typing import Any, Dict, Iterable, Mapping, Sequence, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._host import daemons, runner
@@ -23,25 +24,36 @@ STATE_DIR = daemons.FOLDER
 PREFIX = "netserver-"
 
 
-def argv(server):
+class Server(TypedDict):
+    """A netserver that is wanted."""
+
+    netns: str | None
+    address: str
+    port: int
+
+
+State = Dict[str, Any]  # "pid" and "started" of its process, "inode" of its namespace, "server"
+
+
+def argv(server: Server) -> list[str]:
     """Return the command line of a netserver ``{"netns", "address", "port"}``."""
     family = "6" if ":" in server["address"] else "4"
     return ["netserver", "-D", "-L", f"{server['address']},{family}", "-p", str(server["port"]), "-N"]
 
 
-def label(server):
+def label(server: Server) -> str:
     """Return what people call it: ``tenant1/192.168.10.2:12865``."""
     netns = server["netns"] + "/" if server["netns"] else ""
     host = f"[{server['address']}]" if ":" in server["address"] else server["address"]
     return f"{netns}{host}:{server['port']}"
 
 
-def _state_file(server):
+def _state_file(server: Server) -> str:
     name = f"{PREFIX}{server['netns'] or ''}@{server['address'].replace(':', '_')}-{server['port']}.json"
     return os.path.join(STATE_DIR, name)
 
 
-def _is_ours(state):
+def _is_ours(state: State) -> bool:
     """Tell whether the process of a state file still runs and is the one that was started."""
     pid = state["pid"]
     try:
@@ -55,11 +67,11 @@ def _is_ours(state):
     return parts == wanted and host_netns.inode(f"/proc/{pid}/ns/net") == state["inode"]
 
 
-def _read(path):
+def _read(path: str) -> State | None:
     return daemons.read(path, _is_ours)
 
 
-def known():
+def known() -> dict[str, State | None]:
     """Return ``{state file: state, or None for one whose process is gone}`` of this node."""
     try:
         names = sorted(os.listdir(STATE_DIR))
@@ -69,7 +81,8 @@ def known():
     return {path: _read(path) for path in paths}
 
 
-def plan(before, wanted, state, purge):
+def plan(before: Mapping[str, State | None], wanted: Sequence[Server], state: str,
+         purge: bool) -> tuple[list[str], list[Server]]:
     """Return ``(stop, start)``: state files to be done away with, and servers to be started.
 
     A netserver in a namespace that was removed and made anew is stopped and started again.
@@ -77,13 +90,13 @@ def plan(before, wanted, state, purge):
     files = {_state_file(server): server for server in wanted}
     if state == "absent":
         return [path for path in before if not wanted or path in files], []
-    alive = {path for path, server in files.items() if before.get(path)
-             and before[path]["inode"] == host_netns.inode(host_netns.path_of(server["netns"]))}
+    alive = {path for path, server in files.items() if (there := before.get(path))
+             and there["inode"] == host_netns.inode(host_netns.path_of(server["netns"]))}
     stop = [path for path in before if path not in alive and (path in files or purge)]
     return stop, [server for path, server in files.items() if path not in alive]
 
 
-def _bind_error(server):
+def _bind_error(server: Server) -> int | None:
     """Return the errno of binding to the address and port here, 0 when they are free."""
     family = socket.AF_INET6 if ":" in server["address"] else socket.AF_INET
     with host_netns.inside(server["netns"]), contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
@@ -95,7 +108,7 @@ def _bind_error(server):
     return 0
 
 
-def require_free(servers, check_mode=False):
+def require_free(servers: Iterable[Server], check_mode: bool = False) -> None:
     """Raise before anything is started when an address is not here, or its port is held by somebody else.
 
     In check mode an earlier task may only have said that it would make the namespace and the address.
@@ -117,7 +130,7 @@ def require_free(servers, check_mode=False):
             raise InputError(f"cannot listen ({os.strerror(error)})", f"netserver {label(server)}")
 
 
-def _start(server):
+def _start(server: Server) -> subprocess.Popen[str]:
     process = runner.start(argv(server), server["netns"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL, start_new_session=True, cwd="/")
     inode = host_netns.inode(host_netns.path_of(server["netns"]))
@@ -125,11 +138,11 @@ def _start(server):
     return process
 
 
-def _listens(server, process):
+def _listens(server: Server, process: subprocess.Popen[str]) -> bool:
     return wait_until(lambda: _bind_error(server) == errno.EADDRINUSE, alive=lambda: process.poll() is None)
 
 
-def start_all(servers):
+def start_all(servers: Sequence[Server]) -> None:
     """Start netservers, detached from the module, and wait until all of them listen."""
     started = [(server, _start(server)) for server in servers]
     for server, process in started:
@@ -139,7 +152,7 @@ def start_all(servers):
                            f"Run '{' '.join(argv(server))}' by hand to see why.")
 
 
-def stop_all(paths):
+def stop_all(paths: Sequence[str]) -> None:
     """End the netservers of these state files, with what they serve, and remove the files."""
     # The session is the netserver's own: its group has the children that serve a running test.
     daemons.stop(filter(None, map(_read, paths)), group=True)

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from typing import IO, Any, Callable, Iterable, Mapping, Sequence, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._host import netns as host_netns
@@ -24,20 +25,32 @@ MAX_TEXT = 1 << 20  # bytes of output kept of one process
 JUMP = 0.1  # seconds by which the wall clock may part from the monotonic one in a trial: NTP slews 0.05 % at most
 
 
+class StreamRecord(TypedDict):
+    """A netperf process in the record of its trial."""
+
+    netns: str | None
+    argv: list[str]
+    rc: int
+    raw: str
+    stderr: str
+    started: float
+    finished: float | None
+
+
 class _Stream:
     """One netperf process and what it printed."""
 
-    def __init__(self, argv, netns, prefix):
+    def __init__(self, argv: list[str], netns: str | None, prefix: list[str]) -> None:
         self.argv = argv
         self.netns = netns
         self.texts = {"stdout": b"", "stderr": b""}
         self.open = set(self.texts)
-        self.finished = None
+        self.finished: float | None = None
         self.process = runner.start(prefix + argv, netns, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                     stderr=subprocess.PIPE)
         self.started = time.time()
 
-    def record(self):
+    def record(self) -> StreamRecord:
         """Return this stream's part of the trial record."""
         return {
             "netns": self.netns, "argv": self.argv, "rc": self.process.returncode,
@@ -53,15 +66,15 @@ class _Window:
     Processes need a moment to begin, and can outlive their traffic: netperf may wait 4 s for its peer's results.
     """
 
-    def __init__(self, watch, load, opened):
+    def __init__(self, watch: Watch, load: Mapping[str, Any], opened: float) -> None:
         settle = min(load["duration"] / 4.0, 0.01 * command.processes(load))
         begin = opened + command.wait_before_traffic(load) + load["warm_up"]
-        self.pending = [(begin + settle, watch.opened)]
+        self.pending: list[tuple[float, Callable[[], None]]] = [(begin + settle, watch.opened)]
         if not load["confidence"]:
             self.pending.append((begin + load["duration"], watch.first_ended))
-        self.last = watch.first_ended
+        self.last: Callable[[], None] | None = watch.first_ended
 
-    def tick(self, now):
+    def tick(self, now: float) -> float | None:
         """Call what is due and return when the next call is, or None."""
         while self.pending and self.pending[0][0] <= now:
             _when, call = self.pending.pop(0)
@@ -69,7 +82,7 @@ class _Window:
             call()
         return self.pending[0][0] if self.pending else None
 
-    def close(self):
+    def close(self) -> None:
         """The first stream has ended: call what is left."""
         self.tick(float("inf"))
         if self.last:
@@ -77,7 +90,7 @@ class _Window:
             self.last = None
 
 
-def _collect(streams, deadline, window):
+def _collect(streams: Iterable[_Stream], deadline: float, window: _Window) -> None:
     """Read all streams to their ends, or until the deadline; a stream ends when both its pipes do."""
     with selectors.DefaultSelector() as selector:
         for stream in streams:
@@ -97,7 +110,7 @@ def _collect(streams, deadline, window):
                     window.close()
 
 
-def _stop(streams):
+def _stop(streams: Iterable[_Stream]) -> None:
     """End what still runs and wait for it: netserver sees its control connection close."""
     for stream in streams:
         if stream.finished is None:
@@ -109,18 +122,18 @@ def _stop(streams):
             stream.process.kill()
             stream.process.wait()
         stream.finished = stream.finished or time.time()
-        stream.process.stdout.close()
-        stream.process.stderr.close()
+        for pipe in filter(None, (stream.process.stdout, stream.process.stderr)):
+            pipe.close()
 
 
-def _start(planned, barrier):
+def _start(planned: Iterable[tuple[list[str], str | None]], barrier: IO[bytes] | None) -> list[_Stream]:
     """Start every process; with a barrier (a locked file) each waits until it is opened."""
     # "flock --no-fork" waits for the lock and then becomes netperf: a barrier without a process of its own. The file
     # has no name, so that nothing is left of it when this module is killed: it is opened through our descriptor.
     prefix = DIE_WITH_PARENT
     if barrier:
         prefix = prefix + ["flock", "--shared", "--no-fork", f"/proc/{os.getpid()}/fd/{barrier.fileno()}"]
-    streams = []
+    streams: list[_Stream] = []
     try:
         for argv, netns in planned:
             streams.append(_Stream(argv, netns, prefix))
@@ -130,7 +143,7 @@ def _start(planned, barrier):
     return streams
 
 
-def _error_of(streams, timed_out, longest):
+def _error_of(streams: Sequence[_Stream], timed_out: bool, longest: float) -> str | None:
     if timed_out:
         return f"did not end within {longest:.0f} s"
     failed = [stream for stream in streams if stream.process.returncode != 0]
@@ -145,18 +158,19 @@ def _error_of(streams, timed_out, longest):
 class Watch:
     """What is observed while a cell runs; this one observes nothing. Its ``report`` is put into the cell's record."""
 
-    def opened(self):
+    def opened(self) -> None:
         """All streams run."""
 
-    def first_ended(self):
+    def first_ended(self) -> None:
         """The first stream has ended, or is about to."""
 
-    def report(self):
+    def report(self) -> dict[str, Any]:
         """Return fields for the cell's record."""
         return {}
 
 
-def run_cell(load, endpoints, watch=None):
+def run_cell(load: Mapping[str, Any], endpoints: Sequence[command.Endpoint],
+             watch: Watch | None = None) -> dict[str, Any]:
     """Run one cell and return ``{started, finished, streams, error}``; times are seconds since the epoch.
 
     ``load`` and ``endpoints`` are checked, see :mod:`_netperf_command`. A failure is returned, not raised. Where the
@@ -189,7 +203,7 @@ def run_cell(load, endpoints, watch=None):
                 streams=[stream.record() for stream in streams], error=_error_of(streams, timed_out, longest))
 
 
-def _reach(end):
+def _reach(end: command.Endpoint) -> None:
     try:
         with host_netns.inside(end["netns"]):
             source = (end["local"], 0) if end["local"] else None
@@ -201,7 +215,7 @@ def _reach(end):
                          "Run the lab playbook: its netperf role starts it; or look for a firewall in between.")
 
 
-def preflight(endpoints):
+def preflight(endpoints: Iterable[command.Endpoint]) -> None:
     """Raise one clear error when netperf is missing or a netserver does not answer; nothing is measured before."""
     runner.run(["netperf", "-V"], check=False)
     for end in {tuple(sorted(end.items(), key=str)): end for end in endpoints}.values():

@@ -15,6 +15,7 @@ import glob
 import json
 import os
 import signal
+from typing import Any, Iterable, Mapping
 
 from ansible_collections.offload.lab.plugins.module_utils._base.checks import name as checked_name
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
@@ -24,7 +25,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host.waiting import P
 FOLDER = "/var/lib/offload-lab/spool"
 
 
-def _sync_folder(folder):
+def _sync_folder(folder: str) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -35,7 +36,7 @@ def _sync_folder(folder):
 class Chunk:
     """The spool file of one chunk, held open and locked."""
 
-    def __init__(self, folder, campaign, chunk):
+    def __init__(self, folder: str, campaign: str, chunk: str) -> None:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         base = f"{checked_name(campaign, 'campaign')}-{checked_name(chunk, 'chunk')}.jsonl"
         self.path = os.path.join(folder, base)
@@ -44,7 +45,7 @@ class Chunk:
         self.append({"pid": os.getpid(), "started": started_at(os.getpid())})
         _sync_folder(folder)
 
-    def append(self, record):
+    def append(self, record: Mapping[str, Any]) -> None:
         """Write one line and wait until it is on the disk."""
         data = (json.dumps(record) + "\n").encode()
         while data:
@@ -52,7 +53,7 @@ class Chunk:
         os.fsync(self.descriptor)
 
 
-def _rows(path):
+def _rows(path: str) -> list[dict[str, Any]]:
     """Return the complete JSON lines of a file; a line torn by a crash is not one."""
     with open(path) as stream:
         lines = stream.read().split("\n")[:-1]
@@ -67,7 +68,7 @@ def _rows(path):
     return rows
 
 
-def _locked(path):
+def _locked(path: str) -> bool:
     with open(path) as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -78,7 +79,7 @@ def _locked(path):
     return False
 
 
-def _end_module(path, patience=PATIENCE):
+def _end_module(path: str, patience: float = PATIENCE) -> None:
     """End the module that still fills a chunk; its netperf processes die with it."""
     headers = [row for row in _rows(path) if isinstance(row.get("pid"), int)]
     for header in headers[-1:]:
@@ -89,7 +90,7 @@ def _end_module(path, patience=PATIENCE):
                        "Wait for it to end, or end the process that holds the file.")
 
 
-def collect(folder, campaign):
+def collect(folder: str, campaign: str) -> dict[str, list[dict[str, Any]]]:
     """Return ``{file: [cells]}`` of a campaign's chunks that no controller has acknowledged.
 
     A chunk that still runs is ended first: its controller is gone, and the cells it has finished are kept.
@@ -103,7 +104,7 @@ def collect(folder, campaign):
     return chunks
 
 
-def remove(folder, names):
+def remove(folder: str, names: Iterable[str]) -> None:
     """Remove acknowledged chunks, given by the last part of their paths."""
     for base in names:
         checked_name(base, "chunk file")

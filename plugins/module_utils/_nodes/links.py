@@ -5,11 +5,29 @@
 from __future__ import annotations
 
 import ipaddress
+from typing import Callable, Dict, Iterable, List, Mapping, Tuple, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._nodes.names import BRIDGE, DEVICE, MORE, mac_of
+from ansible_collections.offload.lab.plugins.module_utils._nodes.names import BRIDGE, DEVICE, MORE, Node, mac_of
+
+Join = Tuple[str, str, List[str], str]  # a device, its port in the fabric, addresses, MAC address
 
 
-def joins(node, port_of):
+class Link(TypedDict):
+    """What the plan looks at of a device that is there."""
+
+    ifindex: int
+    peer: int | None
+    mtu: int
+    up: bool
+    master: str | None
+    addresses: list[str]
+
+
+Links = Dict[str, Link]
+LinesOf = Dict[str, List[str]]  # by node
+
+
+def joins(node: Node, port_of: Callable[[str], str]) -> list[Join]:
     """Return [(device, its port in the fabric, addresses, MAC address)] of a node."""
     name, port = node["name"], port_of(node["name"])
     joins_of_node = [(DEVICE, port, node["addresses"], mac_of(name))]
@@ -19,12 +37,12 @@ def joins(node, port_of):
     return joins_of_node
 
 
-def joined(device, port):
+def joined(device: Link | None, port: Link | None) -> bool:
     """Tell whether a node's device and a port of the fabric are the two ends of one veth."""
     return bool(device and port and device["peer"] == port["ifindex"] and port["peer"] == device["ifindex"])
 
 
-def bridge_lines(bridge):
+def bridge_lines(bridge: Link | None) -> list[str]:
     """Return the ``ip -batch`` lines that make the bridge; it floods and forwards from its first moment on."""
     if bridge and bridge["up"]:
         return []
@@ -32,15 +50,15 @@ def bridge_lines(bridge):
     return made + [f"link set dev {BRIDGE} up"]
 
 
-def delete_line(device, name):
+def delete_line(device: object, name: str) -> list[str]:
     """Return the line (none or one) that deletes a device if it is there."""
     return [f"link del dev {name}"] if device else []
 
 
-def port_lines(node, join, device, port):
+def port_lines(node: Node, join: Join, device: Link | None, port: Link | None) -> list[str]:
     """Return the lines, for the fabric, that make the veth of a node or mend its port; ``join`` is of :func:`joins`."""
     wanted, name, _addresses, mac = join
-    if not joined(device, port):
+    if not port or not joined(device, port):
         # The other end is made in its namespace at once: moving it there would cost 16 ms a node.
         return [f"link add name {name} up mtu {node['mtu']} master {BRIDGE} type veth peer name {wanted} mtu "
                 f"{node['mtu']} address {mac} netns {node['name']}"]
@@ -54,7 +72,7 @@ def port_lines(node, join, device, port):
     return lines
 
 
-def device_lines(node, join, device):
+def device_lines(node: Node, join: Join, device: Link | None) -> list[str]:
     """Return the lines, for the node, that set one of its devices; ``device`` is None for a new one."""
     name, _port, addresses, _mac = join
     have = device["addresses"] if device else []
@@ -67,26 +85,30 @@ def device_lines(node, join, device):
     return lines
 
 
-def flags_of(address):
+def flags_of(address: str) -> str:
     """Return the flags of a new address: IPv6 skips duplicate detection, or it could not be used for a second."""
     return " nodad" if ipaddress.ip_interface(address).version == 6 else ""
 
 
-def underlay_lines(wanted, ports, links, port_of):
+def underlay_lines(wanted: Iterable[Node], ports: Links, links: Mapping[str, Links],
+                   port_of: Callable[[str], str]) -> tuple[LinesOf, list[str], list[str], LinesOf]:
     """Return ``(cuts, ports_cut, lines, last)`` of ``ip -batch`` lines, in the order in which they have to run.
 
     ``cuts`` (by node) and ``ports_cut`` (in the fabric) delete devices that are not two ends of one veth,
     ``lines`` are for the fabric, ``last`` for each node. ``ports`` are the devices seen in the fabric, ``links``
     those seen in each node, both by name; ``port_of`` gives the name of a node's port.
     """
-    cuts, ports_cut, lines, last = {}, [], bridge_lines(ports.get(BRIDGE)), {}
+    cuts: LinesOf = {}
+    last: LinesOf = {}
+    ports_cut, lines = [], bridge_lines(ports.get(BRIDGE))
     for node in wanted:
         name, seen = node["name"], links.get(node["name"], {})
         wanted_joins = joins(node, port_of)
         kept = [join[0] for join in wanted_joins]
         cuts[name] = [delete for old in seen if MORE.fullmatch(old) and old not in kept
                       for delete in delete_line(True, old)]
-        last[name] = [] if seen.get("lo", {}).get("up") else ["link set dev lo up"]
+        loopback = seen.get("lo")
+        last[name] = [] if loopback and loopback["up"] else ["link set dev lo up"]
         for join in wanted_joins:
             port, device = ports.get(join[1]), seen.get(join[0])
             if not joined(device, port):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import re
+from typing import Any, Iterable, Mapping, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base import checks, network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
@@ -24,27 +25,43 @@ LAB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 NODE_SUFFIX = re.compile(r"[A-Za-z0-9_]{1,15}")
 
 
-def home(node):
+class Device(TypedDict):
+    """A device of a node beside its first."""
+
+    name: str
+    addresses: list[str]
+
+
+class Node(TypedDict):
+    """A node that is wanted."""
+
+    name: str
+    addresses: list[str]
+    mtu: int
+    more: list[Device]
+
+
+def home(node: str) -> str:
     """Return the directory of a node's files on the machine."""
     return f"{ROOT}/{node}"
 
 
-def fabric(lab):
+def fabric(lab: str) -> str:
     """Return the name of the namespace whose bridge joins the underlays of a lab."""
     return lab + "-fabric"
 
 
-def lab_of(node):
+def lab_of(node: str) -> str:
     """Return the lab that a node's name belongs to: all before the last hyphen, so that ``a`` never matches ``a-b``."""
     return node.rpartition("-")[0]
 
 
-def port_of(node):
+def port_of(node: str) -> str:
     """Return the name of a node's port on the bridge of the fabric."""
     return node.rpartition("-")[2]
 
 
-def mac_of(node):
+def mac_of(node: str) -> str:
     """Return the MAC address of a node's underlay device, locally administered.
 
     It comes from the name, so that a node that is made anew is not unknown to its neighbours' ARP caches.
@@ -52,23 +69,25 @@ def mac_of(node):
     return ":".join(["02"] + [f"{byte:02x}" for byte in hashlib.sha256(node.encode()).digest()[:5]])
 
 
-def natural(name):
+def natural(name: str) -> list[int | str]:
     """Sort ``node2`` before ``node10``."""
     return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", name)]
 
 
-def enter(node, argv):
+def enter(node: str, argv: list[str]) -> list[str]:
     """Return ``argv`` as it runs inside the namespaces of a node."""
     return ["nsenter", f"--net={path_of(node)}", f"--mount={home(node)}/mnt",
             f"--uts={home(node)}/uts", "--"] + argv
 
 
-def validate(lab, nodes):
+def validate(lab: str, nodes: Iterable[Mapping[str, Any]]) -> list[Node]:
     """Return the wanted nodes with normalised addresses; raise :class:`InputError` for what cannot be."""
     if not LAB_NAME.fullmatch(lab):
         raise InputError(f"{lab!r} is not a name for a lab", "name",
                          "Use 1 to 40 letters, digits, hyphens and underscores, a letter or digit first.")
-    names, owners, wanted = set(), {}, []
+    wanted: list[Node] = []
+    owners: dict[network.Address, str] = {}
+    names = set()
     for node in nodes:
         name, mtu = node["name"], node["mtu"]
         check_node(lab, name)
@@ -87,9 +106,9 @@ def validate(lab, nodes):
     return wanted
 
 
-def more_devices(node, devices, owners):
+def more_devices(node: str, devices: Iterable[Mapping[str, Any]], owners: dict[network.Address, str]) -> list[Device]:
     """Return the checked devices of a node beside its first; ``owners`` has the nodes of the addresses so far."""
-    by_name = {}
+    by_name: dict[str, Device] = {}
     for device in devices:
         name = device["name"]
         if not MORE.fullmatch(name) or name in by_name:
@@ -107,7 +126,7 @@ def more_devices(node, devices, owners):
     return [by_name[name] for name in sorted(by_name)]
 
 
-def check_node(lab, name):
+def check_node(lab: str, name: str) -> None:
     """Raise :class:`InputError` if a node of the lab cannot have this name."""
     if lab_of(name) != lab or not NODE_SUFFIX.fullmatch(port_of(name)) or port_of(name) in RESERVED:
         raise InputError(f"{name!r} is not a name for a node of the lab {lab!r}", "nodes",
@@ -115,14 +134,15 @@ def check_node(lab, name):
                          f"{', '.join(RESERVED)}.")
 
 
-def check_mtu(name, mtu, addresses):
+def check_mtu(name: str, mtu: int, addresses: Iterable[network.Interface]) -> None:
     """Raise :class:`InputError` if the underlay device cannot have this MTU with these addresses."""
     checks.number(mtu, f"{name}: MTU", network.MIN_MTU, network.MAX_MTU)
     if mtu < network.MIN_MTU_IPV6 and any(address.version == 6 for address in addresses):
         raise InputError(f"the MTU {mtu} is too small for IPv6", name, f"IPv6 needs {network.MIN_MTU_IPV6} or more.")
 
 
-def lab_hosts(name, nodes, mtu, underlay, *, ports=1, uplink=False):
+def lab_hosts(name: str, nodes: int, mtu: int, underlay: str, *, ports: int = 1,
+              uplink: bool = False) -> dict[str, dict[str, Any]]:
     """Return the hosts of a lab with their variables, by inventory name; raise :class:`InputError`.
 
     Each of the ``ports`` is a device with a network of its own: ``underlay`` and those that follow it.
@@ -138,7 +158,7 @@ def lab_hosts(name, nodes, mtu, underlay, *, ports=1, uplink=False):
                          "nodes", "A larger network has room for more, up to 254.")
     if not 1 <= ports <= 9:
         raise InputError(f"{ports} ports are not in the range 1 to 9", "ports", "Give a number of devices.")
-    hosts = {}
+    hosts: dict[str, dict[str, Any]] = {}
     for index in range(1, nodes + 1):
         address = str(network[index])
         more = [str(network[0] + number * network.num_addresses + index) for number in range(1, ports)]

@@ -9,13 +9,16 @@ it is written when the namespaces are complete, so that a node that a crash left
 """
 from __future__ import annotations
 
+from typing import Iterable, Sequence, TypedDict
+
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step, batch
-from ansible_collections.offload.lab.plugins.module_utils._nodes.links import underlay_lines
+from ansible_collections.offload.lab.plugins.module_utils._nodes.links import Links, underlay_lines
 from ansible_collections.offload.lab.plugins.module_utils._nodes.names import (
     DEVICE,
     PRIVATE,
     ROOT,
+    Node,
     enter,
     fabric,
     home,
@@ -29,7 +32,40 @@ RUN_DIRECTORIES = ("lock", "netns", "openvswitch", "offload-lab")
 MARKER = ".offload-lab-mountpoint"
 
 
-def delete_links(lines, netns):
+class _Mounted(TypedDict):
+    netns: int | None  # inode, as the next two
+    mnt: int | None
+    uts: int | None
+    mounted: bool
+
+
+class SeenNode(_Mounted, total=False):
+    """What there is of a node."""
+
+    ready: bool
+    links: Links
+
+
+class State(TypedDict):
+    """What there is of a lab; the lists are of names, of all labs."""
+
+    claims: list[str]  # directories of ours
+    homes: list[str]  # where they are mounted
+    netns: list[str]
+    nodes: dict[str, SeenNode]
+    ports: Links  # of the fabric
+    mountpoints: dict[str, str]
+
+
+class Summary(TypedDict):
+    """What a user sees of a node."""
+
+    name: str
+    addresses: list[str]
+    mtu: int | None
+
+
+def delete_links(lines: Iterable[str], netns: str) -> list[Step]:
     """Return the steps that delete devices. The kernel may be at it: it removes what was in a namespace a moment later.
 
     So "no such device" is no error; a device that is still there is one of the command that makes it anew.
@@ -37,12 +73,12 @@ def delete_links(lines, netns):
     return [Step(["ip", "-force", "-batch", "-"], step.stdin, netns, check=False) for step in batch(lines)]
 
 
-def whole(seen):
+def whole(seen: SeenNode | None) -> bool:
     """Tell whether a node that was read has all its namespaces."""
     return bool(seen and seen["ready"] and seen["netns"] and seen["mounted"] and seen["mnt"] and seen["uts"])
 
 
-def refuse_foreign(lab, names, state):
+def refuse_foreign(lab: str, names: Iterable[str], state: State) -> None:
     """Raise :class:`InputError` if a namespace of a wanted name was not made by us."""
     for name in list(names) + [fabric(lab)]:
         if name in state["netns"] and name not in state["claims"]:
@@ -50,13 +86,14 @@ def refuse_foreign(lab, names, state):
                              f"Choose another lab name, or remove it: ip netns delete {name}")
 
 
-def plan_present(lab, wanted, state):
+def plan_present(lab: str, wanted: Sequence[Node], state: State) -> tuple[list[str], list[Step]]:
     """Return ``(stop, steps)``: the nodes whose processes end first, and the commands that make what is wanted."""
     names = [node["name"] for node in wanted]
     refuse_foreign(lab, names, state)
     new = [name for name in names if not whole(state["nodes"].get(name))]
     broken = [name for name in new if name in state["claims"]]
-    fabric_is_new = not state["nodes"].get(fabric(lab), {}).get("netns")
+    fabric_seen = state["nodes"].get(fabric(lab))
+    fabric_is_new = not (fabric_seen and fabric_seen["netns"])
     half_made = broken + ([fabric(lab)] if fabric_is_new and fabric(lab) in state["claims"] else [])
     made = new + ([fabric(lab)] if fabric_is_new else [])
     steps = remove_nodes(lab, half_made, state) + claim(made, new, state)
@@ -67,7 +104,7 @@ def plan_present(lab, wanted, state):
     return broken, steps
 
 
-def claim(made, new, state):
+def claim(made: list[str], new: list[str], state: State) -> list[Step]:
     """Make the directories: of ownership, to mount on, and the private ones of new nodes."""
     steps = [Step(["mkdir", "-p"] + [home(name) for name in made])] if made else []
     missing = [path for path, how in state["mountpoints"].items() if how == "missing"] if new else []
@@ -82,14 +119,14 @@ def claim(made, new, state):
     return steps
 
 
-def fstab(node):
+def fstab(node: str) -> str:
     """Return what is mounted inside a node; ``/run`` comes last because it hides the sources of the others."""
     lines = ["offload-lab /sys sysfs nosuid,nodev,noexec 0 0"]
     lines += [f"{home(node)}{path} {path} none bind 0 0" for path in PRIVATE + ("/run",)]
     return "\n".join(lines) + "\n"
 
 
-def make_namespaces(new):
+def make_namespaces(new: Iterable[str]) -> list[Step]:
     """Make the mount and uts namespaces of nodes.
 
     A new mount namespace is a copy, in which those of the other nodes are mounted too. They do not live on in it:
@@ -107,7 +144,7 @@ def make_namespaces(new):
     return steps
 
 
-def plan_links(lab, wanted, state, ports, new):
+def plan_links(lab: str, wanted: Sequence[Node], state: State, ports: Links, new: list[str]) -> list[Step]:
     """Return the commands that join the nodes to the fabric and set their devices."""
     # The old ports of new nodes go with them. A node's further ports are named after its first, with a hyphen.
     rebuilt = [port_of(name) for name in new]
@@ -120,7 +157,7 @@ def plan_links(lab, wanted, state, ports, new):
     return steps + [one for node in wanted for one in batch(last[node["name"]], node["name"])]
 
 
-def plan_absent(lab, names, state):
+def plan_absent(lab: str, names: Sequence[str], state: State) -> tuple[list[str], list[Step]]:
     """Return ``(stop, steps)`` that remove nodes, the fabric with the last; without names: all."""
     owned = [name for name in state["claims"] if lab_of(name) == lab]
     gone = [name for name in names if name in owned] if names else owned
@@ -130,7 +167,7 @@ def plan_absent(lab, names, state):
     return gone, remove_nodes(lab, gone, state) + sweep(gone, state)
 
 
-def remove_nodes(lab, names, state):
+def remove_nodes(lab: str, names: list[str], state: State) -> list[Step]:
     """Remove what there is of nodes whose processes have ended."""
     if not names:
         return []
@@ -144,7 +181,7 @@ def remove_nodes(lab, names, state):
     return steps + [Step(["rmdir"] + [home(name) for name in names])]
 
 
-def sweep(gone, state):
+def sweep(gone: list[str], state: State) -> list[Step]:
     """With the last node of all labs, remove the directories that we made on the machine."""
     if not gone or set(state["claims"]) - set(gone):
         return []
@@ -153,24 +190,25 @@ def sweep(gone, state):
     return steps + [Step(["rmdir", "--ignore-fail-on-non-empty"] + ours + [ROOT])]
 
 
-def inodes_of(names, state):
+def inodes_of(names: Iterable[str], state: State) -> set[int]:
     """Return the inodes of the namespaces of nodes, as far as they are there."""
     nodes = [state["nodes"][name] for name in names if name in state["nodes"]]
-    return {node[kind] for node in nodes for kind in ("netns", "mnt", "uts") if node[kind]}
+    return {inode for node in nodes for inode in (node["netns"], node["mnt"], node["uts"]) if inode}
 
 
-def summary(lab, state, names):
+def summary(lab: str, state: State, names: Sequence[str]) -> list[Summary]:
     """Return what a user sees of the nodes ``names``, or of all nodes of the lab."""
-    seen = []
+    seen: list[Summary] = []
     for name, node in sorted(state["nodes"].items(), key=lambda item: natural(item[0])):
         if name == fabric(lab) or (names and name not in names) or name not in state["claims"]:
             continue
-        device = node["links"].get(DEVICE) or {"addresses": [], "mtu": None}
-        seen.append({"name": name, "addresses": sorted(device["addresses"]), "mtu": device["mtu"]})
+        device = node["links"].get(DEVICE)
+        seen.append({"name": name, "addresses": sorted(device["addresses"]) if device else [],
+                     "mtu": device["mtu"] if device else None})
     return seen
 
 
-def predict(was, wanted, stopped):
+def predict(was: Iterable[Summary], wanted: Sequence[Node], stopped: Sequence[str]) -> list[Summary]:
     """Return the summary as it will be: what stays, and what is wanted."""
     names = [node["name"] for node in wanted]
     nodes = [node for node in was if node["name"] not in names and node["name"] not in stopped]

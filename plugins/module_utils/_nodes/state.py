@@ -7,20 +7,31 @@ from __future__ import annotations
 import json
 import os
 import re
+from typing import Callable, Iterable, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import ParseError
 from ansible_collections.offload.lab.plugins.module_utils._host.netns import FOLDER as NETNS_FOLDER
 from ansible_collections.offload.lab.plugins.module_utils._host.netns import path_of
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result
+from ansible_collections.offload.lab.plugins.module_utils._nodes.links import Links
 from ansible_collections.offload.lab.plugins.module_utils._nodes.names import PRIVATE, ROOT, fabric, home, lab_of
-from ansible_collections.offload.lab.plugins.module_utils._nodes.plan import MARKER
+from ansible_collections.offload.lab.plugins.module_utils._nodes.plan import MARKER, SeenNode, State
 
 NAMESPACE = re.compile(r"(?:net|mnt|uts):\[(\d+)\]")
 OCTAL = re.compile(r"\\([0-7]{3})")
 
 
-def parse_mountinfo(text):
+class Mount(TypedDict):
+    """A line of mountinfo, in part."""
+
+    target: str
+    root: str
+    fstype: str
+
+
+def parse_mountinfo(text: str) -> list[Mount]:
     """Return the mounts of ``/proc/PID/mountinfo`` as a list of ``{target, root, fstype}``, in its order (proc(5))."""
-    mounts = []
+    mounts: list[Mount] = []
     for number, line in enumerate(text.splitlines(), 1):
         left, dash, right = line.partition(" - ")
         fields, kind = left.split(" "), right.split(" ")
@@ -31,7 +42,7 @@ def parse_mountinfo(text):
     return mounts
 
 
-def parse_links(text):
+def parse_links(text: str) -> Links:
     """Return the devices of ``ip -json address show`` by name, with what the plan looks at."""
     try:
         return {link["ifname"]: {
@@ -47,7 +58,7 @@ def parse_links(text):
         raise ParseError(f"this is not what 'ip -json address show' prints ({error!r})", 1)
 
 
-def mounts_of(names, mounts):
+def mounts_of(names: Iterable[str], mounts: Iterable[Mount]) -> tuple[dict[str, SeenNode], list[str]]:
     """Return what the mounts say: namespaces by name, homes, and each node's mnt and uts inode."""
     namespaces = {}
     for mount in mounts:
@@ -55,7 +66,7 @@ def mounts_of(names, mounts):
         if match:
             namespaces[mount["target"]] = int(match.group(1))
     targets = [mount["target"] for mount in mounts]
-    nodes = {name: {
+    nodes: dict[str, SeenNode] = {name: {
         "netns": namespaces.get(path_of(name)),
         "mounted": home(name) in targets,
         "mnt": namespaces.get(home(name) + "/mnt"),
@@ -65,19 +76,19 @@ def mounts_of(names, mounts):
     return nodes, homes
 
 
-def read_links(runner, netns):
+def read_links(runner: Callable[..., Result], netns: str) -> Links:
     """Return the devices of a network namespace by name."""
     return parse_links(runner(["ip", "-json", "address", "show"], netns=netns).out)
 
 
-def read_mountpoint(path):
+def read_mountpoint(path: str) -> str:
     """Tell of a directory that nodes mount on: ``missing``, ``ours`` (we made it) or ``present``."""
     if not os.path.isdir(path):
         return "missing"
     return "ours" if os.path.exists(os.path.join(path, MARKER)) else "present"
 
 
-def read_state(runner, lab, wanted):
+def read_state(runner: Callable[..., Result], lab: str, wanted: Iterable[str]) -> State:
     """Return what there is of a lab and of the ``wanted`` names; ``runner`` runs an argument list."""
     claims = sorted(name for name in listdir(ROOT) if os.path.isdir(home(name)))
     names = sorted(set(wanted) | {name for name in claims if lab_of(name) == lab})
@@ -96,7 +107,7 @@ def read_state(runner, lab, wanted):
     }
 
 
-def listdir(path):
+def listdir(path: str) -> list[str]:
     """Return the names in a directory, none if it is not there."""
     try:
         return sorted(os.listdir(path))

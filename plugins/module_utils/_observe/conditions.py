@@ -11,6 +11,7 @@ import glob
 import os
 import platform
 import re
+from typing import Any, Iterable
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError
 from ansible_collections.offload.lab.plugins.module_utils._host import runner
@@ -35,7 +36,7 @@ CMDLINE_VALUES = re.compile(
     r"transparent_hugepage|numa_balancing|irqaffinity|cpuidle\.off|skew_tick|tsc|clocksource)(=|$)")
 
 
-def read(path):
+def read(path: str) -> str | None:
     """Return a file's text without white space around it, or None where it is missing or not readable."""
     try:
         with open(path) as stream:
@@ -44,22 +45,22 @@ def read(path):
         return None
 
 
-def present(pairs):
+def present(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Return a dict of the pairs whose value is known."""
     return {name: value for name, value in pairs if value not in (None, "", {}, [])}
 
 
-def sysctls():
+def sysctls() -> dict[str, str]:
     """Return the sysctls that bear on network performance, by name."""
     return present((name, read("/proc/sys/" + name.replace(".", "/"))) for name in SYSCTLS)
 
 
-def command_line(text):
+def command_line(text: str | None) -> list[str]:
     """Return the kernel's parameters; values only of those known to bear on performance."""
     return [word if CMDLINE_VALUES.match(word) else word.split("=")[0] for word in (text or "").split()]
 
 
-def cpu_model(cpuinfo):
+def cpu_model(cpuinfo: str | None) -> str:
     """Return the CPU's name from /proc/cpuinfo (``model name`` on x86, ``CPU part`` on Arm)."""
     for field in ("model name", "cpu model", "cpu", "CPU part"):
         match = re.search(f"^{field}\\s*:\\s*(.+)$", cpuinfo or "", re.MULTILINE)
@@ -68,7 +69,7 @@ def cpu_model(cpuinfo):
     return platform.machine()
 
 
-def cpus():
+def cpus() -> dict[str, Any]:
     """Return what the CPUs are and how they are run."""
     governors = sorted(set(filter(None, (read(path) for path in glob.glob(CPU + "/cpufreq/policy*/scaling_governor")))))
     cpuinfo = read("/proc/cpuinfo") or ""
@@ -85,26 +86,26 @@ def cpus():
     ])
 
 
-def interrupts(text, device):
+def interrupts(text: str | None, device: str) -> list[int]:
     """Return the numbers of the interrupts whose name in /proc/interrupts carries the device's name."""
     pattern = re.compile(f"^\\s*(\\d+):.*[\\s@-]{re.escape(device)}(?:[\\s@,-]|$)", re.MULTILINE)
     return [int(number) for number in pattern.findall(text or "")]
 
 
-def irq_affinity(device):
+def irq_affinity(device: str) -> dict[str, str]:
     """Return ``{interrupt: CPU list}`` of a device's interrupts."""
     return present((str(number), read(f"/proc/irq/{number}/smp_affinity_list"))
                    for number in interrupts(read("/proc/interrupts"), device))
 
 
-def receive_steering(device):
+def receive_steering(device: str) -> dict[str, str]:
     """Return the device's RPS CPU masks and XPS CPU masks, by queue."""
     base = f"/sys/class/net/{device}/queues"
     paths = [path for kind in ("rps_cpus", "rps_flow_cnt", "xps_cpus") for path in glob.glob(base + "/*/" + kind)]
     return present((os.path.relpath(path, base), read(path)) for path in sorted(paths))
 
 
-def link(device):
+def link(device: str) -> dict[str, Any]:
     """Return MTU, speed (Mbit/s), PCI address and NUMA node of a device."""
     base = "/sys/class/net/" + device
     pci = os.path.basename(os.path.realpath(base + "/device")) if os.path.exists(base + "/device") else None
@@ -117,7 +118,7 @@ def link(device):
     ])
 
 
-def first_line(argv):
+def first_line(argv: list[str]) -> str | None:
     """Return the first line that a program prints, or None where the program is missing."""
     try:
         result = runner.run(argv, check=False, timeout=10)
@@ -126,7 +127,7 @@ def first_line(argv):
     return next(iter((result.out or result.err).strip().splitlines()), None)
 
 
-def netperf_options():
+def netperf_options() -> str | None:
     """Return the letters of netperf's options as built: optional parts such as -D show up only when compiled in."""
     try:
         usage = runner.run(["netperf", "-h"], check=False, timeout=10)
@@ -135,13 +136,13 @@ def netperf_options():
     return "".join(re.findall(r"^ {4}-(\w)\b", usage.out + usage.err, re.MULTILINE))
 
 
-def tools():
+def tools() -> dict[str, str]:
     """Return the versions of the tools."""
     return present([("netperf", first_line(["netperf", "-V"])), ("netperf_options", netperf_options()),
                     ("ethtool", first_line(["ethtool", "--version"])), ("iproute2", first_line(["ip", "-V"]))])
 
 
-def host():
+def host() -> dict[str, Any]:
     """Return the conditions of the node as a whole."""
     return present([
         ("hostname", platform.node()), ("boot_id", read("/proc/sys/kernel/random/boot_id")),

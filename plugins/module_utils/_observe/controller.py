@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import select
 import signal
+from typing import Any, Iterator, Mapping
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import beside, wake_main_thread
@@ -25,7 +26,7 @@ class GoneError(SystemExit):
     """Nobody waits for the result of this module."""
 
 
-def _watch(descriptor):
+def _watch(descriptor: int) -> None:
     """Sleep until nobody reads what is written to a pipe, socket or terminal any more, then end this process."""
     polled = select.poll()
     polled.register(descriptor, 0)  # an error and a hang-up are told all the same
@@ -33,14 +34,14 @@ def _watch(descriptor):
         wake_main_thread(signal.SIGTERM)
 
 
-def _give_up(server):
+def _give_up(server: Mapping[str, Any]) -> None:
     sign_of_life.give_up()
     with contextlib.suppress(LabError, OSError):
         Probe(**server).ask("give_up")
 
 
 @contextlib.contextmanager
-def needed(server, descriptor=STDOUT):
+def needed(server: Mapping[str, Any] | None, descriptor: int = STDOUT) -> Iterator[None]:
     """While this lasts, the end of the controller ends the module, and this end and ``server`` are restored.
 
     ``server`` is what :class:`Probe` needs. Without one nobody has a profile that must be taken back.
@@ -48,9 +49,9 @@ def needed(server, descriptor=STDOUT):
     if not server:
         yield
         return
-    told = []
+    told: list[int] = []
 
-    def end(number, _frame):
+    def end(number: int, _frame: object) -> None:
         if not told:  # a lost terminal is told twice: the second must not end what the first began
             told.append(number)
             raise GoneError(1)

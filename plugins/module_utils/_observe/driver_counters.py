@@ -10,7 +10,9 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import re
+import socket
 import struct
+from typing import Mapping
 
 SIOCETHTOOL = 0x8946
 GDRVINFO, GSTRINGS, GSTATS = 0x03, 0x1B, 0x1D
@@ -21,14 +23,14 @@ SPARE = 64  # counters; a driver may add some between two questions
 OFFLOAD = re.compile(r"tso|lso|gso|gro|lro|segment|vxlan|tnl|tunnel|encap|inner|csum|checksum|hw_gro", re.IGNORECASE)
 
 
-def _ask(sock, name, head, size):
+def _ask(sock: socket.socket, name: str, head: bytes, size: int) -> bytes:
     data = ctypes.create_string_buffer(head, size)
     pointer = struct.pack("P", ctypes.addressof(data))
     fcntl.ioctl(sock, SIOCETHTOOL, struct.pack("16s24s", name.encode(), pointer))
     return data.raw
 
 
-def read(sock, name):
+def read(sock: socket.socket, name: str) -> dict[str, int]:
     """Return ``{counter: value}`` of a device in the socket's network namespace; empty for a driver without any."""
     try:
         count = struct.unpack_from("I", _ask(sock, name, struct.pack("I", GDRVINFO), DRVINFO_SIZE), COUNT_AT)[0]
@@ -43,7 +45,7 @@ def read(sock, name):
     return dict(zip(names, struct.unpack_from(f"{count}Q", values, 8)))
 
 
-def moved(before, after):
+def moved(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
     """Return ``{counter: increase}`` of those that tell of offloads and went up between two readings."""
     return {name: after[name] - before[name] for name in sorted(before)
             if OFFLOAD.search(name) and after.get(name, 0) > before[name]}

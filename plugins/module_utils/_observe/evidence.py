@@ -4,14 +4,24 @@
 """Evidence: warm-up traffic along each path, and meanwhile the packets on the devices of both ends."""
 from __future__ import annotations
 
+import subprocess
 import time
+from typing import Any, Collection, Dict, Iterable, Sequence, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._host import netns, runner
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
 from ansible_collections.offload.lab.plugins.module_utils._observe import sampler
-from ansible_collections.offload.lab.plugins.module_utils._observe.packets import MAIN_SHARE
+from ansible_collections.offload.lab.plugins.module_utils._observe.packets import (
+    MAIN_SHARE,
+    WAYS,
+    Direction,
+    Sample,
+    Way,
+)
+from ansible_collections.offload.lab.plugins.module_utils._observe.probe import Probe
+from ansible_collections.offload.lab.plugins.module_utils._observe.sampler import Device
 
 SETTLE = 0.05  # seconds until a stream has left slow start behind, on the machines that were tried
 BEGIN = 30  # seconds at most until a stream moves data; on a path that carries none it never does
@@ -21,7 +31,34 @@ TRAFFIC = 100000  # bytes in a sample that are certainly the stream's, not the p
 QUIET, DRAIN = 0.02, 0.5  # seconds of a look whether the stream is gone, and of all such looks at most
 
 
-def check(params):
+Samples = Dict[str, Sample]  # by device
+Ends = Dict[str, Samples]  # of "client" and "server"
+Look = Dict[str, Any]  # Ends, or {"error": why no packets were seen}
+
+
+class Path(TypedDict, total=False):
+    """A path, and the devices that its packets pass."""
+
+    name: str
+    address: str
+    local_address: str
+    netns: str | None
+    port: int
+    data_port: int | None
+    client_devices: list[Device]
+    server_devices: list[Device]
+
+
+class Params(TypedDict):
+    """What is asked for, see module evidence."""
+
+    paths: list[Path]
+    tests: list[str]
+    seconds: float
+    vxlan_port: int
+
+
+def check(params: Params) -> None:
     """Refuse a length of samples that says nothing or keeps the lab for long, and names that nothing can have."""
     for path in params["paths"]:
         network.address(path["address"], "address")
@@ -35,7 +72,7 @@ def check(params):
         raise InputError("not between 0.05 and 10 seconds", f"seconds {params['seconds']}")
 
 
-def look(params, probe):
+def look(params: Params, probe: Probe) -> dict[str, dict[str, Look]]:
     """Sample every path in the directions asked for; return ``{path: {test: {"client", "server"}}}``.
 
     ``params`` has ``paths``, ``tests``, ``seconds`` and ``vxlan_port``, see module evidence. A path without traffic has
@@ -44,17 +81,17 @@ def look(params, probe):
     return {path["name"]: _sample_path(path, params, probe) for path in params["paths"]}
 
 
-def _start(path, test, params):
+def _start(path: Path, test: str, params: Params) -> subprocess.Popen[str]:
     """Start one stream along a path that lasts longer than all samples."""
     data_port = path.get("data_port") or path["port"] + network.DATA_OFFSET
     argv = ["netperf", "-H", path["address"], "-L", path["local_address"], "-p", str(path["port"]), "-t", test,
             "-l", str(int(params["seconds"] * TRIES) + LONGEST), "-P", "0",
             "--", "-P", f",{data_port + params['tests'].index(test)}"]
-    return runner.start(argv, path.get("netns"), stdin=runner.subprocess.DEVNULL,
-                        stdout=runner.subprocess.PIPE, stderr=runner.subprocess.STDOUT)
+    return runner.start(argv, path.get("netns"), stdin=subprocess.DEVNULL,
+                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
-def _sample_path(path, params, probe):
+def _sample_path(path: Path, params: Params, probe: Probe) -> dict[str, Look]:
     """Sample both ends while the streams of all tests run; return ``{test: {"client", "server"} or {"error"}}``.
 
     All at once, because it takes half the time and a device's two directions are told apart. But of two streams on
@@ -69,30 +106,32 @@ def _sample_path(path, params, probe):
     return {test: ends if "error" in ends else _together(whole) for test, ends in one_by_one.items()}
 
 
-def _together(looks):
+def _together(looks: Sequence[Ends]) -> Ends:
     """Return looks at single streams as one: of each device each direction from the stream that had data in it."""
-    def device(samples):
-        most = max(samples, key=lambda sample: sum(sample[way]["bytes"] for way in ("out", "in")))
-        ways = {way: max((sample[way] for sample in samples), key=lambda seen: seen["bytes"])
-                for way in ("out", "in")}
-        return dict(most, **ways)
+    def device(samples: Sequence[Sample]) -> Sample:
+        def longest(way: Way) -> Direction:
+            return max((sample[way] for sample in samples), key=lambda seen: seen["bytes"])
+
+        most = max(samples, key=lambda sample: sum(sample[way]["bytes"] for way in WAYS))
+        return {**most, "out": longest("out"), "in": longest("in")}
 
     return {end: {name: device([look[end][name] for look in looks]) for name in looks[0][end]}
             for end in ("client", "server")}
 
 
-def _sample_streams(path, tests, tries, params, probe):
+def _sample_streams(path: Path, tests: list[str], tries: int, params: Params,
+                    probe: Probe) -> tuple[dict[str, Look], bool]:
     """Return what was seen while these streams ran, by test, and whether each device saw them, or one has ended."""
     before = _bytes(path)
     streams = {test: _start(path, test, params) for test in tests}
-    printed = {}
+    printed: dict[str, str] = {}
     try:
         _wait_for_traffic(path, before, streams.values())
         for _try in range(tries):
             samples = _sample_ends(path, params, probe)
             ended = [test for test, stream in streams.items() if stream.poll() is not None]
-            done = ended or all(_traffic_everywhere(path[end + "_devices"], samples[end], len(tests) > 1)
-                                for end in samples)
+            done = bool(ended) or all(_traffic_everywhere(devices, samples[end], len(tests) > 1)
+                                      for end, devices in _devices_of(path).items())
             if done:
                 break
     finally:
@@ -104,7 +143,11 @@ def _sample_streams(path, tests, tries, params, probe):
             for test in tests}, done
 
 
-def _wait_for_quiet(path):
+def _devices_of(path: Path) -> dict[str, list[Device]]:
+    return {"client": path["client_devices"], "server": path["server_devices"]}
+
+
+def _wait_for_quiet(path: Path) -> None:
     """Wait until what the killed stream left in queues has drained.
 
     On a path that drops packets under load the next trial's first ones were lost in it, and TCP waits a second then.
@@ -118,20 +161,20 @@ def _wait_for_quiet(path):
         before = now
 
 
-def _wait_for_traffic(path, before, streams):
+def _wait_for_traffic(path: Path, before: int, streams: Collection[subprocess.Popen[str]]) -> None:
     """Wait until the streams move data, or one of them has ended: on an emulated CPU netperf needs seconds to begin."""
     time.sleep(SETTLE)
     wait_until(lambda: _bytes(path) - before >= TRAFFIC, lambda: all(stream.poll() is None for stream in streams),
                BEGIN)
 
 
-def _bytes(path):
+def _bytes(path: Path) -> int:
     """Return the bytes that passed the client's device of a path, or all its ports that are alike."""
     devices = [device for device in path["client_devices"] if device.get("alike")] or path["client_devices"][:1]
     return sum(map(_bytes_of, devices))
 
 
-def _bytes_of(device):
+def _bytes_of(device: Device) -> int:
     """Return the bytes that a device has received and sent. Not by a packet socket: to close one takes 20 ms."""
     with netns.inside(device.get("netns")), open("/proc/self/net/dev") as stream:
         for line in stream:
@@ -142,22 +185,22 @@ def _bytes_of(device):
     return 0
 
 
-def _sample_ends(path, params, probe):
+def _sample_ends(path: Path, params: Params, probe: Probe) -> Ends:
     probe.send("sample", devices=path["server_devices"], seconds=params["seconds"], vxlan_port=params["vxlan_port"])
     client = sampler.sample(path["client_devices"], params["seconds"], params["vxlan_port"])
     return {"client": client, "server": probe.receive()}
 
 
-def _traffic_everywhere(devices, samples, both_ways):
+def _traffic_everywhere(devices: Iterable[Device], samples: Samples, both_ways: bool) -> bool:
     """Tell whether the streams passed each device of an end; those that are ``alike`` count as one."""
     groups = [[device] for device in devices if not device.get("alike")]
     groups.append([device for device in devices if device.get("alike")])
     return all(_traffic([samples[network.key_of(device)] for device in group], both_ways) for group in groups if group)
 
 
-def _traffic(samples, both_ways):
+def _traffic(samples: Sequence[Sample], both_ways: bool) -> bool:
     """Tell whether these bytes are those of a stream, or of one in each direction that both move."""
-    sent, received = [sum(seen[way]["bytes"] for seen in samples) for way in ("out", "in")]
+    sent, received = [sum(seen[way]["bytes"] for seen in samples) for way in WAYS]
     if both_ways:
         return min(sent, received) >= max(TRAFFIC, MAIN_SHARE * (sent + received))
     return sent + received >= TRAFFIC

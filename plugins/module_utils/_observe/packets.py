@@ -8,7 +8,7 @@ Formats: packet(7) for the auxiliary data, RFC 7348 for VXLAN.
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from typing import Iterable, Literal, NamedTuple, Sequence, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.network import VXLAN_PORT
 
@@ -20,6 +20,10 @@ VLAN_TAGS = (0x8100, 0x88A8)
 IPV4, IPV6 = 0x0800, 0x86DD
 TCP, UDP = 6, 17
 MAIN_SHARE = 0.1  # of the bytes of both directions: below are only acknowledgements, or a stream that stands still
+
+
+Way = Literal["out", "in"]
+WAYS: tuple[Way, ...] = ("out", "in")
 
 
 class Packet(NamedTuple):
@@ -35,7 +39,37 @@ class Packet(NamedTuple):
     outer_csum: bool | None
 
 
-def _network_header(head):
+class Direction(TypedDict):
+    """The packets that went one way; a share is of the bytes, None where there are none."""
+
+    packets: int
+    bytes: int
+    super_share: float | None
+    tunnel_super_share: float | None
+    longest: int  # bytes
+    csum_not_ready_share: float | None
+    csum_valid_share: float | None
+
+
+# What a sample shows. The key "in" is a word of Python, which a class could not have.
+Summary = TypedDict("Summary", {
+    "out": "Direction",
+    "in": "Direction",
+    "vxlan_share": "float | None",  # of the bytes of both directions
+    "vnis": "list[int]",
+    "outer_csum": "list[bool]",
+})
+
+
+# pylint: disable-next=inherit-non-class
+class Sample(Summary):
+    """What a sample of a device shows, with its MTU, and its driver's counters that moved."""
+
+    mtu: int
+    counters: dict[str, int]
+
+
+def _network_header(head: bytes) -> tuple[int, int]:
     """Return (offset of the network header, EtherType), looking through VLAN tags."""
     offset, kind = ETHERNET, struct.unpack_from("!H", head, 12)[0]
     while kind in VLAN_TAGS:
@@ -44,7 +78,7 @@ def _network_header(head):
     return offset, kind
 
 
-def _transport(head):
+def _transport(head: bytes) -> tuple[int | None, int]:
     """Return (protocol, offset of the transport header), or (None, 0) for what is neither IPv4 nor IPv6."""
     offset, kind = _network_header(head)
     if kind == IPV4:
@@ -55,7 +89,7 @@ def _transport(head):
     return None, 0
 
 
-def _headers(head, vxlan_port):
+def _headers(head: bytes, vxlan_port: int) -> tuple[int | None, int | None, int | None, bool | None]:
     """Return (protocol, UDP port, VNI, outer checksum there?), None for what the packet has not."""
     protocol, offset = _transport(head)
     if protocol != UDP:
@@ -67,7 +101,7 @@ def _headers(head, vxlan_port):
     return protocol, port, (vni >> 8) if flags & 8 else None, csum != 0
 
 
-def read_packet(head, length, packet_type, status, vxlan_port=VXLAN_PORT):
+def read_packet(head: bytes, length: int, packet_type: int, status: int, vxlan_port: int = VXLAN_PORT) -> Packet:
     """Return the :class:`Packet` whose first bytes are ``head`` and whose real length on the device is ``length``."""
     try:
         headers = _headers(head, vxlan_port)
@@ -77,14 +111,14 @@ def read_packet(head, length, packet_type, status, vxlan_port=VXLAN_PORT):
                   bool(status & STATUS_CSUM_VALID), *headers)
 
 
-def share(part, whole):
+def share(part: float, whole: float) -> float | None:
     """Return part ÷ whole, or None where there is nothing to divide."""
     return float(part) / whole if whole else None
 
 
-def _direction(packets, longest):
+def _direction(packets: Sequence[Packet], longest: int) -> Direction:
     """Sum up one direction; ``longest`` is the largest packet in bytes that the MTU allows on the wire."""
-    def total(rows):
+    def total(rows: Iterable[Packet]) -> int:
         return sum(packet.length for packet in rows)
 
     size = total(packets)
@@ -100,7 +134,7 @@ def _direction(packets, longest):
     }
 
 
-def summarise(packets, mtu):
+def summarise(packets: Sequence[Packet], mtu: int) -> Summary:
     """Return what a sample shows: per direction the share of bytes in packets longer than ``mtu``, and the tunnel.
 
     ``out``: the device segments what is longer. ``in``: GRO or LRO merged it (on veth, the peer may have sent it so).
@@ -111,6 +145,6 @@ def summarise(packets, mtu):
         "out": _direction([packet for packet in packets if packet.outgoing], mtu),
         "in": _direction([packet for packet in packets if not packet.outgoing], mtu),
         "vxlan_share": share(sum(packet.length for packet in outer), sum(packet.length for packet in packets)),
-        "vnis": sorted({packet.vni for packet in outer}),
-        "outer_csum": sorted({packet.outer_csum for packet in outer}),
+        "vnis": sorted({packet.vni for packet in outer if packet.vni is not None}),
+        "outer_csum": sorted({packet.outer_csum for packet in outer if packet.outer_csum is not None}),
     }

@@ -15,11 +15,13 @@ import os
 import socket
 import socketserver
 import time
+from typing import Any, Iterable, Mapping, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._base.network import VXLAN_PORT
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import PATIENCE
 from ansible_collections.offload.lab.plugins.module_utils._observe import sampler
+from ansible_collections.offload.lab.plugins.module_utils._observe.sampler import Device
 from ansible_collections.offload.lab.plugins.module_utils._restore import sign_of_life
 
 MAX_LINE = 1 << 20
@@ -27,7 +29,7 @@ CLOCK_ROUNDS = 5
 MAX_SAMPLE = 10.0  # seconds
 
 
-def _read(path):
+def _read(path: str) -> str:
     try:
         with open(path) as stream:
             return stream.read()
@@ -35,17 +37,29 @@ def _read(path):
         return ""
 
 
-def _rows(text, names):
+def _rows(text: str, names: str | tuple[str, ...]) -> str:
     return "".join(row + "\n" for row in text.splitlines() if row.split(":")[0].strip().startswith(names))
 
 
-def throttle_count():
+def throttle_count() -> int:
     """Return how often the CPUs were slowed by heat since boot (Intel's counters; 0 where there are none)."""
     paths = glob.glob("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count")
     return sum(int(_read(path) or 0) for path in paths)
 
 
-def snapshot(devices=()):
+class Snapshot(TypedDict):
+    """The state of an end at one moment."""
+
+    time: float  # s since the epoch
+    stat: str  # raw, as the next
+    softirqs: str
+    boot_id: str
+    hertz: int
+    features: dict[str, str | None]
+    throttled: int
+
+
+def snapshot(devices: Iterable[Device] = ()) -> Snapshot:
     """Return this end's state now: ``time`` (s since the epoch), raw CPU counters, features, throttle count."""
     sign_of_life.renew()
     return {
@@ -59,7 +73,7 @@ def snapshot(devices=()):
     }
 
 
-def answer(request):
+def answer(request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the answer to one request: ``{"op": "clock" | "snapshot" | "sample" | "give_up", ...}``."""
     if request["op"] == "clock":
         return {"time": time.time()}
@@ -76,8 +90,9 @@ def answer(request):
 
 class _Handler(socketserver.StreamRequestHandler):
     timeout = 600
+    server: _Server
 
-    def handle(self):
+    def handle(self) -> None:
         for line in iter(lambda: self.rfile.readline(MAX_LINE), b""):
             try:
                 request = json.loads(line.decode())
@@ -92,12 +107,13 @@ class _Handler(socketserver.StreamRequestHandler):
 class _Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True
+    token: str
 
 
-def listen(address, port, token):
+def listen(address: str, port: int, token: str) -> _Server:
     """Return a bound server; ``serve_forever()`` runs it. ``token`` is what every request must carry."""
-    server = type("_Bound", (_Server,), {"address_family": socket.AF_INET6 if ":" in address else socket.AF_INET})(
-        (address, port), _Handler)
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    server: _Server = type("_Bound", (_Server,), {"address_family": family})((address, port), _Handler)
     server.token = token
     return server
 
@@ -105,7 +121,7 @@ def listen(address, port, token):
 class Probe:
     """The other end's probe, asked over one connection."""
 
-    def __init__(self, address, port, token, timeout=15, patience=PATIENCE):
+    def __init__(self, address: str, port: int, token: str, timeout: float = 15, patience: float = PATIENCE) -> None:
         self.where = f"{address} port {port}"
         self.token = token
         try:
@@ -117,11 +133,11 @@ class Probe:
                            "Run the lab playbook again: its netperf role starts the probe.")
         self.stream = self.socket.makefile("rb")
 
-    def send(self, op, **request):
+    def send(self, op: str, **request: Any) -> None:
         """Send a request without waiting for its answer."""
         self.socket.sendall(json.dumps(dict(request, op=op, token=self.token)).encode() + b"\n")
 
-    def receive(self):
+    def receive(self) -> dict[str, Any]:
         """Return the answer to the oldest request that was sent."""
         line = self.stream.readline()
         reply = json.loads(line.decode()) if line else {"error": "the connection was closed (is the token right?)"}
@@ -129,12 +145,12 @@ class Probe:
             raise LabError(reply["error"], f"probe at {self.where}")
         return reply
 
-    def ask(self, op, **request):
+    def ask(self, op: str, **request: Any) -> dict[str, Any]:
         """Send a request and return its answer."""
         self.send(op, **request)
         return self.receive()
 
-    def clock(self):
+    def clock(self) -> tuple[float, float]:
         """Return (offset, error) in seconds: the other clock less ours, and half the shortest round trip."""
         rounds = []
         for _round in range(CLOCK_ROUNDS):
@@ -145,7 +161,7 @@ class Probe:
         error, offset = min(rounds)
         return offset, error
 
-    def close(self):
+    def close(self) -> None:
         """End the connection."""
         self.stream.close()
         self.socket.close()

@@ -7,23 +7,32 @@ from __future__ import annotations
 import binascii
 import os
 import signal
+import socketserver
+from typing import TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._host import daemons
 from ansible_collections.offload.lab.plugins.module_utils._observe import probe
 
 
-def _state_file(address, port):
+class Running(TypedDict):
+    """What is known of a probe that runs."""
+
+    pid: int
+    token: str
+
+
+def _state_file(address: str, port: int) -> str:
     return os.path.join(daemons.FOLDER, f"probe-{address.replace(':', '_')}-{port}.json")
 
 
-def find(address, port):
+def find(address: str, port: int) -> Running | None:
     """Return ``{"pid", "token"}`` of the probe that runs here, or None."""
     state = daemons.read(_state_file(address, port))
     return {"pid": state["pid"], "token": state["token"]} if state else None
 
 
-def _detach(server):
+def _detach(server: socketserver.TCPServer) -> int:
     """Serve in a process of its own session that keeps nothing of the module's; return its pid."""
     read_end, write_end = os.pipe()
     child = os.fork()
@@ -49,7 +58,7 @@ def _detach(server):
         os._exit(1)
 
 
-def start(address, port):
+def start(address: str, port: int) -> Running:
     """Start a probe and return ``{"pid", "token"}``."""
     token = binascii.hexlify(os.urandom(16)).decode()
     try:
@@ -67,7 +76,7 @@ def start(address, port):
     return {"pid": pid, "token": token}
 
 
-def stop(address, port):
+def stop(address: str, port: int) -> None:
     """Stop the probe that runs here and remove its state file."""
     path = _state_file(address, port)
     daemons.stop(filter(None, [daemons.read(path)]))

@@ -4,8 +4,11 @@
 """Both ends observed over the time in which all streams of a trial overlap: CPU counters, features, throttling."""
 from __future__ import annotations
 
+from typing import Any, Callable, Sequence
+
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._observe import probe
+from ansible_collections.offload.lab.plugins.module_utils._observe.sampler import Device
 
 
 class BothEnds:
@@ -15,15 +18,15 @@ class BothEnds:
     features must not change meanwhile. Without an answer of the server the client is observed alone, and it is said.
     """
 
-    def __init__(self, server, client_devices, server_devices):
+    def __init__(self, server: probe.Probe, client_devices: Sequence[Device], server_devices: Sequence[Device]) -> None:
         self.server = server
         self.client_devices = client_devices
         self.server_devices = server_devices
-        self.ends = {"client": [], "server": []}
-        self.error = None
+        self.ends: dict[str, list[Any]] = {"client": [], "server": []}
+        self.error: str | None = None
         self.clock = self._ask(server.clock) or (None, None)
 
-    def _ask(self, question, *values, **options):
+    def _ask(self, question: Callable[..., Any], *values: Any, **options: Any) -> Any:
         if self.error is None:
             try:
                 return question(*values, **options)
@@ -31,22 +34,22 @@ class BothEnds:
                 self.error = str(error)
         return None
 
-    def _snapshot(self):
+    def _snapshot(self) -> None:
         self._ask(self.server.send, "snapshot", devices=self.server_devices)
         self.ends["client"].append(probe.snapshot(self.client_devices))
         answer = self._ask(self.server.receive)
         if answer:
             self.ends["server"].append(answer)
 
-    def opened(self):
+    def opened(self) -> None:
         """All streams are about to start."""
         self._snapshot()
 
-    def first_ended(self):
+    def first_ended(self) -> None:
         """The first stream has ended."""
         self._snapshot()
 
-    def report(self):
+    def report(self) -> dict[str, Any]:
         """Return the snapshots under ``watched``; an end that was not seen twice is left out."""
         seen = {end: pair for end, pair in self.ends.items() if len(pair) == 2}
         return {"watched": dict(seen, clock_offset_s=self.clock[0], clock_error_s=self.clock[1], error=self.error)}

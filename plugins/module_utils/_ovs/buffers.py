@@ -13,6 +13,7 @@ import ctypes
 import errno
 import os
 import socket
+from typing import Iterator, Mapping
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 
@@ -20,7 +21,7 @@ PIDFD_OPEN, PIDFD_GETFD = 434, 438  # the same on all architectures but Alpha
 SO_RCVBUFFORCE = 33  # asm-generic/socket.h
 
 
-def _call(number, *arguments):
+def _call(number: int, *arguments: int) -> int:
     library = ctypes.CDLL(None, use_errno=True)
     result = library.syscall(number, *arguments)
     if result < 0:
@@ -28,7 +29,7 @@ def _call(number, *arguments):
     return result
 
 
-def _descriptors(pid):
+def _descriptors(pid: int) -> list[int]:
     """Return the numbers of a process's descriptors that are sockets."""
     folder = f"/proc/{pid}/fd"
     numbers = []
@@ -39,7 +40,7 @@ def _descriptors(pid):
     return numbers
 
 
-def _again(process, number):
+def _again(process: int, number: int) -> socket.socket | None:
     """Return a socket of a process, opened a second time; None where its number is closed, or no socket, by now."""
     try:
         copy = _call(PIDFD_GETFD, process, number, 0)
@@ -54,7 +55,7 @@ def _again(process, number):
         return None
 
 
-def sockets_of(pid):
+def sockets_of(pid: int) -> Iterator[tuple[str, socket.socket]]:
     """Yield ``(device, socket)`` of the packet sockets of a process that are bound to a device.
 
     Each is closed before the next: a switch may have more ports than this process may have files.
@@ -74,12 +75,12 @@ def sockets_of(pid):
             raise LabError(f"its sockets cannot be reached ({error.strerror})", f"process {pid}")
 
 
-def size_of(opened):
+def size_of(opened: socket.socket) -> int:
     """Return the size in bytes of a socket's receive buffer."""
     return opened.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
 
 
-def resize(name, opened, size):
+def resize(name: str, opened: socket.socket, size: int) -> None:
     """Set the size in bytes of a socket's receive buffer, also beyond net.core.rmem_max."""
     try:
         opened.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, size // 2)
@@ -87,12 +88,12 @@ def resize(name, opened, size):
         raise LabError(f"its receive buffer cannot be set ({error.strerror})", name)
 
 
-def sizes(pid):
+def sizes(pid: int) -> dict[str, int]:
     """Return ``{device: size in bytes}`` of the receive buffers of a process."""
     return {name: size_of(opened) for name, opened in sockets_of(pid)}
 
 
-def set_sizes(pid, wanted):
+def set_sizes(pid: int, wanted: Mapping[str, int]) -> None:
     """Bring receive buffers of a process to ``{device: size in bytes}``; a device without a socket is left out."""
     for name, opened in sockets_of(pid):
         if size_of(opened) != wanted.get(name, size_of(opened)):

@@ -11,7 +11,7 @@ import os
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
 from ansible_collections.offload.lab.plugins.module_utils._ovs import buffers
-from ansible_collections.offload.lab.plugins.module_utils._ovs.state import TABLES, empty, state_of
+from ansible_collections.offload.lab.plugins.module_utils._ovs.state import TABLES, State, empty, state_of
 from ansible_collections.offload.lab.plugins.module_utils._ovs.tables import parse_query, parse_tables
 
 RUN = "/run/openvswitch"
@@ -19,7 +19,7 @@ DATABASE = "/etc/openvswitch/conf.db"
 READ = ["ovs-vsctl", "--timeout=10", "--format=json"] + " -- ".join("list " + table for table in TABLES).split()
 
 
-def runs(daemon):
+def runs(daemon: str) -> bool:
     """Tell whether a daemon holds the lock of its pid file, as Open vSwitch itself finds out."""
     try:
         with open(os.path.join(RUN, daemon + ".pid")) as stream:
@@ -31,13 +31,13 @@ def runs(daemon):
         return False
 
 
-def pid(daemon):
+def pid(daemon: str) -> int:
     """Return the process number of a daemon that runs."""
     with open(os.path.join(RUN, daemon + ".pid")) as stream:
         return int(stream.read())
 
 
-def port_buffers():
+def port_buffers() -> dict[str, int]:
     """Return ``{device: receive buffer in bytes}`` of the userspace datapath; empty where that cannot be told."""
     if not runs("ovs-vswitchd"):
         return {}
@@ -47,7 +47,7 @@ def port_buffers():
         return {}
 
 
-def read(missing_ok=False):
+def read(missing_ok: bool = False) -> State:
     """Return the state of the database. With ``missing_ok`` a host without Open vSwitch has an empty one."""
     try:
         return state_of(parse_tables(run(READ).out), vswitchd=runs("ovs-vswitchd"))
@@ -58,7 +58,7 @@ def read(missing_ok=False):
                            error.rc, error.err, "Install and start it: role offload.lab.switch.")
 
 
-def read_file():
+def read_file() -> State:
     """Return the state of the database while ovsdb-server does not run."""
     if not os.path.exists(DATABASE):
         return empty()

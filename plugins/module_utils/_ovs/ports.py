@@ -4,23 +4,28 @@
 """Pure planning of bridge ports: from what Open vSwitch has to what is wanted, in one transaction."""
 from __future__ import annotations
 
+from typing import Any, Mapping, Sequence, cast
+
 from ansible_collections.offload.lab.plugins.module_utils._base import checks, network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step
 from ansible_collections.offload.lab.plugins.module_utils._ovs import state as ovs_state
+from ansible_collections.offload.lab.plugins.module_utils._ovs.state import Command, Port, State
 
-DEFAULTS = {"type": "", "options": {}, "other_config": {}, "external_ids": {}, "protected": False, "tag": None}
+NEW: Port = {"type": "", "options": {}, "other_config": {}, "external_ids": {}, "protected": False, "tag": None,
+             "owner": None}
 
 
-def _text(value):
+def _text(value: object) -> str:
     """Return a map's value as OVSDB has it: a string, booleans in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def wanted_port(port, owner):
+def wanted_port(port: Mapping[str, Any], owner: str) -> Port:
     """Return a checked port of the user as :func:`_ovs_state.summary` would show it."""
     network.device_name(port["name"], "port")
-    wanted = dict(DEFAULTS, **{key: port[key] for key in DEFAULTS if port.get(key) is not None})
+    wanted: dict[str, Any] = dict(NEW, **{key: port[key] for key in NEW if port.get(key) is not None})
     if wanted["tag"] is not None:
         checks.number(wanted["tag"], f"tag of {port['name']}", 0, 4095)
     for column in ("options", "other_config", "external_ids"):
@@ -28,16 +33,17 @@ def wanted_port(port, owner):
     if OWNER in wanted["external_ids"]:
         raise InputError(f"the key {OWNER} marks the owner and cannot be set", port["name"],
                          "Use the option owner.")
-    return dict(wanted, owner=owner)
+    return cast(Port, dict(wanted, owner=owner))
 
 
-def wanted_ports(ports, owner):
+def wanted_ports(ports: Sequence[Mapping[str, Any]], owner: str) -> dict[str, Port]:
     """Return ``{name: wanted}`` for the user's list of ports."""
     checks.unique([port["name"] for port in ports], "port")
     return {port["name"]: wanted_port(port, owner) for port in ports}
 
 
-def map_commands(table, name, column, before, wanted):
+def map_commands(table: str, name: str, column: str, before: Mapping[str, str],
+                 wanted: Mapping[str, str]) -> list[Command]:
     """Return the commands that make a map column equal to ``wanted``."""
     gone = sorted(set(before) - set(wanted))
     new = sorted(key for key in wanted if before.get(key) != wanted[key])
@@ -48,7 +54,7 @@ def map_commands(table, name, column, before, wanted):
     return commands
 
 
-def _scalar_commands(name, before, wanted):
+def _scalar_commands(name: str, before: Port, wanted: Port) -> list[Command]:
     commands = []
     if before["type"] != wanted["type"]:
         commands.append(["set", "Interface", name, f"type={ovs_state.quoted(wanted['type'])}"])
@@ -60,14 +66,14 @@ def _scalar_commands(name, before, wanted):
     return commands
 
 
-def port_commands(bridge, name, before, wanted):
+def port_commands(bridge: str, name: str, before: Port | None, wanted: Port | None) -> list[Command]:
     """Return the ovs-vsctl commands from ``before`` (None: no such port) to ``wanted`` (None: remove it)."""
     if wanted is None:
         return [["del-port", bridge, name]]
     commands = []
     if before is None:
         commands.append(["add-port", bridge, name])
-        before = dict(DEFAULTS, owner=None)
+        before = NEW
     commands += _scalar_commands(name, before, wanted)
     commands += map_commands("Interface", name, "options", before["options"], wanted["options"])
     commands += map_commands("Port", name, "other_config", before["other_config"], wanted["other_config"])
@@ -76,13 +82,13 @@ def port_commands(bridge, name, before, wanted):
     return commands + map_commands("Port", name, "external_ids", *marked)
 
 
-def ours(state, bridge, owner):
+def ours(state: State, bridge: str, owner: str) -> dict[str, Port]:
     """Return ``{name: summary}`` of the bridge's ports that carry this owner's mark."""
     return {name: ovs_state.summary(port) for name, port in state["ports"].items()
             if port["bridge"] == bridge and ovs_state.owner_of(port) == owner}
 
 
-def _tunnel(port):
+def _tunnel(port: Port) -> tuple[str | None, ...] | None:
     """Return what tells a tunnel from all others: Open vSwitch refuses a second one of the same. None for no tunnel."""
     options = port["options"]
     if "remote_ip" not in options:
@@ -91,9 +97,9 @@ def _tunnel(port):
             options.get("dst_port"))
 
 
-def check_tunnels(ports):
+def check_tunnels(ports: Mapping[str, Port]) -> None:
     """Raise InputError when two of ``{name: port}`` are the same tunnel."""
-    seen = {}
+    seen: dict[tuple[str | None, ...] | None, str] = {}
     for name in sorted(ports):
         tunnel = _tunnel(ports[name])
         if tunnel and tunnel in seen:
@@ -102,7 +108,8 @@ def check_tunnels(ports):
         seen[tunnel] = name
 
 
-def changes(state, bridge, wanted, owner, *, present=True, purge=False):
+def changes(state: State, bridge: str, wanted: Mapping[str, Port], owner: str, *, present: bool = True,
+            purge: bool = False) -> tuple[dict[str, Port], dict[str, Port], list[Command]]:
     """Return ``(before, after, commands)``: ports by name, and the commands of the transaction between.
 
     ``wanted`` is :func:`wanted_ports`. With ``present`` false these ports are removed; a port that is not ours is
@@ -124,7 +131,8 @@ def changes(state, bridge, wanted, owner, *, present=True, purge=False):
     return before, after, commands
 
 
-def plan(state, bridge, wanted, owner, *, present=True, purge=False):
+def plan(state: State, bridge: str, wanted: Mapping[str, Port], owner: str, *, present: bool = True,
+         purge: bool = False) -> tuple[dict[str, Port], dict[str, Port], list[Step]]:
     """Return ``(before, after, steps)`` for the arguments of :func:`changes`.
 
     Only a removal is possible without ovs-vswitchd; a plan made before it runs is for when it does.

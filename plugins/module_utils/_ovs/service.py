@@ -9,19 +9,19 @@ import os
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError, InputError
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
 from ansible_collections.offload.lab.plugins.module_utils._ovs import database
-from ansible_collections.offload.lab.plugins.module_utils._ovs.switch_plan import OVS_CTL
+from ansible_collections.offload.lab.plugins.module_utils._ovs.switch_plan import OVS_CTL, Seen
 
 UNITS = ("openvswitch-switch", "openvswitch")  # Debian's package, and Red Hat's
 UNIT_DIRECTORIES = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
 
 
-def read():
+def read() -> Seen:
     """Return what :mod:`_switch_plan` calls ``seen``."""
     db = database.runs("ovsdb-server")
     return {"db": db, "vswitchd": database.runs("ovs-vswitchd"), "ovs": database.read() if db else database.read_file()}
 
 
-def kernel_datapath():
+def kernel_datapath() -> bool:
     """Tell whether the kernel has the openvswitch module, or can load it."""
     if os.path.isdir("/sys/module/openvswitch"):
         return True
@@ -31,7 +31,7 @@ def kernel_datapath():
         return False
 
 
-def unit_of(manager):
+def unit_of(manager: str) -> str | None:
     """Return the systemd unit of Open vSwitch, or None where ovs-ctl starts it. ``manager`` may be auto."""
     units = [unit for unit in UNITS for place in UNIT_DIRECTORIES
              if os.path.exists(os.path.join(place, unit + ".service"))]
@@ -40,7 +40,7 @@ def unit_of(manager):
     return units[0] if units else UNITS[0]
 
 
-def check_installed():
+def check_installed() -> None:
     """Raise InputError when Open vSwitch is not installed."""
     if not os.path.exists(OVS_CTL):
         raise InputError("Open vSwitch is not installed", OVS_CTL,

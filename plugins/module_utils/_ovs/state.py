@@ -5,18 +5,42 @@
 from __future__ import annotations
 
 import json
+from typing import Any, Iterable, List, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step
-from ansible_collections.offload.lab.plugins.module_utils._ovs.tables import optional
+from ansible_collections.offload.lab.plugins.module_utils._ovs.tables import Row, optional
 
 TIMEOUT = 60  # seconds; the userspace datapath takes 18 ms to let go of a port
 NOT_OURS = "the {0} exists and is not ours ({1}), so the lab leaves it as it is"
 TABLES = ("Open_vSwitch", "Bridge", "Port", "Interface")
+Command = List[str]  # a command of ovs-vsctl and its words
 
 
-def transaction(commands, wait=True):
+class State(TypedDict):
+    """What Open vSwitch's database has, see :func:`state_of`."""
+
+    running: bool
+    vswitchd: bool
+    root: Row
+    bridges: dict[str, Row]
+    ports: dict[str, Row]
+
+
+class Port(TypedDict):
+    """What a user sets of a port."""
+
+    type: str
+    options: dict[str, str]
+    other_config: dict[str, str]
+    external_ids: dict[str, str]
+    protected: bool
+    tag: int | None
+    owner: str | None
+
+
+def transaction(commands: Iterable[Command], wait: bool = True) -> Step:
     """Return the step that runs ``commands``, each a list of words, as one transaction.
 
     Without ``wait`` ovs-vswitchd takes note of it later.
@@ -27,26 +51,26 @@ def transaction(commands, wait=True):
     return Step(argv)
 
 
-def quoted(text):
+def quoted(text: object) -> str:
     """Return a key or value as ovs-vsctl reads it without guessing its type: a JSON string."""
     return json.dumps(str(text))
 
 
-def mark(table, name, owner):
+def mark(table: str, name: str, owner: str) -> Command:
     """Return the command that marks a bridge or port as ours."""
     return ["set", table, name, f"external_ids:{OWNER}={quoted(owner)}"]
 
 
-def empty():
+def empty() -> State:
     """Return the state of a host where Open vSwitch does not run."""
     return {"running": False, "vswitchd": False, "root": {}, "bridges": {}, "ports": {}}
 
 
-def _as_list(value):
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def state_of(tables, running=True, vswitchd=True):
+def state_of(tables: list[list[Row]], running: bool = True, vswitchd: bool = True) -> State:
     """Return ``{"running", "vswitchd", "root", "bridges", "ports"}`` from the rows of the four TABLES.
 
     ``running`` tells whether ovsdb-server runs, ``vswitchd`` whether ovs-vswitchd does.
@@ -67,12 +91,12 @@ def state_of(tables, running=True, vswitchd=True):
     }
 
 
-def owner_of(row):
+def owner_of(row: Row) -> str | None:
     """Return our mark on a bridge or port (``switch``, ``tunnel``, ``tenants``), or None when it is not ours."""
     return row.get("external_ids", {}).get(OWNER)
 
 
-def check_bridge(state, bridge):
+def check_bridge(state: State, bridge: str) -> None:
     """Raise InputError when the bridge is there and is not ours."""
     row = state["bridges"].get(bridge)
     if row is not None and owner_of(row) is None:
@@ -80,7 +104,7 @@ def check_bridge(state, bridge):
                          "Set offload_lab_bridge to a name that no bridge has, such as br-offload.")
 
 
-def check_ready(state, bridge):
+def check_ready(state: State, bridge: str) -> None:
     """Raise InputError when ports cannot be added: the bridge is not there, or ovs-vswitchd does not run."""
     if bridge not in state["bridges"]:
         raise InputError("there is no such bridge", bridge, "Make it first: role offload.lab.switch.")
@@ -88,7 +112,7 @@ def check_ready(state, bridge):
         raise InputError("ovs-vswitchd does not run", bridge, "Start it: role offload.lab.switch.")
 
 
-def check_ports(state, bridge, names, owner):
+def check_ports(state: State, bridge: str, names: Iterable[str], owner: str) -> None:
     """Raise InputError when a port is there and belongs to somebody else or to another bridge."""
     for name in names:
         port = state["ports"].get(name)
@@ -100,7 +124,7 @@ def check_ports(state, bridge, names, owner):
                              "Choose another name for the lab's port.")
 
 
-def complaint(state, names):
+def complaint(state: State, names: Iterable[str]) -> str | None:
     """Return what Open vSwitch says about the first of these ports that it could not set up, or None."""
     for name in names:
         error = optional(state["ports"].get(name, {}).get("interface", {}).get("error", []))
@@ -109,7 +133,7 @@ def complaint(state, names):
     return None
 
 
-def summary(port):
+def summary(port: Row) -> Port:
     """Return what a user sets of a port, for results and diffs."""
     return {
         "type": port["interface"].get("type", ""),

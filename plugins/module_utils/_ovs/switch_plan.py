@@ -1,13 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure planning of the switch: Open vSwitch running with the settings its datapath needs, and our bridge.
-
-``seen`` is ``{"db": ovsdb-server runs?, "vswitchd": ovs-vswitchd runs?, "ovs": state (:mod:`_ovs_state`)}``; the state
-is that of the database's file while it does not run.
-``service`` has the argument lists that ``start`` and ``stop`` the daemons, see :func:`service_of`.
-"""
+"""Pure planning of the switch: Open vSwitch running with the settings its datapath needs, and our bridge."""
 from __future__ import annotations
+
+from typing import TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
@@ -20,12 +17,37 @@ TSO_MARK = OWNER + "-tso"  # in external_ids of Open_vSwitch: we have set TSO
 STARTED = "started"  # value of OWNER there: we have started the daemons
 
 
-def service_of(unit=None):
+class Seen(TypedDict):
+    """What is there: whether ovsdb-server and ovs-vswitchd run, and the state of the database, or of its file."""
+
+    db: bool
+    vswitchd: bool
+    ovs: state.State
+
+
+class Service(TypedDict):
+    """The steps that start and stop the daemons."""
+
+    start_db: Step
+    start: Step
+    stop_vswitchd: Step
+    stop: Step
+
+
+class Summary(TypedDict):
+    """What a user cares about."""
+
+    running: bool
+    userspace_tso: bool
+    datapath: str | None  # None: our bridge is not there
+
+
+def service_of(unit: str | None = None) -> Service:
     """Return the steps that start and stop the daemons: by systemd with the ``unit`` of the package, or by ovs-ctl."""
-    def ctl(action, *options):
+    def ctl(action: str, *options: str) -> Step:
         return Step([OVS_CTL, action, *options])
 
-    def systemd(action, *names):
+    def systemd(action: str, *names: str) -> Step:
         return Step(["systemctl", action, *names])
 
     if unit:
@@ -36,7 +58,7 @@ def service_of(unit=None):
             "stop_vswitchd": ctl("stop", "--no-ovsdb-server"), "stop": ctl("stop")}
 
 
-def summary(seen, name):
+def summary(seen: Seen, name: str) -> Summary:
     """Return what a user cares about, for results and diffs."""
     root, bridge = seen["ovs"]["root"], seen["ovs"]["bridges"].get(name)
     return {
@@ -46,13 +68,13 @@ def summary(seen, name):
     }
 
 
-def _foreign(seen, name):
+def _foreign(seen: Seen, name: str) -> list[str]:
     """Return the names of the other bridges that are not ours."""
     return sorted(other for other, row in seen["ovs"]["bridges"].items()
                   if other != name and state.owner_of(row) is None)
 
 
-def _settings(seen, tso):
+def _settings(seen: Seen, tso: bool) -> list[state.Command]:
     """Return the commands that set what must be there before ovs-vswitchd starts, and our marks."""
     commands = []
     if tso:
@@ -63,7 +85,7 @@ def _settings(seen, tso):
     return commands
 
 
-def _service_steps(seen, name, datapath, service):
+def _service_steps(seen: Seen, name: str, datapath: str, service: Service) -> list[Step]:
     """Return the steps that get the daemons running with the settings of the datapath."""
     tso = datapath == "netdev" and not summary(seen, name)["userspace_tso"]
     foreign = _foreign(seen, name)
@@ -86,7 +108,7 @@ def _service_steps(seen, name, datapath, service):
     return steps
 
 
-def plan_present(seen, name, datapath, service):
+def plan_present(seen: Seen, name: str, datapath: str, service: Service) -> list[Step]:
     """Return the steps to a running Open vSwitch with our bridge ``name`` on ``datapath`` (system or netdev)."""
     state.check_bridge(seen["ovs"], name)
     steps = _service_steps(seen, name, datapath, service)
@@ -100,7 +122,7 @@ def plan_present(seen, name, datapath, service):
     return steps
 
 
-def _removals(seen, name):
+def _removals(seen: Seen, name: str) -> list[state.Command]:
     """Return the commands that remove our bridge, settings and marks."""
     ids = seen["ovs"]["root"].get("external_ids", {})
     bridge = seen["ovs"]["bridges"].get(name)
@@ -118,7 +140,7 @@ def _removals(seen, name):
     return commands + ([["remove", "Open_vSwitch", ".", "external_ids"] + marks] if marks else [])
 
 
-def plan_absent(seen, name, service):
+def plan_absent(seen: Seen, name: str, service: Service) -> list[Step]:
     """Return the steps that remove our bridge and settings, and stop the daemons if we have started them.
 
     A crashed ovs-vswitchd leaves devices in the kernel, which only it can remove: it is started for that.
@@ -139,7 +161,7 @@ def plan_absent(seen, name, service):
     return steps
 
 
-def predict(seen, name, datapath):
+def predict(seen: Seen, name: str, datapath: str | None) -> Summary:
     """Return :func:`summary` as it would be: with our bridge on ``datapath``, or (None) without it."""
     before = summary(seen, name)
     if datapath:

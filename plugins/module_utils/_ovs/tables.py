@@ -9,32 +9,36 @@ command. Values are those of RFC 7047, section 5.1.
 from __future__ import annotations
 
 import json
+from typing import Any, Dict, NoReturn, Union
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import ParseError
 
 ADVICE = "Give the output of ovs-vsctl --format=json list TABLE."
 
+Atom = Union[str, float]  # a number, too, that is whole, and a boolean
+Row = Dict[str, Any]  # by column: an atom, a list of them (a set) or a dictionary (a map)
 
-def _fail(what, line):
+
+def _fail(what: str, line: int) -> NoReturn:
     raise ParseError(what, line, ADVICE)
 
 
-def _atom(value, line):
+def _atom(value: Any, line: int) -> Atom:
     """Return a string, number or boolean; a UUID is its string."""
     if isinstance(value, (str, int, float)):
         return value
     if isinstance(value, list) and len(value) == 2 and value[0] in ("uuid", "named-uuid") and isinstance(value[1], str):
         return value[1]
-    return _fail(f"not an OVSDB value: {json.dumps(value):.60}", line)
+    _fail(f"not an OVSDB value: {json.dumps(value):.60}", line)
 
 
-def _map(pairs, line):
+def _map(pairs: list[Any], line: int) -> dict[Atom, Atom]:
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         _fail("a map has an entry that is not a pair", line)
     return {_atom(key, line): _atom(value, line) for key, value in pairs}
 
 
-def _value(value, line):
+def _value(value: Any, line: int) -> Atom | list[Atom] | dict[Atom, Atom]:
     """Return the Python value of an OVSDB value: a set is a list, a map is a dictionary."""
     if isinstance(value, list) and len(value) == 2 and value[0] in ("set", "map"):
         if not isinstance(value[1], list):
@@ -43,13 +47,13 @@ def _value(value, line):
     return _atom(value, line)
 
 
-def _row(headings, values, line):
+def _row(headings: list[str], values: Any, line: int) -> Row:
     if not isinstance(values, list) or len(values) != len(headings):
         _fail(f"a row does not have a value for each of the {len(headings)} columns", line)
     return {name: _value(value, line) for name, value in zip(headings, values)}
 
 
-def _table(document, line):
+def _table(document: Any, line: int) -> list[Row]:
     rows, headings = (document.get("data"), document.get("headings")) if isinstance(document, dict) else (None, None)
     if not isinstance(rows, list) or not isinstance(headings, list) \
             or not all(isinstance(name, str) for name in headings):
@@ -57,9 +61,10 @@ def _table(document, line):
     return [_row(headings, values, line) for values in rows]
 
 
-def parse_tables(text):
+def parse_tables(text: str) -> list[list[Row]]:
     """Return a list of tables, each a list of rows ``{column: value}``; empty text has no table."""
-    decoder, tables, position = json.JSONDecoder(), [], 0
+    tables: list[list[Row]] = []
+    decoder, position = json.JSONDecoder(), 0
     while text[position:].strip():
         position += len(text[position:]) - len(text[position:].lstrip())
         line = text.count("\n", 0, position) + 1
@@ -71,7 +76,7 @@ def parse_tables(text):
     return tables
 
 
-def parse_query(text):
+def parse_query(text: str) -> list[list[Row]]:
     """Return the tables that ``ovsdb-tool query`` prints: ``[{"rows": [{column: value}]}, ...]``, one a select."""
     try:
         results = json.loads(text)
@@ -84,6 +89,6 @@ def parse_query(text):
                          "Look for a damaged database: ovsdb-tool show-log")
 
 
-def optional(value):
+def optional(value: Any) -> Any:
     """Return the value of a column that may be empty: OVSDB writes "no value" as an empty set."""
     return None if value == [] else value

@@ -108,7 +108,8 @@ def property_changes(state: Mapping[str, Any], wanted: Wanted,
     return {uuid: values for uuid, values in changes.items() if values}
 
 
-def steps(files: Mapping[str, str | None], properties: Mapping[str, Mapping[str, str]]) -> tuple[list, list]:
+def steps(files: Mapping[str, str | None],
+          properties: Mapping[str, Mapping[str, str]]) -> tuple[list[list[str]], list[list[str]]]:
     """Return the commands before the files are written and those after."""
     units = [path[len(UNITS):] for path in files if path.startswith(UNITS)]
     gone = [["systemctl", "disable", "--quiet", unit] for unit in units if files[UNITS + unit] is None]

@@ -8,10 +8,12 @@ import os
 import pwd
 import shutil
 import time
+from typing import Any, Iterable, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import read as ethtool
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import Features
 from ansible_collections.offload.lab.plugins.module_utils._host import privileges
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import SEARCH_PATH
 from ansible_collections.offload.lab.plugins.module_utils._iproute import management
@@ -25,7 +27,20 @@ SNAPSHOT = "/var/lib/offload-lab/snapshot.json"
 LINK = ("name", "mtu", "min_mtu", "max_mtu", "up", "kind", "master", "global")
 
 
-def _text(path):
+class Asked(TypedDict):
+    """What is asked, see module preflight; ``vxlan_port`` is 0 where no tunnel is wanted."""
+
+    programs: list[str]
+    device: str
+    bridge: str
+    datapath: str
+    address: str | None
+    ports: list[int]
+    peers: list[str]
+    vxlan_port: int
+
+
+def _text(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace") as stream:
             return stream.read().strip()
@@ -33,7 +48,7 @@ def _text(path):
         return ""
 
 
-def user():
+def user() -> dict[str, Any]:
     """Return the name of the user that tasks run as, and the capabilities that it lacks."""
     try:
         name = pwd.getpwuid(os.geteuid()).pw_name
@@ -42,7 +57,7 @@ def user():
     return {"name": name, "missing": privileges.missing_capabilities(_text("/proc/self/status"), NEEDED)}
 
 
-def distribution():
+def distribution() -> dict[str, Any]:
     """Return ``{"id", "like", "version", "name"}`` of /etc/os-release."""
     lines = (line.partition("=") for line in _text("/etc/os-release").splitlines())
     values = {key: value.strip("\"'") for key, _equals, value in lines}
@@ -50,16 +65,17 @@ def distribution():
             "version": values.get("VERSION_ID", ""), "name": values.get("PRETTY_NAME", "")}
 
 
-def programs(names):
+def programs(names: Iterable[str]) -> dict[str, str | None]:
     """Return ``{name: path, or None where it is missing}``."""
     path = SEARCH_PATH + os.pathsep + "/usr/share/openvswitch/scripts" + os.pathsep + os.environ.get("PATH", "")
     return {name: shutil.which(name, path=path) for name in names}
 
 
-def links():
+def links() -> dict[str, dict[str, Any]]:
     """Return all links by name; without iproute2 what the kernel's files tell."""
     try:
-        return {name: {key: link[key] for key in LINK} for name, link in iproute.read().items()}
+        return {name: {key: value for key, value in link.items() if key in LINK}
+                for name, link in iproute.read().items()}
     except LabError:
         base = "/sys/class/net"
         return {name: {"name": name, "mtu": int(_text(f"{base}/{name}/mtu") or 0), "min_mtu": 0, "max_mtu": 0,
@@ -67,7 +83,7 @@ def links():
                 for name in os.listdir(base)}
 
 
-def features(device):
+def features(device: str) -> Features | None:
     """Return the names and states of a device's features, or None where ethtool or the device is missing."""
     try:
         return ethtool.read_features([network.device_name(device)], None, skip_missing=True).get(device)
@@ -75,7 +91,7 @@ def features(device):
         return None
 
 
-def switch(bridge, datapath):
+def switch(bridge: str, datapath: str) -> dict[str, str | None]:
     """Return the datapath that the bridge would have, and why the bridge cannot be the lab's, or None."""
     if datapath == "auto":
         datapath = "system" if service.kernel_datapath() else "netdev"
@@ -86,7 +102,7 @@ def switch(bridge, datapath):
     return {"datapath": datapath, "refused": None}
 
 
-def read(asked):
+def read(asked: Asked) -> dict[str, Any]:
     """Return all that was ``asked`` for: programs, device, bridge, datapath, address, ports and peers."""
     rows = listeners.listeners()
     reached = [listeners.reach(peer, port, asked["address"]) for peer in asked["peers"] for port in asked["ports"]]

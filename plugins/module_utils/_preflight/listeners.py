@@ -8,6 +8,7 @@ import contextlib
 import errno
 import re
 import socket
+from typing import Iterable, Iterator, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
@@ -20,9 +21,27 @@ ANY = ("*", "0.0.0.0", "::")
 REACHED = (0, errno.ECONNREFUSED)
 
 
-def parse_listeners(text):
-    """Return ``[{"address", "port", "program", "pid"}]`` of ``ss -Htlnp``; a program that ss may not see is empty."""
-    rows = []
+class Listener(TypedDict):
+    """Who listens; a program that ss may not see is empty, and its pid 0."""
+
+    address: str
+    port: int
+    program: str
+    pid: int
+
+
+class Reached(TypedDict):
+    """Whether another host's port answered, and what."""
+
+    address: str
+    port: int
+    reached: bool
+    answer: str
+
+
+def parse_listeners(text: str) -> list[Listener]:
+    """Return the listeners that ``ss -Htlnp`` prints."""
+    rows: list[Listener] = []
     for line in text.splitlines():
         words = line.split()
         if len(words) < 5 or not words[3].rpartition(":")[2].isdigit():
@@ -34,7 +53,7 @@ def parse_listeners(text):
     return rows
 
 
-def listeners():
+def listeners() -> list[Listener]:
     """Return the TCP listeners of this network namespace, none where there is no ``ss``."""
     try:
         return parse_listeners(run(["ss", "-H", "-t", "-l", "-n", "-p"]).out)
@@ -42,15 +61,15 @@ def listeners():
         return []
 
 
-def ours(address, port):
+def ours(address: str | None, port: int) -> list[int]:
     """Return the pids of the lab's own listeners there: its netserver's and its probe's."""
     pids = [state["pid"] for state in netserver.known().values()
             if state and (state["server"]["address"], state["server"]["port"]) == (address, port)]
-    probe = probe_process.find(address, port)
+    probe = probe_process.find(address, port) if address else None
     return pids + ([probe["pid"]] if probe else [])
 
 
-def held(address, port, rows):
+def held(address: str | None, port: int, rows: Iterable[Listener]) -> Listener | None:
     """Return who else than the lab holds a port that we want to listen on, of :func:`listeners`; None if nobody."""
     mine = ours(address, port)
     for row in rows:
@@ -59,39 +78,43 @@ def held(address, port, rows):
     return None
 
 
-def silent(address, port, source=None):
-    """Return whether a UDP port does not answer at all: it is open, or a firewall drops. A closed one refuses."""
+@contextlib.contextmanager
+def connected(kind: int, address: str, port: int, source: str | None) -> Iterator[socket.socket]:
+    """Give a socket of a kind that is connected to a port, from the address ``source`` if there is one."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with contextlib.closing(socket.socket(family, socket.SOCK_DGRAM)) as probe:
+    with contextlib.closing(socket.socket(family, kind)) as probe:
         probe.settimeout(PATIENCE)
-        try:
-            if source:
-                probe.bind((source, 0))
-            probe.connect((address, port))
+        if source:
+            probe.bind((source, 0))
+        probe.connect((address, port))
+        yield probe
+
+
+def silent(address: str, port: int, source: str | None = None) -> bool:
+    """Return whether a UDP port does not answer at all: it is open, or a firewall drops. A closed one refuses."""
+    try:
+        with connected(socket.SOCK_DGRAM, address, port, source) as probe:
             probe.send(b"")
             probe.recv(1)
-        except socket.timeout:
-            return True
-        except OSError as error:
-            return error.errno != errno.ECONNREFUSED
+    except socket.timeout:
+        return True
+    except OSError as error:
+        return error.errno != errno.ECONNREFUSED
     return False
 
 
-def reach(address, port, source=None):
-    """Return ``{"address", "port", "reached", "answer"}`` of a TCP connection that is closed at once.
+def reach(address: str, port: int, source: str | None = None) -> Reached:
+    """Return what a TCP connection met that is closed at once.
 
     A port on which nobody listens answers with a refusal, which shows as well that no firewall is in between.
     """
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
-        probe.settimeout(PATIENCE)
-        try:
-            if source:
-                probe.bind((source, 0))
-            probe.connect((address, port))
-            number, answer = 0, "open"
-        except socket.timeout:
-            number, answer = errno.ETIMEDOUT, f"no answer within {PATIENCE} s"
-        except OSError as error:
-            number, answer = error.errno, error.strerror or str(error)
+    number: int | None = 0
+    answer = "open"
+    try:
+        with connected(socket.SOCK_STREAM, address, port, source):
+            pass
+    except socket.timeout:
+        number, answer = errno.ETIMEDOUT, f"no answer within {PATIENCE} s"
+    except OSError as error:
+        number, answer = error.errno, error.strerror or str(error)
     return {"address": address, "port": port, "reached": number in REACHED, "answer": answer}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
@@ -21,27 +22,45 @@ LOSS = re.compile(r"(\d+) packets transmitted, (\d+) received")
 LARGEST_PACKET = 65535  # bytes of IPv4's total length (RFC 791); the loopback device has a larger MTU
 
 
-def parse_ping(text):
+class Path(TypedDict, total=False):
+    """A path to try: whereto, and from which network namespace."""
+
+    name: str
+    address: str
+    netns: str | None
+
+
+class Carries(TypedDict):
+    """What a usable path carries."""
+
+    path: str
+    address: str
+    mtu: int
+    lost_percent: int
+    mbit_s: float
+
+
+def parse_ping(text: str) -> int:
     """Return the per cent of echoes that were lost, 100 where ping told of none."""
     counts = LOSS.search(text)
     sent, received = (int(number) for number in counts.groups()) if counts else (0, 0)
     return 100 * (sent - received) // sent if sent else 100
 
 
-def mtu_to(address, netns):
+def mtu_to(address: str, netns: str | None) -> int:
     """Return the MTU of the device that leads to the address."""
     rows = json.loads(run(["ip", "-json", "route", "get", address], netns=netns).out)
     links = json.loads(run(["ip", "-json", "link", "show", "dev", rows[0]["dev"]], netns=netns).out)
     return links[0]["mtu"]
 
 
-def lost(address, netns, size):
+def lost(address: str, netns: str | None, size: int) -> int:
     """Return the per cent of lost echoes of ``size`` bytes of data, with the don't-fragment bit."""
     return parse_ping(run(["ping", "-n", "-q", "-c", str(ECHOES), "-i", str(INTERVAL), "-W", "1", "-M", "do", "-s",
                            str(size), address], netns=netns, check=False).out)
 
 
-def rate(address, netns, port):
+def rate(address: str, netns: str | None, port: int) -> float:
     """Return what netperf's TCP_STREAM carries in a second, in Mbit/s."""
     family = "6" if ":" in address else "4"
     done = run(["netperf", "-H", f"{address},{family}", "-p", str(port), "-t", "TCP_STREAM", "-l", str(SECONDS), "-f",
@@ -49,8 +68,8 @@ def rate(address, netns, port):
     return float(done.out.split()[-1])
 
 
-def check(path, port):
-    """Return ``{"path", "mtu", "lost_percent", "mbit_s"}`` of a path; raise InputError for one that is not usable."""
+def check(path: Path, port: int) -> Carries:
+    """Return what a path carries; raise InputError for one that is not usable."""
     address = str(network.address(path["address"], f"path {path['name']}"))
     netns = network.namespace_name(path["netns"]) if path.get("netns") else None
     where = f"path {path['name']} to {address}"

@@ -4,22 +4,25 @@
 """Pure: what apply changed, with the originals: a snapshot of these settings alone, which revert restores."""
 from __future__ import annotations
 
+from typing import Any, Iterable, Mapping
+
 from ansible_collections.offload.lab.plugins.module_utils._base.network import key_of
-from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot import SCHEMA
+from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot import SCHEMA, Item, Other, Snapshot
 
 KINDS = ("features_wanted", "channels", "rings", "coalesce", "rx_flow_hash")
 
 
-def _differing(old, new):
+def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in old.items() if name in new and new[name] != value}
 
 
-def originals(before, devices, other):
+def originals(before: Snapshot, devices: Iterable[Item], other: Other) -> Snapshot:
     """Return the part of the snapshot ``before`` that is not so any more.
 
     ``devices`` and ``other`` are what the node has now, in the form in which a snapshot has them.
     """
-    now, changed = {key_of(device): device for device in devices}, []
+    changed: list[Item] = []
+    now = {key_of(device): device for device in devices}
     for device in before["devices"]:
         kinds = {kind: _differing(device.get(kind, {}), now.get(key_of(device), {}).get(kind, {})) for kind in KINDS}
         kinds = {kind: values for kind, values in kinds.items() if values}
@@ -32,7 +35,7 @@ def originals(before, devices, other):
                       "rss": _differing(before["other"].get("rss", {}), other.get("rss", {}))}}
 
 
-def merge(old, new):
+def merge(old: Snapshot | None, new: Snapshot) -> Snapshot | None:
     """Return both, an original that is kept already before a newer one; None where nothing was ever changed."""
     if old is None:
         return new if new["devices"] or any(new["other"].values()) else None
@@ -44,5 +47,5 @@ def merge(old, new):
                 known[kind] = dict(device[kind], **known.get(kind, {}))
     rps = {name: dict(new["other"]["rps"].get(name, {}), **old["other"]["rps"].get(name, {}))
            for name in set(old["other"]["rps"]) | set(new["other"]["rps"])}
-    return dict(old, devices=list(devices.values()),
-                other={"rps": rps, "rss": dict(new["other"]["rss"], **old["other"]["rss"])})
+    return {**old, "devices": list(devices.values()),
+            "other": {"rps": rps, "rss": dict(new["other"]["rss"], **old["other"]["rss"])}}

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._host import daemons
@@ -32,9 +33,10 @@ MAIN = f"import sys\nfrom {PACKAGE}._restore import dead_man\ndead_man.watch(flo
 ATTEMPTS = 5
 
 
-def _watching(seconds):
+def _watching(seconds: float) -> bool:
     """Return True when no sign of life came for ``seconds``, or none will; False when there is nothing to watch."""
-    seen, since = None, time.monotonic()
+    seen: int | None = None
+    since = time.monotonic()
     while time.monotonic() - since < seconds:
         try:
             sign = os.stat(ALIVE).st_mtime_ns
@@ -48,7 +50,7 @@ def _watching(seconds):
     return True
 
 
-def watch(minutes, path):
+def watch(minutes: float, path: str) -> None:
     """Wait until no controller has been heard of for ``minutes``, then restore the node from the snapshot ``path``.
 
     All that stays is the file FIRED: a controller that was only asleep must change and measure nothing any more. Where
@@ -70,12 +72,12 @@ def watch(minutes, path):
     daemons.forget(ALIVE, STATE, PROGRAM)
 
 
-def find():
+def find() -> dict[str, Any] | None:
     """Return what the switch that is armed remembers (``pid``, ``minutes``, ``path``), or None."""
     return daemons.read(STATE)
 
 
-def write_program():
+def write_program() -> None:
     """Write the code of this file and of all it rests on as one zip file."""
     os.makedirs(os.path.dirname(PROGRAM), mode=0o755, exist_ok=True)
     with zipfile.ZipFile(PROGRAM + ".new", "w", zipfile.ZIP_DEFLATED) as archive:
@@ -94,7 +96,7 @@ def write_program():
     os.rename(PROGRAM + ".new", PROGRAM)
 
 
-def by_systemd():
+def by_systemd() -> bool:
     """Tell whether systemd can start it here: it runs, and this is not a node in namespaces of its machine."""
     try:
         same = all(os.readlink("/proc/1/ns/" + kind) == os.readlink("/proc/self/ns/" + kind) for kind in ("net", "mnt"))
@@ -103,7 +105,7 @@ def by_systemd():
     return same and os.path.isdir("/run/systemd/system")
 
 
-def arm(minutes, path):
+def arm(minutes: float, path: str) -> dict[str, Any] | None:
     """Start the switch and return what :func:`find` then finds."""
     write_program()
     daemons.forget(FIRED)
@@ -122,23 +124,23 @@ def arm(minutes, path):
     return find()
 
 
-def settle():
+def settle() -> None:
     """Wait for a switch that restores the node at this moment."""
     if os.path.exists(FIRED):
         wait_until(lambda: find() is None)
 
 
-def _unit_runs():
+def _unit_runs() -> bool:
     return run(["systemctl", "is-active", "--quiet", UNIT], check=False).rc == 0
 
 
-def disarm():
+def disarm() -> None:
     """End the switch and remove all it has on the node."""
     daemons.stop(filter(None, [find()]))
     daemons.forget(ALIVE, FIRED, PROGRAM, STATE)
 
 
-def leftovers():
+def leftovers() -> list[str]:
     """Return the files of the switch that are on the node."""
     return [path for path in (ALIVE, FIRED, PROGRAM, STATE) if os.path.exists(path)]
 

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import glob
 import os
+from typing import Any, Iterable, Mapping
 
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.read import read_rss
 from ansible_collections.offload.lab.plugins.module_utils._lab import vxlan_state
 from ansible_collections.offload.lab.plugins.module_utils._ovs import database
 from ansible_collections.offload.lab.plugins.module_utils._ovs.ports import map_commands
 from ansible_collections.offload.lab.plugins.module_utils._ovs.state import owner_of, transaction
+from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot import Other, Switch
 
 QUEUES = "/sys/class/net/{0}/queues"
 
 
-def read_rps(name):
+def read_rps(name: str) -> dict[str, str]:
     """Return ``{"rx-0/rps_cpus": mask, "rx-0/rps_flow_cnt": number}`` of a device's receive queues."""
     base, files = QUEUES.format(glob.escape(name)), {}
     for kind in ("rps_cpus", "rps_flow_cnt"):
@@ -29,7 +32,7 @@ def read_rps(name):
     return files
 
 
-def read_ovs():
+def read_ovs() -> Switch:
     """Return ``{"tunnels": {port: options}, "buffers": {port: receive buffer in bytes}}`` of the lab's own ports.
 
     Nothing where Open vSwitch does not run. No key of its ``other_config`` is kept: a campaign changes none of them.
@@ -43,7 +46,7 @@ def read_ovs():
             "buffers": {name: size for name, size in database.port_buffers().items() if name in own}}
 
 
-def read(devices):
+def read(devices: Iterable[Mapping[str, Any]]) -> Other:
     """Return ``{"rps": {device: ...}, "rss": {device: [queue of each entry]}, "ovs": ..., "vxlan": ...}`` of a node."""
     own = [device["name"] for device in devices if not device.get("netns")]
     rss = {name: read_rss(name, None).get("indirection") for name in own}
@@ -52,13 +55,13 @@ def read(devices):
             "vxlan": vxlan_state.saved(*vxlan_state.read())}
 
 
-def rps_writes(name, saved, now):
+def rps_writes(name: str, saved: Mapping[str, str], now: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return ``[(path, value)]`` that bring the queues back; a queue that is gone is left out."""
     return [(os.path.join(QUEUES.format(name), queue), value) for queue, value in sorted(saved.items())
             if now.get(queue, value) != value]
 
 
-def rss_step(name, saved, now):
+def rss_step(name: str, saved: list[int], now: list[int] | None) -> list[str] | None:
     """Return the argument list that brings an RSS table back, None where it is as it was or cannot be written so.
 
     ``ethtool -X`` writes two kinds of tables: round robin over the first queues (``equal``, what drivers begin with),
@@ -74,12 +77,12 @@ def rss_step(name, saved, now):
     return None
 
 
-def buffer_changes(saved, now):
+def buffer_changes(saved: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
     """Return ``{device: size}`` of the receive buffers that are not as saved; a device that is gone is left out."""
     return {name: saved[name] for name in sorted(set(saved) & set(now)) if saved[name] != now[name]}
 
 
-def ovs_steps(saved, now):
+def ovs_steps(saved: Switch, now: Switch) -> list[Step]:
     """Return the one transaction, as a list of steps, that brings the options of the lab's own tunnels back.
 
     ``now`` has the lab's own ports alone, so that another's port is left even where an old snapshot has it.

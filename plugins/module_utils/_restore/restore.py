@@ -4,6 +4,8 @@
 """Restore a node from its snapshot with nothing but the node; the module restore and the dead man's switch do this."""
 from __future__ import annotations
 
+from typing import Any, Iterable, List, TypedDict
+
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step, shown
@@ -24,20 +26,30 @@ from ansible_collections.offload.lab.plugins.module_utils._ovs import buffers as
 from ansible_collections.offload.lab.plugins.module_utils._ovs import database
 from ansible_collections.offload.lab.plugins.module_utils._restore import node_state
 from ansible_collections.offload.lab.plugins.module_utils._restore import snapshot as restore_snapshot
+from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot import Item, Snapshot
 
 ROUNDS = 4  # a bit may wait for another one, a queue for its channel: each round sets what has become possible
+Commands = List[List[str]]
 
 
-def _here(items):
+class Restored(TypedDict):
+    """What a restore did, and the devices that are gone; ``exists``: there was a snapshot."""
+
+    exists: bool
+    commands: Commands
+    missing: list[str]
+
+
+def _here(items: Iterable[Item]) -> list[Item]:
     return [item for item in items if restore_snapshot.exists(item)]
 
 
-def _words(steps):
+def _words(steps: Iterable[Step]) -> Commands:
     """Return the commands of steps as lists of arguments, the lines of a batch among them."""
     return [step["argv"] + (step["stdin"] or "").split() for step in shown(steps)]
 
 
-def _links_step(snapshot, dry):
+def _links_step(snapshot: Snapshot, dry: bool) -> Commands:
     wanted = wanted_devices(_here(snapshot["links"]))
     links = {netns: read.read(netns) for netns in {device["netns"] for device in wanted}}
     steps = plan_links(links, wanted)[2]
@@ -46,7 +58,7 @@ def _links_step(snapshot, dry):
     return _words(steps)
 
 
-def _devices_step(snapshot, dry):
+def _devices_step(snapshot: Snapshot, dry: bool) -> tuple[Commands, dict[str, Any]]:
     """Return ``(commands, {device: what is not as it was})``."""
     devices = parse_devices(_here(snapshot["devices"]))
     states = read_all(devices)
@@ -64,7 +76,7 @@ def _devices_step(snapshot, dry):
     return commands, wrong
 
 
-def _other_step(snapshot, dry):
+def _other_step(snapshot: Snapshot, dry: bool) -> Commands:
     other, commands = snapshot["other"], []
     for name in sorted(set(other.get("rss", {})) | set(other.get("rps", {}))):
         if not restore_snapshot.exists({"name": name}):
@@ -96,7 +108,7 @@ def _other_step(snapshot, dry):
     return commands + [["setsockopt", name, "SO_RCVBUF", str(size)] for name, size in buffers.items()]
 
 
-def restore(path, check_mode=False, keep=False):
+def restore(path: str, check_mode: bool = False, keep: bool = False) -> Restored:
     """Set everything as the snapshot has it, read back, and only then remove the snapshot (unless ``keep``).
 
     Return ``{"exists", "commands", "missing"}``. Raises :class:`LabError` where something is not as it was; then the
@@ -106,12 +118,13 @@ def restore(path, check_mode=False, keep=False):
         return _restore(path, check_mode, keep)
 
 
-def _restore(path, check_mode, keep):
+def _restore(path: str, check_mode: bool, keep: bool) -> Restored:
     snapshot = restore_snapshot.read(path)
     if snapshot is None:
         return {"exists": False, "commands": [], "missing": []}
     gone = [network.key_of(device) for device in snapshot["devices"] if not restore_snapshot.exists(device)]
-    commands, wrong = [], {}
+    commands: Commands = []
+    wrong: dict[str, Any] = {}
     for _round in range(ROUNDS):
         links = _links_step(snapshot, check_mode)
         steps, wrong = _devices_step(snapshot, check_mode)

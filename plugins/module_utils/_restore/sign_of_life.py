@@ -14,7 +14,7 @@ FIRED = "/run/offload-lab/dead_man_switch.fired"
 NOBODY = 0  # a time of the last sign of life that says: there will be no other
 
 
-def renew():
+def renew() -> None:
     """Tell the switch that a controller lives; nothing happens where none is armed.
 
     Raises :class:`LabError` where it has restored the node: what is measured now would have another profile's name.
@@ -26,13 +26,13 @@ def renew():
     touch()
 
 
-def touch():
+def touch() -> None:
     """Have the switch wait anew, also where it has restored the node already: who calls this changes no profile."""
     with contextlib.suppress(OSError):
         os.utime(ALIVE)
 
 
-def give_up():
+def give_up() -> None:
     """Have the switch restore this node now: who measures here has lost its controller."""
     with contextlib.suppress(OSError):
         os.utime(ALIVE, (NOBODY, NOBODY))

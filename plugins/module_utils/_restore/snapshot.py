@@ -10,16 +10,43 @@ import json
 import os
 import socket
 import struct
+from typing import Any, Dict, Iterable, Iterator, TypedDict, cast
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._host import netns
 
 SCHEMA = 1
+Item = Dict[str, Any]  # a device, and what is to be restored of it, by kind
 SIOCGIFMTU = 0x8921  # linux/sockios.h
 
 
-def read(path):
+class Switch(TypedDict, total=False):
+    """Of the lab's own ports of Open vSwitch; nothing where it does not run."""
+
+    tunnels: dict[str, dict[str, str]]  # options
+    buffers: dict[str, int]  # bytes
+
+
+class Other(TypedDict, total=False):
+    """What a snapshot has beside devices and links, by device."""
+
+    rps: dict[str, dict[str, str]]  # {file of a queue: value}
+    rss: dict[str, list[int]]  # the queue of each entry
+    ovs: Switch
+    vxlan: dict[str, Any]  # see vxlan_state.saved
+
+
+class Snapshot(TypedDict):
+    """The content of a snapshot's file."""
+
+    schema: int
+    devices: list[Item]
+    links: list[Item]
+    other: Other
+
+
+def read(path: str) -> Snapshot | None:
     """Return the snapshot in a file, or None where there is no file."""
     try:
         with open(path) as stream:
@@ -32,11 +59,11 @@ def read(path):
     if not isinstance(snapshot, dict) or snapshot.get("schema") != SCHEMA:
         raise LabError(f"this is no snapshot of schema {SCHEMA}", path,
                        "Restore with the version of offload.lab that wrote it.")
-    return snapshot
+    return cast(Snapshot, snapshot)
 
 
 @contextlib.contextmanager
-def held(path):
+def held(path: str) -> Iterator[None]:
     """Restore from a snapshot alone: a task and the dead man's switch may begin at once. Who waited may find none."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):  # no file, or one that read() has a message for
@@ -44,18 +71,16 @@ def held(path):
         yield
 
 
-def merge(old, devices, other):
+def merge(old: Snapshot | None, devices: Iterable[Item], other: Other) -> Snapshot:
     """Return the snapshot with what it lacks added. What it has is never replaced: the state may have changed since."""
-    merged = dict(old or {"schema": SCHEMA, "devices": [], "links": [], "other": {}})
-    known = {network.key_of(device) for device in merged["devices"]}
+    kept: Snapshot = old or {"schema": SCHEMA, "devices": [], "links": [], "other": {}}
+    known = {network.key_of(device) for device in kept["devices"]}
     added = [device for device in devices if network.key_of(device) not in known]
-    merged["devices"] = merged["devices"] + added
-    merged["links"] = merged["links"] + [link_of(device) for device in added if exists(device)]
-    merged["other"] = dict(other, **merged["other"])
-    return merged
+    links = kept["links"] + [link_of(device) for device in added if exists(device)]
+    return {**kept, "devices": kept["devices"] + added, "links": links, "other": {**other, **kept["other"]}}
 
 
-def link_of(device):
+def link_of(device: Item) -> Item:
     """Return ``{"name", "netns", "mtu"}`` of a device that is there."""
     request = struct.pack("16s16x", device["name"].encode())
     with netns.inside(device.get("netns")), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
@@ -63,7 +88,7 @@ def link_of(device):
     return {"name": device["name"], "netns": device.get("netns"), "mtu": struct.unpack_from("i", answer, 16)[0]}
 
 
-def check_devices(devices):
+def check_devices(devices: Iterable[Any]) -> None:
     """Raise InputError unless every item names its device, by a name that one can have."""
     for device in devices:
         if not isinstance(device, dict) or not isinstance(device.get("name"), str):
@@ -74,7 +99,7 @@ def check_devices(devices):
             network.namespace_name(device["netns"])
 
 
-def _sync_folder(path):
+def _sync_folder(path: str) -> None:
     descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -82,7 +107,7 @@ def _sync_folder(path):
         os.close(descriptor)
 
 
-def write(path, snapshot):
+def write(path: str, snapshot: Snapshot) -> None:
     """Write the whole file at one stroke and wait until it is on the disk."""
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
     descriptor = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -94,7 +119,7 @@ def write(path, snapshot):
     _sync_folder(path)
 
 
-def remove(path):
+def remove(path: str) -> None:
     """Remove the file, and the folders of the lab in which nothing else is; it may be gone already."""
     with contextlib.suppress(FileNotFoundError):  # the dead man's switch may have restored at the same time
         os.unlink(path)
@@ -104,7 +129,7 @@ def remove(path):
             os.rmdir(folder)
 
 
-def exists(device):
+def exists(device: Item) -> bool:
     """Tell whether a device is there now."""
     try:
         with netns.inside(device.get("netns")):

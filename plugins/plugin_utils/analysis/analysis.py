@@ -7,30 +7,39 @@ The shape is in schemas/analysis.json and docs/data-format.md.
 """
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis import metrics as analysis_metrics
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.attribution import attribution
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.campaign_verdicts import of_all
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import collect
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.campaign_verdicts import DeviceVerdict, of_all
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube, Table, collect
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.failures import of_tables
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.judge import judge, recommend
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.judge import Judged, judge, recommend
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.nominate import nominees_of
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import saturated
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.unfinished import unfinished
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.unfinished import Unfinished, unfinished
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import too_few_blocks
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Decided, Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects, power
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.family import Family
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import MATTERS
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Trial
 
 SCHEMA = 1
 CANNOT_ACT = ("unsupported", "masked")
 FACTOR_KEYS = ("name", "kind", "levels", "devices", "sides", "needs")
 
 
-def table_id(table):
+def table_id(table: Table) -> str:
     """Return a table's name: pair (where there are several), path, MTU and workload."""
-    return "/".join(str(table[key]) for key in ("pair", "path", "mtu", "workload") if table[key] is not None)
+    parts = (table["pair"], table["path"], table["mtu"], table["workload"])
+    return "/".join(str(part) for part in parts if part is not None)
 
 
-def analyse(plan, trials, manifest=None, include_marked=False, verdicts=None, *, running=False):
+def analyse(plan: Plan, trials: Iterable[Trial], manifest: Mapping[str, Any] | None = None,
+            include_marked: bool = False, verdicts: Callable[[], list[DeviceVerdict]] | None = None, *,
+            running: bool = False) -> dict[str, Any]:
     """Return the analysis (the content of analysis.json).
 
     ``trials`` is an iterable of trial records, read once. Failed trials are left out, and, unless ``include_marked``,
@@ -46,8 +55,8 @@ def analyse(plan, trials, manifest=None, include_marked=False, verdicts=None, *,
     levels = {name: profile["levels"] for name, profile in plan["profiles"].items()}
     metrics, plan = judged[0].metrics, cube.plan
     tables = _tables(judged[0])
-    verdicts = verdicts() if verdicts else []
-    idle = _idle(verdicts)
+    rows = verdicts() if verdicts else []
+    idle = _idle(rows)
     found = attribution(cube, metrics, table_id, idle)
     wanted = recommend(judged, idle, table_id)
     return {
@@ -61,14 +70,14 @@ def analyse(plan, trials, manifest=None, include_marked=False, verdicts=None, *,
         "tables": tables, "attribution": found, "failures": judged[0].failures,
         "recommendation": wanted,
         "confirmation": _confirmation(judged[1:]), "search": _search(plan), "unfinished": lacks,
-        "verdicts": verdicts, "untestable": {**_untestable(cube, tables), **idle},
+        "verdicts": rows, "untestable": {**_untestable(cube, tables), **idle},
         "warnings": list(_warnings(cube, lacks)),
         **({"nominated": plan["search"].get("nominees", []) if plan.get("search") else nominees_of(cube)}
            if running else {}),
     }
 
 
-def _methods(plan, include_marked, one_host):
+def _methods(plan: Plan, include_marked: bool, one_host: bool) -> dict[str, Any]:
     return {
         "estimate": "geometric mean of ratios to the control, paired inside blocks",
         "interval": "Student's t on log ratios", "confidence": effects.CONFIDENCE,
@@ -78,7 +87,7 @@ def _methods(plan, include_marked, one_host):
     }
 
 
-def _error_rate(family, lacks, looks):
+def _error_rate(family: Family, lacks: Unfinished | None, looks: Sequence[Decided]) -> dict[str, Any]:
     counts = family.counts()
     claims = sum(counts.values())
     tested = "its one tested effect" if claims == 1 else f"all of its {claims} tested effects together"
@@ -88,24 +97,24 @@ def _error_rate(family, lacks, looks):
     return {"alpha": effects.ALPHA, "tested": claims, "by_kind": counts, "text": text}
 
 
-def _lacks(plan, cube, running):
+def _lacks(plan: Plan, cube: Cube, running: bool) -> Unfinished | None:
     """Return what is missing of a campaign; imported logs have no plan to compare with."""
     if plan.get("kind") == "imported":
         return None
     parts = [cube, cube.confirmation] if cube.confirmation else [cube]
-    visited = set().union(*(part.visited for part in parts))
+    visited = set[tuple[Any, ...]]().union(*(part.visited for part in parts))
     return unfinished(plan, visited, sum(_missing(part) for part in parts), sum(part.beyond for part in parts),
                       running)
 
 
-def _tables(judged):
+def _tables(judged: Judged) -> list[dict[str, Any]]:
     failed = of_tables(judged.cube)
     return [dict(table, id=table_id(table), saturated=saturated(judged.cube, place), failures=failed[place],
                  metrics=[metric.document(place) for metric in judged.metrics if metric.measured(place)])
             for place, table in enumerate(judged.cube.tables)]
 
 
-def _confirmation(judged):
+def _confirmation(judged: Sequence[Judged]) -> dict[str, Any] | None:
     """Return the second part of a campaign as ``{"blocks", "profiles", "tables", "failures"}``, or None."""
     if not judged:
         return None
@@ -114,7 +123,7 @@ def _confirmation(judged):
             "failures": part.failures}
 
 
-def _search(plan):
+def _search(plan: Plan) -> dict[str, Any] | None:
     """Return the path of a search: its rounds with how it stood before each, its end, and who was nominated."""
     search = plan.get("search")
     if not search:
@@ -127,22 +136,22 @@ def _search(plan):
             "nominees": search.get("nominees", []), "standing": search.get("standing")}
 
 
-def _missing(cube):
+def _missing(cube: Cube) -> int:
     counts = cube.counts
     return max(0, counts["planned"] - (counts["recorded"] - counts["unplanned"] - counts["twice"] - cube.again))
 
 
-def _trials(cube):
+def _trials(cube: Cube) -> dict[str, Any]:
     return dict(cube.counts, missing=_missing(cube), marks=dict(sorted(cube.marks.items())),
                 excluded_by=dict(sorted(cube.excluded_by.items())), failures=cube.failures)
 
 
-def _idle(verdicts):
+def _idle(verdicts: Iterable[DeviceVerdict]) -> dict[str, str]:
     """Return ``{factor: reason}`` of the factors that the evidence says could act on no device of no path."""
     return {factor: f"{row['verdict']}: {row['reason']}" for factor, row in of_all(verdicts, CANNOT_ACT).items()}
 
 
-def _untestable(cube, tables):
+def _untestable(cube: Cube, tables: Iterable[dict[str, Any]]) -> dict[str, str]:
     """Return ``{factor or profile: reason}``: what the campaign says, and profiles without a single used trial."""
     plan = cube.plan
     found = dict(plan.get("untestable") or {})
@@ -153,11 +162,11 @@ def _untestable(cube, tables):
     return found
 
 
-def _counted(number, one, many):
+def _counted(number: int, one: str, many: str) -> str:
     return f"1 {one}" if number == 1 else f"{number} {many}"
 
 
-def _warnings(cube, lacks):
+def _warnings(cube: Cube, lacks: Unfinished | None) -> Iterator[str]:
     if lacks:
         yield lacks["text"]
     trials = _trials(cube)

@@ -8,8 +8,14 @@ CPU is service demand: CPU time for the same work, so that a gain shows at line 
 """
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metric_analysis import effect_rows
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.contrasts import Labels
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube, Table
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metric_analysis import MetricAnalysis, effect_rows
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metrics import describe
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Factor
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import usual_size
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
@@ -23,13 +29,13 @@ GOALS = {  # goal: (protocol, what the metric's name begins with)
 MOST_RANKS = 5  # what is left after them is not ranked further
 
 
-def goal_of(metric, test):
+def goal_of(metric: str, test: str) -> str | None:
     """Return the goal that a metric of a netperf test speaks for, or None."""
     return next((goal for goal, (protocol, start) in GOALS.items()
                  if test.startswith(protocol) and metric.startswith(start)), None)
 
 
-def side_of(factor, test):
+def side_of(factor: Factor, test: str) -> str:
     """Return whether a factor is set at the transmitter, the receiver, or both; the client sends but in TCP_MAERTS."""
     if len(factor["sides"]) > 1:
         return "both"
@@ -37,12 +43,12 @@ def side_of(factor, test):
     return "transmitter" if (factor["sides"][0] == "client") == client_sends else "receiver"
 
 
-def pairs_of(count):
+def pairs_of(count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the places of all pairs of candidates, as two arrays."""
     return np.triu_indices(count, 1)
 
 
-def pair_differences(gains):
+def pair_differences(gains: np.ndarray) -> np.ndarray:
     """Return the differences between candidates, (tables, effects, blocks) to (tables, pairs, blocks).
 
     Only pairs with the largest candidate of a table are tested, the others are NaN: it leads, if any does, and each
@@ -55,7 +61,7 @@ def pair_differences(gains):
     return np.where(paired[..., None], gains[:, first] - gains[:, second], np.nan)
 
 
-def ranks(gains, apart):
+def ranks(gains: np.ndarray, apart: np.ndarray) -> np.ndarray:
     """Return ranks (tables, effects) from gains (tables, effects, blocks): 1 for the best and what is not less.
 
     The next rank is the best of those shown to be less than it, and so on. ``apart`` (tables, effects, effects) tells
@@ -78,7 +84,7 @@ def ranks(gains, apart):
     return found
 
 
-def _entry(table, goal, side, rows):
+def _entry(table: str, goal: str | None, side: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the attribution of one goal in one table; ``rows`` are candidates, the largest gain first."""
     first = [row for row in rows if row["rank"] == 1]
     leaders = [row["factor"] for row in first if row["state"] == "better"]
@@ -89,7 +95,8 @@ def _entry(table, goal, side, rows):
     }
 
 
-def _groups(cube, metric, labels, idle):
+def _groups(cube: Cube, metric: MetricAnalysis, labels: Labels,
+            idle: Collection[str]) -> Iterator[tuple[str, list[int], list[int]]]:
     """Yield (side, tables, effects): which effects are candidates in which tables; TCP_MAERTS has the ends swapped."""
     factors = {factor["name"]: factor for factor in cube.plan["factors"]}
     for maerts in (False, True):
@@ -101,7 +108,8 @@ def _groups(cube, metric, labels, idle):
             yield side, tables, [number for number, own in sides.items() if own == side]
 
 
-def _of_metric(cube, metric, table_id, idle):
+def _of_metric(cube: Cube, metric: MetricAnalysis, table_id: Callable[[Table], str],
+               idle: Collection[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the attributions of one metric as (table, entry), those of one side in all tables at once."""
     labels, differences, _found = metric.by_factor()
     columns = metric.factor_lists()
@@ -118,7 +126,8 @@ def _of_metric(cube, metric, table_id, idle):
                               metric=metric.name, end=describe(metric.name, test)["end"])
 
 
-def attribution(cube, metrics, table_id, idle=()):
+def attribution(cube: Cube, metrics: Iterable[MetricAnalysis], table_id: Callable[[Table], str],
+                idle: Collection[str] = ()) -> list[dict[str, Any]]:
     """Return the attributions of a campaign, in the order of goals and tables, but to ``idle`` factors."""
     found = [(list(GOALS).index(entry["goal"]), place, entry)
              for metric in metrics if metric.compared and metric.by_factor()[0]

@@ -4,25 +4,44 @@
 """The verdict of each factor of a campaign, on each device and path, from the evidence that its trials carry."""
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from typing import Any, Optional
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.alias import resolve
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.verdicts import share_of, verdict
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import Features
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.verdicts import Verdict, share_of, verdict
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Factor, Plan
 
 ENDS = ("client", "server")
 READ_BACK = ("rx_flow_hash", "channels", "rings", "coalesce")  # kinds that no packet proves, and ethtool reads back
 
 
-def features_of(manifest, node, device):
+Manifest = Optional[Mapping[str, Any]]
+Record = Mapping[str, Any]  # the place of a trial, and its evidence
+
+
+class DeviceVerdict(Verdict):
+    """The verdict of a factor on a device; ``confounded``: other factors differed, too."""
+
+    factor: str
+    path: str
+    end: str
+    node: str
+    device: str
+    confounded: bool
+
+
+def features_of(manifest: Manifest, node: str, device: str) -> Features:
     """Return the features of a node's device as the manifest lists them, before the campaign."""
     before = ((manifest or {}).get("nodes") or {}).get(node, {}).get("before") or {}
     return (before.get("devices") or {}).get(device, {}).get("features") or {}
 
 
-def bits_of(names, features, device):
+def bits_of(names: Iterable[str], features: Features, device: str) -> list[str]:
     """Return the kernel bits behind a factor's names on a device; a name that the device does not list gives none."""
-    bits = []
+    bits: list[str] = []
     for name in names:
         try:
             bits += resolve(name, features, device)
@@ -31,7 +50,7 @@ def bits_of(names, features, device):
     return bits
 
 
-def class_of(device, manifest, node):
+def class_of(device: str, manifest: Manifest, node: str) -> str:
     """Return the device's class as a plan has it, from its key."""
     if "/" in device:
         return "tenant"
@@ -39,7 +58,7 @@ def class_of(device, manifest, node):
     return "underlay" if device in (before.get("links") or {}) else "other"
 
 
-def matched(plan, factor):
+def matched(plan: Plan, factor: str) -> tuple[set[str], set[str], bool]:
     """Return (profiles at on, profiles at off, whether other factors differ too).
 
     Profiles that differ in this factor alone are taken where the design has them.
@@ -55,7 +74,7 @@ def matched(plan, factor):
     return set(on), set(off), True
 
 
-def _visits(trials, part):
+def _visits(trials: Sequence[Record], part: str) -> Iterator[Record]:
     """Yield one trial of each visit, pair and path with a part of the evidence: all of them carry the same."""
     seen = set()
     for trial in trials:
@@ -65,25 +84,25 @@ def _visits(trials, part):
             yield trial
 
 
-def _observation(trial, end, device, bits):
-    shares = [share_of(ends.get(end, {}).get(device), bits) for ends in _samples(trial)]
-    shares = [share for share in shares if share is not None]
+def _observation(trial: Record, end: str, device: str, bits: Collection[str]) -> dict[str, Any]:
+    seen = (share_of(ends.get(end, {}).get(device), bits) for ends in _samples(trial))
+    shares = [share for share in seen if share is not None]
     return dict(trial["evidence"].get("settings", {}).get(end, {}).get(device, {}),
                 share=max(shares) if shares else None)
 
 
-def _samples(trial):
+def _samples(trial: Record) -> list[dict[str, Any]]:
     packets = trial["evidence"]["packets"]
     return [packets] if any(end in packets for end in ENDS) else list(packets.values())
 
 
-def _tunnel_csum(trials):
+def _tunnel_csum(trials: Iterable[Record]) -> bool | None:
     seen = {csum for trial in trials for end in (trial["evidence"].get("underlay") or {}).values()
             for csum in end.get("outer_csum", [])}
     return seen.pop() if len(seen) == 1 else None
 
 
-def _names(factor):
+def _names(factor: Factor) -> set[str]:
     """Return a factor's settings as evidence has them, such as ``rings rx-mini``."""
     names = {name for value in factor["values"].values()
              for name in (value if isinstance(value, dict) else factor["settings"])}
@@ -91,7 +110,7 @@ def _names(factor):
             for name in names}
 
 
-def _judge_taken(names, refused, missed):
+def _judge_taken(names: set[str], refused: Mapping[str, Any], missed: set[str]) -> tuple[str, str]:
     """Return (verdict, reason) from what the device cannot set, and what reads back otherwise than asked."""
     reasons = {refused[name].get("reason") or "fixed by the driver" for name in names & set(refused)}
     if names <= set(refused):
@@ -101,9 +120,10 @@ def _judge_taken(names, refused, missed):
     return "no_op" if names <= set(refused) | missed else "applied", "; ".join(sorted(reasons))
 
 
-def _taken(factor, visits, manifest):
+def _taken(factor: Factor, visits: Iterable[Record], manifest: Manifest) -> Iterator[DeviceVerdict]:
     """Yield the rows of a factor of another kind: whether each device has taken its settings."""
-    names, told = _names(factor), {}
+    names = _names(factor)
+    told: dict[tuple[str, str, str, str], tuple[dict[str, Any], set[str]]] = {}
     for trial, end in product(visits, factor["sides"]):
         for device, report in trial["evidence"]["settings"].get(end, {}).items():
             if class_of(device, manifest, trial[end]) in factor["devices"]:
@@ -117,21 +137,22 @@ def _taken(factor, visits, manifest):
                "confounded": False}
 
 
-def of_all(verdicts, kinds):
+def of_all(verdicts: Iterable[DeviceVerdict], kinds: Collection[str]) -> dict[str, DeviceVerdict]:
     """Return ``{factor: its first row}`` of the factors whose rows all have one of these verdicts."""
-    rows = {}
+    rows: dict[str, list[DeviceVerdict]] = {}
     for row in verdicts:
         rows.setdefault(row["factor"], []).append(row)
     return {factor: own[0] for factor, own in rows.items() if all(row["verdict"] in kinds for row in own)}
 
 
-def unsupported_profiles(analysis):
+def unsupported_profiles(analysis: Mapping[str, Any]) -> dict[str, str]:
     """Return ``{profile: reason}`` of the profiles whose own settings no device takes.
 
     They are the control once more or, in the design one_at_a_time, what their factor needs.
     """
     refused = of_all(analysis["verdicts"], ["unsupported"])
-    control, found = analysis["profiles"][analysis["control"]], {}
+    control = analysis["profiles"][analysis["control"]]
+    found: dict[str, str] = {}
     for name, levels in analysis["profiles"].items():
         differs = [factor for factor, level in levels.items() if level != control.get(factor)]
         if differs and all(factor in refused for factor in differs):
@@ -139,7 +160,7 @@ def unsupported_profiles(analysis):
     return found
 
 
-def verdicts_of(plan, trials, manifest):
+def verdicts_of(plan: Plan, trials: Sequence[Record], manifest: Manifest) -> list[DeviceVerdict]:
     """Return rows ``{"factor", "path", "end", "device", "verdict", "reason", "proof", "share_on", "share_off", ...}``.
 
     Packets prove features; what else ethtool sets is refused by a device or read back. ``confounded`` says that the
@@ -163,6 +184,6 @@ def verdicts_of(plan, trials, manifest):
                        for trial in visits if trial["path"] == path and trial[end] == node and trial["profile"] in held]
                       for held in (on, off)]
             if bits and all(levels):
-                rows.append(dict(verdict(bits, *levels, tunnel_csum=csum), factor=factor["name"], path=path, end=end,
-                                 node=node, device=device, confounded=confounded))
+                rows.append({**verdict(bits, levels[0], levels[1], csum), "factor": factor["name"], "path": path,
+                             "end": end, "node": node, "device": device, "confounded": confounded})
     return rows

@@ -8,33 +8,38 @@ Every effect of a campaign, of a profile, of one factor or of two together, is a
 from __future__ import annotations
 
 import itertools
+from typing import Any, Mapping, TypeAlias
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import alias_groups, model_matrix
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 
+Labels = list[dict[str, Any]]  # of a profile, a factor's level, or two factors
+Effects: TypeAlias = "tuple[Labels, np.ndarray]"  # and their weights
 
-def order_of(plan):
+
+def order_of(plan: Plan) -> list[str]:
     """Return the names of the plan's profiles, the control first."""
     return [plan["control"]] + [name for name in plan["profiles"] if name != plan["control"]]
 
 
-def profile_effects(plan):
+def profile_effects(plan: Plan) -> tuple[list[str], np.ndarray]:
     """Return ``(names, weights)``: every other profile against the control."""
     count = len(plan["profiles"])
     return order_of(plan)[1:], np.hstack([-np.ones((count - 1, 1)), np.eye(count - 1)])
 
 
-def squares(weights, controls=2):
+def squares(weights: np.ndarray, controls: float = 2) -> np.ndarray:
     """Return the variance of each effect in that of a trial; ``controls`` is how often a block visits the control."""
     return (weights[:, 1:] ** 2).sum(axis=1) + weights[:, 0] ** 2 / controls
 
 
-def _changed(plan, profile):
+def _changed(plan: Plan, profile: str) -> list[str]:
     control, levels = plan["profiles"][plan["control"]]["levels"], plan["profiles"][profile]["levels"]
     return [factor for factor in control if control[factor] != levels.get(factor)]
 
 
-def single_effects(plan):
+def single_effects(plan: Plan) -> tuple[Labels, list[int], list[int]]:
     """Return ``(labels, places, signs)`` of the profiles that differ from the control in one factor.
 
     A label is ``{"factor", "level", "base"}``, a place that of the profile among :func:`profile_effects`. With its sign
@@ -42,7 +47,9 @@ def single_effects(plan):
     judged whether it was added or left out.
     """
     levels = {factor["name"]: factor["levels"] for factor in plan["factors"]}
-    labels, places, signs = [], [], []
+    labels: Labels = []
+    places: list[int] = []
+    signs: list[int] = []
     for place, profile in enumerate(order_of(plan)[1:]):
         changed = _changed(plan, profile)
         if len(changed) == 1:
@@ -55,7 +62,7 @@ def single_effects(plan):
     return labels, places, signs
 
 
-def is_factorial(plan):
+def is_factorial(plan: Plan) -> bool:
     """Tell whether the plan has every combination of all levels, as a full factorial has."""
     combinations = {tuple(profile["levels"].get(factor["name"]) for factor in plan["factors"])
                     for profile in plan["profiles"].values()}
@@ -63,7 +70,7 @@ def is_factorial(plan):
         *(factor["levels"] for factor in plan["factors"])))
 
 
-def screen_effects(plan):
+def screen_effects(plan: Plan) -> tuple[Effects, Effects]:
     """Return ``((labels, weights), (labels, weights))`` of a screen: main effects, and pairs, by least squares.
 
     Pairs that the screen cannot tell from one another are one row: ``aliases`` has the others. Where it cannot tell
@@ -74,7 +81,9 @@ def screen_effects(plan):
     mains, groups = matrix.shape[1] - len(pairs), alias_groups(factors, rows)
     places = [mains + pairs.index(group[0]) for group in groups]
     solve = np.linalg.pinv(matrix[:, [*range(mains), *places]])
-    labels, weights, column = [], [], 1
+    labels: Labels = []
+    weights: list[np.ndarray] = []
+    column = 1
     for factor in factors:
         others = factor["levels"][1:]
         own = solve[column:column + len(others)]
@@ -86,14 +95,14 @@ def screen_effects(plan):
     return (labels, np.array(weights)), (told, 4 * solve[mains:].reshape(len(told), len(rows)))
 
 
-def _mean_at(plan, wanted):
+def _mean_at(plan: Plan, wanted: Mapping[str, str]) -> np.ndarray:
     """Return the weights of the mean over all profiles that have these levels."""
     fits = np.array([all(plan["profiles"][name]["levels"][factor] == level for factor, level in wanted.items())
                      for name in order_of(plan)], dtype=float)
     return fits / fits.sum()
 
 
-def main_effects(plan):
+def main_effects(plan: Plan) -> Effects:
     """Return ``(labels, weights)`` of a full factorial: each factor's other levels against its first."""
     labels, weights = [], []
     for factor in plan["factors"]:
@@ -104,7 +113,7 @@ def main_effects(plan):
     return labels, np.array(weights)
 
 
-def interactions(plan):
+def interactions(plan: Plan) -> Effects:
     """Return ``(labels, weights)`` of a full factorial, two factors each, at their first and last levels.
 
     The effect is a ratio of ratios: how many times larger the first factor's effect is with the second one on.

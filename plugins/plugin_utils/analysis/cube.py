@@ -8,15 +8,28 @@ Row 0 is the control, the last row its second visit; between them the other prof
 from __future__ import annotations
 
 import copy
+from typing import Any, Iterable, TypedDict
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metrics import order, values_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan, Visit
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.components import components
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.components import Scatter, components
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.effects import logs
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.guards import excluded
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Trial
 
 LISTED = 20  # failures that are named one by one
+
+
+class Table(TypedDict):
+    """A part of a campaign whose effects stand together; ``pair`` is None where there is one alone."""
+
+    pair: str | None
+    path: str
+    mtu: int
+    workload: str
+    test: str
 
 
 class Cube:
@@ -26,7 +39,7 @@ class Cube:
     are left out for a cause outside count in neither. ``first_block`` is the number of the block before the first.
     """
 
-    def __init__(self, plan, first_block=0):
+    def __init__(self, plan: Plan, first_block: int = 0) -> None:
         control = plan["control"]
         self.plan = plan
         self.profiles = [control] + [name for name in plan["profiles"] if name != control]
@@ -34,24 +47,27 @@ class Cube:
         self.tables = tables_of(plan)
         shape = len(self.tables), len(self.profiles) + 1, self.blocks
         self.attempts, self.stalls = np.zeros(shape, dtype=int), np.zeros(shape, dtype=int)
-        self.stall_kinds = {}  # {(table, profile): {kind: count}}
+        self.stall_kinds: dict[tuple[int, str], dict[str, int]] = {}  # by table and profile, then by kind
         self.used_in = np.zeros(len(self.tables), dtype=int)
         self.saturated = np.zeros(len(self.tables), dtype=int)  # used trials with a CPU that was busy all the time
-        self.confirmation = None  # the cube of the second part
+        self.confirmation: Cube | None = None  # of the second part
         self.again = 0  # trials that replace one that the machine spoilt
-        self.values = {}
+        self.values: dict[str, np.ndarray] = {}
         self.counts = {"planned": sum(len(visit["cells"]) for visit in plan["visits"]), "recorded": 0, "used": 0,
                        "failed": 0, "excluded": 0, "unplanned": 0, "twice": 0}
-        self.marks, self.excluded_by, self.failures = {}, {}, []
-        self.unusable = {}  # {profile: why its first trial that was left out is}
-        self._rows = {name: row for row, name in enumerate(self.profiles)}
-        self._places = {(table["pair"], table["path"], table["mtu"], table["workload"]): place
-                        for place, table in enumerate(self.tables)}
-        self._seen = {}  # {place: the numbers of its trials that were used}
-        self.visited = set()  # (MTU, block, visit) of which a trial was recorded
+        self.marks: dict[str, int] = {}
+        self.excluded_by: dict[str, int] = {}
+        self.failures: list[dict[str, Any]] = []
+        self.unusable: dict[Any, str] = {}  # {profile: why its first trial that was left out is}
+        self._rows: dict[Any, int] = {name: row for row, name in enumerate(self.profiles)}
+        self._places: dict[tuple[Any, ...], int] = {
+            (table["pair"], table["path"], table["mtu"], table["workload"]): place
+            for place, table in enumerate(self.tables)}
+        self._seen: dict[tuple[int, int, int], list[Any]] = {}  # {place: the numbers of its trials that were used}
+        self.visited: set[tuple[Any, ...]] = set()  # (MTU, block, visit) of which a trial was recorded
         self.beyond = 0  # trials of blocks that the plan does not have
 
-    def upto(self, blocks):
+    def upto(self, blocks: int) -> Cube:
         """Return the cube of the first blocks, as it was when they were measured."""
         found = copy.copy(self)
         found.blocks, found.confirmation = blocks, None
@@ -60,10 +76,10 @@ class Cube:
         found.values = {name: values for name, values in first.items() if not np.isnan(values).all()}
         return found
 
-    def place(self, trial):
+    def place(self, trial: Trial) -> tuple[int, int, int] | None:
         """Return (table, row, block) of a trial in the arrays, or None where the plan has no such trial."""
         workload = trial.get("workload") or {}
-        where = (trial.get("path"), trial.get("mtu"), workload.get("name"))
+        where: tuple[Any, ...] = (trial.get("path"), trial.get("mtu"), workload.get("name"))
         table = self._places.get((trial.get("pair"), *where), self._places.get((None, *where)))
         row, block = self._rows.get(trial.get("profile")), trial.get("block")
         if table is None or row is None or not isinstance(block, int):
@@ -72,7 +88,7 @@ class Cube:
             return None
         return table, len(self.profiles) if row == 0 and trial.get("repeat") else row, block - self.first_block - 1
 
-    def add(self, trial, include_marked=False, one_host=False):
+    def add(self, trial: Trial, include_marked: bool = False, one_host: bool = False) -> None:
         """Take in one trial, or count why not."""
         self.counts["recorded"] += 1
         self.again += bool(trial.get("again"))
@@ -105,7 +121,7 @@ class Cube:
                 mean = arrays[name][place]  # of the trials before this one, where a visit has several
                 arrays[name][place] = value if np.isnan(mean) else mean + (value - mean) / len(used)
 
-    def _outcome(self, trial, place):
+    def _outcome(self, trial: Trial, place: tuple[int, int, int]) -> None:
         """Count a trial as an outcome of its profile: with a result, or stalled."""
         kind = stall(trial)
         if kind is None and excluded(trial):
@@ -116,25 +132,25 @@ class Cube:
             kinds = self.stall_kinds.setdefault((place[0], trial["profile"]), {})
             kinds[kind] = kinds.get(kind, 0) + 1
 
-    def _failed(self, trial):
+    def _failed(self, trial: Trial) -> None:
         self.counts["failed"] += 1
         self.unusable.setdefault(trial.get("profile"), str(trial["error"]))
         if len(self.failures) < LISTED:
             self.failures.append({"id": trial.get("id"), "error": str(trial["error"])})
 
-    def _excluded(self, trial):
+    def _excluded(self, trial: Trial) -> None:
         self.counts["excluded"] += 1
         marks = [found for found in trial["marks"] if found.get("excludes", True)]
         self.unusable.setdefault(trial["profile"], "{guard}: {reason}".format(**marks[0]))
         for guard in {found["guard"] for found in marks}:
             self.excluded_by[guard] = self.excluded_by.get(guard, 0) + 1
 
-    def metrics(self):
+    def metrics(self) -> list[str]:
         """Return the names of the metrics that were measured, in the order in which they are shown."""
         return sorted(self.values, key=order)
 
 
-def stall(trial):
+def stall(trial: Trial) -> str | None:
     """Return how a trial failed, ``failed`` or ``nothing_received``, or None: an outcome of its profile."""
     if trial.get("error"):
         return "failed"
@@ -144,40 +160,44 @@ def stall(trial):
     return "nothing_received" if nothing or (rates and not any(rates)) else None
 
 
-def tables_of(plan):
+def tables_of(plan: Plan) -> list[Table]:
     """Return the tables of a plan: one for each pair, path, MTU and workload."""
-    pairs = [f"{pair['client']}-{pair['server']}" for pair in plan.get("pairs") or ()] or [None]
+    pairs: list[str | None] = [f"{pair['client']}-{pair['server']}" for pair in plan.get("pairs") or ()] or [None]
     return [{"pair": pair, "path": path, "mtu": mtu, "workload": workload["name"], "test": workload["test"]}
             for pair in pairs for path in plan["paths"] for mtu in plan["mtus"] for workload in plan["workloads"]]
 
 
-def split(plan):
+def split(plan: Plan) -> tuple[Plan, Plan | None]:
     """Return a plan's own part, and that of its confirmation or None, each with the profiles and blocks it visits."""
-    parts = {"plan": [], "confirm": []}
+    parts: dict[str, list[Visit]] = {"plan": [], "confirm": []}
     for visit in plan["visits"]:
         parts["confirm" if visit.get("part") == "confirm" else "plan"].append(visit)
     if not parts["confirm"]:
         return plan, None
     visited = {part: {visit["profile"] for visit in visits} | {plan["control"]} for part, visits in parts.items()}
     confirmed = max(visit["block"] for visit in parts["confirm"]) - plan["blocks"]
-    own, second = (dict(plan, visits=parts[part], profiles={
-        name: profile for name, profile in plan["profiles"].items() if name in visited[part]}) for part in parts)
-    return own, dict(second, blocks=confirmed, design="profiles", searched=plan["design"] == "search")
+
+    def own(part: str) -> Plan:
+        profiles = {name: profile for name, profile in plan["profiles"].items() if name in visited[part]}
+        return {**plan, "visits": parts[part], "profiles": profiles}
+
+    return own("plan"), {**own("confirm"), "blocks": confirmed, "design": "profiles",
+                         "searched": plan["design"] == "search"}
 
 
-def collect(plan, trials, include_marked=False, one_host=False):
+def collect(plan: Plan, trials: Iterable[Trial], include_marked: bool = False, one_host: bool = False) -> Cube:
     """Return the :class:`Cube` of an iterable of trial records, with the one of its confirmation."""
     own, second = split(plan)
     cube = Cube(own)
     if second:
         cube.confirmation = Cube(second, plan["blocks"])
     for trial in trials:
-        part = cube.confirmation if second and trial.get("part") == "confirm" else cube
+        part = cube.confirmation if cube.confirmation and trial.get("part") == "confirm" else cube
         part.add(trial, include_marked, one_host)
     return cube
 
 
-def scatter_of(plan, trials):
+def scatter_of(plan: Plan, trials: Iterable[Trial]) -> Scatter | None:
     """Return what scattered in a campaign's throughput and transactions; None where it measured too little."""
     values = collect(plan, trials).values
     found = [logs(values[name]) for name in ("throughput", "transactions") if name in values]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 
 TOLERATED = 0.05  # of a profile's trials, before a share above the control's forbids it
@@ -27,19 +28,19 @@ class Failures(TypedDict):
     forbids: str | None
 
 
-def by_row(counts: Any) -> Any:
+def by_row(counts: np.ndarray) -> np.ndarray:
     """Return counts (tables, visits, blocks) as (tables, profiles, blocks): both visits of the control together."""
     return np.concatenate([counts[:, :1] + counts[:, -1:], counts[:, 1:-1]], axis=1)
 
 
-def differences(cube: Any) -> Any:
+def differences(cube: Cube) -> np.ndarray:
     """Return how much more of each profile's trials failed than of the control's, (1, profiles, blocks)."""
     attempts, stalls = (by_row(counts).sum(axis=0) for counts in (cube.attempts, cube.stalls))
     shares = np.where(attempts > 0, stalls / np.maximum(attempts, 1), np.nan)
     return (shares[1:] - shares[:1])[None]
 
 
-def of_tables(cube: Any) -> list[list[dict[str, Any]]]:
+def of_tables(cube: Cube) -> list[list[dict[str, Any]]]:
     """Return for each table what failed of each profile's trials, the control first."""
     attempts, stalls = by_row(cube.attempts).sum(axis=2).tolist(), by_row(cube.stalls).sum(axis=2).tolist()
     return [[{"profile": name, "trials": trials, "failed": failed,
@@ -48,7 +49,7 @@ def of_tables(cube: Any) -> list[list[dict[str, Any]]]:
             for table in range(len(cube.tables))]
 
 
-def of_profiles(cube: Any, p: Any, alpha: float) -> list[Failures]:
+def of_profiles(cube: Cube, p: np.ndarray | None, alpha: float) -> list[Failures]:
     """Return what failed of each profile's trials over all tables, the control first; ``p`` of the others, or None."""
     attempts, stalls = (by_row(counts).sum(axis=(0, 2)) for counts in (cube.attempts, cube.stalls))
     shares = stalls / np.maximum(attempts, 1)
@@ -66,7 +67,7 @@ def of_profiles(cube: Any, p: Any, alpha: float) -> list[Failures]:
     return found
 
 
-def _control_fails(shares: Any, attempts: Any) -> bool:
+def _control_fails(shares: np.ndarray, attempts: np.ndarray) -> bool:
     """Tell whether the control fails more than another profile does."""
     others = shares[1:][attempts[1:] > 0]
     return bool(len(others) and shares[0] > others.min())

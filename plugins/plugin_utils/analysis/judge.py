@@ -7,13 +7,13 @@ The code that judges simulated campaigns (tests/simulation) and real ones alike.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Optional
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis import failures
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.attribution import pair_differences
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import collect
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube, Table, collect
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metric_analysis import MetricAnalysis
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.recommend import (
     Recommendation,
@@ -21,22 +21,27 @@ from ansible_collections.offload.lab.plugins.plugin_utils.analysis.recommend imp
     recommendation,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import Part, part_of
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.looks import Decided
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Decided, Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.family import Family, Member
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import table_scale, usual_size
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.looks import Look, rest, same
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import margin
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Trial
 
 KINDS = {"rows": "comparisons", "main_effects": "main_effects", "interactions": "interactions"}
+
+# A part with its metrics; its members by metric and family; its sets, and the members of their score and of failures.
+Made = tuple[Cube, list[MetricAnalysis], dict[str, dict[str, Member]], Optional[Part], Optional[Member],
+             Optional[Member]]
 
 
 @dataclass
 class Judged:
     """One part of a campaign, its plan's or its confirmation's, once the report's test was made."""
 
-    cube: Any
+    cube: Cube
     metrics: list[MetricAnalysis]
     part: Part | None
     failures: list[failures.Failures]
@@ -54,7 +59,7 @@ def _metric_members(family: Family, metric: MetricAnalysis, first: int, leaders:
     return members
 
 
-def _fail_member(family: Family, cube: Any, first: int) -> Member | None:
+def _fail_member(family: Family, cube: Cube, first: int) -> Member | None:
     differences = failures.differences(cube)
     if not differences.shape[1] or not cube.stalls.any():
         return None
@@ -70,9 +75,9 @@ def _shown(part: Part | None, member: Member | None, allowed: bool) -> dict[str,
         return dict(zip(part.names, ((member.p[0] <= effects.ALPHA) & (low > 0)).tolist()))
 
 
-def _tested(cube: Any) -> tuple[Family, list[Any]]:
+def _tested(cube: Cube) -> tuple[Family, list[Made]]:
     """Return the report's test of a campaign, made, and what its members are of."""
-    family, made = Family(), list[Any]()
+    family, made = Family(), list[Made]()
     for own in filter(None, (cube, cube.confirmation)):
         first = 0 if own is cube else cube.blocks
         metrics = [MetricAnalysis(own, name) for name in own.metrics()]
@@ -90,7 +95,7 @@ def _tested(cube: Any) -> tuple[Family, list[Any]]:
     return family, made
 
 
-def judge(cube: Any, allowed: bool = True, level: float | None = None) -> tuple[list[Judged], Family]:
+def judge(cube: Cube, allowed: bool = True, level: float | None = None) -> tuple[list[Judged], Family]:
     """Return the parts of a campaign as judged, and the test. ``allowed``: may anything be claimed at all?
 
     Where looks were made before, each has spent its level, and ``level`` is this one's; None: it is the end.
@@ -112,7 +117,7 @@ def judge(cube: Any, allowed: bool = True, level: float | None = None) -> tuple[
     return judged, family
 
 
-def recommend(judged: list[Judged], idle: Any, table_id: Any) -> Recommendation:
+def recommend(judged: list[Judged], idle: Collection[str], table_id: Callable[[Table], str]) -> Recommendation:
     """Return what to set, from the parts of a campaign."""
     known = [own for own in judged if own.part is not None]
     if not known:
@@ -122,7 +127,7 @@ def recommend(judged: list[Judged], idle: Any, table_id: Any) -> Recommendation:
                           table_id)
 
 
-def decide(plan: dict[str, Any], trials: Iterable[dict[str, Any]], look: Look, before: list[Decided]) -> Decided:
+def decide(plan: Plan, trials: Iterable[Trial], look: Look, before: list[Decided]) -> Decided:
     """Return what a look decides, from the trials of its blocks; ``before`` are the looks that were made."""
     cube = collect({**plan, "looked": before}, trials).upto(look["block"])
     judged, _family = judge(cube, level=look["alpha"])

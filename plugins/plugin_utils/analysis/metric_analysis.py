@@ -6,8 +6,12 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis import contrasts, metrics
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.contrasts import Effects, Labels
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import too_few_blocks
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects as statistics
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import table_scale
@@ -27,14 +31,14 @@ DRIFT_TOTAL = 0.02
 MOST_NAMED = 5
 
 
-def listed(found):
+def listed(found: dict[str, np.ndarray]) -> list[list[Any]]:
     """Return the arrays of effects as lists of ratios and shortened numbers, all tables at once."""
     return [found["n"].tolist(), ratios(found["mean"]), ratios(found["low"]), ratios(found["high"]),
             shortened(found["p"]), shortened(found["p_report"]), found["significant"].tolist(), found["state"].tolist(),
             found["needs"].tolist()]
 
 
-def effect_rows(labels, columns, table):
+def effect_rows(labels: Labels, columns: list[list[Any]], table: int) -> list[dict[str, Any]]:
     """Return the effects of one table as dicts: label, ``n``, ``ratio``, interval, p values, ``state``, ``needs``."""
     return [dict(label, n=n, ratio=ratio, low=low, high=high, p=p, p_report=p_report,
                  significant=significant, state=state, needs=more)
@@ -45,7 +49,7 @@ def effect_rows(labels, columns, table):
 class MetricAnalysis:
     """All that is computed of one metric; ``values`` are (tables, rows, blocks) as in :class:`_cube.Cube`."""
 
-    def __init__(self, cube, name):
+    def __init__(self, cube: Cube, name: str) -> None:
         self.name, self.plan, self.cube = name, cube.plan, cube
         values = cube.values[name]
         data = statistics.logs(values)
@@ -63,7 +67,7 @@ class MetricAnalysis:
         self.better = metrics.better(name)
         self.claims = self.compared and self.better is not None
 
-    def scale(self, family):
+    def scale(self, family: str) -> np.ndarray:
         """Return the scale of a family's effects in the report's test, (tables, effects).
 
         It is that of the table's profiles and its control's own difference; a mean over many profiles scatters less.
@@ -71,7 +75,7 @@ class MetricAnalysis:
         rows, own = (contrasts.squares(self.families[name][1]) for name in ("rows", family))
         return table_scale(self.differences["rows"], self.again)[:, None] * np.sqrt(own / np.median(rows))
 
-    def settle(self, tested, tested_effects, claims_allowed=True):
+    def settle(self, tested: Mapping[str, np.ndarray], tested_effects: int, claims_allowed: bool = True) -> None:
         """Take in the report's p values ``{family: (tables, effects)}``: state what is claimed, and what is needed.
 
         ``tested_effects`` is how many effects the report tests together.
@@ -86,7 +90,7 @@ class MetricAnalysis:
         self.apart = self._apart(tested.get("leaders"), claims_allowed)
 
     @functools.cached_property
-    def lists(self):
+    def lists(self) -> dict[str, list[list[Any]]]:
         """The effects of each family as lists, with what only a document shows: its own p value, and what is needed."""
         matters, seconds = margin(self.plan), block_seconds(self.plan)
         for family, found in self.found.items():
@@ -94,26 +98,26 @@ class MetricAnalysis:
             found["needs"] = all_needs(found, found["state"], matters, seconds)
         return {family: listed(found) for family, found in self.found.items()}
 
-    def factor_lists(self):
+    def factor_lists(self) -> Any:
         """Return the effects of :meth:`by_factor` as lists."""
         return self.lists and listed(self.by_factor()[2])
 
     @functools.cached_property
-    def aa(self):
+    def aa(self) -> dict[str, np.ndarray]:
         """The control's second visit against its first."""
         return statistics.effects(self.again)
 
     @functools.cached_property
-    def sd(self):
+    def sd(self) -> np.ndarray:
         """The scatter of a trial, of all tables."""
         return statistics.pooled_sd(self.visits)
 
     @functools.cached_property
-    def drift(self):
+    def drift(self) -> tuple[np.ndarray, np.ndarray]:
         """Slopes of the block effects and their p values, of all tables."""
         return statistics.drift(self.visits)
 
-    def _apart(self, p, claims_allowed):
+    def _apart(self, p: np.ndarray | None, claims_allowed: bool) -> Any:
         """Return which two candidates are held apart, (tables, effects, effects), from the p values of their pairs."""
         labels, differences, _found = self.by_factor()
         if not labels:
@@ -124,7 +128,7 @@ class MetricAnalysis:
             apart[:, first, second] = apart[:, second, first] = p <= statistics.ALPHA
         return apart
 
-    def _families(self):
+    def _families(self) -> dict[str, Effects]:
         names, weights = contrasts.profile_effects(self.plan)
         families = {"rows": ([{"profile": name} for name in names], weights)}
         if contrasts.is_factorial(self.plan):
@@ -134,7 +138,7 @@ class MetricAnalysis:
             families["main_effects"], families["interactions"] = contrasts.screen_effects(self.plan)
         return {family: pair for family, pair in families.items() if pair[0]}
 
-    def by_factor(self):
+    def by_factor(self) -> tuple[Labels, Any, Any]:
         """Return ``(labels, differences, effects)`` of single factors, each from its earlier to its later level.
 
         They are the main effects of a full factorial, else the profiles that differ from the control in one factor.
@@ -144,34 +148,34 @@ class MetricAnalysis:
         labels, places, signs = contrasts.single_effects(self.plan)
         if not labels:
             return [], None, None
-        signs = np.array(signs, dtype=float)
+        turn = np.array(signs, dtype=float)
         found = {key: values[:, places] for key, values in self.found["rows"].items()}
-        low, high = found["low"] * signs, found["high"] * signs
-        found.update(mean=found["mean"] * signs, low=np.minimum(low, high), high=np.maximum(low, high))
+        low, high = found["low"] * turn, found["high"] * turn
+        found.update(mean=found["mean"] * turn, low=np.minimum(low, high), high=np.maximum(low, high))
         if "state" in found:
             turned = np.vectorize(OTHER_WAY.get, otypes=[object])(found["state"], found["state"])
-            found["state"] = np.where(signs < 0, turned, found["state"])
-        return labels, self.differences["rows"][:, places] * signs[:, None], found
+            found["state"] = np.where(turn < 0, turned, found["state"])
+        return labels, self.differences["rows"][:, places] * turn[:, None], found
 
     @functools.cached_property
-    def spread(self):
+    def spread(self) -> list[list[Any]]:
         """Quartiles of the profiles, as lists of all tables."""
         return _spread_lists(self.values[:, 1:-1])
 
     @functools.cached_property
-    def control(self):
+    def control(self) -> list[list[Any]]:
         """Quartiles of both visits of the control, as lists of all tables."""
         return _spread_lists(np.concatenate([self.values[:, :1], self.values[:, -1:]], axis=-1))
 
-    def measured(self, table):
+    def measured(self, table: int) -> bool:
         """Tell whether this metric was measured in a table."""
         return not np.isnan(self.values[table]).all()
 
-    def describe(self, table):
+    def describe(self, table: int) -> metrics.Described:
         """Return the metric's name, label, unit, better direction and end, as in a table."""
         return metrics.describe(self.name, self.cube.tables[table]["test"])
 
-    def document(self, table):
+    def document(self, table: int) -> dict[str, Any]:
         """Return the metric of one table as analysis.json has it."""
         head = dict(self.describe(table), compared=self.compared,
                     control=dict(profile=self.plan["control"], **_spreads(self.control, table)[0]))
@@ -188,7 +192,7 @@ class MetricAnalysis:
                 for row, spread in zip(effects.pop("rows", []), spreads)]
         return dict(head, rows=rows, **effects, **self._quality(table), warnings=list(self._warnings(table, rows)))
 
-    def _quality(self, table):
+    def _quality(self, table: int) -> dict[str, Any]:
         low, high = self.aa["low"][table, 0], self.aa["high"][table, 0]
         return {
             "noise_floor": ratios(np.maximum(np.abs(low), np.abs(high))),
@@ -199,15 +203,15 @@ class MetricAnalysis:
             "drift": {"ratio_per_block": ratios(self.drift[0][table]), "p": shortened(self.drift[1][table])},
         }
 
-    def family(self):
+    def family(self) -> str:
         """Return the name of the family of effects that the design is made for."""
         return "main_effects" if "main_effects" in self.families else "rows"
 
-    def blocks(self, table):
+    def blocks(self, table: int) -> int:
         """Return the number of blocks of the most complete effect in a table."""
         return int(self.found[self.family()]["n"][table].max()) if self.families else 0
 
-    def smallest_detectable(self, table):
+    def smallest_detectable(self, table: int) -> float | None:
         """Return the smallest effect (a logarithm) that a table's noise and blocks could have shown; None if none."""
         blocks = self.blocks(table)
         if blocks < statistics.FEWEST_BLOCKS:
@@ -217,7 +221,7 @@ class MetricAnalysis:
         squares = np.median(contrasts.squares(weights, 1 + self.repeated[table]))
         return None if factor is None else factor * self.sd[table] * math.sqrt(squares)
 
-    def _warnings(self, table, rows):
+    def _warnings(self, table: int, rows: list[dict[str, Any]]) -> Iterator[str]:
         blocks = self.blocks(table)
         if 0 < blocks < statistics.FEWEST_BLOCKS:
             yield too_few_blocks(blocks, statistics.FEWEST_BLOCKS)
@@ -233,12 +237,12 @@ class MetricAnalysis:
             yield f"values drift by {100 * (math.exp(slope) - 1):+.1f} % a block; pairing inside blocks takes that out"
 
 
-def _spread_lists(values):
+def _spread_lists(values: np.ndarray) -> list[list[Any]]:
     n, *numbers = quartiles(values)
     return [n.tolist()] + [shortened(part) for part in numbers]
 
 
-def _spreads(lists, table):
+def _spreads(lists: list[list[Any]], table: int) -> list[dict[str, Any]]:
     """Return ``{"n", "median", "q1", "q3"}`` of each row of a table."""
     return [{"n": n, "median": median, "q1": q1, "q3": q3}
             for n, q1, median, q3 in zip(*(part[table] for part in lists))]

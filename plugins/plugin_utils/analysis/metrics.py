@@ -9,6 +9,7 @@ Without that window netperf's own figures are used, for a single stream only: pa
 from __future__ import annotations
 
 import functools
+from typing import Any, Iterator, Mapping, TypedDict
 
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.cpu import TRAFFIC_SHARE
 
@@ -20,16 +21,23 @@ TRANSACTIONS = ("TCP_RR", "UDP_RR", "TCP_CRR")
 IDLE = ("idle", "iowait", "steal")
 
 
-def describe(name, test):
-    """Return ``{"metric", "label", "unit", "better", "end"}`` of a metric in a table of this netperf test.
+class Described(TypedDict):
+    """What a metric is in a table."""
 
-    ``better`` is higher, lower, or None where it depends on the throughput.
-    """
+    metric: str
+    label: str
+    unit: str
+    better: str | None  # "higher", "lower", or None where it depends on the throughput
+    end: str | None
+
+
+def describe(name: str, test: str) -> Described:
+    """Return what a metric is in a table of this netperf test."""
     label, unit, better, end = _parts(name, test in TRANSACTIONS)
     return {"metric": name, "label": label, "unit": unit, "better": better, "end": end}
 
 
-def _parts(name, transactions):
+def _parts(name: str, transactions: bool) -> tuple[str, str, str | None, str | None]:
     if name == "throughput":
         return "throughput", "Mbit/s", "higher", None
     if name == "transactions":
@@ -42,12 +50,12 @@ def _parts(name, transactions):
     return f"CPU {kind}", "% of the host's CPU time", None, end
 
 
-def better(name):
+def better(name: str) -> str | None:
     """Return which direction of a metric is better: higher, lower, or None where it depends on the throughput."""
     return _parts(name, False)[2]
 
 
-def order(name):
+def order(name: str) -> tuple[int, int, int, str]:
     """Return a metric's place among others, for sorting."""
     groups = ("throughput", "transactions", "latency", "service", "cpu")
     kind = next(number for number, group in enumerate(groups) if name.startswith(group))
@@ -58,18 +66,18 @@ def order(name):
     return kind, end, detail, name
 
 
-def compared(name):
+def compared(name: str) -> bool:
     """Tell whether effects are computed for this metric, or its medians only."""
     return not name.startswith("cpu_") or name.rsplit("_", 1)[-1] in COMPARED_KINDS
 
 
 @functools.lru_cache(maxsize=None)
-def _names(end):
+def _names(end: str) -> tuple[str, list[tuple[str, str]], str]:
     """Return the names of one end's metrics, made once: this runs for every trial."""
     return f"service_demand_{end}", [(kind, f"cpu_{end}_{kind}") for kind in CPU_KINDS], f"cpu_{end}_busy"
 
 
-def _window(end, use, found):
+def _window(end: str, use: Mapping[str, Any], found: dict[str, Any]) -> None:
     demand_name, kinds, busy = _names(end)
     demand = use.get("service_demand_us_per_kb", use.get("service_demand_us_per_transaction"))
     if demand is not None:
@@ -82,7 +90,7 @@ def _window(end, use, found):
         found[busy] = sum(percent.values()) - sum(percent.get(kind, 0.0) for kind in IDLE)
 
 
-def _of_netperf(result, one_host, found):
+def _of_netperf(result: Mapping[str, Any], one_host: bool, found: dict[str, Any]) -> None:
     ends = (("combined", "local"),) if one_host else (("client", "local"), ("server", "remote"))
     for end, side in ends:
         if result.get(f"{side}_service_demand") is not None:
@@ -91,9 +99,10 @@ def _of_netperf(result, one_host, found):
             found[f"cpu_{end}_busy"] = result[f"{side}_cpu_percent"]
 
 
-def values_of(trial, one_host=False):
+def values_of(trial: Mapping[str, Any], one_host: bool = False) -> dict[str, float]:
     """Return ``{metric: value}`` of what a trial measured. ``one_host`` tells that both ends are one machine."""
-    result, workload, found = trial.get("result") or {}, trial.get("workload") or {}, {}
+    result, workload = trial.get("result") or {}, trial.get("workload") or {}
+    found: dict[str, Any] = {}
     if workload.get("test") in TRANSACTIONS:
         found["transactions"] = result.get("transactions_per_s")
     else:
@@ -111,20 +120,20 @@ def values_of(trial, one_host=False):
     return {name: value for name, value in found.items() if value is not None}
 
 
-def one_host(manifest):
+def one_host(manifest: Mapping[str, Any] | None) -> bool:
     """Tell whether the nodes of a manifest share one kernel, by their boot ids."""
     seen = list(_boot_ids((manifest or {}).get("nodes") or {}))
     return len(seen) > 1 and len(set(seen)) == 1
 
 
-def _boot_ids(nodes):
+def _boot_ids(nodes: Any) -> Iterator[Any]:
     for node in nodes.values() if isinstance(nodes, dict) else ():
         found = _search(node.get("before", node) if isinstance(node, dict) else {}, "boot_id")
         if found:
             yield found
 
 
-def _search(data, key):
+def _search(data: Any, key: str) -> Any:
     if not isinstance(data, dict):
         return None
     if key in data:

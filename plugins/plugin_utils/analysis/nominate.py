@@ -10,15 +10,17 @@ changes do not add up, the confirmation shows it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis import failures
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube, collect
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metric_analysis import MetricAnalysis
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import Part, advantage, interval, part_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import margin
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Trial
 
 
 class Nominee(TypedDict):
@@ -29,7 +31,7 @@ class Nominee(TypedDict):
     levels: dict[str, str]  # {factor: level}, every factor
 
 
-def nominate(plan: dict[str, Any], trials: Iterable[dict[str, Any]]) -> list[Nominee]:
+def nominate(plan: Plan, trials: Iterable[Trial]) -> list[Nominee]:
     """Return the nominees, the chosen one first; an empty list where there is nothing to confirm."""
     return nominees_of(collect(plan, trials))
 

@@ -8,8 +8,10 @@ any table, and it does not fail more than the control. Of sets that cannot be to
 """
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import Any, TypedDict
 
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Table
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import WRONG, Part, Piece, advantage, interval
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
@@ -57,7 +59,7 @@ def nothing(why: str, forbidden: list[dict[str, Any]] | None = None) -> Recommen
             "not_told_apart": [], "forbidden": forbidden or [], "why": why}
 
 
-def _effect(part: Part, piece: Piece, name: str, table_id: Any) -> Effect:
+def _effect(part: Part, piece: Piece, name: str, table_id: Callable[[Table], str]) -> Effect:
     found, place, table = piece.metric.found["rows"], part.place(name), piece.table
     described = piece.metric.describe(table)
     return {"table": table_id(piece.metric.cube.tables[table]), "metric": piece.metric.name, "end": described["end"],
@@ -86,7 +88,8 @@ def _shown(part: Part, name: str, score_shown: dict[str, bool]) -> bool:
     return bool((helps or score_shown.get(name, False)) and np.nanmean(part.scores[place]) > 0)
 
 
-def _forbidden(parts: list[Part], fails: dict[str, str], idle: Any, table_id: Any) -> dict[str, str]:
+def _forbidden(parts: list[Part], fails: dict[str, str], idle: Collection[str],
+               table_id: Callable[[Table], str]) -> dict[str, str]:
     """Return ``{set: why it cannot be recommended}``."""
     found = dict(fails)
     for part in parts:
@@ -125,8 +128,8 @@ def _not_told_apart(parts: list[Part], name: str, fails: dict[str, str], matters
     return [other for other in others if not advantage(parts, other, name, alpha)[2] < matters]
 
 
-def recommendation(parts: list[Part], score_shown: list[dict[str, bool]], fails: dict[str, str], idle: Any,
-                   table_id: Any) -> Recommendation:
+def recommendation(parts: list[Part], score_shown: list[dict[str, bool]], fails: dict[str, str], idle: Collection[str],
+                   table_id: Callable[[Table], str]) -> Recommendation:
     """Return what to set. ``parts`` are the plan's and, where there was one, the confirmation.
 
     ``score_shown`` tells for each part of which sets the report's test shows the score, ``fails`` why a set is not

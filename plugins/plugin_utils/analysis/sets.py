@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.attribution import goal_of
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metric_analysis import MetricAnalysis
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 
@@ -27,11 +30,11 @@ class Piece:
     ``again`` (1, blocks) is the gain of the control's second visit over its first.
     """
 
-    metric: Any
+    metric: MetricAnalysis
     table: int
     goal: str
-    gains: Any
-    again: Any
+    gains: np.ndarray
+    again: np.ndarray
 
     @property
     def kind(self) -> str:
@@ -49,13 +52,13 @@ class Piece:
         return list(self.metric.found["rows"]["state"][self.table])
 
 
-def saturated(cube: Any, table: int) -> bool:
+def saturated(cube: Cube, table: int) -> bool:
     """Tell whether a table's throughput was bound by a CPU."""
     used = int(cube.used_in[table])
     return bool(used > 0 and cube.saturated[table] >= SATURATED_SHARE * used)
 
 
-def pieces_of(cube: Any, metrics: list[Any]) -> list[Piece]:
+def pieces_of(cube: Cube, metrics: list[MetricAnalysis]) -> list[Piece]:
     """Return the pieces of evidence of a campaign, or of its confirmation."""
     found = []
     for metric in metrics:
@@ -72,7 +75,7 @@ def pieces_of(cube: Any, metrics: list[Any]) -> list[Piece]:
     return found
 
 
-def mean_present(arrays: list[Any]) -> Any:
+def mean_present(arrays: list[np.ndarray]) -> np.ndarray:
     """Return the mean of arrays (profiles, blocks) in each block, of those that have it; where none has it, NaN.
 
     Each profile's mean in an array stays in all blocks, so that a block does not differ for what it lacks. What is left
@@ -105,7 +108,7 @@ def scores(pieces: list[Piece], what: str = "gains") -> Any:
                          for kinds in by_table.values()])
 
 
-def interval(differences: Any, alpha: float = 1 - effects.CONFIDENCE) -> tuple[float, float, float]:
+def interval(differences: np.ndarray, alpha: float = 1 - effects.CONFIDENCE) -> tuple[float, float, float]:
     """Return (mean, low, high) of one row of differences, two-sided at ``alpha``; NaN under three blocks."""
     present = differences[~np.isnan(differences)]
     if len(present) < effects.INTERVAL_BLOCKS:
@@ -114,7 +117,7 @@ def interval(differences: Any, alpha: float = 1 - effects.CONFIDENCE) -> tuple[f
     return float(present.mean()), float(present.mean() - half), float(present.mean() + half)
 
 
-def changes(plan: dict[str, Any], levels: dict[str, str]) -> dict[str, str]:
+def changes(plan: Plan, levels: dict[str, str]) -> dict[str, str]:
     """Return the levels in which a profile differs from the control."""
     control = plan["profiles"][plan["control"]]["levels"]
     return {factor: level for factor, level in levels.items() if level != control.get(factor)}
@@ -127,17 +130,17 @@ class Part:
     ``scores`` are (profiles, blocks), ``again`` (1, blocks) the same of the control's second visit over its first.
     """
 
-    plan: dict[str, Any]
+    plan: Plan
     names: list[str]
     pieces: list[Piece]
-    scores: Any
-    again: Any
+    scores: np.ndarray
+    again: np.ndarray
 
     def place(self, name: str) -> int:
         """Return a set's place among ``names``."""
         return self.names.index(name)
 
-    def score(self, name: str) -> Any:
+    def score(self, name: str) -> np.ndarray:
         """Return a set's score in each block; that of the control is 0."""
         return np.zeros(self.scores.shape[1]) if name == self.plan["control"] else self.scores[self.place(name)]
 
@@ -150,7 +153,7 @@ class Part:
         return changes(self.plan, self.plan["profiles"][name]["levels"])
 
 
-def part_of(cube: Any, metrics: list[Any]) -> Part | None:
+def part_of(cube: Cube, metrics: list[MetricAnalysis]) -> Part | None:
     """Return the sets of a part; None where nothing was measured that could be compared."""
     pieces = pieces_of(cube, metrics)
     found = scores(pieces)
@@ -159,7 +162,7 @@ def part_of(cube: Any, metrics: list[Any]) -> Part | None:
     return Part(cube.plan, cube.profiles[1:], pieces, found, scores(pieces, "again"))
 
 
-def _spread(differences: Any) -> tuple[int, float, float]:
+def _spread(differences: np.ndarray) -> tuple[int, float, float]:
     present = differences[~np.isnan(differences)]
     n = len(present)
     return n, float(present.mean()) if n else np.nan, float(present.var(ddof=1) / n) if n > 1 else np.nan

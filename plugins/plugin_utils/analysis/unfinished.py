@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import block_seconds
 
 
@@ -23,7 +24,7 @@ class Unfinished(TypedDict):
     text: str
 
 
-def unfinished(plan: dict[str, Any], visited: set[tuple[Any, ...]], missing: int, beyond: int,
+def unfinished(plan: Plan, visited: set[tuple[Any, ...]], missing: int, beyond: int,
                running: bool = False) -> Unfinished | None:
     """Return what is missing of a campaign, None where nothing is and it is not ``running``.
 

@@ -5,15 +5,21 @@
 
 ``unsupported``: the device cannot change it. ``masked``: another setting keeps it from acting. ``no_op``: set, but
 the packets are the same. ``changed_others``: it acted and took other features with it. ``applied``: it acted.
+
+``verify_rows`` says the same of a device as it is, without a campaign.
 """
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from statistics import mean
+from typing import Any, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._observe.packets import MAIN_SHARE
 
 DIFFERENCE = 0.25  # of the share of bytes: less is not called an action of the device
+# Features whose state matters to a throughput question, by how their names begin.
+OFFLOADS = ("tx-", "rx-", "generic-", "large-", "scatter-", "tcp-", "udp-", "receive-hashing", "ntuple-filters")
 TUNNEL_FEATURES = {"tx-udp_tnl-segmentation": False, "tx-udp_tnl-csum-segmentation": True}  # outer checksum needed
 
 # What proves a feature: pattern of its name, as `ethtool -k` lists it or as the kernel has it, direction on the
@@ -32,7 +38,22 @@ PROOFS = (
 )
 
 
-def proof_of(bits):
+Observation = Mapping[str, Any]  # "share", "fixed", "not_honoured", "side_effects" of one visit
+Document = Mapping[str, Any]
+
+
+class Verdict(TypedDict):
+    """What a factor's setting did on one device, and how that is known."""
+
+    verdict: str
+    reason: str
+    proof: str
+    share_on: float | None
+    share_off: float | None
+    others: list[str]  # features that it changed, too
+
+
+def proof_of(bits: Collection[str]) -> tuple[str, str] | None:
     """Return (direction, share) that proves a factor's kernel bits, or None where only the read-back speaks."""
     for pattern, direction, name in PROOFS:
         if any(fnmatchcase(bit, pattern) for bit in bits):
@@ -40,7 +61,7 @@ def proof_of(bits):
     return None
 
 
-def share_of(sample, bits):
+def share_of(sample: Document | None, bits: Collection[str]) -> float | None:
     """Return the share of bytes in one device's sample that tells of these bits; None without packets or proof."""
     proof = proof_of(bits)
     if not proof or not sample:
@@ -54,12 +75,13 @@ def share_of(sample, bits):
     return seen.get(proof[1])
 
 
-def _own_tunnel(sample, bits):
+def _own_tunnel(sample: Document, bits: Collection[str]) -> bool:
     """Tell whether encapsulated packets had the outer checksum mode that one of the features is for."""
     return any(TUNNEL_FEATURES.get(bit) in sample.get("outer_csum", []) for bit in bits)
 
 
-def _judge(bits, on, off, tunnel_csum):
+def _judge(bits: Collection[str], on: Sequence[Observation], off: Sequence[Observation],
+           tunnel_csum: bool | None) -> tuple[str | None, str]:
     """Return (verdict, reason) from the observations at the two levels."""
     # A fixed bit is reported only at the level that it does not have already.
     if any(all(set(bits) <= set(row.get("fixed") or ()) for row in level) for level in (on, off)):
@@ -75,21 +97,21 @@ def _judge(bits, on, off, tunnel_csum):
     return None, ""
 
 
-def _mean(rows):
+def _mean(rows: Sequence[Observation]) -> float | None:
     shares = [row["share"] for row in rows if row.get("share") is not None]
     return mean(shares) if shares else None
 
 
-def _ends(level):
+def _ends(level: Sequence[Observation]) -> dict[str, set[str]]:
     """Return ``{bit: the values it changed to}`` of one level's side effects."""
-    found = {}
+    found: dict[str, set[str]] = {}
     for row in level:
         for bit, change in dict(row.get("side_effects") or {}).items():
             found.setdefault(bit, set()).add(str(dict(change).get("after")))
     return found
 
 
-def _others(on, off):
+def _others(on: Sequence[Observation], off: Sequence[Observation]) -> list[str]:
     """Return the other bits that changed with this factor.
 
     A side effect is known as a change since the visit before, which may have had another profile: what that one
@@ -98,12 +120,13 @@ def _others(on, off):
     """
     ended = _ends(on), _ends(off)
     found = {bit for bit in set(ended[0]) & set(ended[1]) if not ended[0][bit] & ended[1][bit]}
-    for level, here, there in ((on, *ended), (off, *reversed(ended))):
+    for level, here, there in ((on, ended[0], ended[1]), (off, ended[1], ended[0])):
         found |= {bit for bit in set(here) - set(there) if all(bit in (row.get("side_effects") or ()) for row in level)}
     return sorted(found)
 
 
-def verdict(bits, on, off, tunnel_csum=None):
+def verdict(bits: Collection[str], on: Sequence[Observation], off: Sequence[Observation],
+            tunnel_csum: bool | None = None) -> Verdict:
     """Judge one factor on one device from what was observed at its levels.
 
     ``on`` and ``off`` are lists of ``{"share", "fixed", "not_honoured", "side_effects"}``, one a visit.
@@ -121,8 +144,58 @@ def verdict(bits, on, off, tunnel_csum=None):
     return {
         "verdict": found or "applied",
         "reason": reason,
-        "proof": f"{proof[0]} {proof[1]}" if proven else "read_back",
+        "proof": f"{proof[0]} {proof[1]}" if proof and proven else "read_back",
         "share_on": share_on,
         "share_off": share_off,
         "others": others,
     }
+
+
+def _samples(packets: Document, device: str) -> list[Document]:
+    """Return the samples of the node's own device: the node was the client of the warm-up traffic."""
+    ends = [test.get("client") for path in packets.values() for test in path.values()]
+    return [end[device] for end in ends if isinstance(end, dict) and isinstance(end.get(device), dict)]
+
+
+def _proof(feature: str, active: bool, shares: Sequence[float]) -> str:
+    """Return what the packets say of a feature that is ``active`` or not."""
+    if proof_of([feature]) is None:
+        return "read back only"
+    if not shares:
+        return "no packets seen"
+    share = max(shares)
+    acts = share >= DIFFERENCE
+    if acts == active:
+        return f"proven ({share:.0%} of bytes)"
+    return f"not seen ({share:.0%} of bytes)" if active else f"seen although off ({share:.0%} of bytes)"
+
+
+def _line(row: Document) -> str:
+    fixed = "fixed" if row["fixed"] else ""
+    return f"{row['device']:<24} {row['feature']:<34} {row['state']:<4} {fixed:<6} {row['proof']}"
+
+
+def verify_rows(devices: Document, packets: Document) -> list[dict[str, Any]]:
+    """Return rows of all offloads that are on or may be changed, each with the ``line`` that shows it.
+
+    Those that are fixed off share one row a device, the last. ``devices`` as module ethtool_info returns them,
+    ``packets`` as module evidence does on the same node.
+    """
+    rows: list[dict[str, Any]] = []
+    for device, found in sorted(devices.items()):
+        samples, fixed_off = _samples(packets, device), []
+        for feature, state in found.get("features", {}).items():
+            if feature in (found.get("groups") or {}) or not feature.startswith(OFFLOADS):
+                continue
+            if state["fixed"] and not state["active"]:
+                fixed_off.append(feature)
+                continue
+            shares = [share for share in (share_of(sample, [feature]) for sample in samples) if share is not None]
+            row = {"device": device, "feature": feature, "state": "on" if state["active"] else "off",
+                   "fixed": state["fixed"], "proof": _proof(feature, state["active"], shares)}
+            rows.append(dict(row, line=_line(row)))
+        if fixed_off:
+            names = ", ".join(fixed_off)
+            rows.append({"device": device, "feature": names, "state": "off", "fixed": True, "proof": "read back only",
+                         "line": f"{device:<24} fixed off: {names}"})
+    return rows

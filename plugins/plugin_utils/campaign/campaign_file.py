@@ -9,14 +9,17 @@ import json
 import math
 import os
 import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import read_factor
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Campaign, Pair
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import everybody
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import read_workload
 
 SCHEMAS = os.path.join(os.path.dirname(__file__), "schemas")
-DEFAULTS: dict = {
+DEFAULTS: dict[str, Any] = {
     "seed": 1, "blocks": None, "time_budget": None, "paths": ["physical", "tenant_vxlan"], "mtus": [9000],
     "sides": "both", "design": "on_off", "factors": ["tx", "tso", "gso", "gro"],
     "workloads": ["tcp_stream", "udp_stream"], "duration": 10, "profiles": {}, "control": None, "pairs": [],
@@ -34,13 +37,13 @@ OVERRIDES = ("name", "seed", "blocks", "time_budget", "design", "paths", "mtus",
              "duration", "confirm")
 
 
-def load_schema(name):
+def load_schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema ``schemas/<name>.json``."""
     with open(os.path.join(SCHEMAS, name + ".json"), encoding="utf-8") as stream:
-        return json.load(stream)
+        return dict(json.load(stream))
 
 
-def validate(document, name, where):
+def validate(document: object, name: str, where: str) -> None:
     """Raise :class:`InputError` for the first place where ``document`` does not fit schema ``name``."""
     try:
         import jsonschema  # noqa: PLC0415
@@ -53,7 +56,7 @@ def validate(document, name, where):
         raise InputError(_what(error), _place(where, error.absolute_path), error.schema.get("description"))
 
 
-def _what(error):
+def _what(error: Any) -> str:
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
         known = error.schema.get("properties", {})
         unknown = sorted(str(key) for key in error.instance if key not in known)[0]
@@ -65,12 +68,12 @@ def _what(error):
     return f"{value if len(value) <= 80 else value[:77] + '...'} cannot be used"
 
 
-def _place(where, path):
+def _place(where: str, path: Iterable[str | int]) -> str:
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return f"{where}: {text.lstrip('.')}" if text else where
 
 
-def load_campaign(path):
+def load_campaign(path: str) -> dict[str, Any]:
     """Return the mapping of a campaign file in YAML."""
     import yaml  # noqa: PLC0415
 
@@ -92,7 +95,7 @@ def load_campaign(path):
     return campaign
 
 
-def _size(value, sizes):
+def _size(value: object, sizes: dict[int, float]) -> float:
     """Return how many values one holds, an alias counted each time; infinity where it holds itself."""
     if not isinstance(value, (dict, list)):
         return 1
@@ -103,13 +106,13 @@ def _size(value, sizes):
     return sizes[id(value)]
 
 
-def override(campaign, overrides):
+def override(campaign: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Return the campaign with the non-empty ``overrides``, which a survey gives as strings (``"9000, 1500"``)."""
     return {**campaign, **{key: _from_text(key, value) for key, value in overrides.items()
                            if value not in (None, "", [])}}
 
 
-def _from_text(key, value):
+def _from_text(key: str, value: Any) -> Any:
     """Return a value of a survey as the campaign has it; what does not fit is left for the schema to refuse."""
     if key == "sides" and (isinstance(value, str) and len(_parts(value)) == 1):
         return _parts(value)[0]
@@ -119,43 +122,47 @@ def _from_text(key, value):
     return _number(value) if key in NUMBERS else value
 
 
-def _parts(text):
+def _parts(text: str) -> list[str]:
     """Return the parts of a list in a text: with commas, a line each as a multiselect of AWX, or as YAML has it."""
     parts = [part.strip().strip("'\"").strip() for part in re.split(r"[,\n]", text.strip().strip("[]"))]
     return [part for part in parts if part]
 
 
-def _number(value):
+def _number(value: Any) -> Any:
     """Return the int of a string of digits; anything else is left for the schema to refuse."""
     return int(value) if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,9}\s*", value, re.ASCII) else value
 
 
-def seconds(budget):
+def seconds(budget: float | str) -> float:
     """Return a time budget such as ``20 min`` or 1200 in seconds."""
     if not isinstance(budget, str):
         return float(budget)
-    value, unit = re.fullmatch(r"([0-9.]+) *([a-z]*)", budget.strip()).groups()
-    return float(value) * UNITS[unit]
+    unit = budget.strip().lstrip("0123456789. ")
+    return float(budget.strip().removesuffix(unit)) * UNITS[unit]
 
 
-def _pairs(asked, nodes, where):
+def _pairs(asked: str | list[str | Pair], nodes: Sequence[str], where: str) -> list[Pair]:
     """Return the pairs of a campaign as mappings; ``all`` are those of the ``nodes``, each with every other."""
     if asked == "all":
         if len(nodes) < 2:
             raise InputError("'pairs: all' needs two nodes or more", where, "Give the inventory more hosts, or a list.")
         return everybody(nodes)
-    return [dict(zip(("client", "server"), pair.split("-", 1))) if isinstance(pair, str) else pair for pair in asked]
+    return [_pair(*pair.split("-", 1)) if isinstance(pair, str) else pair for pair in asked]
 
 
-def read_campaign(campaign, where="campaign", nodes=()):
+def _pair(client: str, server: str) -> Pair:
+    return {"client": client, "server": server}
+
+
+def read_campaign(campaign: object, where: str = "campaign", nodes: Sequence[str] = ()) -> Campaign:
     """Check a campaign and return it complete: defaults filled in, factors and workloads as plan.json has them.
 
     ``nodes`` are the names of the hosts that ``pairs: all`` means.
     """
-    given = {key: value for key, value in campaign.items() if value is not None} if isinstance(
+    given: Any = {key: value for key, value in campaign.items() if value is not None} if isinstance(
         campaign, dict) else campaign
     validate(given, "campaign", where)
-    full = {**DEFAULTS, **given}
+    full: Any = {**DEFAULTS, **given}
     full["time_budget"] = seconds(full["time_budget"]) if full["time_budget"] is not None else None
     full["factors"] = [factor for asked in full["factors"] for factor in read_factor(asked, full)]
     full["workloads"] = [read_workload(asked, full["duration"]) for asked in full["workloads"]]
@@ -171,7 +178,7 @@ def read_campaign(campaign, where="campaign", nodes=()):
     return full
 
 
-def _check_search(full, where):
+def _check_search(full: Any, where: str) -> None:
     if full["blocks"] is not None:
         raise InputError("a search has no number of blocks", where, "Leave out 'blocks'; 'time_budget' limits it.")
     if len(full["mtus"]) > 1:
@@ -179,7 +186,7 @@ def _check_search(full, where):
     full["trials"] = full["trials"] or SEARCH_TRIALS
 
 
-def _unique(names, kind, where):
+def _unique(names: list[Hashable], kind: str, where: str) -> None:
     twice = sorted({str(name) for name in names if names.count(name) > 1})
     if twice:
         raise InputError(f"{twice[0]} is there twice", f"{where}: {kind}", "Give each a name of its own.")

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
@@ -15,6 +15,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file
     override,
     read_campaign,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Campaign
 
 HOW = "Give offload_lab_campaign_file, the path of a YAML file, or offload_lab_campaign, the campaign itself."
 
@@ -49,8 +50,8 @@ def chosen_campaign(campaign: dict[str, Any] | None, path: str | None,
     if campaign and path:
         raise InputError("a campaign and a campaign file are given", path, "Leave out one of them.")
     if path:
-        found = find_file(path, folders)
-        return load_campaign(found), found
+        file = find_file(path, folders)
+        return load_campaign(file), file
     if not campaign:
         raise InputError("no campaign is given", "campaign", HOW)
     return campaign, "campaign"
@@ -59,12 +60,12 @@ def chosen_campaign(campaign: dict[str, Any] | None, path: str | None,
 class Asked(NamedTuple):
     """A campaign, checked and complete."""
 
-    campaign: dict[str, Any]
+    campaign: Campaign
     where: str  # it is from
     lab_mtu: int | None  # that it is measured with, because it names none itself
 
 
-def asked_campaign(options: dict[str, Any], folders: Iterable[str], nodes: Iterable[str],
+def asked_campaign(options: dict[str, Any], folders: Iterable[str], nodes: Sequence[str],
                    lab_mtu: int | None = None) -> Asked:
     """Return the campaign that the options of a module ask for."""
     campaign, where = chosen_campaign(options["campaign"], options["campaign_file"], folders)

@@ -14,18 +14,26 @@ from typing import Any
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import nominees_of, visits_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import settings_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import (
+    Confirmation,
+    Levels,
+    Plan,
+    Profile,
+    Settings,
+    Visit,
+)
 
 SCHEMA = 1
 PART = "confirm"  # of a visit and of its trials
 
 
-def confirmation_of(plan: dict[str, Any], nominees: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def confirmation_of(plan: Plan, nominees: Iterable[Mapping[str, Any]]) -> Confirmation:
     """Return the confirmation (the content of confirmation.json): the nominees' profiles, and visits in their order.
 
     ``nominees`` are those of analysis.nominate: ``role``, ``name`` and ``levels``. Without any there is no visit.
     """
     control = plan["control"]
-    profiles = {control: {"role": "control", **plan["profiles"][control]}}
+    profiles: dict[str, Profile] = {control: {"role": "control", **plan["profiles"][control]}}
     for nominee in itertools.islice(nominees, nominees_of(plan["design"])):
         levels = {**plan["profiles"][control]["levels"], **nominee["levels"]}
         if not any(levels == profile["levels"] for profile in profiles.values()):
@@ -33,12 +41,12 @@ def confirmation_of(plan: dict[str, Any], nominees: Iterable[Mapping[str, Any]])
             profiles[name] = {"role": nominee["role"], "levels": levels, "settings": _settings(plan, name, levels)}
     first = plan["blocks"] + 1
     blocks = range(first, first + plan["confirm"]) if len(profiles) > 1 else range(0)
-    visits = [{**visit, "part": PART} for visit in visits_of(plan, profiles, control, blocks)]
+    visits: list[Visit] = [{**visit, "part": PART} for visit in visits_of(plan, profiles, control, blocks)]
     return {"schema": SCHEMA, "campaign": plan["name"], "control": control, "blocks": list(blocks),
             "profiles": profiles, "visits": visits}
 
 
-def _name(plan: dict[str, Any], name: str, levels: dict[str, str]) -> str:
+def _name(plan: Plan, name: str, levels: Levels) -> str:
     """Return the name of a nominee: that of the planned profile that it is, or one that no other profile has."""
     same = next((planned for planned, profile in plan["profiles"].items() if profile["levels"] == levels), None)
     if same is None and name in plan["profiles"]:
@@ -46,14 +54,14 @@ def _name(plan: dict[str, Any], name: str, levels: dict[str, str]) -> str:
     return same or name
 
 
-def _settings(plan: dict[str, Any], name: str, levels: dict[str, str]) -> dict[str, Any]:
+def _settings(plan: Plan, name: str, levels: Levels) -> Settings:
     """Return what a nominee sets, as the plan's profiles do."""
     if name in plan["profiles"]:
         return dict(plan["profiles"][name]["settings"])
     return dict(settings_of(plan["factors"], levels, plan["design"] == "one_at_a_time"))
 
 
-def with_confirmation(plan: dict[str, Any], decided: Mapping[str, Any] | None) -> dict[str, Any]:
+def with_confirmation(plan: Plan, decided: Confirmation | None) -> Plan:
     """Return a plan with the profiles and visits of its confirmation, as the analysis reads it."""
     if decided is None:
         return plan
@@ -61,7 +69,7 @@ def with_confirmation(plan: dict[str, Any], decided: Mapping[str, Any] | None) -
             "visits": [*plan["visits"], *decided["visits"]]}
 
 
-def with_search(plan: dict[str, Any], decided: Mapping[str, Any] | None) -> dict[str, Any]:
+def with_search(plan: Plan, decided: Mapping[str, Any] | None) -> Plan:
     """Return the plan of a search with the rounds that were decided so far (search.json): profiles, visits, blocks."""
     if decided is None:
         return plan

@@ -11,10 +11,22 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import level_name, settings_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.looks import BLOCKS, looks_of, stages
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import (
+    Campaign,
+    Cell,
+    Factor,
+    Levels,
+    Outline,
+    Plan,
+    Remeasure,
+    Visit,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import check, rounds_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import first_visits, screen
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
@@ -30,18 +42,19 @@ SCREEN_BLOCKS = 3  # for an interval: a screen nominates, and its confirmation c
 ROUND_VISITS = 3  # of a search: so many are chosen at a time
 # Trials that the machine spoilt are measured again at the end of their block: in how many passes, and how many of all
 # planned cells at most.
-REMEASURE = {"passes": 1, "share": 0.25}
-ADDED = ("matters", "confirm", "remeasure")
+REMEASURE: Remeasure = {"passes": 1, "share": 0.25}
 # What a run costs beside netperf's own seconds; rough, for estimates only.
 CELL_SECONDS, VISIT_SECONDS, MTU_SECONDS = 0.15, 2.0, 3.0
 
+Item = TypeVar("Item")
 
-def named(levels, base):
+
+def named(levels: Mapping[str, str], base: Mapping[str, str]) -> str:
     """Name a profile by the levels in which it differs from the base."""
     return ",".join(f"{factor}={level}" for factor, level in levels.items() if level != base[factor])
 
 
-def _one_by_one(factors, base):
+def _one_by_one(factors: Iterable[Factor], base: Levels) -> Iterator[tuple[str, Levels]]:
     """Yield ``(name, levels)`` of all profiles that differ from the base in one factor."""
     for factor in factors:
         for level in factor["levels"]:
@@ -49,13 +62,13 @@ def _one_by_one(factors, base):
                 yield f"{factor['name']}={level}", {**base, factor["name"]: level}
 
 
-def _all_combinations(factors, base):
+def _all_combinations(factors: Sequence[Factor], base: Levels) -> Iterator[tuple[str, Levels]]:
     for combination in itertools.product(*(factor["levels"] for factor in factors)):
         levels = dict(zip((factor["name"] for factor in factors), combination))
         yield named(levels, base) or "all_off", levels
 
 
-def _named_by_user(campaign, base):
+def _named_by_user(campaign: Campaign, base: Levels) -> Iterator[tuple[str, Levels]]:
     known = {factor["name"]: factor["levels"] for factor in campaign["factors"]}
     for name, asked in campaign["profiles"].items():
         levels = {factor: level_name(level) for factor, level in asked.items()}
@@ -66,7 +79,7 @@ def _named_by_user(campaign, base):
         yield name, {**base, **levels}
 
 
-def profiles_of(campaign):
+def profiles_of(campaign: Campaign) -> tuple[dict[str, Levels], str]:
     """Return ``({profile: {factor: level}}, control)`` of a campaign that :func:`_campaign.read_campaign` returned."""
     factors, design = campaign["factors"], campaign["design"]
     off = {factor["name"]: factor["levels"][0] for factor in factors}
@@ -86,31 +99,30 @@ def profiles_of(campaign):
     return {"all_off": off, "all_on": on}, "all_off"
 
 
-def comparisons(design, profiles, factors):
+def comparisons(design: str, profiles: int, factors: int) -> int:
     """Return how many effects a table's metric has."""
     return factors if design in ("full_factorial", "screen") else max(1, profiles - 1)
 
 
-def blocks_needed(effects):
+def blocks_needed(effects: int) -> int:
     """Return the blocks of a plan that names none: the fewest of a test, and a spare where it has several effects."""
     return FEWEST_BLOCKS if effects == 1 else SPARED_BLOCKS
 
 
-def block_seconds(campaign, profiles):
+def block_seconds(campaign: Outline, profiles: int) -> float:
     """Return how long one block of a campaign, or of its plan, takes at one MTU, in seconds."""
     rounds = campaign["rounds"] if "rounds" in campaign else rounds_of(campaign["pairs"], campaign["concurrent"])
-    cells = len(campaign["paths"]) * max(1, len(rounds))
-    cells *= campaign.get("trials") or 1
+    cells = len(campaign["paths"]) * max(1, len(rounds)) * (campaign.get("trials") or 1)
     visit = VISIT_SECONDS + cells * sum(seconds_of(workload) + CELL_SECONDS for workload in campaign["workloads"])
     return visit * (profiles + (campaign["design"] != "search"))
 
 
-def nominees_of(design):
+def nominees_of(design: str) -> int:
     """Return how many profiles a confirmation visits beside the control, at most."""
     return SEARCHED if design == "search" else MOST_NOMINEES
 
 
-def confirmation_cost(campaign, profiles):
+def confirmation_cost(campaign: Outline, profiles: int) -> tuple[int, int, float]:
     """Return ``(blocks, visits, seconds)`` of the confirmation of a design with so many profiles, at most.
 
     ``campaign`` is a campaign or its plan. Where the only candidate was visited beside the control in every block,
@@ -123,7 +135,7 @@ def confirmation_cost(campaign, profiles):
             mtus * (MTU_SECONDS + blocks * block_seconds(campaign, visited)))
 
 
-def pick_blocks(campaign, profiles):
+def pick_blocks(campaign: Campaign, profiles: int) -> int:
     """Return the number of blocks: the campaign's, what its time budget allows, or what its design needs."""
     if campaign["design"] == "search":
         return 1
@@ -143,7 +155,7 @@ def pick_blocks(campaign, profiles):
     return min(fitting, campaign["blocks"] or MOST_BLOCKS)
 
 
-def search_of(campaign, profiles):
+def search_of(campaign: Campaign, profiles: Iterable[str]) -> dict[str, Any]:
     """Return what a search may do after its first visits: ``{"rounds", "visits" of a round, "limit", "goal"}``.
 
     ``limit`` says what ends it where the question stays open: the time budget, or the number of visits.
@@ -160,28 +172,28 @@ def search_of(campaign, profiles):
     return {"rounds": min(rounds, MOST_BLOCKS), "visits": ROUND_VISITS, "limit": limit, "goal": campaign["goal"]}
 
 
-def _shuffled(items, *place):
+def _shuffled(items: Iterable[Item], *place: object) -> list[Item]:
     items = list(items)
     random.Random("/".join(str(part) for part in place)).shuffle(items)  # a str seed is hashed by SHA-512
     return items
 
 
-def _cells(campaign, prefix, *place):
+def _cells(campaign: Outline, prefix: str, *place: object) -> list[Cell]:
     pairs = [{"pair": f"{pair['client']}-{pair['server']}"} for pair in campaign["pairs"]] or [{}]
-    cells = [dict(pair, path=path, workload=workload["name"])
-             for pair in pairs for path in campaign["paths"] for workload in campaign["workloads"]]
-    if campaign.get("trials"):
-        cells = [dict(cell, trial=number) for cell in cells for number in range(1, campaign["trials"] + 1)]
-    return [{"id": f"{prefix}-c{number:03d}", "cell": number, **cell}
-            for number, cell in enumerate(_shuffled(cells, *place, "cells"), 1)]
+    trials: list[Any] = [{"trial": number} for number in range(1, (campaign.get("trials") or 0) + 1)] or [{}]
+    cells = [dict(pair, path=path, workload=workload["name"], **trial) for pair in pairs
+             for path in campaign["paths"] for workload in campaign["workloads"] for trial in trials]
+    numbered: Any = [{"id": f"{prefix}-c{number:03d}", "cell": number, **cell}
+                     for number, cell in enumerate(_shuffled(cells, *place, "cells"), 1)]
+    return list(numbered)
 
 
-def visits_of(campaign, profiles, control, blocks):
+def visits_of(campaign: Outline, profiles: Iterable[str], control: str, blocks: Iterable[int]) -> list[Visit]:
     """Return all visits in the order in which they are made.
 
     ``campaign`` is a campaign or its plan, ``profiles`` are names, ``blocks`` the numbers of the blocks.
     """
-    seed, visits = campaign["seed"], []
+    seed, visits = campaign["seed"], list[Visit]()
     stays = [(profile, False) for profile in profiles]
     if campaign["design"] != "search":
         stays.append((control, True))
@@ -196,7 +208,7 @@ def visits_of(campaign, profiles, control, blocks):
     return visits
 
 
-def make_plan(campaign, created):
+def make_plan(campaign: Campaign, created: str) -> Plan:
     """Return the plan (the content of plan.json) of a complete campaign; ``created`` is the time as text."""
     profiles, control = profiles_of(campaign)
     where = f"campaign {campaign['name']}"
@@ -208,14 +220,17 @@ def make_plan(campaign, created):
     looks = looks_of(campaign, blocks, where)
     seconds = len(campaign["mtus"]) * (MTU_SECONDS + blocks * block_seconds(campaign, len(profiles)))
     confirm, _visits, confirm_seconds = confirmation_cost(campaign, len(profiles))
-    search = {"search": search_of(campaign, profiles)} if campaign["design"] == "search" else {}
+    search = search_of(campaign, profiles) if campaign["design"] == "search" else None
     if search:
-        seconds += search["search"]["rounds"] * block_seconds(campaign, search["search"]["visits"])
+        seconds += search["rounds"] * block_seconds(campaign, search["visits"])
     # From all off, a feature that rests on another would show nothing: it is tried together with what it needs.
     needs = campaign["design"] == "one_at_a_time"
     settings = {name: settings_of(campaign["factors"], levels, needs) for name, levels in profiles.items()}
     rounds = rounds_of(campaign["pairs"], campaign["concurrent"])
     check(campaign["pairs"], rounds, settings, where)
+    optional: Any = {"looks": looks or None, "study": campaign.get("study"),
+                     "steal_limit": campaign.get("steal_limit"), "trials": campaign.get("trials"), "search": search}
+    optional = {key: value for key, value in optional.items() if value is not None}
     return {
         "schema": SCHEMA, "name": campaign["name"], "seed": campaign["seed"], "created": created,
         "design": campaign["design"], "blocks": blocks, "control": control, "factors": campaign["factors"],
@@ -223,28 +238,12 @@ def make_plan(campaign, created):
         "paths": campaign["paths"], "mtus": campaign["mtus"], "workloads": campaign["workloads"],
         "pairs": campaign["pairs"], "rounds": rounds, "untestable": campaign["untestable"],
         "estimated_s": round(seconds + confirm_seconds, 1), "matters": campaign["matters"], "confirm": confirm,
-        "remeasure": dict(REMEASURE), "visits": [
+        "remeasure": REMEASURE.copy(), "visits": [
             visit for stage in stages(looks, blocks) for visit in visits_of(campaign, profiles, control, stage)],
-        **({"looks": looks} if looks else {}),
-        **{key: campaign[key] for key in ("study", "steal_limit", "trials") if campaign.get(key) is not None}, **search,
+        **optional,
     }
 
 
-def differences(old, new):
-    """Return what differs between two plans, as one text a difference; when they were made does not count.
-
-    A plan of an earlier version, which lacks keys of :data:`ADDED`, goes on without them, and with its own choice of
-    the control's second visit.
-    """
-    missing = {key for key in ADDED if key not in old}
-    if missing:
-        old, new = ({**plan, "visits": [{**visit, "repeat": None} for visit in plan["visits"]]} for plan in (old, new))
-    ignored = {"created", "estimated_s", *missing}
-    keys = [key for key in dict.fromkeys([*old, *new]) if key not in ignored and old.get(key) != new.get(key)]
-    return [f"{key} differs" if isinstance(old.get(key), (list, dict)) else
-            f"{key}: {old.get(key)!r} is {new.get(key)!r} now" for key in keys]
-
-
-def too_few_blocks(blocks, fewest):
+def too_few_blocks(blocks: int, fewest: int) -> str:
     """Return what is said of a campaign whose blocks give no test."""
     return f"{blocks} block{'s give' if blocks != 1 else ' gives'} no test: {fewest} are needed"

@@ -4,6 +4,8 @@
 """What a plan will do, how long it takes, and what it cannot find, as lines of text. Pure."""
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import (
     FEWEST_BLOCKS,
     block_seconds,
@@ -11,7 +13,9 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import
     confirmation_cost,
     too_few_blocks,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.components import Scatter
 
 FOUND = (1.03, 1.05, 1.1, 1.2)  # the effects of which a plan says how long they take to be found
 SECONDS = (1, 2, 3, 5, 10, 20, 30)  # that a cell may measure
@@ -19,14 +23,14 @@ LIMITS = {"visits": "rounds are made", "time_budget": "time budget is spent"}  #
 SCATTER = (0.02, 0.05, 0.2)  # of the logarithm of one trial: a quiet machine, an ordinary one, one that others use
 
 
-def length(seconds):
+def length(seconds: float) -> str:
     """Return a length of time in words: ``45 s``, ``12 min``, ``3.5 h``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def warnings_of(plan):
+def warnings_of(plan: Plan) -> Iterator[str]:
     """Return what this plan cannot find, one sentence each."""
     blocks = plan["blocks"]
     if plan["design"] == "search":
@@ -40,7 +44,7 @@ def warnings_of(plan):
         yield f"{name} is not varied: {reason}"
 
 
-def describe(plan, lab_mtu=None):
+def describe(plan: Plan, lab_mtu: int | None = None) -> list[str]:
     """Return the dry run of a plan as a list of lines; ``lab_mtu`` is what it has because the campaign names none."""
     visits, cells = len(plan["visits"]), sum(len(visit["cells"]) for visit in plan["visits"])
     blocks, confirmed, seconds = confirmation_cost(plan, len(plan["profiles"]))
@@ -60,14 +64,14 @@ def describe(plan, lab_mtu=None):
     lines += [f"  {factor['name']}: {' or '.join(factor['levels'])}, on {' and '.join(factor['devices'])} of "
               f"{' and '.join(factor['sides'])}" + (f", with {', '.join(factor['needs'])}" if factor["needs"] else "")
               for factor in plan["factors"]]
-    found = [f"{100 * (ratio - 1):.1f} % where trials scatter by {100 * noise:.0f} %"
+    sizes = [f"{100 * (ratio - 1):.1f} % where trials scatter by {100 * noise:.0f} %"
              for noise, ratio in detectable(plan) if ratio is not None]
-    if found:
-        lines.append(f"4 of 5 such campaigns find an effect of {', '.join(found)}")
+    if sizes:
+        lines.append(f"4 of 5 such campaigns find an effect of {', '.join(sizes)}")
     return lines + [f"warning: {text}" for text in warnings_of(plan)]
 
 
-def detectable(plan):
+def detectable(plan: Plan) -> list[tuple[float, float | None]]:
     """Return [(scatter of a trial, smallest effect as a ratio that 4 of 5 campaigns find, or None)]."""
     from ansible_collections.offload.lab.plugins.plugin_utils.statistics.power import expected_detectable  # noqa: PLC0415
 
@@ -76,13 +80,13 @@ def detectable(plan):
     return [(noise, expected_detectable(plan["blocks"], _effects(plan), noise)) for noise in SCATTER]
 
 
-def _effects(plan):
+def _effects(plan: Plan) -> int:
     """Return how many effects the report of a plan tests together: those of all tables, for throughput and for CPU."""
     tables = max(1, len(plan["pairs"])) * len(plan["paths"]) * len(plan["mtus"]) * len(plan["workloads"])
     return 2 * tables * comparisons(plan["design"], len(plan["profiles"]), len(plan["factors"]))
 
 
-def time_to_find(plan, ratio, noise, seconds=None):
+def time_to_find(plan: Plan, ratio: float, noise: float, seconds: int | None = None) -> tuple[int, float] | None:
     """Return ``(blocks, seconds)`` after which 4 of 5 campaigns find an effect; None: more blocks than are planned.
 
     ``seconds`` is how long a cell measures, where it is not what the plan says.
@@ -90,12 +94,12 @@ def time_to_find(plan, ratio, noise, seconds=None):
     from ansible_collections.offload.lab.plugins.plugin_utils.statistics.power import blocks_to_find  # noqa: PLC0415
 
     blocks = blocks_to_find(ratio, _effects(plan), noise)
-    asked = plan if seconds is None else dict(
-        plan, workloads=[dict(workload, duration=seconds, confidence=None) for workload in plan["workloads"]])
-    return blocks and (blocks, blocks * len(plan["mtus"]) * block_seconds(asked, len(plan["profiles"])))
+    asked: Plan = plan if seconds is None else {**plan, "workloads": [
+        {**workload, "duration": seconds, "confidence": None} for workload in plan["workloads"]]}
+    return (blocks, blocks * len(plan["mtus"]) * block_seconds(asked, len(plan["profiles"]))) if blocks else None
 
 
-def time_plan(plan, scatter):
+def time_plan(plan: Plan, scatter: Scatter | None) -> Iterator[str]:
     """Yield after what time which effect is found, where scatter comes from, and what answers soonest.
 
     ``scatter`` is that of an earlier campaign, or None.
@@ -104,10 +108,10 @@ def time_plan(plan, scatter):
     asked = sum(usual) / len(usual)
     noise = scatter.noise(asked) if scatter else SCATTER[1]
     whose = "as in the campaign before" if scatter else "an ordinary machine"
-    found = [(ratio, time_to_find(plan, ratio, noise)) for ratio in FOUND]
-    told = [f"{100 * (ratio - 1):.0f} % after {when[0]} blocks, {length(when[1])}" for ratio, when in found if when]
+    times = [(ratio, time_to_find(plan, ratio, noise)) for ratio in FOUND]
+    rows = [f"{100 * (ratio - 1):.0f} % after {when[0]} blocks, {length(when[1])}" for ratio, when in times if when]
     yield (f"where values scatter by {100 * noise:.1f} % ({whose}) an effect is found: "
-           f"{'; '.join(told) or 'none of up to 20 %'}")
+           f"{'; '.join(rows) or 'none of up to 20 %'}")
     if scatter:
         visit = "" if scatter.visit is None else f", from visit to visit by {100 * scatter.visit:.1f} %"
         yield (f"trials of {scatter.seconds:.0f} s scattered by {100 * scatter.trial:.1f} %{visit}, from block to "
@@ -115,7 +119,7 @@ def time_plan(plan, scatter):
         yield _soonest(plan, scatter, asked)
 
 
-def _soonest(plan, scatter, asked):
+def _soonest(plan: Plan, scatter: Scatter, asked: float) -> str:
     """Return how many seconds a cell answer soonest, for the smallest effect that is found at all."""
     for ratio in FOUND:
         times = [(when[1], seconds, when[0]) for seconds in SECONDS

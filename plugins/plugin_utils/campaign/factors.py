@@ -8,6 +8,9 @@ A factor, as plan.json has it: ``name``, ``kind``, ``levels`` (names, the first 
 """
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypedDict
+
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factor_levels import (
     cpus,
@@ -16,12 +19,21 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factor_levels
     number_or_switch,
     switch,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Factor, Levels, Settings
 from ansible_collections.offload.lab.plugins.plugin_utils.lab.paths import device_classes
 
-# A row a kind. ``group``: where module ethtool takes it. ``settings``: what takes the value, None for the factor's own
-# name. ``levels``: the default ones. ``devices``: the default classes, None for those that the campaign's paths pass.
-# ``value``: what a level becomes.
-KINDS = {
+
+class Kind(TypedDict):
+    """What a kind of factor has where the campaign says nothing."""
+
+    group: str | None  # where module ethtool takes it
+    settings: list[str] | None  # that take the value, None for the factor's own name
+    levels: list[str] | None
+    devices: list[str] | None  # classes, None for those that the campaign's paths pass
+    value: Callable[[str], bool | int | str]  # what a level becomes
+
+
+KINDS: dict[str, Kind] = {
     # one offload, or several that go together (ethtool -k)
     "feature": {"group": "features", "settings": None, "levels": ["off", "on"], "devices": None, "value": switch},
     # the header fields that spread a flow type over receive queues (ethtool -N DEV rx-flow-hash udp4 sdfn)
@@ -44,12 +56,12 @@ KINDS = {
 ENDS = {"tx": ["client"], "rx": ["server"], "both": ["client", "server"]}
 
 
-def level_name(level):
+def level_name(level: bool | int | str) -> str:
     """Return a level as text: YAML reads a bare ``off`` or ``on`` as a bool."""
     return {False: "off", True: "on"}[level] if isinstance(level, bool) else str(level)
 
 
-def _value(kind, value, where):
+def _value(kind: str, value: Any, where: str) -> Any:
     """Return a level's value as it is set; a mapping names its settings itself."""
     if isinstance(value, dict):
         return {name: _value(kind, level, where) for name, level in value.items()}
@@ -59,7 +71,7 @@ def _value(kind, value, where):
         raise InputError(f"{value!r} is no level of kind {kind}", where, f"Give {allowed}.")
 
 
-def _levels(asked, kind, where):
+def _levels(asked: Any, kind: str, where: str) -> dict[str, Any]:
     """Return ``{level name: value}`` in the order given."""
     levels = asked if asked is not None else KINDS[kind]["levels"]
     if levels is None:
@@ -71,7 +83,7 @@ def _levels(asked, kind, where):
     return values
 
 
-def read_factor(asked, campaign):
+def read_factor(asked: str | Mapping[str, Any], campaign: Mapping[str, Any]) -> list[Factor]:
     """Return the factors, one or one an end, of an entry of a campaign's ``factors`` (a name or a mapping)."""
     asked = {"name": asked} if isinstance(asked, str) else asked
     where = f"factor {asked['name']}"
@@ -93,7 +105,7 @@ def read_factor(asked, campaign):
     } for side in (sides if isinstance(sides, list) else [sides])]
 
 
-def _group(factor, level):
+def _group(factor: Factor, level: str) -> dict[str, Any]:
     """Return what one level adds to the settings of a device, such as ``{"features": {"tso": True}}``."""
     value = factor["values"][level]
     settings = value if isinstance(value, dict) else dict.fromkeys(factor["settings"], value)
@@ -101,7 +113,7 @@ def _group(factor, level):
     return {group: settings} if group else settings
 
 
-def _merge(side, device, added):
+def _merge(side: dict[str, Any], device: str, added: Mapping[str, Any]) -> None:
     target = side.setdefault(device, {})
     for key, value in added.items():
         if isinstance(value, dict):
@@ -110,13 +122,13 @@ def _merge(side, device, added):
             target[key] = value
 
 
-def settings_of(factors, levels, with_needs=False):
+def settings_of(factors: Iterable[Factor], levels: Levels, with_needs: bool = False) -> Settings:
     """Return ``{end: {device class: settings}}`` of a profile; ``levels`` is ``{factor: level}``.
 
     With ``with_needs``, features that a factor needs are on at its levels other than the first.
     """
-    ends = {"client": {}, "server": {}}
-    needed = []
+    ends: Settings = {"client": {}, "server": {}}
+    needed: list[Factor] = []
     for factor in factors:
         level = levels[factor["name"]]
         for side in factor["sides"]:

@@ -7,10 +7,10 @@ What a look decided is kept in looks.json before the next visit, and never decid
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypedDict
+from collections.abc import Iterable
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Campaign, Decided, Plan, Visit
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.looks import Look, schedule
 
 SCHEMA = 1
@@ -18,17 +18,7 @@ BLOCKS = 16  # at most, of a campaign that names none
 DESIGNS = ("on_off", "one_at_a_time", "leave_one_out", "profiles")  # whose profiles can leave one by one
 
 
-class Decided(TypedDict):
-    """What a look decided; ``open`` are how many comparisons are not known yet, by profile."""
-
-    block: int
-    alpha: float
-    settled: list[str]
-    answered: bool
-    open: dict[str, int]
-
-
-def looks_of(campaign: Mapping[str, Any], blocks: int, where: str) -> list[Look]:
+def looks_of(campaign: Campaign, blocks: int, where: str) -> list[Look]:
     """Return the looks of a campaign of so many blocks; none where it does not end when it is answered."""
     if not campaign["until"]:
         return []
@@ -47,7 +37,7 @@ def stages(looks: list[Look], blocks: int) -> list[range]:
     return [range(first + 1, last + 1) for first, last in zip(ends, ends[1:])]
 
 
-def with_looks(plan: dict[str, Any], made: list[Decided]) -> dict[str, Any]:
+def with_looks(plan: Plan, made: list[Decided]) -> Plan:
     """Return a plan without the visits that fell away; ``looked`` are the looks that were made."""
     left = [visit for visit in plan["visits"] if not any(
         visit["block"] > look["block"] and not visit.get("part")
@@ -55,7 +45,7 @@ def with_looks(plan: dict[str, Any], made: list[Decided]) -> dict[str, Any]:
     return {**plan, "visits": left, "looked": made} if made else plan
 
 
-def due(plan: Mapping[str, Any], made: list[Decided], left: Iterable[Any]) -> dict[str, Any] | None:
+def due(plan: Plan, made: list[Decided], left: Iterable[Visit]) -> Look | None:
     """Return the look that is due, or None: all visits of its blocks are made; ``left`` are those that are not."""
     if made and made[-1]["answered"]:
         return None
@@ -64,7 +54,7 @@ def due(plan: Mapping[str, Any], made: list[Decided], left: Iterable[Any]) -> di
     return done[len(made)] if len(done) > len(made) else None
 
 
-def told(look: Decided) -> str:
+def look_text(look: Decided) -> str:
     """Return what a look decided, in a line."""
     settled = ", ".join(look["settled"]) or "nothing"
     if look["answered"]:

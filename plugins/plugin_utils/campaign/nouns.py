@@ -1,10 +1,16 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The nouns of a campaign as plan.json and confirmation.json have them; docs/data-format.md tells each key."""
+"""The nouns of a campaign: campaign, plan and what is in it. docs/data-format.md tells each key of the files.
+
+What an import's log does not tell is null in its plan, whatever the type here.
+"""
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
+
+from ansible_collections.offload.lab.plugins.module_utils._netperf.command import Confidence
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.looks import Look
 
 Levels = dict[str, str]  # {factor: level}
 Settings = dict[str, dict[str, Any]]  # {end: {device class: settings}}
@@ -17,56 +23,148 @@ class Pair(TypedDict):
     server: str
 
 
-class _Cell(TypedDict):
+class Factor(TypedDict):
+    """What is varied."""
+
+    name: str
+    kind: str  # a row of factors.KINDS
+    levels: list[str]  # the first is "off"
+    values: dict[str, Any]  # {level: what the settings take, or {setting: value}}
+    settings: list[str]  # that take the value
+    devices: list[str]  # device classes
+    sides: list[str]  # ends: "client", "server"
+    needs: list[str]  # features that it cannot act without
+
+
+class Workload(TypedDict):
+    """What netperf runs; sizes are bytes, None leaves the system's own."""
+
+    name: str
+    test: str  # as netperf names it
+    duration: int  # s an iteration
+    streams: int
+    tenants: int | None
+    message_size: int | None
+    send_socket: int | None
+    recv_socket: int | None
+    request_size: int | None
+    response_size: int | None
+    confidence: Confidence | None
+    warm_up: int  # s before the time that counts
+    receive_size: NotRequired[int]
+    bidirectional: NotRequired[bool]
+    cpu: NotRequired[bool]  # netperf's own CPU figures
+    interim: NotRequired[float]  # s
+    client_cpus: NotRequired[list[int]]
+    server_cpus: NotRequired[list[int]]
+
+
+class Cell(TypedDict):
+    """One measurement of a visit."""
+
     id: str
     cell: int
     path: str
     workload: str
+    pair: NotRequired[str]  # only where the campaign names pairs
+    trial: NotRequired[int]  # only where each cell of a visit has several trials
+    again: NotRequired[str]  # the id of the cell that it measures again
 
 
-class Cell(_Cell, total=False):
-    """One measurement of a visit."""
+class Visit(TypedDict):
+    """One stay at a profile."""
 
-    pair: str  # only where the campaign names pairs
-    again: str  # the id of the cell that it measures again
-
-
-class _Visit(TypedDict):
     block: int
     visit: int
     mtu: int
     profile: str
-    repeat: bool
+    repeat: bool  # the control's second visit of its block
     cells: list[Cell]
+    part: NotRequired[str]  # "confirm" or "search"; of a planned visit there is none
+    again: NotRequired[bool]  # measures what the machine spoilt
 
 
-class Visit(_Visit, total=False):
-    """One stay at a profile."""
-
-    part: str  # "confirm"; of a planned visit there is none
-    again: bool  # measures what the machine spoilt
-
-
-class _Profile(TypedDict):
-    levels: Levels
-    settings: Settings
-
-
-class Profile(_Profile, total=False):
+class Profile(TypedDict):
     """What the nodes are set to."""
 
-    role: str  # of a confirmation: "control", "chosen" or "runner_up"
+    levels: Levels
+    settings: Settings
+    role: NotRequired[str]  # of a confirmation: "control", "chosen", "runner_up" or "all_on"
 
 
 class Remeasure(TypedDict):
     """How much of what the machine spoilt is measured again."""
 
     passes: int
-    share: float
+    share: float  # of all planned cells, at most
+
+
+class Decided(TypedDict):
+    """What a look decided."""
+
+    block: int
+    alpha: float
+    settled: list[str]  # profiles
+    answered: bool
+    open: dict[str, int]  # {profile: comparisons that are not known yet}
+
+
+class Outline(TypedDict):
+    """What a campaign and its plan both say."""
+
+    name: str
+    seed: int
+    design: str
+    factors: list[Factor]
+    paths: list[str]
+    mtus: list[int]  # bytes
+    workloads: list[Workload]
+    pairs: list[Pair]  # empty for the first two nodes
+    concurrent: NotRequired[bool]  # of a campaign: all pairs measure at the same time
+    rounds: NotRequired[list[list[Pair]]]  # of a plan: pairs that measure at the same time
+    untestable: dict[str, str]  # {factor or profile: reason}
+    matters: float  # %
+    confirm: int  # blocks of the confirmation
+    study: NotRequired[str | None]
+    steal_limit: NotRequired[float | None]  # % of the CPU time
+    trials: NotRequired[int | None]  # of each cell at a visit
+
+
+class Campaign(Outline):
+    """A campaign as campaign_file.read_campaign completes it."""
+
+    blocks: int | None
+    control: str | None
+    profiles: dict[str, dict[str, Any]]  # of design "profiles": {name: {factor: level}}
+    time_budget: float | None  # s
+    duration: int  # s of a cell, where its workload has no own
+    sides: str | list[str]
+    goal: str  # of a search: "throughput", "cpu" or "latency"
+    until: str | None  # "answered"
+
+
+class Plan(Outline):
+    """The content of plan.json. Plans of earlier versions lack ``matters``, ``confirm`` and ``remeasure``."""
+
+    schema: int
+    created: str
+    blocks: int
+    control: str
+    profiles: dict[str, Profile]
+    estimated_s: float
+    remeasure: NotRequired[Remeasure]
+    visits: list[Visit]
+    looks: NotRequired[list[Look]]
+    looked: NotRequired[list[Decided]]  # not in the file: the looks that were made
+    search: NotRequired[dict[str, Any]]  # rounds, visits of a round, limit, goal; in memory what was decided, too
+    searched: NotRequired[bool]  # not in the file
+    extended: NotRequired[bool]  # not in the file: trials were added beyond the plan
+    kind: NotRequired[str]  # "imported"
+    source: NotRequired[str]  # of an import
 
 
 class Confirmation(TypedDict):
-    """Who is visited again, and when."""
+    """The content of confirmation.json: who is visited again, and when."""
 
     schema: int
     campaign: str

@@ -4,18 +4,21 @@
 """Pure: which pairs of nodes measure at the same time. A pair is ``{"client": name, "server": name}``."""
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Pair, Settings
 
 
-def everybody(nodes):
+def everybody(nodes: Sequence[str]) -> list[Pair]:
     """Return the pairs in which each node meets every other once, in the order of a round robin (the circle method).
 
     One node keeps its place and the others move on by one place a round: n - 1 rounds for an even number of nodes, n
     for an odd one, where one node rests in each round. Who is the client changes from round to round.
     """
-    seats = list(nodes) + [None] * (len(nodes) % 2)
+    seats: list[str | None] = list(nodes) + [None] * (len(nodes) % 2)
     fixed, moving = seats[:1], seats[1:]
-    pairs = []
+    pairs: list[Pair] = []
     for turn in range(len(moving)):
         order = fixed + moving[turn:] + moving[:turn]
         for first, second in zip(order[:len(order) // 2], reversed(order)):
@@ -25,13 +28,13 @@ def everybody(nodes):
     return pairs
 
 
-def rounds_of(pairs, concurrent=False):
+def rounds_of(pairs: Iterable[Pair], concurrent: bool = False) -> list[list[Pair]]:
     """Return the pairs as rounds, lists of pairs that measure at the same time.
 
     Each pair takes the first round in which both its nodes are free. ``concurrent`` puts all pairs into one round, in
     which a node may be the server of several clients: a study of contention.
     """
-    rounds = []
+    rounds: list[list[Pair]] = []
     for pair in pairs:
         ends = set(pair.values())
         free = (members for members in rounds if concurrent or not any(ends & set(other.values()) for other in members))
@@ -43,7 +46,7 @@ def rounds_of(pairs, concurrent=False):
     return rounds
 
 
-def check(pairs, rounds, profiles, where):
+def check(pairs: list[Pair], rounds: list[list[Pair]], profiles: Mapping[str, Settings], where: str) -> None:
     """Raise InputError for pairs that cannot be measured: by themselves, at once, or with these profiles."""
     for pair in pairs:
         if pair["client"] == pair["server"]:

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Factor, Levels
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 
 try:
@@ -23,7 +24,7 @@ try:
 except ImportError:
     fracfact = fracfact_by_res = None
 
-Levels = dict[str, str]
+
 RESOLUTION = 4
 MOST_FACTORS = 15  # a fraction of resolution IV has at most 32 combinations then; pyDOE3 1.6 has none for 16
 MOST_CANDIDATES = 4096
@@ -31,7 +32,7 @@ STARTS = 4  # an exchange ends in a local maximum: the best of several starts is
 PAIR_PRIOR = 0.25  # the prior variance of a pair's coefficient, as a multiple of what one visit tells
 
 
-def screen(factors: Sequence[Mapping[str, Any]], seed: int) -> list[Levels]:
+def screen(factors: Sequence[Factor], seed: int) -> list[Levels]:
     """Return the combinations of a screen, all off first; ``factors`` are those of a campaign. Raises InputError."""
     if not 2 <= len(factors) <= MOST_FACTORS:
         raise InputError(f"{len(factors)} factors cannot be screened", "design screen",
@@ -41,7 +42,7 @@ def screen(factors: Sequence[Mapping[str, Any]], seed: int) -> list[Levels]:
     return _optimal(factors, seed)
 
 
-def _fraction(factors: Sequence[Mapping[str, Any]]) -> list[Levels]:
+def _fraction(factors: Sequence[Factor]) -> list[Levels]:
     count = len(factors)
     if count > 3 and fracfact is None:
         raise LabError("pyDOE3 is not installed", "design screen", "Install it on the controller: pip install pyDOE3.")
@@ -54,20 +55,20 @@ def _fraction(factors: Sequence[Mapping[str, Any]]) -> list[Levels]:
     return [{factor["name"]: factor["levels"][place] for factor, place in zip(factors, row)} for row in rows]
 
 
-def _excluding(factors: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+def _excluding(factors: Sequence[Factor]) -> list[tuple[str, str]]:
     """Return ``(factor, needed factor)`` where one factor needs the feature that another one varies."""
     setting = {name: factor["name"] for factor in factors if factor["kind"] == "feature" for name in factor["settings"]}
     return [(factor["name"], setting[need]) for factor in factors for need in factor.get("needs", ())
             if need in setting and setting[need] != factor["name"]]
 
 
-def reachable(factors: Sequence[Mapping[str, Any]], levels: Mapping[str, str]) -> bool:
+def reachable(factors: Sequence[Factor], levels: Mapping[str, str]) -> bool:
     """Tell whether a host can be in this combination: what a factor needs is on where the factor is."""
     off = {factor["name"]: factor["levels"][0] for factor in factors}
     return all(levels[name] == off[name] or levels[need] != off[need] for name, need in _excluding(factors))
 
 
-def _candidates(factors: Sequence[Mapping[str, Any]], draw: random.Random) -> list[Levels]:
+def _candidates(factors: Sequence[Factor], draw: random.Random) -> list[Levels]:
     """Return all combinations that can be reached, or that many random ones where they are too many."""
     names, levels = [factor["name"] for factor in factors], [factor["levels"] for factor in factors]
     total = np.prod([float(len(choice)) for choice in levels])
@@ -77,7 +78,7 @@ def _candidates(factors: Sequence[Mapping[str, Any]], draw: random.Random) -> li
     return [combination for combination in combinations if reachable(factors, combination)]
 
 
-def model_matrix(factors: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, str]]) -> Any:
+def model_matrix(factors: Sequence[Factor], rows: Sequence[Mapping[str, str]]) -> Any:
     """Return ``(matrix, pairs)``: a column of ones, one each level but the first, one each pair of factors.
 
     A pair's column is the product of both factors at their last levels against their first, centred.
@@ -92,7 +93,7 @@ def model_matrix(factors: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[st
     return np.column_stack(columns), pairs
 
 
-def alias_groups(factors: Sequence[Mapping[str, Any]],
+def alias_groups(factors: Sequence[Factor],
                  rows: Sequence[Mapping[str, str]]) -> list[list[tuple[str, str]]]:
     """Return the pairs of factors in groups whose effects this screen cannot tell from one another.
 
@@ -110,17 +111,17 @@ def alias_groups(factors: Sequence[Mapping[str, Any]],
         else:
             same.append(place)
     model = np.hstack([mains, columns[:, [group[0] for group in groups]]])
-    told = model.shape[1] <= len(rows) and np.linalg.matrix_rank(model) == model.shape[1]
-    return [[pairs[place] for place in group] for group in groups] if told else []
+    separable = model.shape[1] <= len(rows) and np.linalg.matrix_rank(model) == model.shape[1]
+    return [[pairs[place] for place in group] for group in groups] if separable else []
 
 
-def first_visits(factors: Sequence[Mapping[str, Any]], seed: int) -> list[Levels]:
+def first_visits(factors: Sequence[Factor], seed: int) -> list[Levels]:
     """Return the combinations that a search visits first: few more than its model has main effects."""
     every_combination(factors)  # refuses what is too large
     return _optimal(factors, seed, 4 + sum(len(factor["levels"]) - 1 for factor in factors))
 
 
-def every_combination(factors: Sequence[Mapping[str, Any]]) -> list[Levels]:
+def every_combination(factors: Sequence[Factor]) -> list[Levels]:
     """Return all combinations that a host can be in. Raises InputError where they are too many for a search."""
     if np.prod([float(len(factor["levels"])) for factor in factors]) > MOST_CANDIDATES:
         raise InputError(f"more than {MOST_CANDIDATES} combinations cannot be searched", "design search",
@@ -128,7 +129,7 @@ def every_combination(factors: Sequence[Mapping[str, Any]]) -> list[Levels]:
     return _candidates(factors, random.Random(0))
 
 
-def _optimal(factors: Sequence[Mapping[str, Any]], seed: int, most: int | None = None) -> list[Levels]:
+def _optimal(factors: Sequence[Factor], seed: int, most: int | None = None) -> list[Levels]:
     draw = random.Random(f"{seed}/screen")
     candidates = _candidates(factors, draw)
     matrix, pairs = model_matrix(factors, candidates)

@@ -9,10 +9,14 @@ are not counted, ``confidence`` None or
 """
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._netperf import command
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Workload
 
-PRESETS = {
+PRESETS: dict[str, dict[str, Any]] = {
     "tcp_stream": {"test": "TCP_STREAM", "message_size": 16384},
     "tcp_maerts": {"test": "TCP_MAERTS", "message_size": 16384},
     # A datagram that fits into a tenant's MTU of 1450 bytes, so that no path fragments it.
@@ -21,12 +25,12 @@ PRESETS = {
     "udp_rr": {"test": "UDP_RR", "request_size": 1, "response_size": 1},
     "tcp_crr": {"test": "TCP_CRR", "request_size": 1, "response_size": 1},
 }
-DEFAULTS = {"message_size": None, "send_socket": None, "recv_socket": None, "request_size": None,
-            "response_size": None, "streams": 1, "tenants": None, "confidence": None}
-CONFIDENCE = {"iterations_min": 3, "level": 99, "width_percent": 5}
+DEFAULTS: dict[str, Any] = {"message_size": None, "send_socket": None, "recv_socket": None, "request_size": None,
+                            "response_size": None, "streams": 1, "tenants": None, "confidence": None}
+CONFIDENCE: dict[str, Any] = {"iterations_min": 3, "level": 99, "width_percent": 5}
 
 
-def read_workload(asked, duration):
+def read_workload(asked: str | Mapping[str, Any], duration: int) -> Workload:
     """Return a workload with all its fields; ``asked`` is a preset's name or a mapping, ``duration`` the default."""
     asked = {"name": asked} if isinstance(asked, str) else asked
     preset = PRESETS.get(asked["name"], {})
@@ -34,24 +38,25 @@ def read_workload(asked, duration):
         raise InputError("no netperf test is given", f"workload {asked['name']}",
                          f"Give 'test', or use a name of these: {', '.join(PRESETS)}.")
     same_test = asked.get("test", preset.get("test")) == preset.get("test")
-    workload = {**DEFAULTS, "duration": duration, **(preset if same_test else {}), **asked}
+    workload: Any = {**DEFAULTS, "duration": duration, **(preset if same_test else {}), **asked}
     if workload["confidence"]:
         workload["confidence"] = _confidence(asked)
     try:
-        return {**workload, "warm_up": command.workload(workload)["warm_up"]}
+        workload["warm_up"] = command.workload(workload)["warm_up"]
     except LabError as error:
         raise InputError(str(error), f"workload {asked['name']}") from None
+    return workload
 
 
-def _confidence(asked):
-    confidence = {**CONFIDENCE, **asked["confidence"]}
+def _confidence(asked: Mapping[str, Any]) -> command.Confidence:
+    confidence: Any = {**CONFIDENCE, **asked["confidence"]}
     if confidence["iterations_min"] > confidence["iterations_max"]:
         raise InputError("iterations_min is larger than iterations_max", f"workload {asked['name']}",
                          "Give a maximum of at least the minimum.")
     return confidence
 
 
-def seconds_of(workload):
+def seconds_of(workload: Workload) -> float:
     """Return how long a cell of this workload measures at most, in seconds, with its warm-up."""
     confidence = workload["confidence"]
     return workload["warm_up"] + workload["duration"] * (confidence["iterations_max"] if confidence else 1)

@@ -11,12 +11,13 @@ Values themselves (Mbit/s) are information: whatever changed between the campaig
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, NamedTuple
+from typing import Any, Iterable, Iterator, NamedTuple
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis import metrics as analysis_metrics
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.analysis import table_id
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube, collect
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.compare.rows import (
     ComparedCampaign,
     Comparison,
@@ -31,9 +32,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.report.conditions impo
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects as statistics
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np, stats
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.numbers import ratios, shortened
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Trial
 
 SCHEMA = 2
 FEWEST_BLOCKS = 6  # of an effect, in each campaign; with fewer there is no interval and no test
@@ -47,19 +46,19 @@ class Campaign(NamedTuple):
     """One campaign as :func:`compare` takes it; ``name`` tells it from the others."""
 
     name: str
-    plan: dict[str, Any]
+    plan: Plan
     manifest: dict[str, Any] | None
     cube: Cube
 
 
-def load(plan: dict[str, Any], trials: Iterable[dict[str, Any]], manifest: dict[str, Any] | None = None,
+def load(plan: Plan, trials: Iterable[Trial], manifest: dict[str, Any] | None = None,
          label: str | None = None) -> Campaign:
     """Return a campaign from its plan and trial records."""
     return Campaign(label or plan["name"], plan, manifest,
                     collect(plan, trials, one_host=analysis_metrics.one_host(manifest)))
 
 
-def welch(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+def welch(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return (n first, n second, mean difference second − first, low, high, p) of effects (effects, blocks).
 
     NaN is a block that was not measured. Below :data:`FEWEST_BLOCKS` in either there is no interval and no test (NaN).
@@ -78,13 +77,13 @@ def welch(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[Any], ...]
     return n_first, n_second, mean, low, high, p
 
 
-def table_logs(campaign: Campaign, metric: str, place: int) -> NDArray[Any]:
+def table_logs(campaign: Campaign, metric: str, place: int) -> np.ndarray:
     """Return logarithms (profiles, blocks) of one table; the control is the mean of its two visits."""
     data = statistics.logs(campaign.cube.values[metric][place])
     return np.concatenate([statistics.mean_of_visits(data[:1], data[-1:]), data[1:-1]])
 
 
-def _effects(names: list[str], first: NDArray[Any], second: NDArray[Any]) -> list[EffectRow]:
+def _effects(names: list[str], first: np.ndarray, second: np.ndarray) -> list[EffectRow]:
     """Return the rows of effects; row 0 of both is the control. What is judged is filled in by :func:`_judge`."""
     n_first, n_second, mean, low, high, p = welch(first[1:] - first[:1], second[1:] - second[:1])
     columns = n_first.tolist(), n_second.tolist(), ratios(mean), ratios(low), ratios(high), shortened(p)
@@ -93,7 +92,7 @@ def _effects(names: list[str], first: NDArray[Any], second: NDArray[Any]) -> lis
             for name, n_first, n_second, ratio, low, high, p in zip(names[1:], *columns) if ratio is not None]
 
 
-def _values(names: list[str], first: NDArray[Any], second: NDArray[Any]) -> list[ValueRow]:
+def _values(names: list[str], first: np.ndarray, second: np.ndarray) -> list[ValueRow]:
     """Return the rows of values, of what both campaigns measured."""
     counts = [(~np.isnan(sample)).sum(axis=1) for sample in (first, second)]
     means = [np.where(np.isnan(sample), 0.0, sample).sum(axis=1) / np.maximum(n, 1)
@@ -149,7 +148,8 @@ def rows_of(compared: Iterable[ComparedCampaign]) -> Iterator[EffectPlace]:
 def _judge(compared: list[ComparedCampaign], threshold: float | None) -> list[str]:
     """Correct the p values of all effects together, judge each, and return the regressions as texts."""
     rows = list(rows_of(compared))
-    corrected = statistics.holm([np.nan if row["p"] is None else row["p"] for *_where, row in rows]) if rows else []
+    values = [np.nan if row["p"] is None else row["p"] for *_where, row in rows]
+    corrected = statistics.holm(values) if rows else np.empty(0)
     failures = []
     for (campaign, table, metric, row), p_holm in zip(rows, corrected):
         row["p_holm"] = shortened(p_holm)

@@ -41,7 +41,7 @@ def forest(quantity: dict[str, Any], title: str) -> Figure:
     marks.row_labels(figure, [row["label"] for row in rows], left - 5, middles)
     bottom = TOP + step * len(rows)
     scales.ratio_axis(figure, scale, bottom)
-    axis = f"{quantity['label']}, ratio to {quantity['control']} (log scale)"
+    axis = f"ratio to {quantity['control']} (log scale)"
     figure.words((WIDTH / 2, figure.height - 9), marks.short(axis, 66), "small muted", "middle")
     _sides(figure, left, quantity["better"])
     return figure

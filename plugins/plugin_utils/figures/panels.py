@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.digest import ENDS, KINDS, Digest
 
@@ -22,12 +23,12 @@ def table_key(table: dict[str, Any]) -> tuple[Any, ...]:
     return table["path"], table["mtu"], table["workload"]
 
 
-def _profiles(table: dict[str, Any], plan: dict[str, Any]) -> list[str]:
+def _profiles(table: dict[str, Any], plan: Plan) -> list[str]:
     order = [plan["control"]] + [row["profile"] for row in table["quantities"][0]["rows"]]
     return order[:MOST_ROWS]
 
 
-def cpu(tables: list[dict[str, Any]], plan: dict[str, Any]) -> list[dict[str, Any]]:
+def cpu(tables: list[dict[str, Any]], plan: Plan) -> list[dict[str, Any]]:
     """Return a panel a table: ``rows`` of profiles with the share of each kind at each end, in per cent."""
     found = []
     for table in tables:
@@ -65,7 +66,7 @@ def _cpu_panel(table: dict[str, Any], rows: list[dict[str, Any]], ends: list[str
     }
 
 
-def heat(tables: list[dict[str, Any]], plan: dict[str, Any], digest: Digest) -> list[dict[str, Any]]:
+def heat(tables: list[dict[str, Any]], plan: Plan, digest: Digest) -> list[dict[str, Any]]:
     """Return a panel a table: softirq per cent of each CPU at each end, a row a profile."""
     streams = dict((work["name"], (work.get("streams") or 1) * (work.get("tenants") or 1))
                    for work in plan["workloads"])
@@ -79,7 +80,7 @@ def heat(tables: list[dict[str, Any]], plan: dict[str, Any], digest: Digest) -> 
     return found
 
 
-def _heat_panel(table: dict[str, Any], plan: dict[str, Any], shares: dict[tuple[str, str], Any],
+def _heat_panel(table: dict[str, Any], plan: Plan, shares: dict[tuple[str, str], Any],
                 ends: list[str]) -> dict[str, Any]:
     profiles = [profile for profile in _profiles(table, plan) if all(shares[profile, end] for end in ends)]
     cpus = dict((end, sorted(set(cpu for profile in profiles for cpu in shares[profile, end]))) for end in ends)

@@ -8,6 +8,7 @@ import math
 from statistics import median
 from typing import Any, Iterable
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
 from ansible_collections.offload.lab.plugins.plugin_utils.figures.panels import table_key
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.digest import Digest, TrialPoint
@@ -26,7 +27,7 @@ APART = 5.5  # how far apart the middles of two groups are, in standard deviatio
 FARTHER_THAN = 1.15  # and as a ratio: closer groups do not mislead anybody
 
 
-def over_time(tables: list[dict[str, Any]], plan: dict[str, Any], digest: Digest) -> list[dict[str, Any]]:
+def over_time(tables: list[dict[str, Any]], plan: Plan, digest: Digest) -> list[dict[str, Any]]:
     """Return a panel a table: the control's trials, the others' and those left out; blocks where there are many."""
     panels = []
     for table in tables:
@@ -100,7 +101,7 @@ def _squares(values: list[float]) -> float:
     return sum((value - mean) ** 2 for value in values)
 
 
-def spread(tables: list[dict[str, Any]], plan: dict[str, Any], digest: Digest) -> list[dict[str, Any]]:
+def spread(tables: list[dict[str, Any]], plan: Plan, digest: Digest) -> list[dict[str, Any]]:
     """Return a panel for each table in which a profile's trials fall into two groups."""
     panels = []
     for table in tables:

@@ -9,7 +9,7 @@ their campaign; values have the day in them. The scatter between campaigns is th
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import Any, Iterator
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis import metrics as analysis_metrics
@@ -33,9 +33,6 @@ from ansible_collections.offload.lab.plugins.plugin_utils.statistics import chan
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.effects import t_interval
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.numbers import ratios, shortened
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SCHEMA = 1
 VERSIONS = ("kernel", "driver", "driver version", "firmware", "Open vSwitch", "netperf")
@@ -81,14 +78,14 @@ def _rows(campaigns: list[Campaign], metric: str, table: str, profiles: list[str
         yield profile, "effect", [own[number] - own[0] for own in rows]
 
 
-def _summary(blocks: list[NDArray[Any]]) -> NDArray[Any]:
+def _summary(blocks: list[np.ndarray]) -> np.ndarray:
     """Return (mean, low, high) by campaign, logarithms; NaN where there is none."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.array([t_interval(own)[1:] for own in blocks], dtype=float).T
 
 
-def all_series(campaigns: list[Campaign]) -> tuple[list[Series], NDArray[Any]]:
+def all_series(campaigns: list[Campaign]) -> tuple[list[Series], np.ndarray]:
     """Return the series that every campaign has, and their means as logarithms (series, campaigns)."""
     tables = _shared([list(_places(campaign)) for campaign in campaigns])
     controls = {campaign.cube.profiles[0] for campaign in campaigns}
@@ -117,7 +114,7 @@ def all_series(campaigns: list[Campaign]) -> tuple[list[Series], NDArray[Any]]:
     return found, np.array(means).reshape(len(found), len(campaigns))
 
 
-def _changes(campaigns: list[Campaign], series: list[Series], logs: NDArray[Any]) -> list[HistoryChange]:
+def _changes(campaigns: list[Campaign], series: list[Series], logs: np.ndarray) -> list[HistoryChange]:
     found: list[HistoryChange] = []
     for change in changes.change_points(logs):
         steps: list[Step] = []
@@ -133,7 +130,7 @@ def _changes(campaigns: list[Campaign], series: list[Series], logs: NDArray[Any]
     return found
 
 
-def _by_version(versions: list[dict[str, str]], series: list[Series], logs: NDArray[Any]) -> list[VersionRow]:
+def _by_version(versions: list[dict[str, str]], series: list[Series], logs: np.ndarray) -> list[VersionRow]:
     """Return the control's values under each version of what has more than one, as ratios to the first version."""
     rows: list[VersionRow] = []
     for what in sorted({label for own in versions for label in own}):

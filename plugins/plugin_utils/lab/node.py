@@ -5,11 +5,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check import DEVICE, PORT
 from ansible_collections.offload.lab.plugins.plugin_utils.lab import plan
+from ansible_collections.offload.lab.plugins.plugin_utils.lab.nouns import (
+    Device,
+    Devices,
+    Endpoints,
+    Links,
+    Tenant,
+    Tunnel,
+)
 
 Variables = Mapping[str, Any]
 VARIABLES: dict[str, dict[str, str]] = {
@@ -23,11 +31,22 @@ VARIABLES: dict[str, dict[str, str]] = {
 INNER = ("tenant", "tenant_port", "host", "host_port", "tunnel")  # classes of devices that the tunnel's packets meet
 
 
+class InLab(TypedDict):
+    """What a node has in the lab."""
+
+    tenants: list[Tenant]
+    devices: Devices
+    links: Links
+    endpoints: Endpoints
+    addresses: list[str]  # of the ends of all paths
+    datapath: str
+
+
 def _tunnels(variables: Variables) -> int:
     return 1 + (len(variables["more_ports"]) if variables["tunnel_per_port"] else 0)
 
 
-def tenants_of(variables: Variables, nodes: Sequence[str]) -> list[dict[str, Any]]:
+def tenants_of(variables: Variables, nodes: Sequence[str]) -> list[Tenant]:
     """Return the tenants of a node as module tenants takes them: those that are given, or planned ones."""
     if variables.get("tenants") is not None:
         return list(variables["tenants"])
@@ -37,23 +56,22 @@ def tenants_of(variables: Variables, nodes: Sequence[str]) -> list[dict[str, Any
                             bridged_network=variables["bridged_network"], tunnels=_tunnels(variables))
 
 
-def devices_of(variables: Variables, nodes: Sequence[str], datapath: str) -> dict[str, list[dict[str, Any]]]:
+def devices_of(variables: Variables, nodes: Sequence[str], datapath: str) -> Devices:
     """Return the devices of a node by class, as a lab with this datapath has them."""
     more = [port["device"] for port in variables["more_ports"]]
     return plan.devices(tenants_of(variables, nodes), variables["underlay_device"], datapath,
                         [*more, *filter(None, [variables["uplink_device"]])], _tunnels(variables))
 
 
-def links_of(tenants: Sequence[Mapping[str, Any]],
-             devices: Mapping[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+def links_of(tenants: Sequence[Tenant], devices: Devices) -> Links:
     """Return the devices that have the underlay's MTU (``outer``) and those that have what the tunnel leaves of it."""
     flat = {tenant["name"] + part for tenant in tenants if tenant.get("flat") for part in (DEVICE, PORT)}
-    inner = [device for name in INNER for device in devices[name]]
+    inner: list[Device] = [device for name in INNER for device in devices[name]]
     return {"outer": devices["underlay"] + [device for device in inner if device["name"] in flat],
             "inner": [device for device in inner if device["name"] not in flat]}
 
 
-def ends_of(variables: Variables, nodes: Sequence[str], datapath: str) -> dict[str, Any]:
+def ends_of(variables: Variables, nodes: Sequence[str], datapath: str) -> InLab:
     """Return what a node has in the lab: tenants, the ends of its paths, its devices, and which MTU these have."""
     tenants = tenants_of(variables, nodes)
     plan.checked(tenants, variables["tenant_mtu"], variables["underlay_mtu"] - variables["encapsulation"])
@@ -72,7 +90,7 @@ def _addresses(variables: Variables, per_port: bool) -> list[str]:
 
 
 def tunnels_of(variables: Variables, nodes: Sequence[str], node: str,
-               hostvars: Mapping[str, Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+               hostvars: Mapping[str, Variables]) -> dict[str, list[Tunnel] | list[dict[str, Any]]]:
     """Return the ports of a node's tunnels and uplink on its bridge, and the VXLAN devices that they need."""
     datapath, uplink = variables["datapath_active"], variables["uplink_device"]
     missing = [name for name in nodes if name not in hostvars]

@@ -4,7 +4,10 @@
 """The five paths: where each begins and ends, what its packets meet, and whether they go through the tunnel."""
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ansible_collections.offload.lab.plugins.plugin_utils.lab.nouns import Tenant
 
 
 class Path(NamedTuple):
@@ -23,7 +26,7 @@ PATHS = {
 }
 
 
-def path_of(tenant: dict[str, Any]) -> str:
+def path_of(tenant: Tenant) -> str:
     """Return the path that a tenant, or the host's veth, is the end of."""
     if not tenant.get("namespace", True):
         return "physical_vxlan"
@@ -32,7 +35,7 @@ def path_of(tenant: dict[str, Any]) -> str:
     return "tenant_bridge_vxlan" if tenant.get("linux_bridge") else "tenant_vxlan"
 
 
-def device_classes(paths: list[str]) -> list[str]:
+def device_classes(paths: Iterable[str]) -> list[str]:
     """Return the device classes that the packets of these paths meet, each once."""
     return list(dict.fromkeys(device for path in paths for device in PATHS[path].devices))
 

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base import checks
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
@@ -16,53 +18,66 @@ from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check imp
     PORT,
     wanted_tenants,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils.lab.nouns import (
+    Devices,
+    End,
+    Endpoints,
+    Neighbor,
+    Tenant,
+    Tunnel,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils.lab.paths import PATHS, path_of
 
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 DATAPATHS = ("system", "netdev")
 FLAT_TAG = 20  # VLAN inside the switch that keeps the tenants of the flat uplink apart from the tunnel
 TUNNEL_TAG = 30  # with several tunnels of a pair, tunnel n and its tenants are in VLAN 30 + n; the first in none
 
 
-def mac_of(address):
+def mac_of(address: Address) -> str:
     """Return a local unicast MAC address that follows from the address, so that a tenant made anew keeps it."""
     return ":".join(f"{byte:02x}" for byte in (2, address.version) + tuple(address.packed[-4:]))
 
 
-def _network(text, what):
+def _network(text: str, what: str) -> Network:
     try:
         return ipaddress.ip_network(text)
     except ValueError as error:
         raise InputError(f"not a network ({error})", f"{what} {text!r}", "Write it as 192.168.10.0/24.") from None
 
 
-def _room(network):
+def _room(network: Network) -> int:
     """Return how many hosts a network has addresses for."""
     return network.num_addresses - (2 if network.version == 4 else 1)
 
 
-def _member(name, network, number, **more):
+def _member(name: str, network: Network, number: int, **more: Any) -> Tenant:
     """Return a tenant with the address ``number`` (from 1) of the network."""
     room = _room(network)
     if number > room:
         raise InputError(f"the network has {room} addresses, {name} would need number {number}", str(network),
                          "Widen offload_lab_tenant_network or offload_lab_host_network, or plan fewer tenants.")
     address = network.network_address + number
-    return {"name": name, "addresses": [f"{address}/{network.prefixlen}"], "mac": mac_of(address), **more}
+    member: Any = {"name": name, "addresses": [f"{address}/{network.prefixlen}"], "mac": mac_of(address), **more}
+    return member
 
 
-def _neighbors(tenant, index, nodes, network):
+def _neighbors(tenant: int, index: int, nodes: int, network: Network) -> list[Neighbor]:
     """Return what tenant number ``tenant`` of node ``index`` knows of the tenants of that number of all other nodes."""
     numbers = [(tenant - 1) * nodes + other for other in range(1, nodes + 1) if other != index]
     addresses = [network.network_address + number for number in numbers if number <= _room(network)]
     return [{"address": str(address), "mac": mac_of(address)} for address in addresses]
 
 
-def _apart(tunnel):
+def _apart(tunnel: int) -> dict[str, int]:
     """Return the VLAN, inside the switch, of what belongs to a tunnel."""
     return {"tag": TUNNEL_TAG + tunnel} if tunnel else {}
 
 
-def tenant_plan(count, index, nodes, network, host_network=None, *, flat=None, bridged_network=None, tunnels=1):
+def tenant_plan(count: int, index: int, nodes: int, network: str, host_network: str | None = None, *,
+                flat: tuple[str, int] | None = None, bridged_network: str | None = None,
+                tunnels: int = 1) -> list[Tenant]:
     """Return the tenants of node ``index`` (from 1) of ``nodes``, as module tenants takes them.
 
     Tenant t of node i has address number (t - 1) × nodes + i, so that another number of tenants changes no address.
@@ -73,9 +88,9 @@ def tenant_plan(count, index, nodes, network, host_network=None, *, flat=None, b
     """
     checks.number(count, "number of tenants", 0, 1 << 16)
     checks.number(index, "index of the node", 1, nodes)
-    network = _network(network, "offload_lab_tenant_network")
-    plan = [_member(f"tenant{number}", network, (number - 1) * nodes + index,
-                    neighbors=_neighbors(number, index, nodes, network), **_apart((number - 1) % tunnels))
+    tenants = _network(network, "offload_lab_tenant_network")
+    plan = [_member(f"tenant{number}", tenants, (number - 1) * nodes + index,
+                    neighbors=_neighbors(number, index, nodes, tenants), **_apart((number - 1) % tunnels))
             for number in range(1, count + 1)]
     if host_network:
         plan.append(_member("host", _network(host_network, "offload_lab_host_network"), index, namespace=False))
@@ -88,34 +103,35 @@ def tenant_plan(count, index, nodes, network, host_network=None, *, flat=None, b
     return plan
 
 
-def _end(tenant):
+def _end(tenant: Tenant) -> End | None:
     """Return a tenant's end of a path, or None for a tenant without an address."""
     netns = tenant["name"] if tenant.get("namespace", True) else None
     addresses = tenant.get("addresses") or []
     return {"netns": netns, "address": addresses[0].split("/")[0]} if addresses else None
 
 
-def checked(tenants, mtu, largest):
+def checked(tenants: list[Tenant], mtu: int, largest: int) -> list[Tenant]:
     """Return the tenants, after all checks that need no look at the node; MTUs are in bytes."""
     wanted_tenants(tenants, mtu, (largest, "That is what the tunnel leaves of the underlay's MTU."))
     return tenants
 
 
-def endpoints(tenants, underlay_address, more=()):
+def endpoints(tenants: Iterable[Tenant], underlay_address: str, more: Sequence[str] = ()) -> Endpoints:
     """Return the node's end of each path: ``{path: {"netns", "address"}}``.
 
     All tenants are in ``all`` of tenant_vxlan, and with ``more`` addresses of the underlay these in that of physical.
     """
-    physical = [{"netns": None, "address": address} for address in [underlay_address, *more]]
-    found = {"physical": dict(physical[0], all=physical) if more else physical[0]}
+    physical: list[End] = [{"netns": None, "address": address} for address in [underlay_address, *more]]
+    by_path: Endpoints = {"physical": {**physical[0], "all": physical} if more else physical[0]}
     for path in PATHS:
         ends = [end for end in (_end(tenant) for tenant in tenants if path_of(tenant) == path) if end]
         if ends:
-            found[path] = dict(ends[0], all=ends) if path == "tenant_vxlan" else ends[0]
-    return found
+            by_path[path] = {**ends[0], "all": ends} if path == "tenant_vxlan" else ends[0]
+    return by_path
 
 
-def devices(tenants, underlay_device, datapath, more=(), tunnels=1):
+def devices(tenants: Iterable[Tenant], underlay_device: str, datapath: str, more: Iterable[str] = (),
+            tunnels: int = 1) -> Devices:
     """Return ``{class: [{"name", "netns"}]}``, the devices of a node that a campaign can vary.
 
     ``more`` are names of further devices of the underlay, ``tunnels`` is the number of tunnels of a pair.
@@ -127,15 +143,16 @@ def devices(tenants, underlay_device, datapath, more=(), tunnels=1):
     return {
         "underlay": [{"name": name} for name in [underlay_device, *more]],
         "tenant": [{"name": name + DEVICE, "netns": name} for name in inside],
-        "tenant_port": [{"name": name + PORT} for name in inside]
-        + [{"name": name + part} for name in bridged for part in (LINUX_BRIDGE, INNER, OUTER)],
+        "tenant_port": [{"name": name} for name in [
+            *(name + PORT for name in inside),
+            *(name + part for name in bridged for part in (LINUX_BRIDGE, INNER, OUTER))]],
         "host": [{"name": name + DEVICE} for name in outside],
         "host_port": [{"name": name + PORT} for name in outside],
         "tunnel": [{"name": f"vxlan{number}"} for number in range(tunnels)] if datapath == "netdev" else [],
     }
 
 
-def _check_ends(ends, node):
+def _check_ends(ends: Mapping[str, Sequence[str]], node: str) -> None:
     """Raise InputError where an address is not known, or a node has not as many as ``node``."""
     for name, addresses in ends.items():
         if not all(addresses):
@@ -146,7 +163,8 @@ def _check_ends(ends, node):
                              "With offload_lab_tunnel_per_port every node needs as many offload_lab_more_ports.")
 
 
-def tunnels(ends, node, vni, *, remotes=None):
+def tunnels(ends: Mapping[str, Sequence[str]], node: str, vni: int, *,
+            remotes: list[str] | None = None) -> list[Tunnel]:
     """Return the tunnels of a node, one over each of its ports: ``[{"name", "vni", "local", "remotes", "tag"}]``.
 
     ``ends`` are ``{node: [an address of each port of the underlay]}``. ``remotes`` are given for the first tunnel where
@@ -154,16 +172,19 @@ def tunnels(ends, node, vni, *, remotes=None):
     loop, so each is in a VLAN of its own inside them.
     """
     _check_ends(ends, node)
-    alone = {} if len(ends[node]) > 1 else {"tag": None}
-    found = [{"name": f"vxlan{number}", "vni": vni + number, "local": local, "tag": 0, **_apart(number), **alone,
-              "remotes": [addresses[number] for name, addresses in ends.items() if name != node]}
-             for number, local in enumerate(ends[node])]
+    several = len(ends[node]) > 1
+    planned: list[Tunnel] = [
+        {"name": f"vxlan{number}", "vni": vni + number, "local": local,
+         "tag": _apart(number).get("tag", 0) if several else None,
+         "remotes": [addresses[number] for name, addresses in ends.items() if name != node]}
+        for number, local in enumerate(ends[node])]
     if remotes is not None:
-        found[0]["remotes"] = remotes
-    return found
+        planned[0]["remotes"] = remotes
+    return planned
 
 
-def tunnel_ports(planned, datapath, port, csum, *, tag=None):
+def tunnel_ports(planned: Iterable[Tunnel], datapath: str, port: int, csum: bool, *,
+                 tag: int | None = None) -> list[dict[str, Any]]:
     """Return the ports of :func:`tunnels` as module ovs_ports takes them.
 
     The kernel's datapath has a port for each remote. They are protected where there are several: what came in by one
@@ -172,7 +193,7 @@ def tunnel_ports(planned, datapath, port, csum, *, tag=None):
     """
     if datapath not in DATAPATHS:
         raise InputError("not a datapath", repr(datapath), f"Use one of {', '.join(DATAPATHS)}.")
-    ports = []
+    ports: list[dict[str, Any]] = []
     for tunnel in planned:
         wanted = tag if tunnel["tag"] is None else tunnel["tag"]
         apart = {} if wanted is None else {"tag": wanted}

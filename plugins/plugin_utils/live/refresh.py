@@ -17,7 +17,7 @@ from typing import Any
 
 from ansible_collections.offload.lab.plugins.plugin_utils.live.standing import section
 from ansible_collections.offload.lab.plugins.plugin_utils.report.report import make_report
-from ansible_collections.offload.lab.plugins.plugin_utils.trials.files import write_changed
+from ansible_collections.offload.lab.plugins.plugin_utils.store.files import write_changed
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import stream_records
 
 STATE = "live.json"
@@ -36,7 +36,7 @@ def _state(folder: str, record: str) -> dict[str, float]:
                 "since": known["since"]}
     except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError):
         first = next(stream_records(record, []), None)
-        started = (first or {}).get("started") or time.time()
+        started = (first and first.get("started")) or time.time()
         return {"cost": FIRST + A_BYTE * size, "blocks": 0, "since": started}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
 from ansible_collections.offload.lab.plugins.plugin_utils.report.phrases import Line, line, place, settings
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import progress
@@ -59,11 +60,11 @@ def comparisons(findings: dict[str, Any], tables: list[dict[str, Any]]) -> list[
 
 def _counted(findings: dict[str, Any], tables: list[dict[str, Any]]) -> str:
     states = [state for _where, _quantity, rows in _all(findings, tables) for state, _row in rows]
-    told = [f"{states.count(state)} {word}" for state, word in STANDING.items() if state in states]
-    return f"{text.count(len(states), 'comparison')} by their intervals alone: {text.listed(told)}"
+    counts = [f"{states.count(state)} {word}" for state, word in STANDING.items() if state in states]
+    return f"{text.count(len(states), 'comparison')} by their intervals alone: {text.listed(counts)}"
 
 
-def _nominated(findings: dict[str, Any], plan: dict[str, Any]) -> str:
+def _nominated(findings: dict[str, Any], plan: Plan) -> str:
     names = [settings({factor: level for factor, level in nominee["levels"].items()
                        if level != plan["profiles"][plan["control"]]["levels"][factor]})
              for nominee in findings["nominated"]]
@@ -72,13 +73,13 @@ def _nominated(findings: dict[str, Any], plan: dict[str, Any]) -> str:
     return f"Nominated so far: {names[0]}{f'; after it {names[1]}' if len(names) > 1 else ''}."
 
 
-def _settled(plan: dict[str, Any]) -> str:
+def _settled(plan: Plan) -> str:
     """Return which profiles the looks have settled: in all tables shown, or without a difference that matters."""
     names = [name for look in plan.get("looked") or () for name in look["settled"]]
     return f"Settled, and out of the plan: {text.listed(names)}." if names else "Nothing is settled."
 
 
-def section(findings: dict[str, Any], tables: list[dict[str, Any]], plan: dict[str, Any], digest: Digest,
+def section(findings: dict[str, Any], tables: list[dict[str, Any]], plan: Plan, digest: Digest,
             now: float) -> dict[str, Any]:
     """Return what the page says of a running campaign: ``answer``, ``line``, ``standing``, ``reload``."""
     left = progress.seconds_left(plan, plan["visits"], digest.ids, digest.starts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.scan import NOTES
+from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.scan import NOTES, Run, Scan
 
 # A banner is "NAME TEST", then the addresses; a shell prompt may stand before it on the line.
 NAME = re.compile(
@@ -51,22 +51,22 @@ USAGE = "Usage: netperf"
 AFTERWARDS = "hutdown_control"
 
 
-def find_banner(text):
+def find_banner(text: str) -> tuple[str, str | None] | tuple[None, None]:
     """Return the test's name in a line that holds a banner, such as ``TCP_STREAM``, and its direction, if any."""
-    for found in AFTER_NAME.finditer(text):
-        name = NAME.search(text[max(0, found.start() - LONGEST_NAME):found.start()])
+    for match in AFTER_NAME.finditer(text):
+        name = NAME.search(text[max(0, match.start() - LONGEST_NAME):match.start()])
         if name:
             family, many, kind, omni, direction = name.groups()
             return omni or test_name(family, many, kind), direction
     return None, None
 
 
-def test_name(family, many, kind):
+def test_name(family: str, many: str | None, kind: str) -> str:
     """Return netperf's name of the test for ``-t`` from the words of its banner."""
     return "_".join((family.replace(" ", "_"), KINDS.get(kind, kind))) + ("_MANY" if many else "")
 
 
-def read_banner(scan):
+def read_banner(scan: Scan) -> bool:
     """Read a banner: it begins a run."""
     text = scan.text
     if " TEST" not in text:
@@ -86,7 +86,7 @@ def read_banner(scan):
     return True
 
 
-def wrapped(scan):
+def wrapped(scan: Scan) -> list[str]:
     """Return the next lines, in which a banner may go on that mail has wrapped."""
     lines = []
     for step in (1, 2):
@@ -97,51 +97,51 @@ def wrapped(scan):
     return lines
 
 
-def set_limit(run, text):
+def set_limit(run: Run, text: str) -> None:
     """Take the confidence interval that a banner asks for."""
-    found = LIMIT.search(text)
-    if found:
-        run.limit = float(found.group(1))
-        run.result_only = bool(found.group(2))
+    match = LIMIT.search(text)
+    if match:
+        run.limit = float(match.group(1))
+        run.result_only = bool(match.group(2))
 
 
-def read_confidence(scan):
+def read_confidence(scan: Scan) -> bool:
     """Read a line of netperf's warning that the wanted confidence was not reached."""
     text = scan.text.lstrip()
     if not text.startswith("!!!"):
         return False
     run = scan.result_run()
     run.warned = True
-    found = WIDTH.search(text)
-    if found:
-        run.widths[QUANTITIES[found.group(1)]] = float(found.group(2))
+    match = WIDTH.search(text)
+    if match:
+        run.widths[QUANTITIES[match.group(1)]] = float(match.group(2))
     scan.at += 1
     return True
 
 
-def read_interim(scan):
+def read_interim(scan: Scan) -> bool:
     """Read an interim result (netperf -D), also in its CSV form."""
     text = scan.text
-    found = INTERIM.match(text) if "Interim result:" in text else INTERIM_CSV.match(text) if "/s," in text else None
-    if not found:
+    match = INTERIM.match(text) if "Interim result:" in text else INTERIM_CSV.match(text) if "/s," in text else None
+    if not match:
         return False
-    throughput, unit, seconds, ending = found.groups()
+    throughput, unit, seconds, ending = match.groups()
     run = scan.result_run()
-    run.csv = found.re is INTERIM_CSV
+    run.csv = match.re is INTERIM_CSV
     run.interim.append({"throughput": float(throughput), "unit": unit.replace(" ", ""),
                         "seconds": float(seconds), "ending_at": float(ending)})
     scan.at += 1
     return True
 
 
-def is_error(text):
+def is_error(text: str) -> bool:
     """Return whether a line is an error message of netperf, or of the shell about it."""
     if START.match(text) or FOLLOW.match(text):
         return True
     return bool(SPEAKER.match(text) and TROUBLE.search(text) and AFTERWARDS not in text)
 
 
-def read_error(scan):
+def read_error(scan: Scan) -> bool:
     """Read an error message; without an open run it begins one."""
     text = scan.text[:400]
     run = scan.run
@@ -160,13 +160,13 @@ def read_error(scan):
     return True
 
 
-def note(run, scan):
+def note(run: Run, scan: Scan) -> None:
     """Keep a line that says nothing by itself: should the run have no result, it may tell why."""
     if len(run.notes) < NOTES:
         run.notes.append((scan.number, scan.text.strip()[:400]))
 
 
-def reason(run):
+def reason(run: Run) -> str:
     """Return why a run without a result has none: netperf's own words where it said anything."""
     errors = [text for _number, text in run.notes if is_error(text)]
     if errors:

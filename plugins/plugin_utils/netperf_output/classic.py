@@ -10,12 +10,15 @@ header adds the unit, and whether CPU columns follow.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.banner import note
 from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.scan import (
     INTEGER,
     NOT_A_NUMBER,
     UNIT,
+    Run,
+    Scan,
     find_unit,
     fixed,
     integer,
@@ -30,12 +33,12 @@ UNITS_LINE = (("rr", re.compile(r"(?:bytes|frames) +(?:[Bb]ytes|frames) +bytes +
 # With "netperf -f" a request/response test prints throughput, and names its unit one line before.
 RATE_UNIT = re.compile(r"Send +Recv +Size +Size +Time +(10\^[369]bits|[KMG]Bytes) +local\b")
 # The decimals of a row's first words, 0 for whole numbers.
-FORMS = {"stream": (0, 0, 0, 2, 2), "rr": (0, 0, 0, 0, 2, 2), "udp": (0, 0, 2, 0, 0)}
+FORMS: dict[str | None, tuple[int, ...]] = {"stream": (0, 0, 0, 2, 2), "rr": (0, 0, 0, 0, 2, 2), "udp": (0, 0, 2, 0, 0)}
 NUMERIC = re.compile(r"-?\d{1,18}(?:\.\d{0,3})?\Z")
 HEADER_WORDS = re.compile(r"(?:Socket|Window) (?:Socket|Window|Size|Message) |Size Size |Send Recv ")
 
 
-def read_header(scan):
+def read_header(scan: Scan) -> bool:
     """Read a line of a table's header."""
     words = " ".join(scan.text.split(None, 14))
     title = next((layout for start, layout in TITLES.items() if words.startswith(start)), None)
@@ -46,15 +49,15 @@ def read_header(scan):
         run.layout = title
     elif words.startswith(("bytes ", "frames ")):
         read_units(scan)
-    elif words.startswith("Send Recv Size Size") and RATE_UNIT.search(words) and scan.run is not None:
-        scan.run.unit = RATE_UNIT.search(words).group(1) + "/s"
+    elif scan.run is not None and words.startswith("Send Recv Size Size") and (match := RATE_UNIT.search(words)):
+        scan.run.unit = match.group(1) + "/s"
     elif not HEADER_WORDS.match(words):
         return False
     scan.at += 1
     return True
 
 
-def read_units(scan):
+def read_units(scan: Scan) -> None:
     """Read the last line of a header, which names the units."""
     text = scan.text
     for layout, form in UNITS_LINE:
@@ -66,49 +69,50 @@ def read_units(scan):
             return
 
 
-def rate_unit(text):
+def rate_unit(text: str) -> str | None:
     """Return the unit of a rate of requests; with service demand by KB another line of the header has the unit."""
     return next((words for words in ("per sec", "per tran") if words in text and "us/KB" not in text), None)
 
 
-def read_row(scan):
+def read_row(scan: Scan) -> bool:
     """Read a row of a table: the one that a header announced, or one that stands alone (netperf -P 0)."""
     words = scan.text.split(None, 11)
     if not words or words[0][-1:] not in "0123456789-":
         return False
     run = scan.run
     layout = layout_of(words)
-    below = scan.is_below_row(layout or (run.layout if run is not None and is_cut_row(scan, words) else None))
+    above = scan.above(layout or (run.layout if run is not None and is_cut_row(scan, words) else None))
     try:
         row = [fixed(word, form) if form else integer(word) for word, form in zip(words, FORMS[layout])]
     except (KeyError, ValueError):
         # Without a header a row can be known as a broken one only below another row.
-        awaited = run is not None and run.open and run.layout in FORMS
-        return (awaited or below) and read_broken_row(scan, layout, below)
-    run = scan.inherit() if below else scan.result_run()
+        if run is None or not (above or (run.open and run.layout in FORMS)):
+            return False
+        return read_broken_row(scan, run, layout, bool(above))
+    run = scan.inherit(above) if above else scan.result_run()
     run.layout = layout
     scan.at += ROWS[layout](scan, run, row, words)
     run.last = scan.at
     return True
 
 
-def read_broken_row(scan, layout, below):
+def read_broken_row(scan: Scan, run: Run, layout: str | None, below: bool) -> bool:
     """Read what is left of a row: its run has an error and no numbers."""
     # The second line of a run whose first one is broken tells nothing new.
-    second = below and layout is None and scan.run.error and scan.run.layout != "stream"
-    run = scan.inherit() if below and not second else scan.run
+    second = below and layout is None and run.error and run.layout != "stream"
+    run = scan.inherit(run) if below and not second else run
     run.broken(scan.number, scan.text)
     scan.at += 1
     run.last = scan.at
     return True
 
 
-def is_cut_row(scan, words):
+def is_cut_row(scan: Scan, words: list[str]) -> bool:
     """Return whether words below a row may be what is left of another row, and not just a number."""
     return all(NUMERIC.match(word) for word in words) and (len(words) > 1 or scan.is_cut())
 
 
-def layout_of(words):
+def layout_of(words: list[str]) -> str | None:
     """Return the layout whose whole numbers and decimals stand in the order of the words, or None."""
     for layout, forms in FORMS.items():
         if len(words) >= len(forms) and all(("." in word or word in NOT_A_NUMBER) == bool(form)
@@ -118,7 +122,7 @@ def layout_of(words):
     return None
 
 
-def take_cpu(run, rest, line):
+def take_cpu(run: Run, rest: list[str]) -> bool:
     """Take the four CPU columns after a row; return whether the row is whole."""
     try:
         local, remote = fixed(rest[0], 2), fixed(rest[1], 2)
@@ -131,16 +135,16 @@ def take_cpu(run, rest, line):
     return True
 
 
-def finish(scan, run, rest, values):
+def finish(scan: Scan, run: Run, rest: list[str], values: dict[str, float | None]) -> None:
     """End a row of one line: take its values when it is whole."""
-    if take_cpu(run, rest, scan.number):
+    if take_cpu(run, rest):
         run.values.update(values)
         run.done = True
     else:
         run.broken(scan.number, scan.text)
 
 
-def stream_row(scan, run, row, words):
+def stream_row(scan: Scan, run: Run, row: list[float | None], words: list[str]) -> int:
     """``recv_size send_size message elapsed throughput [cpu]``."""
     recv, send, message, elapsed, throughput = row
     finish(scan, run, words[5:], {"recv_socket_size": recv, "send_socket_size": send, "message_size": message,
@@ -148,7 +152,7 @@ def stream_row(scan, run, row, words):
     return 1
 
 
-def rr_row(scan, run, row, words):
+def rr_row(scan: Scan, run: Run, row: list[float | None], words: list[str]) -> int:
     """``send_size recv_size request response elapsed rate [cpu]``, then the remote sizes."""
     send, recv, request, response, elapsed, rate = row
     finish(scan, run, words[6:], {"recv_socket_size": recv, "send_socket_size": send, "message_size": request,
@@ -162,7 +166,7 @@ def rr_row(scan, run, row, words):
     return 2
 
 
-def udp_row(scan, run, row, words):
+def udp_row(scan: Scan, run: Run, row: list[float | None], words: list[str]) -> int:
     """What was sent: ``size message elapsed okay errors throughput [cpu demand]``, then what arrived."""
     size, message, elapsed, okay, errors = row
     places = 1 if run.cpu or (len(words) > 5 and re.match(r"-?\d{1,18}\.\d\Z", words[5])) else 2
@@ -183,16 +187,17 @@ def udp_row(scan, run, row, words):
     return step + 1
 
 
-def udp_values(words, places):
+def udp_values(words: list[str], places: int) -> tuple[float | None, float | None, float | None]:
     """Return throughput, CPU and service demand of a row of UDP; the last two only stand beside one decimal."""
     throughput = fixed(words[0], places)
     return (throughput, fixed(words[1], 2), fixed(words[2], 3)) if places == 1 else (throughput, None, None)
 
 
-ROWS = {"stream": stream_row, "rr": rr_row, "udp": udp_row}
+ReadRow = Callable[[Scan, Run, list[float | None], list[str]], int]  # returns how many lines it read
+ROWS: dict[str | None, ReadRow] = {"stream": stream_row, "rr": rr_row, "udp": udp_row}
 
 
-def read_other(scan):
+def read_other(scan: Scan) -> bool:
     """Keep a line of an open run that nobody else reads."""
     if scan.run is not None and scan.run.open and scan.text.strip():
         note(scan.run, scan)

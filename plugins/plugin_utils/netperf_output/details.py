@@ -7,14 +7,14 @@ from __future__ import annotations
 import contextlib
 import re
 
-from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.scan import fixed
+from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.scan import Scan, fixed
 
 HISTOGRAM = re.compile(r"(?:UNIT|TEN|HUNDRED)_M?U?SEC\b|>?100_SECS:|HIST_TOTAL:|Histogram of ")
 BARE = re.compile(r"\s*(-?\d{1,18}\.\d\d)(?:\s+(\S.*))?\s*\Z")
 BARE_DEMAND = re.compile(r"\s*(-?\d{1,18}\.\d{2,3})(?: +([A-Z?]))?\s*\Z")
 
 
-def read_details(scan):
+def read_details(scan: Scan) -> bool:
     """Read what netperf -v 2 adds behind the table: alignments, histogram, segment size."""
     text = scan.text.lstrip()
     if HISTOGRAM.match(text):
@@ -32,7 +32,7 @@ def read_details(scan):
     return True
 
 
-def read_segment(scan):
+def read_segment(scan: Scan) -> bool:
     """Read the segment size that TCP_MSS, and netperf -v 2, print."""
     step = 3 if scan.ahead(3).strip() else 4
     word = scan.ahead(step).strip()
@@ -50,22 +50,22 @@ def read_segment(scan):
     return True
 
 
-def read_bare(scan):
+def read_bare(scan: Scan) -> bool:
     """Read the lone number of netperf -v 0, with the brand of -B behind it."""
-    found = BARE.match(scan.text)
+    match = BARE.match(scan.text)
     run = scan.run
-    after_banner = (run is not None and run.open and run.banner and not run.layout and not run.selectors
-                    and not run.csv and "," not in scan.ahead(1))
-    if found and not found.group(2) and (after_banner or scan.is_cut()) and not is_whole(scan, after_banner):
-        found = None
-    demand = BARE_DEMAND.match(scan.text) if after_banner else None
-    if demand and (demand.group(2) or "." not in demand.group(1)[-3:]):
-        run.selectors["SERVICE_DEMAND"] = float(demand.group(1))
-        run.done = True
-    elif found and (after_banner or in_list(scan)):
-        run = run if after_banner else scan.begin()
-        run.values["throughput"] = float(found.group(1))
-        run.selectors.update({"RESULT_BRAND": found.group(2).strip()} if found.group(2) else {})
+    waiting = run if (run is not None and run.open and run.banner and not run.layout and not run.selectors
+                      and not run.csv and "," not in scan.ahead(1)) else None
+    if match and not match.group(2) and (waiting or scan.is_cut()) and not is_whole(scan, bool(waiting)):
+        match = None
+    demand = BARE_DEMAND.match(scan.text)
+    if waiting and demand and (demand.group(2) or "." not in demand.group(1)[-3:]):
+        waiting.selectors["SERVICE_DEMAND"] = float(demand.group(1))
+        waiting.done = True
+    elif match and (waiting or in_list(scan)):
+        run = waiting or scan.begin()
+        run.values["throughput"] = float(match.group(1))
+        run.selectors.update({"RESULT_BRAND": match.group(2).strip()} if match.group(2) else {})
         run.done = True
     else:
         return False
@@ -73,7 +73,7 @@ def read_bare(scan):
     return True
 
 
-def is_whole(scan, after_banner):
+def is_whole(scan: Scan, after_banner: bool) -> bool:
     """Return whether a lone number may be whole, which is printed with a width of 7 and often a space behind it.
 
     A shorter one is what is left of a service demand; one that ends the text below a banner, of an interim result.
@@ -82,7 +82,7 @@ def is_whole(scan, after_banner):
     return len(text.rstrip()) >= 7 and not (after_banner and scan.is_cut() and text == text.rstrip())
 
 
-def in_list(scan):
+def in_list(scan: Scan) -> bool:
     """Return whether the paragraph holds nothing but such numbers: a number in prose is no result."""
     if scan.at > scan.checked_until:
         last = scan.at
@@ -95,7 +95,7 @@ def in_list(scan):
     return scan.at <= scan.bare_until
 
 
-def begins_paragraph(scan):
+def begins_paragraph(scan: Scan) -> bool:
     """Return whether the line before is none, empty, or a command."""
     before = scan.lines[scan.at - 1].strip() if scan.at else ""
     return not before or "netperf" in before

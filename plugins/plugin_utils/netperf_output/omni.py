@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 
-from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.scan import FIXED
+from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.scan import FIXED, Run, Scan
 from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.selectors import (
     FIRST_WORDS,
     HEADERS,
@@ -31,17 +31,17 @@ DIRECTIONS = ("Send", "Receive", "Recv", "Send|Recv", "Connect|Send|Recv", "Conn
 MOST_LINES = 100
 
 
-def read_keyval(scan):
+def read_keyval(scan: Scan) -> bool:
     """Read one line ``NAME=VALUE``."""
     if "=" not in scan.text:
         return read_cut_name(scan)
-    found = KEYVAL.match(scan.text)
-    if not found:
+    match = KEYVAL.match(scan.text)
+    if not match:
         return read_interim_keyval(scan)
-    name, text = found.groups()
+    name, text = match.groups()
     run = scan.run
     # All the lines of a run come together; a name that comes again is of the next one (netperf -P 0).
-    if not is_between(scan) or name in run.selectors:
+    if run is None or not is_between(scan) or name in run.selectors:
         if not (name in NAMES or (run is not None and run.open and run.banner)):
             return False
         run = scan.result_run()
@@ -51,40 +51,41 @@ def read_keyval(scan):
     return True
 
 
-def read_cut_name(scan):
+def read_cut_name(scan: Scan) -> bool:
     """Read a line among the lines of a run that broke off before its ``=``."""
-    if not CUT_NAME.match(scan.text) or not is_between(scan):
+    run = scan.run
+    if run is None or not CUT_NAME.match(scan.text) or not is_between(scan):
         return False
-    scan.run.broken(scan.number, scan.text)
-    scan.run.last = scan.at
+    run.broken(scan.number, scan.text)
+    run.last = scan.at
     scan.at += 1
     return True
 
 
-def is_between(scan):
+def is_between(scan: Scan) -> bool:
     """Return whether the line follows one of a run's lines, or an empty one behind it."""
     run = scan.run
     before = scan.at - 1 if scan.at and scan.lines[scan.at - 1].strip() else scan.at - 2
     return run is not None and run.layout == "keyval" and run.last == before
 
 
-def read_interim_keyval(scan):
+def read_interim_keyval(scan: Scan) -> bool:
     """Read a line of an interim result of netperf -D with -k: four lines make one."""
-    found = INTERIM_KEYVAL.match(scan.text)
-    if not found:
+    match = INTERIM_KEYVAL.match(scan.text)
+    if not match:
         return False
-    key = INTERIM_KEYS[found.group(1)]
+    key = INTERIM_KEYS[match.group(1)]
     run = scan.result_run()
     if key == "throughput":
         run.interim.append({})
     if run.interim and key not in run.interim[-1] and not scan.is_cut():
-        value = found.group(2).strip()
+        value = match.group(2).strip()
         run.interim[-1][key] = float(value) if SIMPLE.match(value) else value
     scan.at += 1
     return True
 
 
-def read_csv(scan):
+def read_csv(scan: Scan) -> bool:
     """Read the header of CSV and the row of values after it."""
     text = scan.text
     if text.split(" ", 1)[0].split(",", 1)[0] not in FIRST_WORDS:
@@ -108,19 +109,19 @@ def read_csv(scan):
     return True
 
 
-def is_csv_header(text):
+def is_csv_header(text: str) -> bool:
     """Return whether a line begins like a header: known columns, at least one of them whole."""
     parts = [part.strip() for part in text.split(",")]
     return all(part.split(" ", 1)[0] in FIRST_WORDS for part in parts) and any(part in HEADERS for part in parts)
 
 
-def is_header_text(text):
+def is_header_text(text: str) -> bool:
     """Return whether a line holds nothing but words of headers."""
     words = text.split()
     return bool(words) and all(word in WORDS for word in words)
 
 
-def split_csv(line):
+def split_csv(line: str) -> list[str]:
     """Return the values of a CSV line; netperf puts quotes only around its command line."""
     if '"' not in line:
         return line.split(",")
@@ -130,7 +131,7 @@ def split_csv(line):
         return []
 
 
-def take(scan, run, values, step):
+def take(scan: Scan, run: Run, values: list[str], step: int) -> None:
     """Keep the values of a run's columns, which stand ``step`` lines further on."""
     run.done = True
     cut = len(run.headers) - 1 if scan.is_cut(step) and len(values) == len(run.headers) else -1
@@ -141,21 +142,23 @@ def take(scan, run, values, step):
             store(run, name, value, place == cut)
 
 
-def read_csv_row(scan):
+def read_csv_row(scan: Scan) -> bool:
     """Read a row of CSV without its header (netperf -P 0 -- -o)."""
     if "," not in scan.text:
         return False
-    if scan.is_below_row("csv") and scan.run.headers:
+    above = scan.above("csv")
+    if above and above.headers:
         values = split_csv(scan.text)
-        if len(values) == len(scan.run.headers):
-            take(scan, scan.inherit(), values, 0)
+        if len(values) == len(above.headers):
+            run = scan.inherit(above)
+            take(scan, run, values, 0)
             scan.at += 1
-            scan.run.last = scan.at
+            run.last = scan.at
             return True
     return scan.text.lstrip()[:1].isdigit() and read_lone_csv_row(scan)
 
 
-def read_lone_csv_row(scan):
+def read_lone_csv_row(scan: Scan) -> bool:
     """Read a row below no header: of its values only the throughput can be told."""
     text, run = scan.text, scan.run
     if run is not None and run.open and (run.banner or run.layout or run.interim):
@@ -165,19 +168,19 @@ def read_lone_csv_row(scan):
     units = [place for place, part in enumerate(parts) if is_unit(part)]
     numbers = [part for part in parts if FIXED[2].match(part)]
     if units and units[0] and FIXED[2].match(parts[units[0] - 1]):
-        found = {"THROUGHPUT": float(parts[units[0] - 1]), "THROUGHPUT_UNITS": parts[units[0]]}
+        known = {"THROUGHPUT": float(parts[units[0] - 1]), "THROUGHPUT_UNITS": parts[units[0]]}
     elif not units and len(numbers) == 1 and any(part in DIRECTIONS for part in parts):
-        found = {"THROUGHPUT": float(numbers[0])}
+        known = {"THROUGHPUT": float(numbers[0])}
     else:
         return False
     run = scan.result_run()
     run.layout, run.done = "csv", True
-    run.selectors.update(found)
+    run.selectors.update(known)
     scan.at += 1
     return True
 
 
-def read_human(scan):
+def read_human(scan: Scan) -> bool:
     """Read a block of columns: four lines of header, of which the first has one word a column, and the values."""
     words = scan.text.split()
     if not words or words[0] not in FIRST_WORDS or not all(word in FIRST_WORDS for word in words):
@@ -187,7 +190,7 @@ def read_human(scan):
         step += 1
     while step < 5 and not scan.ahead(step).strip():
         step += 1
-    starts = [found.start() for found in re.finditer(r"\S+", scan.text)]
+    starts = [match.start() for match in re.finditer(r"\S+", scan.text)]
     headers = [" ".join(" ".join(cells).split())
                for cells in zip(*(slices(scan.ahead(line), starts) for line in range(min(step, 4))))]
     if sum(header in HEADERS for header in headers) * 2 < len(headers):
@@ -203,7 +206,7 @@ def read_human(scan):
     return True
 
 
-def human_run(scan, headers):
+def human_run(scan: Scan, headers: list[str]) -> Run:
     """Return the run of a block: netperf prints up to four blocks a run, each of other columns."""
     run = scan.run
     names = [HEADERS.get(header) or upper(header) for header in headers]
@@ -213,12 +216,12 @@ def human_run(scan, headers):
     return run
 
 
-def slices(line, starts):
+def slices(line: str, starts: list[int]) -> list[str]:
     """Return the parts of a line that begin at the given places."""
     return [line[start:end] for start, end in zip(starts, starts[1:] + [None])]
 
 
-def cells_of(line, starts):
+def cells_of(line: str, starts: list[int]) -> list[str]:
     """Return the values of a line of columns; of a line whose spaces were lost, its words."""
     whole = all(start == 0 or line[start - 1:start] in ("", " ") for start in starts)
     cells = [cell.strip() for cell in slices(line, starts)]

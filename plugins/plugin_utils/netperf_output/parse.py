@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output import banner, classic, details, omni
 from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.scan import Scan
-from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.values import entry
+from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.values import Row, entry
 
 # Each reads what it knows in the line reached and moves on, or leaves the line to the next one.
 READERS = (classic.read_row, banner.read_banner, omni.read_keyval, banner.read_interim, banner.read_confidence,
@@ -19,7 +19,7 @@ READERS = (classic.read_row, banner.read_banner, omni.read_keyval, banner.read_i
            details.read_bare, banner.read_error, classic.read_other)
 
 
-def parse_netperf(text):
+def parse_netperf(text: str) -> list[Row]:
     """Return one dictionary a run, in the order of the text; the filter's documentation has all its keys and units.
 
     The text may hold any number of runs, and anything between them. A run that broke off, or failed, has an ``error``

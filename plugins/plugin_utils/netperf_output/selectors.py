@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.scan import NOT_A_NUMBER, UNIT
+from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.scan import NOT_A_NUMBER, UNIT, Run
 
 # Headers that are the selector's name but for case and spaces; "*" stands for Local and for Remote.
 PLAIN = """
@@ -53,12 +53,12 @@ PLACES = (("THROUGHPUT", 2), ("ELAPSED_TIME", 2), ("_CPU_UTIL", 2), ("_PEAK_UTIL
           ("CONFIDENCE_INTERVAL", 6))
 
 
-def upper(header):
+def upper(header: str) -> str:
     """Return a header in the form of a selector's name."""
     return re.sub(r"[^A-Z0-9]+", "_", header.upper()).strip("_")
 
 
-def table():
+def table() -> dict[str, str]:
     """Return ``{header: name}`` of all selectors."""
     headers = {}
     for item in (PLAIN + OTHER).replace("\n", "|").split("|"):
@@ -76,18 +76,18 @@ FIRST_WORDS = frozenset(header.split(None, 1)[0] for header in HEADERS)
 WORDS = frozenset(word for header in HEADERS for word in header.split())
 
 
-def is_unit(text):
+def is_unit(text: str) -> bool:
     """Return whether a text is a whole unit of throughput."""
-    found = UNIT.match(text)
-    return text == "Trans/s" or bool(found and found.end() == len(text))
+    match = UNIT.match(text)
+    return text == "Trans/s" or bool(match and match.end() == len(text))
 
 
-def places(name):
+def places(name: str) -> int:
     """Return how many decimals netperf prints of a selector, 0 where it is a whole number, a text, or not known."""
     return next((count for end, count in PLACES if name.endswith(end)), 0)
 
 
-def read_value(name, text):
+def read_value(name: str, text: str) -> float | str | None:
     """Return a selector's value: a number, a text, None for nan or nothing; ValueError when it is not whole."""
     text = text.strip()
     wanted = places(name)
@@ -102,7 +102,7 @@ def read_value(name, text):
     return (text.strip('"') if text[:1] == '"' else text) or None
 
 
-def store(run, name, text, cut):
+def store(run: Run, name: str, text: str, cut: bool) -> None:
     """Keep a selector of a run, or its error when the value is not whole.
 
     ``cut`` says that the text ends behind the value, without a line end.

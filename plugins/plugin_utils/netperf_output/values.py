@@ -4,8 +4,11 @@
 """From what was read of a netperf run to its dictionary: one set of keys for every test and output format. Pure."""
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any, TypedDict
+
 from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.banner import reason
-from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.scan import to_mbps
+from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.scan import Interim, Run, to_mbps
 
 KEYS = ("test", "throughput_mbps", "throughput_sent_mbps", "throughput", "throughput_unit", "elapsed_s",
         "local_cpu_percent", "remote_cpu_percent", "local_service_demand", "remote_service_demand",
@@ -19,9 +22,35 @@ SIZES = {"send": (("RSR_SIZE", "RSR_SIZE_END"), ("LSS_SIZE", "LSS_SIZE_END"), ("
          "rr": (("LSR_SIZE", "LSR_SIZE_END"), ("LSS_SIZE", "LSS_SIZE_END"), ("REQUEST_SIZE",))}
 
 
-def entry(run):
+class Row(TypedDict):
+    """A run of netperf; the filter's documentation has all its keys. A number is None where it was not printed."""
+
+    test: str | None
+    throughput_mbps: float | None
+    throughput_sent_mbps: float | None
+    throughput: float | None
+    throughput_unit: str | None
+    elapsed_s: float | None
+    local_cpu_percent: float | None
+    remote_cpu_percent: float | None
+    local_service_demand: float | None
+    remote_service_demand: float | None
+    recv_socket_size: int | None  # bytes, as the other sizes
+    send_socket_size: int | None
+    message_size: int | None
+    transactions_per_s: float | None
+    confidence_met: bool | None
+    confidence_width: dict[str, float]  # % of the mean, the whole interval, by quantity
+    confidence_limit: float | None  # %, half of the interval that was asked for
+    error: str | None
+    line: int  # of the text, from 1
+    interim: list[Interim]
+    selectors: dict[str, Any]  # {netperf's name: number or text}
+
+
+def entry(run: Run) -> Row:
     """Return the dictionary of a run; one with an ``error`` has no numbers, but for whole interim results."""
-    values = dict.fromkeys(KEYS)
+    values: Any = dict.fromkeys(KEYS)
     if not run.done and run.error is None:
         run.error = reason(run)
     if run.error is None:
@@ -32,53 +61,53 @@ def entry(run):
     return values
 
 
-def numbers(run):
+def numbers(run: Run) -> dict[str, Any]:
     """Return the numbers of a whole run, and note an error where the one that matters is missing."""
-    found = dict(omni_numbers(run) if run.layout in OMNI else run.values)
-    sent = found.pop("sent", None)
-    throughput = found.get("throughput")
+    values: dict[str, Any] = dict(omni_numbers(run) if run.layout in OMNI else run.values)
+    sent = values.pop("sent", None)
+    throughput = values.get("throughput")
     unit = run.unit or run.selectors.get("THROUGHPUT_UNITS")
     rate = throughput if unit in RATE_UNITS else transaction_rate(run)
     if throughput is None and rate is None and run.layout != "mss" and "SERVICE_DEMAND" not in run.selectors:
         run.error = "netperf printed no throughput"
         return {}
-    found.update(throughput_unit=unit, throughput_mbps=to_mbps(throughput, unit), transactions_per_s=rate,
-                 throughput_sent_mbps=to_mbps(sent, unit), confidence_met=confidence_met(run))
+    values.update(throughput_unit=unit, throughput_mbps=to_mbps(throughput, unit), transactions_per_s=rate,
+                  throughput_sent_mbps=to_mbps(sent, unit), confidence_met=confidence_met(run))
     for side in ("local", "remote"):
-        unmeasured(found, side + "_cpu_percent", side + "_service_demand")
-    return found
+        unmeasured(values, side + "_cpu_percent", side + "_service_demand")
+    return values
 
 
-def unmeasured(found, cpu, demand):
+def unmeasured(values: dict[str, Any], cpu: str, demand: str) -> None:
     """Drop the -1.00 that netperf prints for what it did not measure; its other negative numbers stay as printed."""
-    if found.get(cpu) == -1.0:
-        found[cpu] = found[demand] = None
-    elif found.get(demand) == -1.0:
-        found[demand] = None
+    if values.get(cpu) == -1.0:
+        values[cpu] = values[demand] = None
+    elif values.get(demand) == -1.0:
+        values[demand] = None
 
 
-def direction(run):
+def direction(run: Run) -> str:
     """Return the direction of the data as netperf names it, such as ``Send|Recv``, empty where it was not printed."""
     return str(run.selectors.get("DIRECTION") or run.direction or "")
 
 
-def is_request_response(run):
+def is_request_response(run: Run) -> bool:
     """Return whether the run is of requests and responses."""
     return ((run.test or "").endswith(("RR", "CC", "RR_MANY")) or "|" in direction(run)
             or run.selectors.get("THROUGHPUT_UNITS") == "Trans/s")
 
 
-def transaction_rate(run):
+def transaction_rate(run: Run) -> float | None:
     """Return the rate printed beside a throughput in bits; netperf prints a senseless 1.000 for other tests."""
     return run.selectors.get("TRANSACTION_RATE") if is_request_response(run) else None
 
 
-def omni_numbers(run):
+def omni_numbers(run: Run) -> dict[str, Any]:
     """Return the numbers of a run that was printed by selectors."""
-    found = run.selectors
+    given = run.selectors
 
-    def first(names):
-        values = [found[name] for name in names if isinstance(found.get(name), (int, float)) and found[name] >= 0]
+    def first(names: Iterable[str]) -> float | None:
+        values = [given[name] for name in names if isinstance(given.get(name), (int, float)) and given[name] >= 0]
         return values[0] if values else None
 
     if is_request_response(run):
@@ -86,21 +115,21 @@ def omni_numbers(run):
     else:
         kind = "receive" if "MAERTS" in (run.test or "") or direction(run) == "Receive" else "send"
     recv, send, message = SIZES[kind]
-    return {"throughput": found.get("THROUGHPUT"), "elapsed_s": found.get("ELAPSED_TIME"),
+    return {"throughput": given.get("THROUGHPUT"), "elapsed_s": given.get("ELAPSED_TIME"),
             "sent": None if kind == "rr" else
-            first([end + "_SEND_THROUGHPUT" for end in ("LOCAL", "REMOTE") if found.get(end + "_SEND_THROUGHPUT")]),
-            "local_cpu_percent": found.get("LOCAL_CPU_UTIL"), "remote_cpu_percent": found.get("REMOTE_CPU_UTIL"),
-            "local_service_demand": found.get("LOCAL_SD"), "remote_service_demand": found.get("REMOTE_SD"),
+            first([end + "_SEND_THROUGHPUT" for end in ("LOCAL", "REMOTE") if given.get(end + "_SEND_THROUGHPUT")]),
+            "local_cpu_percent": given.get("LOCAL_CPU_UTIL"), "remote_cpu_percent": given.get("REMOTE_CPU_UTIL"),
+            "local_service_demand": given.get("LOCAL_SD"), "remote_service_demand": given.get("REMOTE_SD"),
             "recv_socket_size": first(recv), "send_socket_size": first(send), "message_size": first(message)}
 
 
-def widths(run):
+def widths(run: Run) -> dict[str, float]:
     """Return the widths of the confidence intervals in percent, by quantity, where netperf printed them."""
     printed = {quantity: run.selectors.get(name) for quantity, name in WIDTHS.items()}
     return run.widths or {quantity: width for quantity, width in printed.items() if width is not None and width >= 0}
 
 
-def confidence_met(run):
+def confidence_met(run: Run) -> bool | None:
     """Return whether netperf reached the confidence it was asked for (-i, -I), None where it was not asked or not said.
 
     Tables carry a warning when it was not. By selectors netperf gives only the widths reached: they are held against

@@ -118,7 +118,7 @@ def notes(findings: dict[str, Any]) -> list[str]:
     if advice["name"] and not advice["confirmed"]:
         words.append("Not confirmed: playbooks/apply.yml takes it only with -e offload_lab_allow_unconfirmed=true.")
     if advice["score"]:
-        words.append(f"Over all tables, throughput and CPU cost alike: {text.ratio(advice['score']['ratio'])} "
+        words.append(f"Over all tables, throughput and CPU cost counted alike: {text.ratio(advice['score']['ratio'])} "
                      f"({text.interval(advice['score']['low'], advice['score']['high'])}, "
                      f"{text.count(advice['score']['n'], 'block')}).")
     if advice["costs_unknown_in"]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
 from ansible_collections.offload.lab.plugins.plugin_utils.report import remedy
 from ansible_collections.offload.lab.plugins.plugin_utils.report.phrases import (
@@ -17,6 +18,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.report.phrases import 
     line,
     place,
     settings,
+    span,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.digest import Digest
 
@@ -34,7 +36,7 @@ QUANTITIES = {"throughput": "throughput", "transactions": "transaction rate", "s
 ENDS = {"client": " at the client", "server": " at the server", "combined": " of both ends", None: ""}
 
 
-def question(plan: dict[str, Any]) -> str:
+def question(plan: Plan) -> str:
     """Return what the campaign asked, in one sentence."""
     factors = [factor["name"] for factor in plan["factors"]]
     what = text.listed(factors) if 0 < len(factors) <= 8 else text.count(len(factors), "setting")
@@ -52,13 +54,18 @@ def _gain(recommended: dict[str, Any], places: dict[str, str], control: str) -> 
     rows = [row for row in main if row["state"] == "better"] or [
         row for row in recommended["by"] if row["state"] == "better"]
     if not rows:
-        score = recommended["score"]
-        return (f"on average over all tables, throughput and CPU cost alike, {effect(score, '', control)}"
-                if score else f"better than {control}")
+        return f"better than {control}{_mean_gain(recommended['score'])}"
     top = max(rows, key=lambda row: abs(math.log(row["ratio"])))
     kind = [row for row in recommended["by"] if row["metric"] == top["metric"]]
     many = f"; shown in {sum(row['state'] == 'better' for row in kind)} of {len(kind)} tables" if len(kind) > 1 else ""
     return f"{effect(top, _metric(top), control)} for {places.get(top['table'], top['table'])}{many}"
+
+
+def _mean_gain(score: dict[str, Any] | None) -> str:
+    if not score:
+        return ""
+    amount = text.size(score["ratio"]) + span(score)
+    return f" by {amount} on average over all tables, throughput and CPU cost counted alike"
 
 
 def _nothing(findings: dict[str, Any], tables: list[dict[str, Any]], control: str) -> str:
@@ -90,7 +97,7 @@ def _costs(tables: list[dict[str, Any]]) -> str:
     return f"{row['label']} gave {effect(row, quantity['label'])} for {place(table)}{more}; none was shown to help"
 
 
-def _recommendation(findings: dict[str, Any], tables: list[dict[str, Any]], plan: dict[str, Any]) -> list[Line]:
+def _recommendation(findings: dict[str, Any], tables: list[dict[str, Any]], plan: Plan) -> list[Line]:
     """Return the first lines: what to set or why nothing, and whether that is confirmed."""
     recommended, control = findings["recommendation"], plan["control"]
     places = {table["id"]: place(table) for table in tables}
@@ -107,18 +114,27 @@ def _recommendation(findings: dict[str, Any], tables: list[dict[str, Any]], plan
     return [first, line("note", _confirmed(recommended, findings, plan))]
 
 
-def _confirmed(recommended: dict[str, Any], findings: dict[str, Any], plan: dict[str, Any]) -> str:
+def _confirmed(recommended: dict[str, Any], findings: dict[str, Any], plan: Plan) -> str:
     others = recommended["not_told_apart"]
     least = "" if plan["design"] == "search" else "; it changes least"
     apart = (f" Not told apart from it: {text.listed(others[:3] + ['others'] * (len(others) > 3))}{least}."
              if others else "")
     if recommended["confirmed_by"] == "confirmation":
         blocks = findings["confirmation"]["blocks"]
-        return f"Confirmed in {text.count(blocks, 'fresh block')} after it was chosen; the number is from there.{apart}"
+        return (f"Confirmed in {text.count(blocks, 'fresh block')} after it was chosen; the number is from there."
+                f"{apart}{_open_end(findings.get('search'))}")
     if recommended["confirmed"]:
         return (f"Confirmed: it was the only candidate, compared with {plan['control']} in "
                 f"{text.count(plan['blocks'], 'block')}.{apart}")
     return f"It was chosen and measured in the same blocks, so that its number may be too good.{apart}"
+
+
+def _open_end(search: dict[str, Any] | None) -> str:
+    """Say of a search that ended without an answer that another set may be better."""
+    if not search or search["ended"] == "answered" or not search["standing"]:
+        return ""
+    return (" Whether a combination that was not visited again is better is not known: the search ended "
+            f"{100 * search['standing']['sure']:.0f} % sure.")
 
 
 def _costs_unknown(findings: dict[str, Any], tables: list[dict[str, Any]]) -> list[Line]:
@@ -165,7 +181,7 @@ def two_groups(panels: list[dict[str, Any]]) -> list[Line]:
                          "mean describes them: find the cause first.")]
 
 
-def _settle(findings: dict[str, Any], tables: list[dict[str, Any]], plan: dict[str, Any], digest: Digest) -> list[Line]:
+def _settle(findings: dict[str, Any], tables: list[dict[str, Any]], plan: Plan, digest: Digest) -> list[Line]:
     """Join what is missing, why, and the one command that adds it."""
     recommended, cause = findings["recommendation"], text.sentence(remedy.left_out(digest))
     start = f"{cause}. " if cause else ""
@@ -184,7 +200,7 @@ def _settle(findings: dict[str, Any], tables: list[dict[str, Any]], plan: dict[s
                  needed.command)]
 
 
-def answer(findings: dict[str, Any], tables: list[dict[str, Any]], plan: dict[str, Any], digest: Digest,
+def answer(findings: dict[str, Any], tables: list[dict[str, Any]], plan: Plan, digest: Digest,
            groups: list[dict[str, Any]]) -> list[Line]:
     """Return the answer, at most six lines; ``groups`` are the panels of trials in two groups."""
     if not digest.trials or not any(table["quantities"] for table in tables):

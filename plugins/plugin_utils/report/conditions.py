@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any, Collection, Iterable, Mapping, Sequence
 
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
 
@@ -29,12 +30,13 @@ NUMA = re.compile(r"links\.(.+)\.numa_node")
 IRQ = re.compile(r"links\.(.+)\.irq_affinity\.\d+")
 MOST_LISTS = 16  # of different CPU lists of a device's interrupts in a sentence
 MOST = 60  # rows of one table; manifest.json has the rest
+Nodes = dict[str, tuple[dict[str, str], dict[str, str]]]  # {node: what it was before and after}, flat
 
 
-def flatten(value, name=""):
+def flatten(value: Any, name: str = "") -> dict[str, str]:
     """Return ``{dotted name: text}`` of nested data; lists of plain values are one text."""
     if isinstance(value, dict):
-        flat = {}
+        flat: dict[str, str] = {}
         for key in value:
             flat.update(flatten(value[key], f"{name}.{key}" if name else str(key)))
         return flat
@@ -47,7 +49,7 @@ def flatten(value, name=""):
     return {name: text.NONE if value is None else str(value)}
 
 
-def nodes_of(manifest):
+def nodes_of(manifest: Mapping[str, Any] | None) -> Nodes:
     """Return ``{node: (before, after)}``, both flat; ``after`` is empty when it was not recorded."""
     nodes = (manifest or {}).get("nodes") or {}
     flat = {}
@@ -56,7 +58,7 @@ def nodes_of(manifest):
     return flat
 
 
-def differences(nodes):
+def differences(nodes: Nodes) -> list[tuple[str, list[str]]]:
     """Return ``[(name, [value of each node])]`` of what differs between the nodes."""
     befores = [before for before, _after in nodes.values()]
     names = sorted(set(name for before in befores for name in before if not ALWAYS_DIFFERENT.search(name)))
@@ -64,7 +66,7 @@ def differences(nodes):
     return [row for row in rows if len(set(row[1])) > 1]
 
 
-def changes(nodes):
+def changes(nodes: Nodes) -> list[tuple[str, str, str, str]]:
     """Return ``[(node, name, before, after)]`` of what was not the same after the campaign."""
     return [(node, name, before.get(name, text.NONE), after.get(name, text.NONE))
             for node, (before, after) in nodes.items() if after
@@ -72,23 +74,23 @@ def changes(nodes):
             if before.get(name) != after.get(name) and not ALWAYS_DIFFERENT.search(name)]
 
 
-def _table(title, head, rows, folded=False):
+def _table(title: str, head: list[str], rows: Sequence[Iterable[str]], folded: bool = False) -> dict[str, Any]:
     cut = [{"cells": list(row)} for row in rows[:MOST]]
     caption = f"The first {MOST} of {len(rows)}; manifest.json has all." if len(rows) > MOST else ""
     return {"title": title, "head": head, "text": head, "rows": cut, "folded": folded, "caption": caption}
 
 
-def _shown(name, value):
+def _shown(name: str, value: str) -> str:
     """Kernel parameters without a value are there by name only: they bear on nothing."""
     if name == "host.command_line":
         return " ".join(word for word in value.split() if "=" in word) or text.NONE
     return value
 
 
-def _first_rows(nodes, different):
+def _first_rows(nodes: Nodes, different: Collection[str]) -> list[dict[str, Any]]:
     befores = [before for before, _after in nodes.values()]
     names = list(dict.fromkeys(name for before in befores for name in before))
-    rows = []
+    rows: list[dict[str, Any]] = []
     for pattern, label in FIRST:
         found = [match for match in map(pattern.fullmatch, names) if match]
         for match in found[:6]:
@@ -100,7 +102,7 @@ def _first_rows(nodes, different):
     return rows
 
 
-def placement(nodes):
+def placement(nodes: Nodes) -> list[str]:
     """Return what to know of the CPUs, as sentences: clock rates, the device's NUMA node, where its interrupts go."""
     found = []
     for node, (before, _after) in nodes.items():
@@ -112,7 +114,7 @@ def placement(nodes):
             if place != "-1" and before.get("host.cpus.numa_nodes", "0") != "0":
                 found.append(f"{node}: {match.group(1)} is at NUMA node {place}. Processes that run at another one are "
                              "slower; client_cpus and server_cpus of a workload bind netperf.")
-        cpus = {}
+        cpus: dict[str, set[str]] = {}
         for match in filter(None, map(IRQ.fullmatch, before)):
             cpus.setdefault(match.group(1), set()).add(before[match.group(0)])
         found += [f"{node}: the interrupts of {device} go to CPUs {', '.join(sorted(lists))}."
@@ -120,7 +122,7 @@ def placement(nodes):
     return found
 
 
-def conditions(manifest):
+def conditions(manifest: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the conditions for the report: ``{"notes": [text], "tables": [table]}``."""
     nodes = nodes_of(manifest)
     if not nodes:

@@ -5,8 +5,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import (
     choice_panels,
     choices,
@@ -18,12 +21,17 @@ from ansible_collections.offload.lab.plugins.plugin_utils.figures import (
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import trials as trial_figures
+from ansible_collections.offload.lab.plugins.plugin_utils.figures.marks import Figure
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.digest import Digest
+
+if TYPE_CHECKING:
+    import jinja2
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 MOST_TABLES = 16  # with figures; a campaign with more has its numbers in the tables alone
 
 
-def environment():
+def environment() -> jinja2.Environment:
     """Return the Jinja2 environment of the report; everything is escaped that is not said to be safe."""
     try:
         import jinja2  # noqa: PLC0415
@@ -37,26 +45,27 @@ def environment():
     return new
 
 
-def _keep_units_together(value):
+def _keep_units_together(value: Any) -> Any:
     """A number and its per cent sign stay on one line."""
     return value.replace(" %", "\u00a0%") if isinstance(value, str) and " %" in value else value
 
 
-def _with_figures(table, draw):
+def _with_figures(table: dict[str, Any], draw: bool) -> dict[str, Any]:
     title = table["title"]
     return dict(table, quantities=[dict(
         quantity, drawing=effects.forest(quantity, f"{title}: {quantity['label']}")
         if draw and any(row["ratio"] for row in quantity["rows"]) else None) for quantity in table["quantities"]])
 
 
-def _section(ident, title, paragraphs, found, draw):
+def _section(ident: str, title: str, paragraphs: Any, found: list[dict[str, Any]],
+             draw: Callable[[dict[str, Any], str], Figure]) -> dict[str, Any]:
     return {"id": ident, "title": title, "text": paragraphs, "figures": [
         {"heading": panel["title"], "caption": panel.get("caption", ""), "numbers": panel.get("numbers"),
          "ident": f"{ident}-{number}", "drawing": draw(panel, panel["title"])}
         for number, panel in enumerate(found, 1)]}
 
 
-def render(page, plan, digest):
+def render(page: dict[str, Any], plan: Plan, digest: Digest) -> str:
     """Return the page as HTML."""
     template = environment().get_template("report.html.j2")
     drawn = [table for table in page["tables"] if table["quantities"]][:MOST_TABLES]

@@ -10,7 +10,9 @@ demand too. The manual of netperf prints whole widths: 6.8 % means within 3.4 % 
 from __future__ import annotations
 
 import math
+from typing import Any, Iterable, Iterator, Mapping, Sequence
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
 
 QUANTITIES = (
@@ -20,21 +22,27 @@ QUANTITIES = (
 )
 
 
-def _half_width(result, names):
+Result = Mapping[str, Any]
+Results = dict[str, list[Result]]  # by profile
+
+
+def _half_width(result: Result, names: Iterable[str]) -> float | None:
     """Return the relative half width in %, or None where netperf printed none (its wish was met, or it had none)."""
-    widths = [(result.get("confidence_width") or {}).get(name) for name in names]
+    widths: list[Any] = [(result.get("confidence_width") or {}).get(name) for name in names]
     return None if None in widths else math.hypot(*(width / 2 for width in widths))
 
 
-def _differences(pairs, key, names):
+def _differences(pairs: Iterable[tuple[Result, Result]], key: str,
+                 names: Sequence[str]) -> Iterator[tuple[float, float | None]]:
     """Yield ``(difference in %, its half width in % or None)`` of pairs of results, control first."""
     for control, other in pairs:
         if control.get(key) and other.get(key):
-            halves = [_half_width(result, names) for result in (control, other)]
-            yield 100 * (other[key] / control[key] - 1), None if None in halves else math.hypot(*halves)
+            one, two = _half_width(control, names), _half_width(other, names)
+            yield (100 * (other[key] / control[key] - 1),
+                   None if one is None or two is None else math.hypot(one, two))
 
 
-def _sentence(profile, control, label, found):
+def _sentence(profile: str, control: str, label: str, found: Sequence[tuple[float, float | None]]) -> str:
     judged = [(difference, half) for difference, half in found if half is not None]
     values = [difference for difference, _half in found]
     start = (f"{profile} to {control}, {label}: {min(values):+.1f} to {max(values):+.1f} % in "
@@ -47,9 +55,9 @@ def _sentence(profile, control, label, found):
             f"confidence allows (±{min(widths):.1f} to ±{max(widths):.1f} %)")
 
 
-def _places(trials):
+def _places(trials: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int, str], Results]:
     """Return ``{place: {profile: [results]}}``; a place is a path, MTU and workload."""
-    found = {}
+    found: dict[tuple[str, int, str], Results] = {}
     for trial in trials:
         if trial["result"]:
             place = trial["path"], trial["mtu"], trial["workload"]["name"]
@@ -57,7 +65,7 @@ def _places(trials):
     return found
 
 
-def worth(plan, trials):
+def worth(plan: Plan, trials: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return sentences: how many runs, how many missed their confidence, and what each difference is worth."""
     trials = list(trials)
     runs = [trial["result"] for trial in trials if trial["result"]]

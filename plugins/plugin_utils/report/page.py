@@ -4,14 +4,17 @@
 """What stands on the page, as text and rows, the same for HTML and Markdown; report/html.py adds the figures."""
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import trial_panels
 from ansible_collections.offload.lab.plugins.plugin_utils.report import advice, by_table, conditions, phrases
 from ansible_collections.offload.lab.plugins.plugin_utils.report import answer as answers
 from ansible_collections.offload.lab.plugins.plugin_utils.report import tables as effect_tables
 from ansible_collections.offload.lab.plugins.plugin_utils.search import section as search_section
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.digest import Digest
 
 FILES = (
     ("plan.json", "factors, design, seed and order; enough to run it again"),
@@ -31,6 +34,7 @@ PROOFS = {
     "out tunnel_super_share": "tunnelled and longer than the MTU on the way out",
     "out csum_not_ready_share": "on the way out without a checksum yet",
     "in csum_valid_share": "on the way in with the checksum checked"}
+Standing = Callable[[dict[str, Any], list[dict[str, Any]], Plan, Digest], dict[str, Any]]  # live/standing.section
 FOLD = 24  # rows of a table; a longer one is folded
 FOOTER = "Made by offload.lab from the results folder alone: the same folder gives the same report, byte for byte."
 READING = (
@@ -41,9 +45,9 @@ READING = (
     "control differ by.")
 
 
-def facts(plan, digest):
+def facts(plan: Plan, digest: Digest) -> list[tuple[str, str]]:
     """Return the campaign in figures, as (label, value)."""
-    length = text.seconds(digest.last - digest.first) if digest.first is not None else text.NONE
+    length = text.seconds(digest.last - digest.first) if digest.first and digest.last else text.NONE
     state = [f"{digest.trials:,}"]
     state += [f"{digest.failed:,} failed"] if digest.failed else []
     state += [f"{digest.left_out:,} left out"] if digest.left_out else []
@@ -54,7 +58,8 @@ def facts(plan, digest):
     return [(label, str(value)) for label, value in found if value not in ("", None, text.NONE)]
 
 
-def caveats(findings, tables, digest, manifest):
+def caveats(findings: dict[str, Any], tables: list[dict[str, Any]], digest: Digest,
+            manifest: Mapping[str, Any] | None) -> list[str]:
     """Return what a reader must know before relying on the answer."""
     found = list(findings["warnings"])
     saturated = [phrases.place(table) for table in tables if table["saturated"] and table["quantities"]]
@@ -93,11 +98,11 @@ def failures(findings: dict[str, Any]) -> dict[str, Any] | None:
         "shown to fail more" if row["shown"] else "not recommended" if row["forbids"] else ""]} for row in rows]}
 
 
-def _share(value):
+def _share(value: float | None) -> str:
     return text.NONE if value is None else f"{value:.0%}"
 
 
-def _evidence(row):
+def _evidence(row: Mapping[str, Any]) -> str:
     """Return what a verdict rests on, in words."""
     seen = PROOFS.get(row["proof"], row["proof"].replace("_", " "))
     if row["proof"] != "read_back":
@@ -105,12 +110,12 @@ def _evidence(row):
     return f"{seen}; {row['reason']}" if row["reason"] else seen
 
 
-def verdicts(rows):
+def verdicts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return what each factor was seen to do, a row a device; paths with the same verdict are one row."""
     if not rows:
         return {"notes": ["No evidence of what the settings did was recorded with the trials."], "rows": [],
                 "folded": False}
-    merged = {}
+    merged: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
         key = row["factor"], row["node"], row["end"], row["device"], row["verdict"], _evidence(row)
         merged.setdefault(key, []).append(row["path"])
@@ -122,13 +127,13 @@ def verdicts(rows):
     return {"notes": notes, "rows": found, "folded": len(found) > FOLD}
 
 
-def _listed(trial):
+def _listed(trial: Mapping[str, Any]) -> dict[str, Any]:
     where = f"{trial['path']} · {trial['mtu']} · {(trial['workload'] or {}).get('name')}"
     why = trial["error"] or "; ".join(mark["reason"] for mark in trial["marks"])
     return {"cells": [trial["id"], where, trial["profile"], why]}
 
 
-def marked(digest):
+def marked(digest: Digest) -> dict[str, Any]:
     """Return the trials that were left out, marked or failed: by guard, by error, and the first ones singly."""
     if not digest.guards and not digest.failed:
         return {"summary": "None: every trial gave a result and no guard marked one.", "tables": [], "trials": None}
@@ -152,7 +157,7 @@ def marked(digest):
         "tables": [table for table in tables if table["rows"]], "trials": trials if trials["rows"] else None}
 
 
-def repeat(plan):
+def repeat(plan: Plan) -> dict[str, str]:
     """Return how to run the same campaign again."""
     name = plan["name"]
     if plan.get("kind") == "imported":
@@ -167,7 +172,8 @@ def repeat(plan):
             f"ansible-playbook offload.lab.report -e offload_lab_report_folder=again/{name}"))}
 
 
-def page(findings, plan, digest, manifest, standing=None):
+def page(findings: dict[str, Any], plan: Plan, digest: Digest, manifest: Mapping[str, Any] | None,
+         standing: Standing | None = None) -> dict[str, Any]:
     """Return the page as data; ``findings`` come from report/view.py, ``standing`` is given while it runs."""
     tables = effect_tables.name_tables(findings["tables"])
     titles = dict((table["id"], table["short"]) for table in tables)

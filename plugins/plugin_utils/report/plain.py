@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import math
 import textwrap
+from typing import Any, Collection, Iterable, Sequence
 
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
+from ansible_collections.offload.lab.plugins.plugin_utils.report.phrases import Line
 
 CONSOLE_LINES = 60  # of the table; a larger campaign shows the largest effects of each table
 MARKDOWN_ROWS = 60
@@ -15,11 +17,11 @@ NAME = 37  # columns for a profile or place in the console
 SIGNS = {"better": "▲ ", "worse": "▼ ", "same": "~ ", "unknown": "? ", "note": ""}
 
 
-def _size(row):
+def _size(row: dict[str, Any]) -> float:
     return -abs(math.log(row["ratio"])) if row["ratio"] and row["verdict"] in ("better", "worse") else 0.0
 
 
-def _demands(table, profile):
+def _demands(table: dict[str, Any], profile: str | None) -> str:
     """Return the ratios of service demand at the ends, ``0.58 / 0.61``."""
     found = []
     for quantity in table["quantities"]:
@@ -29,7 +31,7 @@ def _demands(table, profile):
     return " / ".join(found)
 
 
-def chosen(table, most):
+def chosen(table: dict[str, Any], most: int) -> tuple[list[dict[str, Any]], int]:
     """Return ``(rows, left out)`` of a table's main quantity: all in their order, or the ``most`` largest effects."""
     rows = table["quantities"][0]["rows"]
     if len(rows) <= most:
@@ -37,14 +39,14 @@ def chosen(table, most):
     return sorted(rows, key=_size)[:most], len(rows) - most
 
 
-def _line(*cells):
+def _line(*cells: str) -> str:
     """Return a line of the console: name, median, middle half, ratio, interval, service demand."""
     widths = (8, 17, 6, 14, 11)
     rest = " ".join(f"{cell:>{width}}" for cell, width in zip(cells[1:], widths))
     return f"  {cells[0][:NAME]:<{NAME}} {rest}".rstrip()
 
 
-def _group(table, most):
+def _group(table: dict[str, Any], most: int) -> list[str]:
     """Return the lines of one table in the console."""
     quantity = table["quantities"][0]
     demand = "demand" if _demands(table, None) else ""
@@ -62,25 +64,25 @@ def _group(table, most):
     return lines + ([f"  ... {text.count(left, 'profile')} more: see report.html"] if left else [])
 
 
-def _untested(tables):
+def _untested(tables: Iterable[dict[str, Any]]) -> bool:
     return any(text.effect(row).endswith(text.UNTESTED) for table in tables for quantity in table["quantities"]
                for row in quantity["rows"])
 
 
-def console(page):
+def console(page: dict[str, Any]) -> str:
     """Return the answer, a paragraph a sentence, and the comparison as text of at most 100 columns."""
     answer = [line for item in page["answer"] for line in _wrapped(item)]
     return "\n".join([*answer, "", _comparison_text(page)])
 
 
-def _wrapped(item):
+def _wrapped(item: Line) -> list[str]:
     """Return a sentence of the answer as lines; a command stays whole, to be copied."""
     words = f"{SIGNS[item['verdict']] or '- '}{item['text']}".replace(" %", "\u00a0%")
     lines = textwrap.wrap(words, 98, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     return [line.replace("\u00a0", " ") for line in lines] + [f"  {item['command']}"] * bool(item["command"])
 
 
-def _comparison_text(page):
+def _comparison_text(page: dict[str, Any]) -> str:
     tables = [table for table in page["tables"] if table["quantities"]]
     if not tables:
         return "Nothing to compare: no trial gave a result.\n"
@@ -95,26 +97,26 @@ def _comparison_text(page):
     return "\n\n".join([*groups, "\n".join(notes)]) + "\n"
 
 
-def _escape(value):
+def _escape(value: object) -> str:
     return str(value).replace("|", "\\|").replace("\n", " ")
 
 
-def markdown_table(head, rows, right=()):
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[Any]], right: Collection[str] = ()) -> str:
     """Return a Markdown table; ``right`` are the heads of columns of numbers."""
     marks = ["---:" if name in right else "---" for name in head]
     return "\n".join(f"| {' | '.join(map(_escape, cells))} |" for cells in [head, marks, *rows])
 
 
-def _plain_table(table):
+def _plain_table(table: dict[str, Any]) -> str:
     return markdown_table(table["head"], [row["cells"] for row in table["rows"]],
                           [head for head in table["head"] if head not in table["text"]])
 
 
-def _interval(row):
+def _interval(row: dict[str, Any]) -> str:
     return text.interval(row["low"], row["high"]) if row["low"] else ""
 
 
-def _row(table, row):
+def _row(table: dict[str, Any], row: dict[str, Any]) -> list[str]:
     quantity = table["quantities"][0]
     medians = f"{text.number(row['median'])} {quantity['unit']}" if row["median"] is not None else ""
     if medians and quantity["control_row"]:
@@ -123,7 +125,7 @@ def _row(table, row):
             text.p_value(row["p"]), _demands(table, row["profile"])]
 
 
-def _comparison(page):
+def _comparison(page: dict[str, Any]) -> list[str]:
     """Return the comparison and what it means: all rows, or the largest effects of each table."""
     tables = [table for table in page["tables"] if table["quantities"]]
     if not tables:
@@ -146,7 +148,7 @@ def _comparison(page):
     return [markdown_table(head, rows, head[2:]), " ".join(notes)]
 
 
-def _advice(page):
+def _advice(page: dict[str, Any]) -> list[str]:
     advice = page["recommendations"]
     state = "confirmed" if advice["confirmed"] else "not confirmed"
     chosen = [f"**{advice['set']}** ({state})"] if advice["set"] else []
@@ -154,24 +156,24 @@ def _advice(page):
     return [*chosen, *table, "\n".join(advice["notes"])]
 
 
-def _conditions(page):
+def _conditions(page: dict[str, Any]) -> list[str]:
     conditions = page["conditions"]
     parts = ["\n".join(conditions["notes"])]
     parts += [f"**{table['title']}**\n\n{_plain_table(table)}" for table in conditions["tables"] if not table["folded"]]
     return parts
 
 
-def _verdicts(page):
+def _verdicts(page: dict[str, Any]) -> list[str]:
     rows = [[row["factor"], row["device"], row["verdict"], row["evidence"]] for row in page["verdicts"]["rows"]]
     table = [markdown_table(["factor", "device", "verdict", "evidence"], rows)] if rows else []
     return [*page["verdicts"]["notes"], *table]
 
 
-def _code(command):
+def _code(command: str) -> str:
     return f" `{command}`" if command else ""
 
 
-def markdown(page):
+def markdown(page: dict[str, Any]) -> str:
     """Return report.md: the answer, the table, the conditions, and where the rest is."""
     answer = "\n".join(f"- {SIGNS[item['verdict']]}{item['text']}{_code(item['command'])}" for item in page["answer"])
     details = "\n".join(f"- {SIGNS[item['verdict']]}{item['text']}" for item in page["details"])

@@ -8,6 +8,7 @@ import json
 import math
 from typing import Any, NamedTuple
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.digest import Digest
 
@@ -50,7 +51,7 @@ def _were(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
-def more_blocks(tables: list[dict[str, Any]], plan: dict[str, Any]) -> Remedy | None:
+def more_blocks(tables: list[dict[str, Any]], plan: Plan) -> Remedy | None:
     """Return the remedy for the largest difference that is not known; None where all is known."""
     unknown = [row for table in tables for quantity in table["quantities"][:1] for row in quantity["rows"]
                if row["verdict"] == "unknown" and row["ratio"] and row["needs"] and row["needs"]["blocks"]]
@@ -71,6 +72,6 @@ def more_blocks(tables: list[dict[str, Any]], plan: dict[str, Any]) -> Remedy | 
     return Remedy(words, measure({"blocks": blocks}))
 
 
-def confirmation(plan: dict[str, Any]) -> str:
+def confirmation(plan: Plan) -> str:
     """Return the command that confirms what was chosen."""
     return GO_ON if plan.get("confirm") else measure({"confirm": CONFIRM_BLOCKS})

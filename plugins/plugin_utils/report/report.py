@@ -15,16 +15,20 @@ import os
 import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.campaign_verdicts import verdicts_of
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.campaign_verdicts import DeviceVerdict, verdicts_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign import plan_file
-from ansible_collections.offload.lab.plugins.plugin_utils.exports import junit, openmetrics
-from ansible_collections.offload.lab.plugins.plugin_utils.report import html, imported, plain, recommended, study
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
+from ansible_collections.offload.lab.plugins.plugin_utils.exports import junit, openmetrics, recommended
+from ansible_collections.offload.lab.plugins.plugin_utils.report import html, imported, plain, study
 from ansible_collections.offload.lab.plugins.plugin_utils.report import page as report_page
 from ansible_collections.offload.lab.plugins.plugin_utils.report.view import findings_of
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import csv_file
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.digest import Digest
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Trial
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import stream_records
 
 LIVE = ("report.txt", "report.md", "report.html")  # what is made of a running campaign
@@ -32,7 +36,7 @@ OUTPUTS = ("analysis.json", "trials.csv", "recommended.yml", "report.txt", "repo
            "junit.xml", "metrics.prom")
 
 
-def read_json(path):
+def read_json(path: str) -> Any:
     """Return the content of a JSON file, or None where there is no file."""
     try:
         with open(path, encoding="utf-8") as stream:
@@ -45,14 +49,15 @@ def read_json(path):
         raise InputError(f"this is not JSON: {error}", path, "Restore the file, or remove it to report without it.")
 
 
-def _analyse(plan, trials, manifest, verdicts, running):
+def _analyse(plan: Plan, trials: Iterable[Trial], manifest: Mapping[str, Any] | None,
+             verdicts: Callable[[], list[DeviceVerdict]], running: bool) -> dict[str, Any]:
     """Analyse with scipy, which takes a while to import."""
     from ansible_collections.offload.lab.plugins.plugin_utils.analysis.analysis import analyse  # noqa: PLC0415
 
     return analyse(plan, trials, manifest, verdicts=verdicts, running=running)
 
 
-def _read(folder):
+def _read(folder: str) -> tuple[Plan, dict[str, Any] | None, str]:
     """Return ``(plan, manifest, path of the trials)`` of a results folder."""
     plan = plan_file.read_whole_plan(folder)
     if plan is None:
@@ -63,28 +68,34 @@ def _read(folder):
     return plan, read_json(os.path.join(folder, "manifest.json")), trials
 
 
-def _write(folder, name, text):
+def _write(folder: str, name: str, text: str) -> None:
     with open(os.path.join(folder, name), "w", encoding="utf-8", newline="\n") as stream:
         stream.write(text)
 
 
+def _seen(digest: Digest, trials: Iterator[Trial]) -> Iterator[Trial]:
+    for trial in trials:
+        digest.see(trial)
+        yield trial
+
+
 @contextlib.contextmanager
-def _digested(record, new, control, running):
+def _digested(record: str, new: str, control: str,
+              running: bool) -> Iterator[tuple[Callable[[], Digest], Iterator[Trial], list[str]]]:
     """Yield ``(digest, trials, problems)``: who gives the digest, once the trials are read.
 
     While a campaign runs it is done in one process and without trials.csv: who is killed leaves no process behind.
     """
-    problems = []
+    problems: list[str] = []
     if running:
         digest = Digest(control)
-        trials = (digest.see(trial) or trial for trial in stream_records(record, problems))
-        yield lambda: digest, trials, problems
+        yield lambda: digest, _seen(digest, stream_records(record, problems)), problems
     else:
         with csv_file.digested(record, os.path.join(new, "trials.csv"), control) as digested:
             yield digested, stream_records(record, problems), problems
 
 
-def _make(folder, new, standing):
+def _make(folder: str, new: str, standing: report_page.Standing | None) -> dict[str, Any]:
     """Write all outputs of the campaign in ``folder`` into the folder ``new``; return the page."""
     plan, manifest, trials = _read(folder)
     with _digested(trials, new, plan["control"], standing is not None) as (digested, records, problems):
@@ -106,17 +117,17 @@ def _make(folder, new, standing):
     return page
 
 
-def _same(new, old):
+def _same(new: str, old: str) -> bool:
     return os.path.exists(old) and filecmp.cmp(new, old, shallow=False)
 
 
-def _text(path):
+def _text(path: str) -> str:
     with contextlib.suppress(OSError), open(path, encoding="utf-8") as stream:
         return stream.read()
     return ""
 
 
-def _artifacts(analysis):
+def _artifacts(analysis: dict[str, Any]) -> dict[str, Any]:
     """Return what a job keeps of the analysis: how many effects are in each state, and the recommended levels."""
     effects = [row.get("effect") or row for table in analysis["tables"] for metric in table["metrics"]
                for row in metric.get("main_effects") or metric["rows"]]
@@ -125,7 +136,7 @@ def _artifacts(analysis):
     return {"states": dict(sorted(states.items())), "recommended": wanted["changes"] or wanted["levels"]}
 
 
-def make_report(folder, check=False, standing=None):
+def make_report(folder: str, check: bool = False, standing: report_page.Standing | None = None) -> dict[str, Any]:
     """Make the report of the campaign whose results are in ``folder``; with ``check`` nothing in it is changed.
 
     ``standing`` is given while the campaign runs (see live/standing.py): then it claims nothing, and only what people

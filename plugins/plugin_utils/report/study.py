@@ -7,7 +7,10 @@ A campaign that repeats a study names it with ``study``; :data:`COLUMNS` says wh
 """
 from __future__ import annotations
 
+from typing import Any, Collection, Iterable, Optional
+
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.campaign_verdicts import unsupported_profiles
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
 
 MBPS = ("throughput", "Mbit/s", "throughput", None)
@@ -28,9 +31,13 @@ ENDS = ("combined", "client", "server")
 NONE, SAME = "–", "~"
 
 
-def _metrics(table):
+Column = tuple[str, str, str, Optional[str]]
+Metrics = dict[str, dict[Optional[str], dict[str, Any]]]  # {metric: {end: metric of the analysis}}
+
+
+def _metrics(table: dict[str, Any]) -> Metrics:
     """Return {metric: {end: metric of the analysis}}; throughput has the end None."""
-    found = {}
+    found: Metrics = {}
     for metric in table["metrics"]:
         name = metric["metric"]
         for end in ENDS:
@@ -39,15 +46,15 @@ def _metrics(table):
     return found
 
 
-def _number(value):
+def _number(value: float | None) -> str:
     return NONE if value is None else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _signed(value, digits):
+def _signed(value: float, digits: int) -> str:
     return f"{value:+,.{digits}f}"
 
 
-def _cell(metric, profile, what):
+def _cell(metric: dict[str, Any], profile: str, what: str | None) -> str:
     """Return what is printed of one profile; the control has no change."""
     control = metric["control"]
     if profile == control["profile"]:
@@ -65,7 +72,7 @@ def _cell(metric, profile, what):
     return NONE if control["median"] is None else _signed(row["median"] - control["median"], 2) + unknown
 
 
-def _heads(columns, metrics):
+def _heads(columns: Iterable[Column], metrics: Metrics) -> list[tuple[str, dict[str, Any], str | None]]:
     """Return ``[(head, metric, what)]``: a quantity of both ends has a column for each of them."""
     heads = []
     for title, unit, name, what in columns:
@@ -75,8 +82,9 @@ def _heads(columns, metrics):
     return heads
 
 
-def _table(study, group, control, impossible):
-    rows, head = [], ["Workload", "Profile"]
+def _table(study: str, group: list[dict[str, Any]], control: str, impossible: Collection[str]) -> dict[str, Any]:
+    rows: list[tuple[str, str, dict[str, str]]] = []
+    head = ["Workload", "Profile"]
     for table in group:
         heads = _heads(COLUMNS[study], _metrics(table))
         head += [title for title, _metric, _what in heads if title not in head]
@@ -96,12 +104,12 @@ def _table(study, group, control, impossible):
                      for workload, profile, cells in rows]}
 
 
-def section(plan, analysis):
+def section(plan: Plan, analysis: dict[str, Any]) -> dict[str, Any] | None:
     """Return ``{"note", "tables"}`` of a campaign that repeats a study, or None."""
     study = plan.get("study")
     if not study:
         return None
-    groups = {}
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for table in analysis["tables"]:
         groups.setdefault((table["mtu"], table["path"], table.get("pair")), []).append(table)
     note = (f"Medians of {text.count(plan['blocks'], 'block')} in the units of the study; changes are to "

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, Iterable
 
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
 from ansible_collections.offload.lab.plugins.plugin_utils.report import phrases
@@ -16,12 +17,12 @@ AT_ODDS = 0.03  # how far medians and ratio are apart, as a logarithm, before a 
 PARTS = ("pair", "path", "mtu", "workload")
 
 
-def name_tables(tables):
+def name_tables(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the tables with a ``title``, and a ``short`` name that leaves out what is the same for all."""
     vary = [part for part in PARTS if len(set(table.get(part) for table in tables)) > 1] or ["path", "workload"]
     named = []
     for table in tables:
-        words = dict((part, table.get(part)) for part in PARTS)
+        words: dict[str, Any] = {part: table.get(part) for part in PARTS}
         words["mtu"] = f"MTU {table['mtu']}" if table["mtu"] else None
         title = [words[part] for part in ("path", "mtu", "workload")]
         if "pair" in vary:
@@ -31,7 +32,7 @@ def name_tables(tables):
     return named
 
 
-def cells(row):
+def cells(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row of effects as printed."""
     return {
         "label": row["label"], "verdict": row["verdict"], "control": False, "median": text.number(row["median"]),
@@ -43,13 +44,13 @@ def cells(row):
     }
 
 
-def _control_cells(quantity):
+def _control_cells(quantity: dict[str, Any]) -> dict[str, Any]:
     row = dict(quantity["control_row"], label=quantity["control"], verdict="same", ratio=1.0, low=None, high=None,
                p=None)
     return dict(cells(row), effect="1", control=True)
 
 
-def caption(quantity):
+def caption(quantity: dict[str, Any]) -> str:
     """Return what a reader must know of one quantity's table."""
     parts = [f"{quantity['unit']}, {quantity['better']} is better"] + ([_blocks(quantity)] if quantity["rows"] else [])
     if quantity["pivot"]:
@@ -62,13 +63,13 @@ def caption(quantity):
     return "; ".join(parts)
 
 
-def _blocks(quantity):
+def _blocks(quantity: dict[str, Any]) -> str:
     """Return how many blocks the rows rest on."""
     counts = sorted({row["n"] for row in quantity["rows"]})
     return text.count(counts[0], "block") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} blocks"
 
 
-def at_odds(quantity):
+def at_odds(quantity: dict[str, Any]) -> str:
     """Name the rows whose medians say something else than their ratio, and why: they rest on different trials."""
     odd = []
     for row in quantity["rows"]:
@@ -83,7 +84,7 @@ def at_odds(quantity):
         odd) else ""
 
 
-def summary(title, quantity):
+def summary(title: str, quantity: dict[str, Any]) -> str:
     """Return a figure's text equivalent."""
     shown = [row for row in quantity["rows"] if row["verdict"] in ("better", "worse")]
     lead = "; ".join(f"{row['label']} {text.ratio(row['ratio'])}{phrases.span(row)}" for row in shown[:5])
@@ -91,7 +92,7 @@ def summary(title, quantity):
             "The table has all values.")
 
 
-def decorate(table, number):
+def decorate(table: dict[str, Any], number: int) -> dict[str, Any]:
     """Return a named table with the text that its part of the page needs."""
     quantities = []
     for place, quantity in enumerate(table["quantities"]):
@@ -102,9 +103,9 @@ def decorate(table, number):
     return dict(table, id=f"t{number}", quantities=quantities, notes=[text.sentence(note) for note in table["notes"]])
 
 
-def pivot(tables):
+def pivot(tables: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the tables turned: one table, a quantity each, and a row for each path, MTU and workload."""
-    turned = {}
+    turned: dict[str, dict[str, Any]] = {}
     for table in tables:
         for quantity in table["quantities"]:
             held = turned.setdefault(quantity["name"], dict(quantity, rows=[], pivot=True, blocks=0))
@@ -117,7 +118,7 @@ def pivot(tables):
             held["smallest"] = max(filter(None, (held["smallest"], quantity["smallest"])), default=None)
     profiles = list(dict.fromkeys(row["profile"] for quantity in turned.values() for row in quantity["rows"]))
     control = tables[0]["quantities"][0]["control"]
-    said = {}
+    said: dict[str, list[str]] = {}
     for table in tables:
         for note in table["notes"]:
             said.setdefault(note, []).append(table["short"])
@@ -126,7 +127,7 @@ def pivot(tables):
         turned.values(), key=lambda quantity: quantity["group"] != "main")}
 
 
-def blocks(tables):
+def blocks(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the tables as the page shows them, ready to print."""
     tables = [dict(table, quantities=[dict(quantity, pivot=False) for quantity in table["quantities"]])
               for table in tables if table["quantities"]]
@@ -136,8 +137,8 @@ def blocks(tables):
     return [decorate(table, number) for number, table in enumerate(tables, 1)]
 
 
-def _spans(words):
-    found = []
+def _spans(words: Iterable[str]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
     for word in words:
         if found and found[-1]["text"] == word:
             found[-1]["span"] += 1
@@ -146,15 +147,15 @@ def _spans(words):
     return found
 
 
-def _matrix_cell(row):
+def _matrix_cell(row: dict[str, Any] | None) -> dict[str, Any]:
     if row is None or row["ratio"] is None:
         return {"verdict": "unknown", "text": text.NONE}
     return {"verdict": row["verdict"], "text": cells(row)["effect"]}
 
 
-def matrices(tables):
+def matrices(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the overview, profiles by tables: the main quantity, then service demand at each end."""
-    groups = {}
+    groups: dict[str, list[Place]] = {}
     for table in tables:
         for quantity in table["quantities"]:
             if quantity["group"] not in ("profiles", "interactions"):
@@ -162,12 +163,15 @@ def matrices(tables):
     return [_matrix(found) for found in groups.values() if _fits(found)]
 
 
-def _fits(found):
+Place = tuple[dict[str, Any], dict[str, Any]]  # a table and a quantity of it
+
+
+def _fits(found: list[Place]) -> bool:
     rows = max(len(quantity["rows"]) for _table, quantity in found)
     return len(found) > 1 and rows > FEW_PROFILES and min(rows, len(found)) <= MATRIX_COLUMNS
 
 
-def _matrix(found):
+def _matrix(found: list[Place]) -> dict[str, Any]:
     by_profile = [dict((row["profile"], row) for row in quantity["rows"]) for _table, quantity in found]
     profiles = list(dict.fromkeys(profile for rows in by_profile for profile in rows))
     flat = [profile for profile in profiles

@@ -12,6 +12,8 @@ Attribution, recommendation and failures are passed on as they are: see schemas/
 """
 from __future__ import annotations
 
+from typing import Any, Collection, Sequence
+
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.campaign_verdicts import unsupported_profiles
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
 
@@ -21,24 +23,24 @@ ENDS = {"client": " at the client", "server": " at the server", "combined": " of
 SHOWN_LATENCIES = ("latency_mean", "latency_p99")
 
 
-def _label(metric):
+def _label(metric: dict[str, Any]) -> str:
     return LABELS.get(metric["metric"], metric["label"]) + ENDS.get(metric["end"], "")
 
 
-def _shown(metric):
+def _shown(metric: dict[str, Any]) -> bool:
     """Effects on CPU shares say little without the throughput: service demand stands for them."""
     name = metric["metric"]
     return metric["compared"] and (name in MAIN or name.startswith("service_demand") or name in SHOWN_LATENCIES)
 
 
-def _row(row, label):
+def _row(row: dict[str, Any], label: str) -> dict[str, Any]:
     return {"profile": row.get("profile") or label, "label": label, "n": row["n"], "median": row.get("median"),
             "q1": row.get("q1"), "q3": row.get("q3"), "ratio": row["ratio"], "low": row["low"], "high": row["high"],
             "p": row["p_report"], "verdict": row["state"] or "unknown", "needs": row["needs"],
             "blocks": row.get("differences")}
 
 
-def _quantity(metric, rows, **other):
+def _quantity(metric: dict[str, Any], rows: list[dict[str, Any]], **other: Any) -> dict[str, Any]:
     found = {
         "name": metric["metric"], "group": "main" if metric["metric"] in MAIN else metric["metric"],
         "label": _label(metric), "unit": metric["unit"], "better": metric["better"],
@@ -49,12 +51,12 @@ def _quantity(metric, rows, **other):
     return found
 
 
-def together(row):
+def together(row: dict[str, Any]) -> str:
     """Return the name of an interaction, and those that a screen cannot tell from it."""
     return " or ".join(" × ".join(pair) for pair in [row["factors"], *row.get("aliases", ())])
 
 
-def _quantities(metrics, left_out):
+def _quantities(metrics: list[dict[str, Any]], left_out: Collection[str]) -> list[dict[str, Any]]:
     """Return the quantities of one table. A full factorial shows its main effects first, then what they rest on."""
     found, after = [], []
     for metric in metrics:
@@ -73,9 +75,9 @@ def _quantities(metrics, left_out):
     return found + [quantity for quantity in after if quantity["rows"]]
 
 
-def _cpu(table, control):
+def _cpu(table: dict[str, Any], control: str) -> dict[str, dict[str, dict[str, float]]]:
     """Return ``{end: {kind: {profile: median per cent}}}`` of one table."""
-    found = {}
+    found: dict[str, dict[str, dict[str, float]]] = {}
     for metric in table["metrics"]:
         if metric["metric"].startswith("cpu_"):
             kind = metric["metric"].rsplit("_", 1)[1]
@@ -85,7 +87,7 @@ def _cpu(table, control):
     return found
 
 
-def _notes(metrics, said):
+def _notes(metrics: list[dict[str, Any]], said: Collection[str]) -> list[str]:
     """Return the warnings of a table's metrics; what is said of all of them, or of the campaign, is not said again."""
     notes = []
     for warning in dict.fromkeys(note for metric in metrics for note in metric.get("warnings") or ()):
@@ -95,16 +97,16 @@ def _notes(metrics, said):
     return notes
 
 
-def _not_compared(unsupported):
+def _not_compared(unsupported: dict[str, str]) -> list[str]:
     """Return a warning for each reason why profiles are not what their names say: control, or only what they need."""
-    profiles = {}
+    profiles: dict[str, list[str]] = {}
     for profile, reason in unsupported.items():
         profiles.setdefault(reason, []).append(profile)
     return [f"no device takes {text.listed(names)} ({reason}): measured without it, and not compared"
             for reason, names in profiles.items()]
 
 
-def _medians(metrics, left_out):
+def _medians(metrics: list[dict[str, Any]], left_out: Collection[str]) -> dict[str, dict[str, float]]:
     """Return ``{metric: {profile: median}}``, the control first."""
     medians = {}
     for metric in metrics:
@@ -113,7 +115,7 @@ def _medians(metrics, left_out):
     return medians
 
 
-def _table(table, analysis, left_out):
+def _table(table: dict[str, Any], analysis: dict[str, Any], left_out: Collection[str]) -> dict[str, Any]:
     metrics = [metric for metric in table["metrics"] if _shown(metric)]
     return dict(((key, table[key]) for key in ("id", "pair", "path", "mtu", "workload", "test", "saturated",
                                                "failures")),
@@ -121,7 +123,7 @@ def _table(table, analysis, left_out):
                 cpu=_cpu(table, analysis["control"]), quantities=_quantities(metrics, left_out))
 
 
-def _common_notes(tables):
+def _common_notes(tables: list[dict[str, Any]]) -> list[str]:
     """Take out of the tables and return what is said of each of them: it belongs to the campaign."""
     measured = [table for table in tables if table["quantities"]]
     common = [note for note in (measured[0]["notes"] if len(measured) > 1 else ())
@@ -131,7 +133,7 @@ def _common_notes(tables):
     return common
 
 
-def findings_of(analysis, problems=()):
+def findings_of(analysis: dict[str, Any], problems: Sequence[str] = ()) -> dict[str, Any]:
     """Return an analysis as the report shows it; ``problems`` are texts on lines of trials.jsonl that are damaged."""
     unsupported = unsupported_profiles(analysis)
     tables = [_table(table, analysis, unsupported) for table in analysis["tables"]]

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.plugin_utils.lab.plan import path_of
+from ansible_collections.offload.lab.plugins.module_utils._iproute.parse import Link
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Campaign
+from ansible_collections.offload.lab.plugins.plugin_utils.lab.paths import path_of
 from ansible_collections.offload.lab.plugins.plugin_utils.request.variables import Problem
 
 FEWEST_NODES = 2
@@ -22,12 +24,12 @@ ENDS = {
 }
 
 
-def pairs_of(campaign: Mapping[str, Any], nodes: Sequence[str]) -> list[tuple[str, str]]:
+def pairs_of(campaign: Campaign, nodes: Sequence[str]) -> list[tuple[str, str]]:
     """Return the pairs that a campaign measures: its own, or the first two nodes."""
     return [(pair["client"], pair["server"]) for pair in campaign["pairs"]] or [(nodes[0], nodes[1])]
 
 
-def wrong_nodes(campaign: Mapping[str, Any], playing: Sequence[str], group: Sequence[str]) -> Iterator[Problem]:
+def wrong_nodes(campaign: Campaign, playing: Sequence[str], group: Sequence[str]) -> Iterator[Problem]:
     """Yield what is wrong with the nodes of a campaign: ``group`` has all, ``playing`` those that --limit leaves."""
     where = f"campaign {campaign['name']}"
     if not campaign["pairs"]:
@@ -62,7 +64,7 @@ def paths_of(variables: Mapping[str, Any]) -> set[str]:
     return paths
 
 
-def wrong_paths(campaign: Mapping[str, Any], node: str, variables: Mapping[str, Any]) -> Iterator[Problem]:
+def wrong_paths(campaign: Campaign, node: str, variables: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield the paths of a campaign of which a node has no end, and workloads with more tenants than it has."""
     for path in campaign["paths"]:
         if path not in paths_of(variables):
@@ -76,7 +78,7 @@ def wrong_paths(campaign: Mapping[str, Any], node: str, variables: Mapping[str, 
                             f"Set offload_lab_tenant_count: {most}.")
 
 
-def wrong_mtus(campaign: Mapping[str, Any], node: str, address: str, link: Mapping[str, Any]) -> Iterator[Problem]:
+def wrong_mtus(campaign: Campaign, node: str, address: str, link: Link) -> Iterator[Problem]:
     """Yield the MTUs that an underlay device, as :func:`_iproute.parse.parse_links` has it, cannot have.
 
     What the tunnel leaves of it must still carry IP.

@@ -5,10 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.alias import resolve
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import Feature
+from ansible_collections.offload.lab.plugins.module_utils._iproute.parse import Link
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Campaign
 from ansible_collections.offload.lab.plugins.plugin_utils.request.campaign import wrong_mtus
 from ansible_collections.offload.lab.plugins.plugin_utils.request.variables import PREFIX, Problem
 
@@ -16,7 +19,53 @@ OK, NOTE, WRONG = "ok", "note", "WRONG"
 MOST_SECONDS_APART = 60  # clocks; a slow host takes ten seconds to answer
 PORT_VARIABLES = {"netperf": "offload_lab_netperf_port", "probe": "offload_lab_probe_port"}
 
-Reading = Mapping[str, Any]
+
+class User(TypedDict):
+    """As whom tasks run on a node."""
+
+    name: str
+    missing: list[str]  # capabilities
+
+
+class Switch(TypedDict):
+    """The bridge of the lab."""
+
+    datapath: str
+    refused: str | None  # why it cannot be the lab's
+
+
+class Taken(TypedDict):
+    """A port that another program holds."""
+
+    port: int
+    program: str
+    pid: int | None
+
+
+class Reached(TypedDict):
+    """Whether a port of a peer answers."""
+
+    address: str
+    port: int
+    reached: bool
+    answer: str
+
+
+class Reading(TypedDict):
+    """What module preflight read of a node, as far as it is judged."""
+
+    user: User
+    programs: dict[str, str | None]  # {name: path}
+    links: dict[str, Link]
+    features: dict[str, Feature] | None  # None without ethtool
+    management: list[str]  # devices that carry the controller's connection
+    switch: Switch
+    taken: list[Taken]
+    peers: list[Reached]
+    silent: list[str]  # addresses
+    vxlan_port: int
+    measuring: bool  # it holds the snapshot of a campaign
+    clock: float  # s since the epoch
 
 
 class Row(NamedTuple):
@@ -38,17 +87,17 @@ class Wanted(NamedTuple):
     allowed: Sequence[str]
     install: bool
     address: str
-    campaign: Mapping[str, Any] | None
+    campaign: Campaign | None
     factors: Sequence[str]
 
 
-def wanted_of(variables: Mapping[str, Any], campaign: Mapping[str, Any] | None) -> Wanted:
+def wanted_of(variables: Mapping[str, Any], campaign: Campaign | None) -> Wanted:
     """Return what the variables of a node, and the campaign if it is to be measured, ask of it."""
     def value(name: str, default: Any) -> Any:
         return variables.get(PREFIX + name, default)
 
     mtu, install = value("underlay_mtu", None), value("install_packages", True)
-    features = [name for factor in (campaign or {}).get("factors", ()) if factor["kind"] == "feature"
+    features = [name for factor in (campaign["factors"] if campaign else ()) if factor["kind"] == "feature"
                 for name in [*factor["settings"], *factor["needs"]]]
     return Wanted(
         device=value("underlay_device", ""), mtu=int(mtu) if mtu else None, uplink=value("uplink_device", ""),
@@ -75,6 +124,11 @@ def _programs(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
         yield WRONG, f"missing: {', '.join(missing)}. Install them, or set offload_lab_install_packages: true."
 
 
+def _addresses(links: Mapping[str, Link], name: str) -> list[str]:
+    """Return the addresses of a device, without link-local ones; none where ``ip`` is missing."""
+    return (links[name]["global"] or []) if name in links else []
+
+
 def _device(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
     links = reading["links"]
     for name in [wanted.device, *wanted.more_devices, *([wanted.uplink] if wanted.uplink else [])]:
@@ -82,13 +136,13 @@ def _device(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
             yield WRONG, f"there is no device {name}. It has {', '.join(sorted(set(links) - {'lo'}))}."
         elif not links[name]["up"] and name != wanted.uplink:
             yield WRONG, f"{name} is down. Bring it up: ip link set {name} up."
-    addresses = [text.partition("/")[0] for text in (links.get(wanted.device) or {}).get("global") or []]
+    addresses = [text.partition("/")[0] for text in _addresses(links, wanted.device)]
     if wanted.address and addresses and wanted.address not in addresses:
         yield WRONG, f"{wanted.device} does not have the address {wanted.address}. It has {', '.join(addresses)}."
     if wanted.uplink and wanted.uplink in [wanted.device, *wanted.more_devices]:
         yield WRONG, f"the uplink {wanted.uplink} is a device of the underlay. Give another device, or a VLAN on it."
-    elif wanted.uplink and (links.get(wanted.uplink) or {}).get("global"):
-        yield WRONG, (f"the uplink {wanted.uplink} has the address {links[wanted.uplink]['global'][0]}, which the "
+    elif wanted.uplink and _addresses(links, wanted.uplink):
+        yield WRONG, (f"the uplink {wanted.uplink} has the address {_addresses(links, wanted.uplink)[0]}, which the "
                       "switch would take from the host. Give a device without one.")
     yield OK, wanted.device
 
@@ -146,12 +200,13 @@ def _peers(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
 
 
 def _factors(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
-    for name in wanted.factors if reading["features"] else ():
+    features = reading["features"] or {}
+    for name in wanted.factors if features else ():
         try:
-            resolve(name, reading["features"], wanted.device)
+            resolve(name, features, wanted.device)
         except LabError as error:
             yield WRONG, str(error)
-    yield OK, ", ".join(wanted.factors) if reading["features"] else "not known without ethtool"
+    yield OK, ", ".join(wanted.factors) if features else "not known without ethtool"
 
 
 def judge(node: str, reading: Reading, wanted: Wanted) -> Iterator[Row]:
@@ -168,11 +223,12 @@ def judge(node: str, reading: Reading, wanted: Wanted) -> Iterator[Row]:
 
 def apart(readings: Mapping[str, Reading], wanted: Mapping[str, Wanted], now: float) -> Iterator[Row]:
     """Yield what is wrong between the nodes: MTUs that differ, clocks that do."""
-    mtus = {node: (reading["links"].get(wanted[node].device) or {}).get("mtu") for node, reading in readings.items()}
+    links = {node: reading["links"].get(wanted[node].device) for node, reading in readings.items()}
+    mtus = {node: link["mtu"] if link else None for node, link in links.items()}
     measuring = any(reading["measuring"] for reading in readings.values())
     if len({mtu for mtu in mtus.values() if mtu}) > 1 and not measuring:
-        told = ", ".join(f"{node} {mtu}" for node, mtu in mtus.items())
-        yield Row("all", "MTU", WRONG, f"the underlays differ: {told}. Give all of them the same.")
+        by_node = ", ".join(f"{node} {mtu}" for node, mtu in mtus.items())
+        yield Row("all", "MTU", WRONG, f"the underlays differ: {by_node}. Give all of them the same.")
     for node, reading in readings.items():
         if abs(now - reading["clock"]) > MOST_SECONDS_APART:
             yield Row(node, "clock", NOTE, f"{abs(now - reading['clock']):.0f} s apart from the controller's; times of "

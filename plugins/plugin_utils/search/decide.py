@@ -17,12 +17,14 @@ from ansible_collections.offload.lab.plugins.plugin_utils.analysis.nominate impo
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import SCHEMA, with_search
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import named, visits_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import settings_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import every_combination, model_matrix
 from ansible_collections.offload.lab.plugins.plugin_utils.search import model
 from ansible_collections.offload.lab.plugins.plugin_utils.search.values import visit_values
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import margin
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.guards import excluded
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Trial
 
 PART = "search"  # of a visit and of its trials
 DRAWS = 400
@@ -46,7 +48,7 @@ def begin(plan: Mapping[str, Any]) -> dict[str, Any]:
     return {"schema": SCHEMA, "campaign": plan["name"], "rounds": [], "ended": None, "nominees": []}
 
 
-def decide(plan: dict[str, Any], decided: Mapping[str, Any], trials: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def decide(plan: Plan, decided: Mapping[str, Any], trials: Iterable[Trial]) -> dict[str, Any]:
     """Return what was decided with one round more, or with its end; ``trials`` are all of its visits so far."""
     whole, number = with_search(plan, decided), len(decided["rounds"]) + 1
     found = _Standing(whole, seen(whole, trials), np.random.default_rng([plan["seed"], number]))
@@ -60,12 +62,13 @@ def decide(plan: dict[str, Any], decided: Mapping[str, Any], trials: Iterable[Ma
     if ended:
         return {**decided, "ended": ended, "nominees": found.nominees() if enough else [], "standing": standing}
     profiles = found.next_profiles()
-    visits = [{**visit, "part": PART} for visit in visits_of(plan, profiles, None, [plan["blocks"] + number])]
+    planned = visits_of(plan, profiles, plan["control"], [plan["blocks"] + number])
+    visits = [{**visit, "part": PART} for visit in planned]
     own = {"round": number, "profiles": profiles, "visits": visits, "standing": standing}
     return {**decided, "rounds": [*decided["rounds"], own]}
 
 
-def seen(plan: Mapping[str, Any], trials: Iterable[Mapping[str, Any]]) -> Seen:
+def seen(plan: Mapping[str, Any], trials: Iterable[Trial]) -> Seen:
     """Return the visits of the goal's table in the order in which they were made."""
     visits: dict[tuple[int, int], tuple[str, list[float]]] = {}
     counts: dict[str, list[int]] = {}
@@ -85,14 +88,14 @@ def seen(plan: Mapping[str, Any], trials: Iterable[Mapping[str, Any]]) -> Seen:
                 [name for name, (all_of_them, stalls) in counts.items() if stalls >= STALLS * all_of_them])
 
 
-def _in_goal_table(plan: Mapping[str, Any], trial: Mapping[str, Any]) -> bool:
+def _in_goal_table(plan: Mapping[str, Any], trial: Trial) -> bool:
     """Tell whether a trial is of the campaign's first path and workload; all pairs count alike."""
     workload = (trial.get("workload") or {}).get("name")
     return bool(trial.get("path") == plan["paths"][0] and workload == plan["workloads"][0]["name"]
                 and trial.get("profile") in plan["profiles"])
 
 
-def _goal(plan: Mapping[str, Any], trial: Mapping[str, Any]) -> float | None:
+def _goal(plan: Mapping[str, Any], trial: Trial) -> float | None:
     """Return the logarithm of what the search makes larger, or None."""
     names, sign = GOALS[plan["search"]["goal"]]
     values = values_of(trial)
@@ -103,7 +106,7 @@ def _goal(plan: Mapping[str, Any], trial: Mapping[str, Any]) -> float | None:
 class _Standing:
     """What is known of all combinations."""
 
-    def __init__(self, plan: dict[str, Any], known: Seen, generator: Any) -> None:
+    def __init__(self, plan: Plan, known: Seen, generator: np.random.Generator) -> None:
         self.plan, self.seen = plan, known
         self.off = plan["profiles"][plan["control"]]["levels"]
         self.levels = every_combination(plan["factors"])
@@ -116,15 +119,16 @@ class _Standing:
         self.fit = model.fit(own, len(pairs), values, spread)
         self.drawn = model.draws(self.fit, DRAWS, generator)
         self.mean, self.values = self.rows @ self.fit.mean, self.drawn @ self.rows.T
-        self.able = np.array([name not in known.failing for name in self.names])
+        able = np.array([name not in known.failing for name in self.names])
+        self.able = able | ~able.any()  # where all fail, none is worse for it
         self.best = self._top(self.mean)
 
     def _name(self, levels: Mapping[str, str]) -> str:
-        return str(named(levels, self.off) or self.plan["control"])
+        return named(levels, self.off) or self.plan["control"]
 
-    def _top(self, scores: Any, without: Iterable[int] = ()) -> int:
+    def _top(self, scores: np.ndarray, without: Iterable[int] = ()) -> int:
         """Return the place of the combination with the highest score that does not fail."""
-        able = np.where(self.able | ~self.able.any(), scores, -np.inf)
+        able = np.where(self.able, scores, -np.inf)
         able[list(without)] = -np.inf
         return int(np.argmax(able))
 

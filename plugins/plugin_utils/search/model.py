@@ -9,7 +9,7 @@ the visits (expectation maximisation); of a few sizes of drift the likeliest is 
 """
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 
@@ -23,12 +23,12 @@ DRIFTS = (0.0, 0.05, 0.2, 0.8)  # variance of a step of the random walk, in that
 class Fit(NamedTuple):
     """The posterior of the coefficients: their mean and covariance, and the variance of a visit of usual spread."""
 
-    mean: Any
-    covariance: Any
+    mean: np.ndarray
+    covariance: np.ndarray
     noise: float
 
 
-def fit(matrix: Any, pairs: int, values: Any, spread: Any) -> Fit:
+def fit(matrix: np.ndarray, pairs: int, values: np.ndarray, spread: np.ndarray) -> Fit:
     """Return the posterior of the visits, a row of ``matrix`` each, in the order of time.
 
     ``matrix`` has a column of ones, the main effects, and ``pairs`` columns of pairs. ``values`` are logarithms,
@@ -42,7 +42,7 @@ def fit(matrix: Any, pairs: int, values: Any, spread: Any) -> Fit:
     return Fit(mean, covariance, noise)
 
 
-def _fit(matrix: Any, pairs: int, values: Any, spread: Any, walk: Any) -> tuple[Fit, float]:
+def _fit(matrix: np.ndarray, pairs: int, values: np.ndarray, spread: np.ndarray, walk: np.ndarray) -> tuple[Fit, float]:
     """Return the posterior for one size of drift, and how likely that is (a logarithm, twice)."""
     count, columns = matrix.shape
     pair = slice(columns - pairs, columns)
@@ -71,18 +71,18 @@ def _fit(matrix: Any, pairs: int, values: Any, spread: Any, walk: Any) -> tuple[
     return Fit(mean, covariance, noise), float(likelihood + prior)
 
 
-def _inverse_gamma(values: Any, degrees: float, scale: float) -> float:
+def _inverse_gamma(values: np.ndarray, degrees: float, scale: float) -> float:
     """Return twice the logarithm of the prior of variances, but for a constant."""
     return -float(((degrees + 2) * np.log(values) + degrees * scale / values).sum())
 
 
-def draws(found: Fit, number: int, generator: Any) -> Any:
+def draws(found: Fit, number: int, generator: np.random.Generator) -> np.ndarray:
     """Return draws of the coefficients from the posterior: (number, coefficients)."""
     root = np.linalg.cholesky(found.covariance + 1e-12 * np.eye(len(found.mean)))
     return found.mean + generator.standard_normal((number, len(found.mean))) @ root.T
 
 
-def next_rows(found: Fit, rows: Any, drawn: Any, best: int, number: int) -> list[int]:
+def next_rows(found: Fit, rows: np.ndarray, drawn: np.ndarray, best: int, number: int) -> list[int]:
     """Return the places of at most ``number`` rows to visit next: those that tell most of who beats the best one.
 
     In doubt is the difference between the best row and the row that a draw takes for the best, for each draw, weighted

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np, special
 
@@ -13,7 +12,7 @@ USUAL_COUNTS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)  # trials that the usual sc
 APART = 5.5  # two modes are at least so many of their own standard deviations apart
 
 
-def visit_values(trials: Sequence[Sequence[float]], profiles: Sequence[str]) -> tuple[Any, Any]:
+def visit_values(trials: Sequence[Sequence[float]], profiles: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return ``(values, spread)`` of visits, each a list of the logarithms of its trials.
 
     ``spread`` is the variance of a visit's value as a multiple of the usual one: it follows from the scatter of its
@@ -36,7 +35,7 @@ def visit_values(trials: Sequence[Sequence[float]], profiles: Sequence[str]) -> 
     return values, (variance / count + unsure) / np.median(variance / count)
 
 
-def _usual(sums: Any, degrees: Any) -> tuple[float, float]:
+def _usual(sums: np.ndarray, degrees: np.ndarray) -> tuple[float, float]:
     """Return the usual variance of a trial, and how many trials it counts for beside a profile's own.
 
     Few where profiles scatter more unequally than by chance (Smyth 2004: moments of the logarithms of variances).
@@ -47,7 +46,7 @@ def _usual(sums: Any, degrees: Any) -> tuple[float, float]:
     return float(np.exp(logs.mean() + special.digamma(counts / 2) - np.log(counts / 2))), counts
 
 
-def _one_mode(rows: list[Any]) -> tuple[list[Any], Any]:
+def _one_mode(rows: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
     """Return the trials as if they were all in one mode, and the variance that is left of that in each visit.
 
     Where throughput jumps between two modes, the same distance apart at every visit, each trial is moved half of that

@@ -10,7 +10,7 @@ share of ALPHA that is its share of the campaigns. docs/decisions/history.md say
 """
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.effects import ALPHA, t_quantile
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
@@ -35,7 +35,7 @@ class Change(NamedTuple):
     shown: list[int]
 
 
-def contrasts(series: Any) -> Any:
+def contrasts(series: np.ndarray) -> np.ndarray:
     """Return the size of each split's contrast, (series, campaigns) to (series, splits): 0 to 1."""
     length = series.shape[-1]
     centred = series - series.mean(axis=-1, keepdims=True)
@@ -45,7 +45,7 @@ def contrasts(series: Any) -> Any:
     return np.abs(np.cumsum(scaled, axis=-1)[..., before - 1]) * np.sqrt(length / (before * (length - before)))
 
 
-def _largest_by_chance(series: Any) -> Any:
+def _largest_by_chance(series: np.ndarray) -> np.ndarray:
     """Return the largest contrast of all series for the order as it is, and for random orders of the campaigns."""
     generator = np.random.default_rng(20260105)
     orders = generator.permuted(np.tile(np.arange(series.shape[1]), (DRAWS, 1)), axis=1)
@@ -57,7 +57,7 @@ def _largest_by_chance(series: Any) -> Any:
     return largest
 
 
-def change_points(series: Any, alpha: float = ALPHA) -> list[Change]:
+def change_points(series: np.ndarray, alpha: float = ALPHA) -> list[Change]:
     """Return the changes in logarithms (series, campaigns without gaps), in the order of time."""
     whole = series.shape[1]
     found: list[Change] = []
@@ -78,7 +78,7 @@ def change_points(series: Any, alpha: float = ALPHA) -> list[Change]:
     return sorted(found)
 
 
-def step(values: Any, change: Change) -> tuple[Any, Any, Any]:
+def step(values: np.ndarray, change: Change) -> tuple[float, float, float]:
     """Return (mean, low, high) of what is after a change less what is before it, for one series of logarithms."""
     before, after = values[change.start:change.place], values[change.place:change.end]
     mean = after.mean() - before.mean()

@@ -9,7 +9,7 @@ is what its mean has beyond both (moments of the two-way fit of each table).
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.effects import two_way
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
@@ -28,7 +28,7 @@ class Scatter(NamedTuple):
         return math.sqrt((self.visit or 0.0) ** 2 + self.trial ** 2 * self.seconds / seconds)
 
 
-def components(data: Any, seconds: float) -> Scatter | None:
+def components(data: np.ndarray, seconds: float) -> Scatter | None:
     """Return the scatter of logarithms (tables, visits, blocks); None where too little was measured."""
     blocks, residuals = two_way(data)
     present = ~np.isnan(residuals)

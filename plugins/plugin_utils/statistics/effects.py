@@ -10,6 +10,7 @@ joint test of all its effects, see statistics/joint.py.
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np, stats
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.signflip import sign_flip, signs_for
@@ -21,25 +22,25 @@ ALPHA = 0.05
 TURNS = 20
 
 
-def logs(values):
+def logs(values: Any) -> np.ndarray:
     """Return the natural logarithms; what is not above 0 has none and is NaN."""
     values = np.asarray(values, dtype=float)
     return np.log(values, out=np.full(values.shape, np.nan), where=values > 0)
 
 
-def mean_of_visits(first, second):
+def mean_of_visits(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the mean of two visits, or the one there is."""
     both = (first + second) / 2
     return np.where(np.isnan(both), np.where(np.isnan(first), second, first), both)
 
 
 @functools.lru_cache(maxsize=None)
-def t_quantile(share, freedom):
+def t_quantile(share: float, freedom: float) -> float:
     """Return a quantile of Student's t, remembered: scipy takes its time, and the same few are asked for."""
     return float(stats.t.ppf(share, freedom))
 
 
-def contrast(data, weights):
+def contrast(data: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the weighted sums of rows: (..., rows, blocks) and (effects, rows) give (..., effects, blocks).
 
     A block lacks the effect where it lacks a row that has a weight.
@@ -49,7 +50,7 @@ def contrast(data, weights):
     return np.where((weights != 0).astype(float) @ missing > 0, np.nan, sums)
 
 
-def t_interval(differences):
+def t_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return (n, mean, low, high) over the last axis; under :data:`INTERVAL_BLOCKS` blocks no interval (NaN)."""
     present = ~np.isnan(differences)
     n = present.sum(axis=-1)
@@ -63,7 +64,7 @@ def t_interval(differences):
     return n, mean, mean - half, mean + half
 
 
-def p_values(differences):
+def p_values(differences: np.ndarray) -> np.ndarray:
     """Return sign-flip p values over the last axis; under :data:`FEWEST_BLOCKS` blocks none (NaN)."""
     flat = differences.reshape(-1, differences.shape[-1])
     missing = np.isnan(flat)
@@ -77,7 +78,7 @@ def p_values(differences):
     return found.reshape(differences.shape[:-1])
 
 
-def holm(p):
+def holm(p: Any) -> np.ndarray:
     """Return p values corrected for all of the last axis (Holm 1979); NaN stays out of the family."""
     p = np.asarray(p, dtype=float)
     ranks = np.argsort(p, axis=-1)  # NaN comes last
@@ -91,17 +92,17 @@ def holm(p):
     return found
 
 
-def estimates(differences):
+def estimates(differences: np.ndarray) -> dict[str, np.ndarray]:
     """Return ``{"n", "mean", "low", "high"}`` of (..., effects, blocks)."""
     return dict(zip(("n", "mean", "low", "high"), t_interval(differences)))
 
 
-def effects(differences):
+def effects(differences: np.ndarray) -> dict[str, np.ndarray]:
     """Return ``{"n", "mean", "low", "high", "p"}`` of (..., effects, blocks); ``p`` is of each effect by itself."""
     return dict(estimates(differences), p=p_values(differences))
 
 
-def two_way(data):
+def two_way(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Fit rows (profiles) and columns (blocks) to (..., rows, blocks); return (column effects, residuals).
 
     What is NaN in data stays it. With gaps the two are fitted in turns until they settle.
@@ -116,7 +117,7 @@ def two_way(data):
     return np.where(present.any(axis=-2), columns[..., 0, :], np.nan), data - rows - columns
 
 
-def pooled_sd(data):
+def pooled_sd(data: np.ndarray) -> np.ndarray:
     """Return the standard deviation of one trial after profiles and blocks, (..., rows, blocks); NaN where unknown."""
     present = ~np.isnan(data)
     fitted = present.any(axis=-1).sum(axis=-1) + present.any(axis=-2).sum(axis=-1) - 1
@@ -125,7 +126,7 @@ def pooled_sd(data):
     return np.where((freedom > 0) & present.any(axis=(-2, -1)), np.sqrt(squares / np.maximum(freedom, 1)), np.nan)
 
 
-def drift(data):
+def drift(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return (slope a block, p value) of the block effects, (..., rows, blocks); NaN under six blocks."""
     levels = two_way(data)[0]
     used = ~np.isnan(levels)

@@ -21,8 +21,8 @@ class Member:
     """One array of differences with its scale (tables, effects); ``p`` is filled by :meth:`Family.test`."""
 
     kind: str
-    differences: Any
-    scale: Any
+    differences: np.ndarray
+    scale: np.ndarray
     first_block: int = 0
     p: Any = None
     metric: str = ""
@@ -34,7 +34,8 @@ class Family:
 
     members: list[Member] = field(default_factory=list)
 
-    def add(self, kind: str, differences: Any, scale: Any, first_block: int = 0, metric: str = "") -> Member:
+    def add(self, kind: str, differences: np.ndarray, scale: np.ndarray, first_block: int = 0,
+            metric: str = "") -> Member:
         """Take in differences (tables, effects, blocks); ``scale`` is of the tables, or of each effect."""
         shape = differences.shape[:2]
         scale = np.broadcast_to(scale if np.ndim(scale) == 2 else np.asarray(scale)[:, None], shape)
@@ -50,7 +51,8 @@ class Family:
         for row, member in zip(rows, self.members):
             length = member.differences.shape[2]
             row[:, member.first_block:member.first_block + length] = member.differences.reshape(-1, length)
-        p = joint_p(np.concatenate(rows), np.concatenate([member.scale.ravel() for member in self.members]))
+        p = joint_p(np.concatenate(rows), np.concatenate([member.scale.ravel() for member in self.members]),
+                    np.repeat(np.arange(len(rows)), [len(row) for row in rows]))
         start = 0
         for member in self.members:
             member.p = p[start:start + member.scale.size].reshape(member.scale.shape)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 
@@ -12,17 +13,17 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import La
 class Missing:
     """Stands for a package that is not installed: its first use is the error."""
 
-    def __init__(self, package):
+    def __init__(self, package: str) -> None:
         self._package = package
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # what Python itself looks for
             raise AttributeError(name)
         raise LabError(f"the Python package {self._package} is missing on the controller", "analysis",
                        "Install it with: pip install scipy")
 
 
-def load(package, name):
+def load(package: str, name: str) -> Any:
     """Return the module ``name`` of an installed ``package``, or what stands for it."""
     try:
         return importlib.import_module(name)
@@ -30,7 +31,13 @@ def load(package, name):
         return Missing(package)
 
 
-np = load("numpy", "numpy")
-optimize = load("scipy", "scipy.optimize")
-special = load("scipy", "scipy.special")
-stats = load("scipy", "scipy.stats")
+if TYPE_CHECKING:
+    import numpy as np
+    from scipy import optimize, special, stats
+else:
+    np = load("numpy", "numpy")
+    optimize = load("scipy", "scipy.optimize")
+    special = load("scipy", "scipy.special")
+    stats = load("scipy", "scipy.stats")
+
+__all__ = ["np", "optimize", "special", "stats"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.effects import ALPHA, t_quantile
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
@@ -56,12 +56,12 @@ def rest(looks: Iterable[Look]) -> float:
     return ALPHA - sum(look["alpha"] for look in looks)
 
 
-def paid(p: Any, alpha: float) -> Any:
+def paid(p: np.ndarray, alpha: float) -> np.ndarray:
     """Return p values of a look such that they are to be compared with 5 %, as all others."""
     return np.minimum(p / alpha * ALPHA, 1.0)
 
 
-def same(found: dict[str, Any], matters: float, alpha: float = SAME_ALPHA) -> Any:
+def same(found: dict[str, np.ndarray], matters: float, alpha: float = SAME_ALPHA) -> np.ndarray:
     """Tell which effects make no difference that matters, by an interval that is stricter than the report's."""
     freedom = np.maximum(found["n"] - 1, 1)
     wider = np.vectorize(lambda own: t_quantile(1 - alpha / 2, own) / t_quantile(0.975, own))(freedom)

@@ -4,27 +4,30 @@
 """Arrays as numbers of a document: six significant digits, ratios of logarithms, quartiles."""
 from __future__ import annotations
 
+from typing import Any
+
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 
 QUARTERS = (0.25, 0.5, 0.75)
 DIGITS = 6  # significant: what differs beyond them differs by machine, not by measurement
 
 
-def shortened(values):
+def shortened(values: Any) -> Any:
     """Return numbers, or an array of them as lists, with six significant digits; None for NaN."""
     values = np.asarray(values, dtype=float)
     size = np.floor(np.log10(np.abs(values), out=np.zeros(values.shape), where=np.abs(values) > 0))
     places = np.nan_to_num(DIGITS - 1 - size)
     up, down = 10.0 ** np.maximum(places, 0), 10.0 ** np.maximum(-places, 0)
-    return np.where(np.isfinite(values), np.rint(values * up / down) / up * down, None).tolist()
+    found: Any = np.where(np.isfinite(values), np.rint(values * up / down) / up * down, None)
+    return found.tolist()
 
 
-def ratios(logarithms):
+def ratios(logarithms: Any) -> Any:
     """Return the ratios of logarithms, shortened."""
     return shortened(np.exp(np.asarray(logarithms, dtype=float)))
 
 
-def quartiles(values):
+def quartiles(values: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return (n, q1, median, q3) over the last axis, NaN left out; numpy's nanquantile is a hundred times slower."""
     ordered = np.sort(values, axis=-1)  # NaN comes last
     n = (~np.isnan(ordered)).sum(axis=-1)

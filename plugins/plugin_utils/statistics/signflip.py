@@ -19,7 +19,7 @@ TIE = 1 - 1e-12  # sums of the same numbers in another order are the same sum
 
 
 @functools.lru_cache(maxsize=None)
-def half_signs(blocks):
+def half_signs(blocks: int) -> np.ndarray:
     """Return all sign patterns whose first sign is +, the pattern of all + first; the others are their mirror."""
     numbers = np.arange(2 ** (blocks - 1))
     bits = (numbers[:, None] >> np.arange(blocks - 1)) & 1
@@ -27,23 +27,23 @@ def half_signs(blocks):
 
 
 @functools.lru_cache(maxsize=2)
-def _drawn(blocks):
+def _drawn(blocks: int) -> np.ndarray:
     """Return random sign patterns as columns, the pattern of all + first."""
     signs = np.random.default_rng(20260105).integers(0, 2, (blocks, DRAWS)) * 2.0 - 1.0
     return np.hstack([np.ones((blocks, 1)), signs])
 
 
-def signs_for(blocks):
+def signs_for(blocks: int) -> int:
     """Return the number of blocks whose sign patterns serve so many: trials are missing here and there."""
     return MOST_EXACT_BLOCKS if blocks <= MOST_EXACT_BLOCKS else 1 << (blocks - 1).bit_length()
 
 
-def sign_patterns(blocks):
+def sign_patterns(blocks: int) -> np.ndarray:
     """Return sign patterns as columns, the one of all + first: all of them (but mirrors), or random ones."""
     return half_signs(blocks).T if blocks <= MOST_EXACT_BLOCKS else _drawn(signs_for(blocks))[:blocks]
 
 
-def sign_flip(differences):
+def sign_flip(differences: np.ndarray) -> np.ndarray:
     """Return the two-sided p value of each row of ``differences`` (effects by blocks, no gaps).
 
     The statistic is the sum. With differences that are all zero p is 1.

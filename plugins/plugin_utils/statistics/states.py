@@ -8,6 +8,7 @@ Better and worse need the report's test. Same needs an interval that lies within
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np, stats
@@ -26,13 +27,13 @@ class Needs(TypedDict):
     text: str
 
 
-def margin(plan: dict[str, Any]) -> float:
+def margin(plan: Mapping[str, Any]) -> float:
     """Return what matters as a logarithm: a ratio between its inverse and itself makes no difference that matters."""
     matters = plan.get("matters")
     return math.log1p(float(MATTERS if matters is None else matters) / 100)
 
 
-def states(better: str | None, found: dict[str, Any], claimed: Any, matters: float) -> Any:
+def states(better: str | None, found: dict[str, np.ndarray], claimed: np.ndarray, matters: float) -> np.ndarray:
     """Return the states of effects as an array of texts; None where no direction is better: shown, never claimed."""
     if better is None:
         return np.full(claimed.shape, None)
@@ -42,7 +43,7 @@ def states(better: str | None, found: dict[str, Any], claimed: Any, matters: flo
     return np.where(same, "same", np.where(claimed, np.where(gain, "better", "worse"), "unknown")).astype(object)
 
 
-def more_blocks(found: dict[str, Any], matters: float) -> Any:
+def more_blocks(found: dict[str, np.ndarray], matters: float) -> np.ndarray:
     """Return how many more blocks would show each estimate, or that it makes no difference that matters; NaN: many."""
     n = np.maximum(found["n"], 2)[..., None]
     blocks = np.arange(1, MOST_BLOCKS + 1)
@@ -64,7 +65,8 @@ def needs(blocks: float, block_seconds: float | None) -> Needs:
             "text": words}
 
 
-def all_needs(found: dict[str, Any], state: Any, matters: float, block_seconds: float | None) -> Any:
+def all_needs(found: dict[str, np.ndarray], state: np.ndarray, matters: float,
+              block_seconds: float | None) -> np.ndarray:
     """Return the needs of effects as an array: None where the state is known."""
     settled = np.full(state.shape, None)
     unknown = state == "unknown"
@@ -73,6 +75,6 @@ def all_needs(found: dict[str, Any], state: Any, matters: float, block_seconds: 
     return settled
 
 
-def block_seconds(plan: dict[str, Any]) -> float | None:
+def block_seconds(plan: Mapping[str, Any]) -> float | None:
     """Return about how long one block takes, at all MTUs."""
     return plan["estimated_s"] / plan["blocks"] if plan.get("estimated_s") else None

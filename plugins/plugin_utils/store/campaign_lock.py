@@ -16,7 +16,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from types import FrameType
+from typing import NamedTuple
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._host import lease, store
@@ -38,8 +39,8 @@ class Clock(NamedTuple):
 
 
 REAL = Clock()
-Holder = dict[str, Any]
-Take = Callable[[Any], dict[str, Any]]  # with the holder that was watched, or None, as lease.take returns
+Holder = lease.Holder
+Take = Callable[[Holder | None], lease.Answer]  # with the holder that was watched, or None, as lease.take returns
 
 
 def controller() -> Holder:
@@ -67,9 +68,10 @@ def refusal(holder: Holder, path: str) -> LabError:
                     f"{_clock_text(holder.get('until', 0))}, and longer if it lives", path, "Wait for it, or end it.")
 
 
-def _taken(path: str, owner: Holder, seconds: float, now: float | None = None, silent: Any = None) -> dict[str, Any]:
+def _taken(path: str, owner: Holder, seconds: float, now: float | None = None,
+           silent: Holder | None = None) -> lease.Answer:
     try:
-        return dict(lease.take(path, owner, seconds, now, silent))
+        return lease.take(path, owner, seconds, now, silent)
     except OSError as error:
         raise InputError(f"the campaign cannot be locked ({error.strerror})", path,
                          "Set offload_lab_results_dir to a folder you may write to.")
@@ -148,7 +150,7 @@ def kept(path: str | None, owner: Holder, seconds: float = SECONDS, renewal: flo
                 if not over.is_set():
                     lease.take(path, owner, seconds)
 
-    def ended(number: int, frame: Any) -> None:
+    def ended(number: int, frame: FrameType | None) -> None:
         over.set()
         with busy:
             release(path, owner)

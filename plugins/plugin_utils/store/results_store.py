@@ -7,17 +7,32 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._host.store import TRIALS, digest
+from ansible_collections.offload.lab.plugins.module_utils._host.store import TRIALS, Addition, Digest, digest
 
-RECORD = ("plan.json", "manifest.json", "confirmation.json", "looks.json", TRIALS)
+RECORD = ("plan.json", "manifest.json", "confirmation.json", "looks.json", "search.json", TRIALS)
 REMEDY = ("Set offload_lab_results_host (a host of the inventory, or a node) and offload_lab_results_store (a folder "
           "there), or offload_lab_results_dir to a folder that AWX shows its jobs; or offload_lab_results_temporary to "
           "true, if the results may go with the job.")
 
-Files = Mapping[str, Mapping[str, Any]]
+Files = Mapping[str, Digest]  # {name of a file of the store: what it has}
+
+
+class News(TypedDict):
+    """What the folder has and the store has not."""
+
+    append: Addition | None  # of the record
+    whole: dict[str, str]  # {file name: text}
+
+
+class Standing(TypedDict):
+    """How far a campaign is, in trials."""
+
+    campaign: str
+    planned: int
+    recorded: int  # may be more: some are measured again
 
 
 def in_awx(environment: Mapping[str, str]) -> bool:
@@ -55,10 +70,10 @@ def to_fetch(folder: str, files: Files, names: Iterable[str] = RECORD) -> list[s
     return wanted
 
 
-def _begins_with(path: str, known: Mapping[str, Any], longer: bool) -> bool:
+def _begins_with(path: str, known: Digest, longer: bool) -> bool:
     """Tell whether a file is the known one, or where it may be longer, begins with it."""
     size = os.path.getsize(path)
-    return (size >= known["size"] if longer else size == known["size"]) and digest(path, known["size"]) == dict(known)
+    return (size >= known["size"] if longer else size == known["size"]) and digest(path, known["size"]) == known
 
 
 def _text(path: str, offset: int = 0) -> str:
@@ -67,13 +82,14 @@ def _text(path: str, offset: int = 0) -> str:
         return stream.read().decode("utf-8", "surrogateescape")
 
 
-def news(folder: str, files: Files, names: Iterable[str] = RECORD) -> dict[str, Any]:
-    """Return ``{"append", "whole"}``: what the folder has and the store, which has ``files``, has not."""
-    append, whole = None, {}
+def news(folder: str, files: Files, names: Iterable[str] = RECORD) -> News:
+    """Return what the folder has and the store, which has ``files``, has not."""
+    append: Addition | None = None
+    whole: dict[str, str] = {}
     for name in names:
         path = os.path.join(folder, name)
         known = files.get(name)
-        if not os.path.exists(path) or (known and digest(path) == dict(known)):
+        if not os.path.exists(path) or (known and digest(path) == known):
             continue
         if name == TRIALS and (known is None or _begins_with(path, known, True)):
             offset = known["size"] if known else 0
@@ -89,8 +105,8 @@ def record_size(folder: str) -> int:
     return os.path.getsize(path) if os.path.exists(path) else 0
 
 
-def standing(folder: str) -> dict[str, Any]:
-    """Return how far a campaign is: the trials of its plan, and those ``recorded``, which may be more."""
+def standing(folder: str) -> Standing:
+    """Return how far a campaign is."""
     planned = recorded = 0
     plan, trials = os.path.join(folder, "plan.json"), os.path.join(folder, TRIALS)
     if os.path.exists(plan):

@@ -8,32 +8,37 @@ Formats: proc(5) and the kernel's Documentation/filesystems/proc.rst. Times in /
 """
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import ParseError
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import ParseError
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Cpu, EndCpu, Result
+
+Snapshot = Mapping[str, Any]  # as the probe answers: "time", "stat", "softirqs", "boot_id", "features", ...
 KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 IDLE_KINDS = ("idle", "iowait")
 NET_SOFTIRQS = ("NET_RX", "NET_TX")
 TRAFFIC_SHARE = 0.9  # with less of it in the counted time, CPU and bytes do not belong together
 
 
-def _is_number(text):
+def _is_number(text: str) -> bool:
     """Tell whether this is the number of a CPU: digits, and not more than any machine has."""
     return text.isascii() and text.isdigit() and len(text) < 10
 
 
-def _numbers(words, line):
+def _numbers(words: Iterable[str], line: int) -> list[int]:
     try:
         return [int(word) for word in words]
     except ValueError:
         raise ParseError("not a row of counters: {!r}".format(" ".join(words)[:60]), line)
 
 
-def parse_stat(text):
+def parse_stat(text: str) -> dict[int, dict[str, int]]:
     """Return ``{cpu number: {kind: ticks}}`` from /proc/stat; the summary row ``cpu`` is left out.
 
     Kernels before 2.6.11 print fewer columns: the missing kinds are 0.
     """
-    cpus = {}
+    cpus: dict[int, dict[str, int]] = {}
     for line, row in enumerate(text.splitlines(), 1):
         words = row.split()
         name = words[0][3:] if words and words[0].startswith("cpu") else ""
@@ -46,9 +51,10 @@ def parse_stat(text):
     return cpus
 
 
-def parse_softirqs(text):
+def parse_softirqs(text: str) -> dict[str, dict[int, int]]:
     """Return ``{softirq: {cpu number: count}}`` from /proc/softirqs; a cut or elided row is an error."""
-    header, rows = [], {}
+    header: list[int] = []
+    rows: dict[str, dict[int, int]] = {}
     for line, row in enumerate(text.splitlines(), 1):
         words = row.split()
         if words and words[0].startswith("CPU"):
@@ -63,35 +69,37 @@ def parse_softirqs(text):
     return rows
 
 
-def _elapsed(before, after, kinds, hertz):
+def _elapsed(before: dict[str, int], after: dict[str, int], kinds: Iterable[str], hertz: int) -> dict[str, float]:
     """Seconds by kind. iowait and idle may go backwards (proc(5)): such a kind counts as 0."""
     return dict((kind, max(0, after[kind] - before[kind]) / float(hertz)) for kind in kinds)
 
 
-def cpu_seconds(before, after, hertz=100):
+def cpu_seconds(before: dict[int, dict[str, int]], after: dict[int, dict[str, int]],
+                hertz: int = 100) -> dict[int, dict[str, float]]:
     """Return ``{cpu: {kind: seconds}}`` between two parsed snapshots, for the CPUs that are in both."""
     return dict((cpu, _elapsed(before[cpu], after[cpu], KINDS, hertz))
                 for cpu in sorted(before) if cpu in after)
 
 
-def softirq_counts(before, after, names=NET_SOFTIRQS):
+def softirq_counts(before: dict[str, dict[int, int]], after: dict[str, dict[int, int]],
+                   names: Iterable[str] = NET_SOFTIRQS) -> dict[str, dict[int, int]]:
     """Return ``{softirq: {cpu: count}}`` between two parsed snapshots."""
     return dict((name, dict((cpu, max(0, after[name][cpu] - count))
                             for cpu, count in sorted(before[name].items()) if cpu in after[name]))
                 for name in names if name in before and name in after)
 
 
-def busy_seconds(seconds):
+def busy_seconds(seconds: Mapping[str, float]) -> float:
     """Return the seconds of one CPU that were not idle; steal is not ours and is left out."""
     return sum(value for kind, value in seconds.items() if kind not in IDLE_KINDS + ("steal",))
 
 
-def _given(seconds):
+def _given(seconds: Mapping[str, float]) -> float:
     """Return the seconds of one CPU that the hypervisor did not take away."""
     return sum(value for kind, value in seconds.items() if kind != "steal")
 
 
-def end_window(before, after, hertz=100):
+def end_window(before: Snapshot, after: Snapshot, hertz: int = 100) -> EndCpu:
     """Return the CPU use of one end between two raw snapshots ``{"time", "stat", "softirqs"}``.
 
     ``cpus`` seconds by CPU and kind, ``percent`` of the whole host by kind, ``busy_percent`` by CPU of the time that
@@ -113,25 +121,25 @@ def end_window(before, after, hertz=100):
     }
 
 
-def service_demand(busy_s, megabits_per_s, window_s):
+def service_demand(busy_s: float, megabits_per_s: float, window_s: float) -> float | None:
     """Return service demand in microseconds of CPU per KB (1024 bytes), netperf's unit; None without data."""
     kilobytes = megabits_per_s * 1e6 / 8 / 1024 * window_s
     return busy_s * 1e6 / kilobytes if kilobytes > 0 else None
 
 
-def transaction_demand(busy_s, transactions_per_s, window_s):
+def transaction_demand(busy_s: float, transactions_per_s: float, window_s: float) -> float | None:
     """Return service demand in microseconds of CPU per transaction; None without any."""
     count = transactions_per_s * window_s
     return busy_s * 1e6 / count if count > 0 else None
 
 
-def features_changed(before, after):
+def features_changed(before: Snapshot, after: Snapshot) -> list[str]:
     """Return the devices whose active features differ between two snapshots; a device that is gone counts too."""
     first, last = before.get("features") or {}, after.get("features") or {}
     return sorted(device for device in first if first[device] != last.get(device))
 
 
-def traffic_share(before, after, result):
+def traffic_share(before: Snapshot, after: Snapshot, result: Result) -> float | None:
     """Return the share of the time between two snapshots in which all streams sent; None where it is not known.
 
     A connection whose first packet is lost is there a second later, when the CPU was counted without its traffic.
@@ -143,20 +151,20 @@ def traffic_share(before, after, result):
     return max(0.0, min(end, after["time"]) - max(start, before["time"])) / length if length > 0 else None
 
 
-def _end_of_trial(before, after, result, share):
+def _end_of_trial(before: Snapshot, after: Snapshot, result: Result, share: float | None) -> EndCpu:
     end = end_window(before, after, before.get("hertz", 100))
     end["throttled"] = max(0, after.get("throttled", 0) - before.get("throttled", 0))
     if share is not None and share < TRAFFIC_SHARE:
         return end
-    if result.get("throughput_mbps"):
-        end["service_demand_us_per_kb"] = service_demand(end["busy_s"], result["throughput_mbps"], end["window_s"])
-    elif result.get("transactions_per_s"):
-        end["service_demand_us_per_transaction"] = transaction_demand(
-            end["busy_s"], result["transactions_per_s"], end["window_s"])
+    megabits, transactions = result.get("throughput_mbps"), result.get("transactions_per_s")
+    if megabits:
+        end["service_demand_us_per_kb"] = service_demand(end["busy_s"], megabits, end["window_s"])
+    elif transactions:
+        end["service_demand_us_per_transaction"] = transaction_demand(end["busy_s"], transactions, end["window_s"])
     return end
 
 
-def cpu_of_trial(snapshots, result):
+def cpu_of_trial(snapshots: Mapping[str, Any], result: Result) -> Cpu:
     """Return a trial's ``cpu`` field from ``snapshots`` ``{"client": [first, last], "server": [first, last]}``.
 
     Ends that share one kernel (the same boot id) are reported once, as ``combined``; nothing is added twice.
@@ -166,7 +174,7 @@ def cpu_of_trial(snapshots, result):
     pairs = dict((end, snapshots[end]) for end in ("client", "server") if snapshots.get(end))
     combined = len(pairs) == 2 and pairs["client"][0]["boot_id"] == pairs["server"][0]["boot_id"]
     windows = {"combined": pairs["client"]} if combined else pairs
-    share = traffic_share(*pairs["client"], result=result) if "client" in pairs else None
+    share = traffic_share(pairs["client"][0], pairs["client"][1], result) if "client" in pairs else None
     return {
         "combined": combined,
         "ends": dict((name, _end_of_trial(before, after, result, share)) for name, (before, after) in windows.items()),

@@ -7,20 +7,22 @@ from __future__ import annotations
 import contextlib
 import csv
 import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator, Mapping
+from multiprocessing.connection import Connection
+from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import guards
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.digest import (
     ENDS,
     KINDS,
-    NOTHING,
     PLACE,
     Digest,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import NOTHING, Trial
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import stream_records
 
+Outcome = Digest | Exception  # of the process that digests
 WORKLOAD = ("name", "test", "message_size", "streams", "tenants", "duration")
 RESULTS = (
     "throughput_mbps", "throughput_sent_mbps", "transactions_per_s", "elapsed_s", "retransmits", "mss",
@@ -33,7 +35,7 @@ COLUMNS = (PLACE + ("workload",) + WORKLOAD[1:] + RESULTS + tuple(f"latency_{nam
            + ("left_out", "marks", "error"))
 
 
-def _cpu_cells(use):
+def _cpu_cells(use: Mapping[str, Any]) -> list[float | None]:
     """Return one end's service demand and CPU shares; nice counts as user."""
     percent = use.get("percent")
     if not percent:
@@ -43,7 +45,7 @@ def _cpu_cells(use):
     return [use.get(name) for name in DEMANDS] + shares
 
 
-def csv_row(trial):
+def csv_row(trial: Trial) -> list[Any]:
     """Return a trial as one row of :data:`COLUMNS`; None, an empty cell, is what was not measured."""
     result, work = trial.get("result") or NOTHING, trial.get("workload") or NOTHING
     latency = result.get("latency_us") or NOTHING
@@ -58,7 +60,7 @@ def csv_row(trial):
     return row + [int(bool(trial.get("error")) or guards.excluded(trial)), marks, trial.get("error")]
 
 
-def digest_of(record, path, control):
+def digest_of(record: str, path: str, control: str) -> Digest:
     """Write the good trials of a record to a file of CSV and return their :class:`Digest`."""
     digest = Digest(control)
     with open(path, "w", encoding="utf-8", newline="") as stream:
@@ -70,11 +72,40 @@ def digest_of(record, path, control):
     return digest
 
 
-@contextlib.contextmanager
-def digested(record, path, control):
-    """Run :func:`digest_of` while the ``with`` block runs; yield the function that waits for what it returns."""
+def _send_digest(reader: Connection, results: Connection, record: str, path: str, control: str) -> None:
+    """Send the digest, or the error, and end: also where nobody reads it any more."""
+    reader.close()  # the other process's alone: when that is killed, the pipe breaks
+    outcome: Outcome
     try:
-        with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
-            yield pool.submit(digest_of, record, path, control).result
-    except BrokenProcessPool:
-        raise LabError("the process that wrote it was ended", path, "Look for a lack of memory, and try again.")
+        outcome = digest_of(record, path, control)
+    except Exception as error:  # noqa: BLE001 # the other process raises it
+        outcome = error
+    with contextlib.suppress(BrokenPipeError):
+        results.send(outcome)
+
+
+@contextlib.contextmanager
+def digested(record: str, path: str, control: str) -> Iterator[Callable[[], Digest]]:
+    """Run :func:`digest_of` while the ``with`` block runs; yield the function that waits for what it returns."""
+    fork = multiprocessing.get_context("fork")
+    reader, results = fork.Pipe(duplex=False)
+    process = fork.Process(target=_send_digest, args=(reader, results, record, path, control), daemon=True)
+    process.start()
+    results.close()  # the process has its own: when it ends, there is nothing more to read
+    outcome: list[Outcome] = []
+
+    def digest() -> Digest:
+        try:
+            if not outcome:
+                outcome.append(reader.recv())
+        except EOFError:
+            raise LabError("the process that wrote it was ended", path, "Look for a lack of memory, and try again.")
+        if isinstance(outcome[0], Exception):
+            raise outcome[0]
+        return outcome[0]
+
+    try:
+        yield digest
+    finally:
+        process.terminate()
+        process.join()

@@ -7,9 +7,11 @@ Records are large (raw text, each CPU) and a campaign may have 100,000, so none 
 """
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypedDict
 
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import guards, progress
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import NOTHING, Trial
 
 KINDS = ("user", "system", "softirq", "irq", "steal", "iowait")  # user includes nice, as most tools show it
 ENDS = ("client", "server", "combined")
@@ -18,7 +20,10 @@ VISITS = 10  # to a profile on a path whose evidence is kept: more of the same s
 LISTED = 40  # trials named one by one in the report; trials.csv has them all
 PLACE = ("id", "campaign", "block", "visit", "cell", "repeat", "pair", "client", "server", "path", "mtu", "profile",
          "started", "finished")
-NOTHING: dict = {}
+
+
+Table = tuple[str, int, "str | None"]  # path, MTU, name of the workload
+Key = tuple[Table, str, str]  # table, profile, end
 
 
 class TrialPoint(NamedTuple):
@@ -31,43 +36,54 @@ class TrialPoint(NamedTuple):
     used: bool
 
 
+class Guarded(TypedDict):
+    """What a guard marked."""
+
+    trials: int
+    left_out: int
+    reason: str  # of the first
+
+
 class Means:
     """Running means by key; nothing else is kept."""
 
-    def __init__(self):
-        self.sums = {}
+    def __init__(self) -> None:
+        self.counts: dict[Key, int] = {}
+        self.sums: dict[Key, dict[int, float]] = {}
 
-    def add(self, key, values):
+    def add(self, key: Key, values: Mapping[int, float]) -> None:
         """Add one observation ``{name: number}`` to the key's."""
-        held = self.sums.setdefault(key, [0, {}])
-        held[0] += 1
+        self.counts[key] = self.counts.get(key, 0) + 1
+        sums = self.sums.setdefault(key, {})
         for name, value in values.items():
-            held[1][name] = held[1].get(name, 0.0) + value
+            sums[name] = sums.get(name, 0.0) + value
 
-    def get(self, key):
+    def get(self, key: Key) -> dict[int, float] | None:
         """Return ``{name: mean}`` of a key, or None."""
-        held = self.sums.get(key)
-        return dict((name, total / held[0]) for name, total in held[1].items()) if held else None
+        count = self.counts.get(key)
+        return {name: total / count for name, total in self.sums[key].items()} if count else None
 
 
 class Digest:
     """What the report keeps of the trials; :meth:`see` takes them in."""
 
-    def __init__(self, control):
+    def __init__(self, control: str) -> None:
         self.control = control
         self.softirq = Means()  # (table, profile, end): softirq per cent of each CPU
-        self.points: dict[tuple, list[TrialPoint]] = {}  # of each table
+        self.points: dict[Table, list[TrialPoint]] = {}  # of each table
         self.trials = self.failed = self.left_out = 0
-        self.guards = {}  # guard: {"trials", "left_out", "reason"}
-        self.errors = {}  # error text: trials
-        self.evidence = []  # of each path, some visits to each profile, slim, for the verdicts
-        self._visits = {}  # (path, MTU, pair, profile): visits whose evidence is kept
-        self.listed = []  # the first LISTED trials that were left out or failed
-        self.first = self.last = None  # seconds since the epoch
+        self.guards: dict[str, Guarded] = {}
+        self.errors: dict[str, int] = {}  # error text: trials
+        self.evidence: list[dict[str, Any]] = []  # of each path, some visits to each profile, slim, for the verdicts
+        # (path, MTU, pair, profile): visits whose evidence is kept
+        self._visits: dict[tuple[Any, ...], set[tuple[int, int]]] = {}
+        self.listed: list[dict[str, Any]] = []  # the first LISTED trials that were left out or failed
+        self.first: float | None = None  # seconds since the epoch
+        self.last: float | None = None
         self.starts: progress.Starts = {}
         self.ids: set[str] = set()
 
-    def see(self, trial):
+    def see(self, trial: Trial) -> None:
         """Take one record in."""
         self.trials += 1
         self.ids.add(trial["id"])
@@ -77,25 +93,26 @@ class Digest:
             self.first = min(trial["started"], self.first or trial["started"])
             self.last = max(trial.get("finished") or trial["started"], self.last or 0)
         for mark in trial.get("marks") or ():
-            held = self.guards.setdefault(mark["guard"], {"trials": 0, "left_out": 0, "reason": mark["reason"]})
-            held["trials"] += 1
-            held["left_out"] += bool(mark.get("excludes", True))
+            marked = self.guards.setdefault(mark["guard"], {"trials": 0, "left_out": 0, "reason": mark["reason"]})
+            marked["trials"] += 1
+            marked["left_out"] += bool(mark.get("excludes", True))
         if any((trial.get("evidence") or NOTHING).get(part) for part in ("packets", "settings")):
             self._keep_evidence(trial)
-        if trial.get("error"):
+        error = trial.get("error")
+        if error:
             self.failed += 1
-            self.errors[trial["error"]] = self.errors.get(trial["error"], 0) + 1
+            self.errors[error] = self.errors.get(error, 0) + 1
         elif left_out:
             self.left_out += 1
-        self._keep_point(trial, not (trial.get("error") or left_out))
-        if trial.get("error") or left_out:
+        self._keep_point(trial, not (error or left_out))
+        if error or left_out:
             if len(self.listed) < LISTED:
                 self.listed.append(dict((name, trial.get(name)) for name in
                                         ("id", "block", "path", "mtu", "profile", "workload", "marks", "error")))
             return
         self._measured(trial)
 
-    def _keep_evidence(self, trial):
+    def _keep_evidence(self, trial: Trial) -> None:
         """Keep the evidence of a visit once: all of its trials on a path carry the same."""
         seen = self._visits.setdefault(tuple(trial.get(name) for name in ("path", "mtu", "pair", "profile")), set())
         visit = trial.get("block"), trial.get("visit")
@@ -103,7 +120,7 @@ class Digest:
             seen.add(visit)
             self.evidence.append(dict((name, trial.get(name)) for name in PLACE + ("evidence",)))
 
-    def _keep_point(self, trial, used):
+    def _keep_point(self, trial: Trial, used: bool) -> None:
         result = trial.get("result") or NOTHING
         value = result.get("throughput_mbps")
         value = result.get("transactions_per_s") if value is None else value
@@ -111,18 +128,18 @@ class Digest:
             self.points.setdefault(_table(trial), []).append(
                 TrialPoint(trial["started"], value, trial.get("block"), trial.get("profile"), used))
 
-    def _measured(self, trial):
+    def _measured(self, trial: Trial) -> None:
         table = _table(trial)
         for end, use in ((trial.get("cpu") or NOTHING).get("ends") or NOTHING).items():
             if len(use.get("cpus") or ()) >= FEWEST_CPUS and use.get("window_s"):
                 self.softirq.add((table, trial.get("profile"), end), softirq_shares(use["cpus"], use["window_s"]))
 
 
-def _table(trial):
+def _table(trial: Trial) -> Table:
     """Return which table a trial belongs to."""
     return trial.get("path"), trial.get("mtu"), (trial.get("workload") or NOTHING).get("name")
 
 
-def softirq_shares(cpus, window):
+def softirq_shares(cpus: Mapping[int, Mapping[str, float]], window: float) -> dict[int, float]:
     """Return ``{CPU number: softirq time in per cent of the window}``; ``window`` is in seconds."""
     return dict((int(cpu), min(100.0, 100.0 * seconds.get("softirq", 0.0) / window)) for cpu, seconds in cpus.items())

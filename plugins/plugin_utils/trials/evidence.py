@@ -4,8 +4,13 @@
 """A visit's evidence, cut to what one trial needs, and what the lab should give on its path."""
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
 from ansible_collections.offload.lab.plugins.module_utils._base.network import VXLAN_OVERHEAD
+from ansible_collections.offload.lab.plugins.module_utils._observe.packets import Sample
 from ansible_collections.offload.lab.plugins.plugin_utils.lab.paths import tunnelled
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Evidence, Expected
 
 ENCAPSULATED_SHARE = 0.5  # of the underlay's bytes; a stray ARP through the tunnel is no encapsulated path
 TCP_OVERHEAD = {4: 40, 6: 60}
@@ -14,56 +19,69 @@ WINDOW_OF_SEGMENTS = 4  # half of the window, and of the buffer the half that th
 REPORTED = ("not_honoured", "side_effects", "fixed")
 
 
-def path_mtu(path, underlay_mtu, underlay_ip=4):
+class Lab(TypedDict, total=False):
+    """What is known of the lab; ``steal_limit`` is the campaign's, in %, where it has one."""
+
+    vni: int
+    underlay_ip: int  # 4 or 6
+    path_ip: int
+    timestamps: bool  # TCP's
+    speed_mbps: float | None  # None for a device that has no line, such as veth
+    steal_limit: float | None
+
+
+class Learned(TypedDict, total=False):
+    """What was learned at a visit."""
+
+    settings: dict[str, dict[str, dict[str, Any]]]  # {end: {device: as module ethtool returns it}}
+    packets: dict[str, dict[str, Any]]  # {path: {test: as module evidence returns it}}
+    underlay: dict[str, str]  # {end: key of the underlay device}
+    uplink: dict[str, str]  # {end: key of the device that carries the path tenant}
+
+
+def path_mtu(path: str, underlay_mtu: int, underlay_ip: int = 4) -> int:
     """Return the MTU in bytes that packets of a path see."""
     return underlay_mtu - (VXLAN_OVERHEAD[underlay_ip] if tunnelled(path) else 0)
 
 
-def expected(path, test, mtu, lab, window=None):
+def expected(path: str, test: str, mtu: int, lab: Lab, window: int | None = None) -> Expected:
     """Return what :mod:`_guards` compares a trial with.
 
     ``window`` is the size in bytes that was asked for the receiver's socket. Linux sends no segment longer than half
     the largest window that the peer offered (``tcp_bound_to_half_wnd``): below that the MTU does not tell the MSS.
-    ``lab`` has ``vni``, ``underlay_ip`` (4 or 6), ``path_ip``, ``timestamps`` (bool) and ``speed_mbps`` (None for a
-    device that has no line, such as veth); ``steal_limit`` is the campaign's, in %, where it has one.
     """
-    found = {"vnis": [lab["vni"]] if tunnelled(path) else [], "speed_mbps": lab.get("speed_mbps"),
-             "steal_limit": lab.get("steal_limit")}
+    wanted: Expected = {"vnis": [lab["vni"]] if tunnelled(path) else [], "speed_mbps": lab.get("speed_mbps"),
+                        "steal_limit": lab.get("steal_limit")}
     if test.startswith("TCP_"):
         size = path_mtu(path, mtu, lab.get("underlay_ip", 4)) - TCP_OVERHEAD[lab.get("path_ip", 4)]
         mss = size - (TIMESTAMPS if lab.get("timestamps", True) else 0)
         if not window or window >= WINDOW_OF_SEGMENTS * mss:
-            found["mss"] = mss
-    return found
+            wanted["mss"] = mss
+    return wanted
 
 
-def flat(report):
+def flat(report: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return what module ethtool reports of a device in one mapping each: features by name, others as ``kind name``."""
     return {name: {setting if kind == "features" else f"{kind} {setting}": value
                    for kind, settings in (report.get(name) or {}).items() for setting, value in settings.items()}
             for name in REPORTED}
 
 
-def _underlay(sample):
+def _underlay(sample: Sample) -> dict[str, Any]:
     encapsulated = (sample.get("vxlan_share") or 0) >= ENCAPSULATED_SHARE
     if sample.get("vxlan_share") is None:
         return {"vnis": None, "outer_csum": []}  # nothing went by this device: no way to say what the path is
     return {"vnis": sample["vnis"] if encapsulated else [], "outer_csum": sample["outer_csum"] if encapsulated else []}
 
 
-def trial_evidence(visit, path, test):
-    """Return the ``evidence`` field of a trial.
-
-    ``visit`` is what was learned at the visit: ``settings`` by end and device (as module ethtool returns them),
-    ``packets`` as module evidence returns them, ``underlay`` the key of the underlay device by end, ``uplink`` that of
-    the device that carries the path tenant.
-    """
+def trial_evidence(visit: Learned, path: str, test: str) -> Evidence:
+    """Return the ``evidence`` field of a trial."""
     direction = "TCP_MAERTS" if test.endswith("MAERTS") else "TCP_STREAM"
     packets = (visit.get("packets") or {}).get(path, {}).get(direction, {})
-    field = {"settings": {end: {device: flat(report) for device, report in devices.items()}
-                          for end, devices in (visit.get("settings") or {}).items()}}
+    field: Evidence = {"settings": {end: {device: flat(report) for device, report in devices.items()}
+                                    for end, devices in (visit.get("settings") or {}).items()}}
     if "error" in packets:
-        return dict(field, error=packets["error"])
+        return {**field, "error": packets["error"]}
     underlay = (visit.get("uplink") if path == "tenant" else None) or visit.get("underlay") or {}
     field["packets"] = packets
     field["underlay"] = {end: _underlay(devices[underlay[end]]) for end, devices in packets.items()

@@ -4,34 +4,70 @@
 """Pure: the devices that the packets of each path meet at both ends of a pair."""
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NotRequired, TypedDict
+
+from ansible_collections.offload.lab.plugins.plugin_utils.lab.nouns import Devices, Endpoints
 from ansible_collections.offload.lab.plugins.plugin_utils.lab.paths import PATHS
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.trials import pair_endpoints
 
 
-def _devices(path, devices, netns):
+class Node(TypedDict):
+    """What a node has in the lab."""
+
+    endpoints: Endpoints
+    devices: Devices
+
+
+class Sight(TypedDict):
+    """A device to look at."""
+
+    name: str
+    netns: str | None
+    alike: NotRequired[bool]  # of several a path uses one
+
+
+class EvidencePath(TypedDict):
+    """A path as module evidence takes it."""
+
+    name: str
+    netns: str | None
+    local_address: str | None
+    address: str
+    port: int
+    data_port: int | None
+    client_devices: list[Sight]
+    server_devices: list[Sight]
+
+
+def _devices(path: str, devices: Devices, netns: str | None) -> list[Sight]:
     """Return the underlay's devices, and the first of each other class that is in the path's own namespace.
 
     Of several underlay devices a path uses one: they are ``alike``.
     """
-    underlay = devices.get("underlay") or ()
-    found = [(device, {"alike": True} if len(underlay) > 1 else {}) for device in underlay]
+    sights: list[Sight] = [{"name": device["name"], "netns": device.get("netns")}
+                           for device in devices.get("underlay") or ()]
+    if len(sights) > 1:
+        sights = [{**sight, "alike": True} for sight in sights]
     for name in PATHS[path].devices:
         if name != "underlay":
-            found += [(device, {}) for device in devices.get(name) or () if device.get("netns") == netns][:1]
-    return [dict({"name": device["name"], "netns": device.get("netns")}, **more) for device, more in found]
+            inside = [device for device in devices.get(name) or () if device.get("netns") == netns]
+            sights += [{"name": device["name"], "netns": netns} for device in inside[:1]]
+    return sights
 
 
-def evidence_paths(paths, client, server, port=12865, data_port=None):
+def evidence_paths(paths: Iterable[str], client: Node, server: Node, port: int = 12865,
+                   data_port: int | None = None) -> list[EvidencePath]:
     """Return ``paths`` as module evidence takes them. ``data_port``: see :func:`data_port` of trials.
 
     ``client`` and ``server`` have ``endpoints`` (by path) and ``devices`` (by class) of one node each.
     """
-    found = []
+    asked: list[EvidencePath] = []
     for path in paths:
         end = pair_endpoints(path, {"client": client["endpoints"], "server": server["endpoints"]}, port)[0]
         there = (server["endpoints"][path].get("all") or [server["endpoints"][path]])[0]
-        found.append({"name": path, "netns": end["netns"], "local_address": end["local"], "address": end["address"],
+        asked.append({"name": path, "netns": end["netns"], "local_address": end["local"], "address": end["address"],
                       "port": port, "data_port": data_port,
                       "client_devices": _devices(path, client["devices"], end["netns"]),
                       "server_devices": _devices(path, server["devices"], there.get("netns"))})
-    return found
+    return asked

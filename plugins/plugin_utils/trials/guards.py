@@ -9,9 +9,18 @@ A mark is ``{"guard": name, "reason": text, "excludes": bool}``. A guard that la
 """
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from statistics import median
 
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.cpu import TRAFFIC_SHARE
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import (
+    NOTHING,
+    EndCpu,
+    Expected,
+    Mark,
+    Result,
+    Trial,
+)
 
 RETRANSMIT_SHARE = 0.01
 STEAL_PERCENT = 2.0
@@ -25,51 +34,52 @@ OVERLAP_SHARE = 0.9
 CLOCK_ERROR_SHARE = 0.01
 
 
-def mark(guard, reason, excludes=True):
+def mark(guard: str, reason: str, excludes: bool = True) -> Mark:
     """Return one mark."""
     return {"guard": guard, "reason": reason, "excludes": excludes}
 
 
-def _result(trial):
+def _result(trial: Trial) -> Result:
     return trial.get("result") or {}
 
 
-def _ends(trial):
-    return ((trial.get("cpu") or {}).get("ends") or {}).items()
+def _ends(trial: Trial) -> Iterable[tuple[str, EndCpu]]:
+    return ((trial.get("cpu") or NOTHING).get("ends") or {}).items()
 
 
-def mss(trial, expected):
+def mss(trial: Trial, expected: Expected) -> Iterator[Mark]:
     """The maximum segment size is not the one that the path's MTU gives."""
     seen, wanted = _result(trial).get("mss"), expected.get("mss")
     if seen and wanted and seen != wanted:
         yield mark("mss", f"MSS is {seen} bytes, not the {wanted} that the path's MTU gives")
 
 
-def nothing_received(trial, _expected):
+def nothing_received(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """The sender sent for the whole trial and nothing arrived: the path stood still."""
     result = _result(trial)
     if result.get("throughput_mbps") == 0 and not result.get("transactions_per_s"):
         yield mark("nothing_received", f"nothing arrived in {result.get('elapsed_s') or 0:.1f} s")
 
 
-def retransmits(trial, _expected):
+def retransmits(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """More than one segment in a hundred was sent again. Says so, excludes nothing: a profile may be the reason."""
     result = _result(trial)
     megabits = (result.get("throughput_mbps") or 0) * (result.get("elapsed_s") or 0)
-    if result.get("retransmits") and result.get("mss") and megabits:
-        share = result["retransmits"] * result["mss"] * 8 / (megabits * 1e6)
+    segments, size = result.get("retransmits"), result.get("mss")
+    if segments and size and megabits:
+        share = segments * size * 8 / (megabits * 1e6)
         if share > RETRANSMIT_SHARE:
-            yield mark("retransmits", f"{result['retransmits']} segments sent again, {share:.1%} of all",
+            yield mark("retransmits", f"{segments} segments sent again, {share:.1%} of all",
                        excludes=False)
 
 
-def confidence(trial, _expected):
+def confidence(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """The confidence width that was asked for was not reached."""
     if _result(trial).get("confidence_met") is False:
         yield mark("confidence", "the confidence width asked for was not reached")
 
 
-def stolen(trial):
+def stolen(trial: Trial) -> float | None:
     """Return the % of CPU time that the hypervisor took, of the end that lost most; None where no CPU was counted."""
     return max((window.get("percent", {}).get("steal", 0) for _end, window in _ends(trial)), default=None)
 
@@ -82,18 +92,18 @@ class UsualSteal:
     measured in quieter ones than another.
     """
 
-    def __init__(self, trials=()):
-        self.seen = {}
+    def __init__(self, trials: Iterable[Trial] = ()) -> None:
+        self.seen: dict[str, list[float]] = {}
         for trial in trials:
             self.add(trial)
 
-    def add(self, trial):
+    def add(self, trial: Trial) -> None:
         """Take in one trial."""
         percent = stolen(trial)
         if percent is not None:
             self.seen.setdefault(trial.get("profile"), []).append(percent)
 
-    def limit(self, profile, floor=STEAL_PERCENT):
+    def limit(self, profile: str, floor: float = STEAL_PERCENT) -> float:
         """Return the limit for a trial of a profile, in %; ``floor`` where the machine does not usually steal."""
         everything = [percent for own in self.seen.values() for percent in own]
         usual = median(everything) if len(everything) >= STEAL_TRIALS else 0.0
@@ -103,7 +113,7 @@ class UsualSteal:
         return (median(own) if len(own) >= STEAL_TRIALS_OF_PROFILE else usual) * max(STEAL_FACTOR, floor / usual)
 
 
-def steal(trial, expected):
+def steal(trial: Trial, expected: Expected) -> Iterator[Mark]:
     """The hypervisor took more CPU time away than the campaign lets pass, or than it usually does."""
     limit = expected.get("steal_limit")
     limit = STEAL_PERCENT if limit is None else limit
@@ -113,14 +123,14 @@ def steal(trial, expected):
             yield mark("steal", f"{end}: the hypervisor took {percent:.1f} % of the CPU time, more than {limit:.1f} %")
 
 
-def throttle(trial, _expected):
+def throttle(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """A CPU was slowed by heat."""
     for end, window in _ends(trial):
         if window.get("throttled"):
             yield mark("throttle", f"{end}: CPUs were slowed by heat {window['throttled']} times")
 
 
-def saturation(trial, _expected):
+def saturation(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """A CPU was busy nearly all the time: throughput is then bound by the CPU. Says so, excludes nothing."""
     for end, window in _ends(trial):
         percents = window.get("busy_percent", {})
@@ -130,63 +140,63 @@ def saturation(trial, _expected):
             yield mark("cpu_saturation", f"{end}: CPU {names} at least {SATURATED_PERCENT:.0f} % busy", excludes=False)
 
 
-def line_rate(trial, expected):
+def line_rate(trial: Trial, expected: Expected) -> Iterator[Mark]:
     """The line was full: a gain can only show in service demand. Says so, excludes nothing."""
     seen, speed = _result(trial).get("throughput_mbps"), expected.get("speed_mbps")
     if seen and speed and seen >= LINE_RATE_SHARE * speed:
         yield mark("line_rate", f"{seen:.0f} Mbit/s on a line of {speed} Mbit/s", excludes=False)
 
 
-def one_cpu(trial, _expected):
+def one_cpu(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """One CPU alone took the packets in. Says so, excludes nothing."""
     for end, window in _ends(trial):
         counts = (window.get("softirqs") or {}).get("NET_RX", {})
         whole = sum(counts.values())
         if len(counts) > 1 and whole and max(counts.values()) >= ONE_CPU_SHARE * whole:
-            cpu = max(counts, key=counts.get)
+            cpu = max(counts, key=lambda number: counts[number])
             yield mark("softirq_one_cpu", f"{end}: CPU {cpu} handled {counts[cpu] / whole:.0%} of NET_RX",
                        excludes=False)
 
 
-def overlap(trial, _expected):
+def overlap(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """The streams ran beside each other for less than nine tenths of their time."""
     share = _result(trial).get("overlap")
     if share is not None and share < OVERLAP_SHARE:
         yield mark("overlap", f"the streams overlap for {share:.0%} of their time")
 
 
-def cpu_window(trial, _expected):
+def cpu_window(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """The CPU was counted while the traffic did not run: the trial has no CPU figures. Excludes nothing else."""
-    share = (trial.get("cpu") or {}).get("traffic_share")
+    share = (trial.get("cpu") or NOTHING).get("traffic_share")
     if share is not None and share < TRAFFIC_SHARE:
         yield mark("cpu_window", f"the traffic ran in {share:.0%} of the time in which CPU was counted; no CPU figures",
                    excludes=False)
 
 
-def clock(trial, _expected):
+def clock(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """The clocks of the two ends are not known well enough for one common window."""
-    cpu = trial.get("cpu") or {}
+    cpu = trial.get("cpu") or NOTHING
     window = min([end.get("window_s", 0) for _name, end in _ends(trial)] or [0])
     error = cpu.get("clock_error_s")
     if error and window and error > CLOCK_ERROR_SHARE * window:
         yield mark("clock", f"the clocks are known to {error * 1000:.1f} ms in a window of {window:.2f} s")
 
 
-def clock_jump(trial, _expected):
+def clock_jump(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """The client's wall clock, by which netperf measures, was set while the trial ran."""
     if trial.get("clock_jump_s"):
         yield mark("clock_jump", f"the client's clock was set by {trial['clock_jump_s']:.1f} s during the trial")
 
 
-def features(trial, _expected):
+def features(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """A feature changed while the trial ran."""
-    for end, changed in sorted(((trial.get("cpu") or {}).get("features_changed") or {}).items()):
+    for end, changed in sorted(((trial.get("cpu") or NOTHING).get("features_changed") or {}).items()):
         yield mark("feature_changed", f"{end}: features of {', '.join(changed)} changed during the trial")
 
 
-def profile(trial, _expected):
+def profile(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """The profile that was read back is not the one that was asked for."""
-    settings = (trial.get("evidence") or {}).get("settings") or {}
+    settings = (trial.get("evidence") or NOTHING).get("settings") or {}
     for end, devices in sorted(settings.items()):
         for device, report in sorted(devices.items()):
             missed = sorted(report.get("not_honoured") or ())
@@ -194,10 +204,10 @@ def profile(trial, _expected):
                 yield mark("profile", f"{end}: {device} did not take {', '.join(missed)}")
 
 
-def encapsulation(trial, expected):
+def encapsulation(trial: Trial, expected: Expected) -> Iterator[Mark]:
     """What was seen on the underlay is not what the path says: the wrong VNI, no tunnel, or one too many."""
     wanted = expected.get("vnis")
-    for end, seen in sorted(((trial.get("evidence") or {}).get("underlay") or {}).items()):
+    for end, seen in sorted(((trial.get("evidence") or NOTHING).get("underlay") or {}).items()):
         if wanted is not None and seen.get("vnis", []) is None:
             yield mark("encapsulation", f"{end}: no packet of the path was seen on the underlay")
         elif wanted is not None and sorted(seen.get("vnis", [])) != sorted(wanted):
@@ -210,20 +220,20 @@ GUARDS = (mss, nothing_received, retransmits, confidence, steal, throttle, satur
           cpu_window, clock, clock_jump, features, profile, encapsulation)
 
 
-def marks_of(trial, expected):
+def marks_of(trial: Trial, expected: Expected) -> list[Mark]:
     """Return all marks of a trial, in the order of :data:`GUARDS`."""
-    return [found for guard in GUARDS for found in guard(trial, expected)]
+    return [one for guard in GUARDS for one in guard(trial, expected)]
 
 
-def excluded(trial):
+def excluded(trial: Trial) -> bool:
     """Tell whether the analysis leaves this trial out."""
-    return any(found.get("excludes", True) for found in trial.get("marks") or ())
+    return any(one.get("excludes", True) for one in trial.get("marks") or ())
 
 
-def spoilt(trial):
+def spoilt(trial: Trial) -> bool:
     """Tell whether the analysis leaves a trial out for causes outside the profile alone.
 
     A trial that failed or received nothing is an outcome of its profile, whatever else happened.
     """
-    excluding = [found["guard"] for found in trial.get("marks") or () if found.get("excludes", True)]
+    excluding = [one["guard"] for one in trial.get("marks") or () if one.get("excludes", True)]
     return bool(excluding) and not trial.get("error") and all(guard in OUTSIDE for guard in excluding)

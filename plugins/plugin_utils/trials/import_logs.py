@@ -8,10 +8,16 @@ same kind are counted as blocks in the order of the log; fewer than six of them 
 """
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import validate
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import level_name, read_factor
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Factor, Plan, Profile, Visit, Workload
 from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.parse import parse_netperf
+from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.values import Row
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Mark, Trial
 
 PAIR = {"pair": "imported", "client": "imported", "server": None}
 SIZES = (("message_size", "m"), ("send_socket_size", "s"), ("recv_socket_size", "r"))
@@ -20,7 +26,7 @@ RESULTS = ("throughput_mbps", "throughput_sent_mbps", "transactions_per_s", "ela
            "message_size", "send_socket_size", "recv_socket_size")
 
 
-def runs_of(log, text):
+def runs_of(log: Mapping[str, Any], text: str) -> list[tuple[Row, str]]:
     """Return ``[(row, raw)]`` of the runs in the part of a text that a log means; line numbers are the text's own."""
     lines = text.split("\n")
     first, last = log.get("first_line", 1), min(log.get("last_line", len(lines)), len(lines))
@@ -29,30 +35,33 @@ def runs_of(log, text):
         raise InputError("no run of netperf is found", f"{log['file']}, lines {first} to {last}",
                          "Give a file that holds what netperf printed, and the lines of this profile.")
     ends = [row["line"] for row in rows[1:]] + [last - first + 2]
-    return [(dict(row, line=row["line"] + first - 1), "\n".join(lines[row["line"] + first - 2:end + first - 2]))
+    return [({**row, "line": row["line"] + first - 1}, "\n".join(lines[row["line"] + first - 2:end + first - 2]))
             for row, end in zip(rows, ends)]
 
 
-def workload_of(row):
+def workload_of(row: Row) -> Workload:
     """Return the workload that a run tells of itself; its name has the sizes, so that equal runs have equal names."""
     sizes = [(key, letter, row.get(key)) for key, letter in SIZES]
     name = (row["test"] or "unknown").lower() + "".join(f"-{letter}{size}" for _key, letter, size in sizes if size)
-    return {"name": name, "test": row["test"] or "unknown", "message_size": row.get("message_size"),
-            "send_socket": row.get("send_socket_size"), "recv_socket": row.get("recv_socket_size"), "streams": 1,
-            "duration": None, "tenants": None, "confidence": None}
+    workload: Any = {
+        "name": name, "test": row["test"] or "unknown", "message_size": row.get("message_size"),
+        "send_socket": row.get("send_socket_size"), "recv_socket": row.get("recv_socket_size"), "streams": 1,
+        "duration": None, "tenants": None, "confidence": None}
+    return workload
 
 
-def _marks(row):
+def _marks(row: Row) -> list[Mark]:
     """Return the missed confidence of a run with the width that it had; it is shown and leaves nothing out."""
     if row.get("confidence_met") is not False:
         return []
     widths = ", ".join(f"{name.replace('_', ' ')} {width:g} %" for name, width in row["confidence_width"].items())
-    asked = f", asked was {2 * row['confidence_limit']:g} %" if row.get("confidence_limit") else ""
+    limit = row.get("confidence_limit")
+    asked = f", asked was {2 * limit:g} %" if limit else ""
     return [{"guard": "confidence", "reason": f"the confidence asked for was missed: {widths}{asked}",
              "excludes": False}]
 
 
-def _profiles(spec):
+def _profiles(spec: Mapping[str, Any]) -> tuple[dict[str, Profile], str, list[Factor]]:
     """Return ``(profiles, control, factors)`` as a plan has them; a profile of which nothing is said has no levels."""
     names = list(dict.fromkeys(log["profile"] for log in spec["logs"]))
     levels = {name: {factor: level_name(level) for factor, level in spec.get("profiles", {}).get(name, {}).items()}
@@ -65,43 +74,46 @@ def _profiles(spec):
     return {name: {"levels": own, "settings": {}} for name, own in levels.items()}, control, factors
 
 
-def _trial(spec, log, row, raw, block):
+def _trial(spec: Mapping[str, Any], log: Mapping[str, Any], row: Row, raw: str, block: int) -> Trial:
     measured = row.get("throughput_mbps") is not None or row.get("transactions_per_s") is not None
     error = row["error"] or (None if measured else "the run has no throughput and no transaction rate")
-    result = {} if error else {key: row[key] for key in RESULTS if row.get(key) is not None}
-    return {"schema": 1, "id": f"{log['file'].rsplit('/', 1)[-1]}:{row['line']}", "campaign": spec["name"], **PAIR,
-            "block": block, "visit": None, "cell": None, "path": log.get("path", "imported"), "mtu": log.get("mtu"),
-            "profile": log["profile"], "repeat": False, "workload": workload_of(row), "started": None, "finished": None,
-            "streams": [{"netns": None, "argv": [], "rc": None, "raw": raw, "stderr": "", "started": None,
-                         "finished": None}],
-            "result": result, "cpu": None, "evidence": None, "marks": _marks(row), "error": error}
+    values: Mapping[str, Any] = row
+    result = {} if error else {key: values[key] for key in RESULTS if values.get(key) is not None}
+    trial: Any = {
+        "schema": 1, "id": f"{log['file'].rsplit('/', 1)[-1]}:{row['line']}", "campaign": spec["name"], **PAIR,
+        "block": block, "visit": None, "cell": None, "path": log.get("path", "imported"), "mtu": log.get("mtu"),
+        "profile": log["profile"], "repeat": False, "workload": workload_of(row), "started": None, "finished": None,
+        "streams": [{"netns": None, "argv": [], "rc": None, "raw": raw, "stderr": "", "started": None,
+                     "finished": None}],
+        "result": result, "cpu": None, "evidence": None, "marks": _marks(row), "error": error}
+    return trial
 
 
-def _visits(trials):
+def _visits(trials: list[Trial]) -> list[Visit]:
     """Return one visit for each MTU, block and profile, with the runs that it had."""
-    visits = {}
+    visits: dict[tuple[int, int, str], Visit] = {}
     for trial in trials:
         visit = visits.setdefault((trial["mtu"], trial["block"], trial["profile"]), {
             "block": trial["block"], "visit": len(visits) + 1, "mtu": trial["mtu"], "profile": trial["profile"],
             "repeat": False, "cells": []})
-        trial.update(visit=visit["visit"], cell=len(visit["cells"]) + 1)
+        trial["visit"], trial["cell"] = visit["visit"], len(visit["cells"]) + 1
         visit["cells"].append({"id": trial["id"], "cell": trial["cell"], "path": trial["path"],
                                "workload": trial["workload"]["name"]})
     return list(visits.values())
 
 
-def import_logs(spec, texts):
+def import_logs(spec: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[Plan, list[Trial]]:
     """Return ``(plan, trials)`` of an import: ``spec`` as schemas/import.json has it, ``texts`` {file: text}."""
     validate(spec, "import", "import")
     profiles, control, factors = _profiles(spec)
-    trials, seen = [], {}
+    trials, seen = list[Trial](), dict[tuple[Any, ...], int]()
     for log in spec["logs"]:
         for row, raw in runs_of(log, texts[log["file"]]):
             kind = (log["profile"], log.get("path"), log.get("mtu"), workload_of(row)["name"])
             seen[kind] = seen.get(kind, 0) + 1
             trials.append(_trial(spec, log, row, raw, seen[kind]))
     workloads = {trial["workload"]["name"]: trial["workload"] for trial in trials if not trial["error"]}
-    plan = {
+    plan: Any = {
         "schema": 1, "kind": "imported", "name": spec["name"], "seed": None, "created": None, "design": "profiles",
         "source": spec.get("source", ", ".join(dict.fromkeys(log["file"] for log in spec["logs"]))),
         "blocks": max(seen.values()), "control": control, "factors": factors, "profiles": profiles,

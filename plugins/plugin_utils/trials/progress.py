@@ -5,29 +5,29 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection
 
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import (
     CELL_SECONDS,
     VISIT_SECONDS,
     confirmation_cost,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Visit
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan, Visit
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Result, Trial
 
 A_BREAK = 3  # times the usual time: between two visits the campaign was stopped, which says nothing of its pace
 Starts = dict[tuple[int, int, int], float]  # {(MTU, block, visit): when its first trial started}
 
 
-def see_start(starts: Starts, trial: Mapping[str, Any]) -> None:
+def see_start(starts: Starts, trial: Trial) -> None:
     """Take in when a recorded trial started."""
-    place: Any = trial.get("mtu"), trial.get("block"), trial.get("visit")
+    place = trial.get("mtu"), trial.get("block"), trial.get("visit")
     if trial.get("started") is not None:
         starts[place] = min(trial["started"], starts.get(place, trial["started"]))
 
 
-def rate_text(result):
+def rate_text(result: Result) -> str:
     """Return the headline of a trial: ``9.41 Gbit/s`` or ``21100 trans/s``; without a result what went wrong."""
     throughput, transactions = result.get("throughput_mbps"), result.get("transactions_per_s")
     if throughput:
@@ -37,7 +37,7 @@ def rate_text(result):
     return "no result"
 
 
-def time_text(seconds):
+def time_text(seconds: float) -> str:
     """Return a duration as people say it: ``40 s left``, ``12 min left``, ``3 h 5 min left``."""
     minutes = round(seconds / 60)
     if seconds < 90:
@@ -45,7 +45,7 @@ def time_text(seconds):
     return f"{minutes} min left" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min left"
 
 
-def _costs(plan: Mapping[str, Any], visits: list[Visit], known: Collection[str]) -> list[float]:
+def _costs(plan: Plan, visits: list[Visit], known: Collection[str]) -> list[float]:
     """Return the seconds that the plan expects of each visit, for those of its cells that are not ``known``."""
     at_once = len(plan["rounds"]) / len(plan["pairs"]) if plan.get("rounds") and plan.get("pairs") else 1.0
     loads = {load["name"]: seconds_of(load) + CELL_SECONDS for load in plan["workloads"]}
@@ -53,19 +53,19 @@ def _costs(plan: Mapping[str, Any], visits: list[Visit], known: Collection[str])
     return [VISIT_SECONDS + at_once * sum(cells) if cells else 0.0 for cells in missing]
 
 
-def pace(plan: Mapping[str, Any], visits: list[Visit], starts: Starts) -> float:
+def pace(plan: Plan, visits: list[Visit], starts: Starts) -> float:
     """Return how many times longer visits took than the plan expects, with all that came before the next one."""
     known = [starts.get((visit["mtu"], visit["block"], visit["visit"])) for visit in visits]
-    found = [(after - start, cost) for start, after, cost in zip(known, known[1:], _costs(plan, visits, ()))
+    stays = [(after - start, cost) for start, after, cost in zip(known, known[1:], _costs(plan, visits, ()))
              if start is not None and after is not None and after > start]
-    if not found:
+    if not stays:
         return 1.0
-    usual = statistics.median(took / cost for took, cost in found)
-    kept = [(took, cost) for took, cost in found if took / cost <= A_BREAK * usual]
-    return sum(took for took, _cost in kept) / sum(cost for _took, cost in kept)
+    usual = statistics.median(took / cost for took, cost in stays)
+    usual_stays = [(took, cost) for took, cost in stays if took / cost <= A_BREAK * usual]
+    return sum(took for took, _cost in usual_stays) / sum(cost for _took, cost in usual_stays)
 
 
-def seconds_left(plan: Mapping[str, Any], visits: list[Visit], known: Collection[str], starts: Starts) -> float:
+def seconds_left(plan: Plan, visits: list[Visit], known: Collection[str], starts: Starts) -> float:
     """Return the seconds until a campaign is measured; ``known`` are ids of trials.
 
     ``visits`` are the planned ones and those of the confirmation; where that is not decided yet it is expected.
@@ -76,7 +76,7 @@ def seconds_left(plan: Mapping[str, Any], visits: list[Visit], known: Collection
     return left * pace(plan, visits, starts)
 
 
-def progress_line(planned, visit, done, last, left):
+def progress_line(planned: list[Visit], visit: Visit, done: int, last: Result, left: float) -> str:
     """Return ``block 3/10 visit 4/12 [tso=off] cells 20/40, 9.41 Gbit/s, 12 min left``.
 
     ``planned`` are the visits of the campaign, ``done`` of the cells of this visit are recorded, ``last`` is the newest

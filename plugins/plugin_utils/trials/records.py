@@ -14,10 +14,12 @@ import json
 import os
 import re
 import zlib
-from typing import Any, Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.guards import UsualSteal, spoilt
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Trial
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.progress import Starts, see_start
 
 fast_loads: Callable[[str], Any] | None
@@ -26,16 +28,18 @@ try:
 except ImportError:  # the same in more time
     fast_loads = None
 
+Good = tuple[int, str, Trial]  # line number, text, record
+Bad = tuple[int, str, str]  # line number, text, reason
 CHECK = re.compile(r', "check": "([0-9a-f]{8})"\}\Z')
 
 
-def encode(record):
+def encode(record: Trial) -> str:
     """Return a record as one line with its check."""
     body = json.dumps({key: value for key, value in record.items() if key != "check"}, allow_nan=False)
     return f'{body[:-1]}, "check": "{zlib.crc32(body.encode()):08x}"}}\n'
 
 
-def _parse(body, ours):
+def _parse(body: str, ours: bool) -> Any:
     """Return the JSON value of a text.
 
     Only what we wrote ourselves (its check is right) is given to orjson, which makes floats of integers that do not fit
@@ -47,27 +51,27 @@ def _parse(body, ours):
     return json.loads(body)
 
 
-def decode(line):
+def decode(line: str) -> Trial:
     """Return the record in a line; ValueError says why it is none."""
-    found = CHECK.search(line)
-    body = line[:found.start()] + "}" if found else line
-    if found and f"{zlib.crc32(body.encode('utf-8', 'surrogateescape')):08x}" != found.group(1):
+    check = CHECK.search(line)
+    body = line[:check.start()] + "}" if check else line
+    if check and f"{zlib.crc32(body.encode('utf-8', 'surrogateescape')):08x}" != check.group(1):
         raise ValueError("the line was changed after it was written")
     try:
-        record = _parse(body, bool(found))
+        record: Any = _parse(body, bool(check))
     except (ValueError, RecursionError):
         raise ValueError("this is not a JSON record") from None
     if not isinstance(record, dict) or not isinstance(record.get("id"), str):
         raise ValueError("this is not a trial: it has no id")
-    return record
+    return record  # type: ignore[return-value]
 
 
-def key_of(record):
+def key_of(record: Trial) -> tuple[str, str]:
     """Return what a trial is known by: its pair of nodes and its id."""
     return str(record.get("pair") or ""), record["id"]
 
 
-def _lines(path):
+def _lines(path: str) -> Iterator[str]:
     """Yield the lines of a file with their ends; a missing file has none."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
@@ -78,9 +82,9 @@ def _lines(path):
         raise InputError(f"the record cannot be read ({error.strerror})", path, "Check the file and its permissions.")
 
 
-def _judged(path):
-    """Yield ``(line number, text, record, None)`` of a good line, and a reason instead of a record of a bad one."""
-    seen = {}
+def _judged(path: str) -> Iterator[tuple[int, str, Trial | str]]:
+    """Yield ``(line number, text, record)`` of a good line, and the reason instead of a record of a bad one."""
+    seen: dict[tuple[str, str], int] = {}
     for number, ended in enumerate(_lines(path), 1):
         line = ended.rstrip("\n")
         if not line:
@@ -93,45 +97,45 @@ def _judged(path):
             if first != number:
                 raise ValueError(f"trial {record['id']} is in line {first} already")
         except ValueError as error:
-            yield number, line, None, str(error)
+            yield number, line, str(error)
         else:
-            yield number, line, record, None
+            yield number, line, record
 
 
-def scan(path):
-    """Return ``(good, bad)``: ``good`` are (line number, text, record), ``bad`` are (line number, text, reason)."""
-    good, bad = [], []
-    for number, line, record, reason in _judged(path):
-        if record is None:
-            bad.append((number, line, reason))
+def scan(path: str) -> tuple[list[Good], list[Bad]]:
+    """Return the good and the bad lines of a record file."""
+    good, bad = list[Good](), list[Bad]()
+    for number, line, record in _judged(path):
+        if isinstance(record, str):
+            bad.append((number, line, record))
         else:
             good.append((number, line, record))
     return good, bad
 
 
-def stream_records(path, problems):
+def stream_records(path: str, problems: list[str]) -> Iterator[Trial]:
     """Yield the records one by one, for files that are larger than memory; ``problems`` gets a text a bad line."""
-    for number, _line, record, reason in _judged(path):
-        if record is None:
-            problems.append(f"line {number}: {reason}")
+    for number, _line, record in _judged(path):
+        if isinstance(record, str):
+            problems.append(f"line {number}: {record}")
         else:
             yield record
 
 
-def read(path):
+def read(path: str) -> tuple[list[Trial], list[str]]:
     """Return ``(records, problems)`` of a record file and leave it alone; a missing file has none of both."""
     good, bad = scan(path)
     return [record for _number, _line, record in good], [f"line {number}: {reason}" for number, _line, reason in bad]
 
 
-def _write_synced(path, mode, text):
+def _write_synced(path: str, mode: str, text: str) -> None:
     with open(path, mode, encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
         stream.write(text)
         stream.flush()
         os.fsync(stream.fileno())
 
 
-def _sync_folder(path):
+def _sync_folder(path: str) -> None:
     descriptor = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -139,7 +143,7 @@ def _sync_folder(path):
         os.close(descriptor)
 
 
-def _set_aside(path, good, bad):
+def _set_aside(path: str, good: list[Good], bad: list[Bad]) -> None:
     """Move damaged lines to ``<path>.damaged``; the good ones are in place again at one stroke."""
     _write_synced(path + ".damaged", "a", "".join(line + "\n" for _number, line, _reason in bad))
     _write_synced(path + ".new", "w", "".join(line + "\n" for _number, line, _record in good))
@@ -148,7 +152,7 @@ def _set_aside(path, good, bad):
 
 
 @contextlib.contextmanager
-def _locked(path):
+def _locked(path: str) -> Iterator[int]:
     """Have the record file, made if it is missing, to ourselves: pairs that measure at once write to one file.
 
     Gives its descriptor. Who waited may hold a file that was repaired, and so replaced, meanwhile: it asks again.
@@ -170,7 +174,7 @@ class Records:
     With ``dry`` the file is read only, and left as it is.
     """
 
-    def __init__(self, path, dry=False):
+    def __init__(self, path: str, dry: bool = False) -> None:
         self.path = path
         try:
             if dry:
@@ -192,7 +196,7 @@ class Records:
             see_start(self.starts, record)
         self.size = os.path.getsize(path) if os.path.exists(path) else 0
 
-    def append(self, record):
+    def append(self, record: Trial) -> None:
         """Write one trial and wait until it is on the disk. A trial that is known is refused."""
         try:
             with _locked(self.path) as descriptor:
@@ -207,14 +211,14 @@ class Records:
         self.usual_steal.add(record)
         see_start(self.starts, record)
 
-    def _refuse_known(self, record, size):
+    def _refuse_known(self, record: Trial, size: int) -> None:
         """Raise if the trial is recorded, be it by a worker whose controller was killed."""
         if size != self.size:
             self.known = {key_of(other): spoilt(other) for other in read(self.path)[0]}
         if key_of(record) in self.known:
             raise LabError("this trial is recorded already", f"{self.path} {record['id']}")
 
-    def _write_whole(self, descriptor, line):
+    def _write_whole(self, descriptor: int, line: bytes) -> None:
         size = os.fstat(descriptor).st_size
         try:
             if os.write(descriptor, line) != len(line):

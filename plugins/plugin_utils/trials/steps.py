@@ -9,10 +9,11 @@ tunnel), ``apply`` sets the rest of the profile, ``measure`` measures with the `
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Cell, Pair, Profile, Visit
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Cell, Pair, Plan, Profile, Visit
 
+MOST_STEPS = 800  # of an event, which must stay small: about 130 bytes each
 Known = Mapping[tuple[str, str], bool]  # {(pair, id of a trial): was it spoilt by the machine?}
 
 
@@ -28,19 +29,24 @@ class Step(TypedDict):
     pairs: list[Pair]
 
 
-class Block(TypedDict):
-    """The steps of a block that are left; what is measured again in it is known when they are done."""
+class Place(TypedDict):
+    """A block of a part."""
 
     part: str
     mtu: int
     block: int
+
+
+class Block(Place):
+    """The steps of a block that are left; what is measured again in it is known when they are done."""
+
     steps: list[Step]
 
 
 class Part(NamedTuple):
     """One part of a campaign, planned or confirmation, and what is known of it."""
 
-    plan: Mapping[str, Any]
+    plan: Plan
     visits: list[Visit]
     profiles: Mapping[str, Profile]
     known: Known
@@ -79,7 +85,7 @@ def make_up_visits(visits: list[Visit]) -> list[Visit]:
             for visit in visits]
 
 
-def due_again(plan: Mapping[str, Any], visits: list[Visit], known: Known, pair: str) -> set[str]:
+def due_again(plan: Plan, visits: list[Visit], known: Known, pair: str) -> set[str]:
     """Return the ids of the cells of a pair that are measured again, of one part of a campaign.
 
     These are the first that the machine spoilt, in the order of the visits, as far as the plan's budget goes. That
@@ -145,14 +151,24 @@ def _steps(part: Part, todo: list[tuple[Visit, set[str]]], mtu: int | None) -> I
 def blocks_left(part: Part) -> list[Block]:
     """Return the blocks in which something is left to do, with the steps of their own visits."""
     mtu, blocks = part.mtu(), list[Block]()
-    own, again = left(part.visits, part.known, part.pairs), _left_again(part)
+    again = {_place(visit) for visit, _missing in _left_again(part)}
+    own: dict[tuple[int, int], list[tuple[Visit, set[str]]]] = {}
+    for visit, missing in left(part.visits, part.known, part.pairs):
+        own.setdefault(_place(visit), []).append((visit, missing))
     for place in dict.fromkeys(_place(visit) for visit in part.visits):
-        here = [(visit, missing) for visit, missing in own if _place(visit) == place]
-        if here or any(_place(visit) == place for visit, _missing in again):
+        here = own.get(place, [])
+        if here or place in again:
             blocks.append({"part": part.visits[0].get("part", "planned"), "mtu": place[0], "block": place[1],
                            "steps": list(_steps(part, here, mtu))})
             mtu = place[0] if here else mtu
     return blocks
+
+
+def told(blocks: list[Block]) -> list[Block] | list[Place]:
+    """Return blocks as an event has them: where they are many, each is asked for its own steps later."""
+    if sum(len(block["steps"]) for block in blocks) <= MOST_STEPS:
+        return blocks
+    return [Place(part=block["part"], mtu=block["mtu"], block=block["block"]) for block in blocks]
 
 
 def steps_again(part: Part, mtu: int, block: int) -> list[Step]:
@@ -168,7 +184,7 @@ def steps_own(part: Part, mtu: int, block: int) -> list[Step]:
     return list(_steps(part, todo, part.mtu()))
 
 
-def left_with_again(plan: Mapping[str, Any], known: Known, pairs: list[Pair]) -> list[Visit]:
+def left_with_again(plan: Plan, known: Known, pairs: list[Pair]) -> list[Visit]:
     """Return the visits with trials that are not recorded, be it of what is measured again."""
     part = Part(plan, plan["visits"], plan["profiles"], known, pairs)
     return [visit for visit, _missing in [*left(part.visits, known, pairs), *_left_again(part)]]

@@ -8,6 +8,21 @@ and ``length``, the seconds that netperf was asked to run for.
 """
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.values import Row
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Result, Stream
+
+
+class StreamRow(Row):
+    """What netperf's text of one stream says."""
+
+    length: float  # s that netperf was asked to run for
+
+
+Part = tuple[float, float, float]  # start, end, rate
+Quantity = Literal["throughput_mbps", "transactions_per_s"]
 LATENCIES = {"min": "MIN_LATENCY", "mean": "MEAN_LATENCY", "p50": "P50_LATENCY", "p90": "P90_LATENCY",
              "p99": "P99_LATENCY", "max": "MAX_LATENCY", "stddev": "STDDEV_LATENCY"}
 # Units of interim results, as factors to the unit that is summed: Mbit/s, or transactions/s.
@@ -17,14 +32,14 @@ LATE = 0.1  # of a stream's mean rate; below it its connection was not there yet
 REST = 0.1  # s; a shorter rest after the last interim result tells nothing
 
 
-def interims(row):
+def interims(row: StreamRow) -> list[Part]:
     """Return a stream's interim results as [(start, end, rate)], in Mbit/s or in transactions/s, and what is left."""
     parts = [(part["ending_at"] - part["seconds"], part["ending_at"], part["throughput"] * UNITS[part["unit"]])
              for part in row.get("interim") or () if part.get("unit") in UNITS and part.get("seconds", 0) > 0]
     return parts + _rest(row, parts)
 
 
-def _rest(row, parts):
+def _rest(row: StreamRow, parts: list[Part]) -> list[Part]:
     """Return what the last interim result leaves of the test, as one more.
 
     netperf looks at its clock after a number of calls that follows from the rate before: of a stream that becomes slow
@@ -33,15 +48,15 @@ def _rest(row, parts):
     if not parts or not row.get("length"):
         return []
     start, end = parts[-1][1], parts[0][0] + row["length"]
-    mean = row.get("transactions_per_s") or row.get(
-        "throughput_sent_mbps" if row.get("test") == "UDP_STREAM" else "throughput_mbps")
-    if end - start < REST or mean is None or not row.get("elapsed_s"):
+    megabits = row.get("throughput_sent_mbps") if row.get("test") == "UDP_STREAM" else row.get("throughput_mbps")
+    mean, elapsed = row.get("transactions_per_s") or megabits, row.get("elapsed_s")
+    if end - start < REST or mean is None or not elapsed:
         return []
-    told = sum((last - first) * rate for first, last, rate in parts)
-    return [(start, end, max(0.0, mean * row["elapsed_s"] - told) / (end - start))]
+    known = sum((last - first) * rate for first, last, rate in parts)
+    return [(start, end, max(0.0, mean * elapsed - known) / (end - start))]
 
 
-def traffic(row):
+def traffic(row: StreamRow) -> list[Part]:
     """Return the interim results from the first that had traffic on.
 
     netperf's time begins before it connects: a connection whose first packet was lost is there a second later.
@@ -52,7 +67,7 @@ def traffic(row):
     return parts[next((number for number, part in enumerate(parts) if part[2] >= least), 0):]
 
 
-def window(stream, row, warm_up=0):
+def window(stream: Stream, row: StreamRow, warm_up: float = 0) -> tuple[float, float]:
     """Return (start, end) of a stream's traffic that is counted, which begins ``warm_up`` seconds after its test.
 
     Interim results tell it; else a test of one iteration ends with its process and took ``elapsed_s``; with several
@@ -62,19 +77,20 @@ def window(stream, row, warm_up=0):
     if parts:
         return max(parts[0][0], interims(row)[0][0] + warm_up), parts[-1][1]
     start, end = stream["started"], stream["finished"]
-    if row.get("elapsed_s") and (_selector(row, "CONFIDENCE_ITERATION") or 1) == 1:
-        start = max(start, end - row["elapsed_s"])
+    elapsed = row.get("elapsed_s")
+    if elapsed and (_selector(row, "CONFIDENCE_ITERATION") or 1) == 1:
+        start = max(start, end - elapsed)
     return start + warm_up, end
 
 
-def common(windows):
+def common(windows: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
     """Return (start, end, share): the time in which all streams ran, and its share of the longest stream's time."""
     start, end = max(first for first, _last in windows), min(last for _first, last in windows)
     longest = max(last - first for first, last in windows)
     return start, end, max(0.0, end - start) / longest if longest > 0 else 0.0
 
 
-def rate_within(row, quantity, start, end):
+def rate_within(row: StreamRow, quantity: Quantity, start: float, end: float) -> float | None:
     """Return a stream's ``quantity`` (``throughput_mbps`` or ``transactions_per_s``) inside a window.
 
     It is taken from interim results; without them it is the mean of the whole run. Those of UDP_STREAM count what was
@@ -89,52 +105,53 @@ def rate_within(row, quantity, start, end):
     return sum(seconds * rate for seconds, rate in parts if seconds > 0) / covered
 
 
-def _selector(row, name):
+def _selector(row: StreamRow, name: str) -> float | None:
     value = (row.get("selectors") or {}).get(name)
     return value if isinstance(value, (int, float)) and value >= 0 else None  # netperf's -1 is "not known"
 
 
-def _known(values):
+def _known(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _total(values):
+def _total(values: Iterable[float | None]) -> float | None:
     known = _known(values)
     return sum(known) if known else None
 
 
-def _mean(values):
+def _mean(values: Iterable[float | None]) -> float | None:
     known = _known(values)
     return sum(known) / len(known) if known else None
 
 
-def _one(rows, field):
+def _one(rows: Sequence[StreamRow], field: Literal["local_service_demand", "remote_service_demand"]) -> float | None:
     """Return a quantity of the whole host that only a single stream can be charged with."""
     return rows[0].get(field) if len(rows) == 1 else None
 
 
-def latency(rows):
+def latency(rows: Sequence[StreamRow]) -> dict[str, float | None] | None:
     """Return latencies in microseconds. Percentiles of several streams cannot be joined, so they are left out."""
     if len(rows) == 1:
         found = {name: _selector(rows[0], selector) for name, selector in LATENCIES.items()}
         return found if _known(found.values()) else None
     joined = {"min": min(_known(_selector(row, "MIN_LATENCY") for row in rows), default=None),
               "max": max(_known(_selector(row, "MAX_LATENCY") for row in rows), default=None)}
-    pairs = [(_selector(row, "MEAN_LATENCY"), row.get("transactions_per_s")) for row in rows]
-    if all(mean and rate for mean, rate in pairs):
+    pairs = [(mean, rate) for row in rows
+             if (mean := _selector(row, "MEAN_LATENCY")) and (rate := row.get("transactions_per_s"))]
+    if len(pairs) == len(rows):
         joined["mean"] = sum(mean * rate for mean, rate in pairs) / sum(rate for _mean, rate in pairs)
     return joined if _known(joined.values()) else None
 
 
-def _confidence_met(rows):
+def _confidence_met(rows: Iterable[StreamRow]) -> bool | None:
     met = [row.get("confidence_met") for row in rows]
     if any(value is False for value in met):
         return False
     return True if met and all(met) else None
 
 
-def _confidence_width(rows):
-    widths = {}
+def _confidence_width(rows: Iterable[StreamRow]) -> dict[str, float] | None:
+    widths: dict[str, float] = {}
     for row in rows:
         for quantity, width in (row.get("confidence_width") or {}).items():
             if width is not None:
@@ -142,27 +159,28 @@ def _confidence_width(rows):
     return widths or None
 
 
-def _sums(streams, rows, warm_up):
+def _sums(streams: Sequence[Stream], rows: Sequence[StreamRow], warm_up: float) -> Result:
     start, end, share = common([window(stream, row, warm_up) for stream, row in zip(streams, rows)])
     several = len(rows) > 1
     within = several and share or warm_up or any(len(traffic(row)) < len(interims(row)) for row in rows)
 
-    def rates(quantity):
+    def rates(quantity: Quantity) -> list[float | None]:
         return [rate_within(row, quantity, start, end) if within else row.get(quantity) for row in rows]
 
     megabits = rates("throughput_mbps")
-    found = {"throughput_mbps": _total(megabits), "transactions_per_s": _total(rates("transactions_per_s")),
-             "throughput_sent_mbps": _total(row.get("throughput_sent_mbps") for row in rows),
-             "overlap": share if several else None, "window_start": start, "window_s": max(0.0, end - start),
-             "warm_up_s": warm_up, "window_measured": all(interims(row) for row in rows),
-             "stream_mbps": megabits if several and _known(megabits) else None}
+    total: Result = {
+        "throughput_mbps": _total(megabits), "transactions_per_s": _total(rates("transactions_per_s")),
+        "throughput_sent_mbps": _total(row.get("throughput_sent_mbps") for row in rows),
+        "overlap": share if several else None, "window_start": start, "window_s": max(0.0, end - start),
+        "warm_up_s": warm_up, "window_measured": all(interims(row) for row in rows),
+        "stream_mbps": megabits if several and _known(megabits) else None}
     if {row.get("test") for row in rows} == {"TCP_STREAM", "TCP_MAERTS"}:
-        found["forward_mbps"] = _total(rate for rate, row in zip(megabits, rows) if row["test"] == "TCP_STREAM")
-        found["reverse_mbps"] = _total(rate for rate, row in zip(megabits, rows) if row["test"] == "TCP_MAERTS")
-    return found
+        total["forward_mbps"] = _total(rate for rate, row in zip(megabits, rows) if row["test"] == "TCP_STREAM")
+        total["reverse_mbps"] = _total(rate for rate, row in zip(megabits, rows) if row["test"] == "TCP_MAERTS")
+    return total
 
 
-def summarise(streams, rows, warm_up=0):
+def summarise(streams: Sequence[Stream], rows: Sequence[StreamRow], warm_up: float = 0) -> Result:
     """Return the ``result`` field of a trial, whose streams all have a row without an error.
 
     Of the first ``warm_up`` seconds of each stream nothing is in rates and overlap.

@@ -4,26 +4,40 @@
 """Pure: from a plan to the cells that are sent to the client, and from what comes back to trial records."""
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from ansible_collections.offload.lab.plugins.module_utils._base import checks, network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._netperf.command import (
+    Endpoint,
     endpoint,
     seconds,
     streams_of,
     workload,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan, Visit
+from ansible_collections.offload.lab.plugins.plugin_utils.lab.nouns import End, Endpoints
 from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.parse import parse_netperf
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.cpu import cpu_of_trial
-from ansible_collections.offload.lab.plugins.plugin_utils.trials.evidence import expected, trial_evidence
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.evidence import Lab, Learned, expected, trial_evidence
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.guards import marks_of
-from ansible_collections.offload.lab.plugins.plugin_utils.trials.streams import summarise
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import (
+    CellToMeasure,
+    Expected,
+    Measured,
+    Result,
+    Stream,
+    Trial,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.streams import StreamRow, summarise
 
 SCHEMA = 1
 SENT = ("id", "workload", "endpoints", "pair")  # of a cell, what the client needs
 RECORDED = ("block", "visit", "cell", "path", "mtu", "profile", "repeat", "workload")
 
 
-def data_port(plan, pair, port):
+def data_port(plan: Plan, pair: str, port: int) -> int:
     """Return the port of the first stream's data. Pairs that share a server at the same time share the ports of data.
 
     Two netservers cannot listen on one port; of UDP one of them would get the packets of both.
@@ -36,12 +50,13 @@ def data_port(plan, pair, port):
     return port + network.DATA_OFFSET
 
 
-def pair_endpoints(path, endpoints, port, first=None):
+def pair_endpoints(path: str, endpoints: Mapping[str, Endpoints], port: int,
+                   first: int | None = None) -> list[Endpoint]:
     """Return the endpoints of one path between two nodes. ``first`` is the port of the first stream's data.
 
     ``endpoints`` has ``client`` and ``server``: by path ``address``, ``netns`` and optionally ``all``, a list of these.
     """
-    ends = {}
+    ends: dict[str, list[End]] = {}
     for side in ("client", "server"):
         try:
             here = endpoints[side][path]
@@ -53,10 +68,11 @@ def pair_endpoints(path, endpoints, port, first=None):
                       "port": port, "data_port": first}) for here, there in zip(ends["client"], ends["server"])]
 
 
-def visit_cells(plan, visit, endpoints, port, pair):
+def visit_cells(plan: Plan, visit: Visit, endpoints: Mapping[str, Endpoints] | None, port: int,
+                pair: str) -> list[CellToMeasure]:
     """Return the cells of one visit that this pair measures, each with its workload, its endpoints, and its place."""
     workloads = {load["name"]: load for load in plan["workloads"]}
-    cells = []
+    cells: list[Any] = []
     for cell in visit["cells"]:
         if cell.get("pair") not in (None, pair):
             continue
@@ -71,9 +87,9 @@ def visit_cells(plan, visit, endpoints, port, pair):
     return cells
 
 
-def checked(cells):
+def checked(cells: Iterable[CellToMeasure]) -> list[CellToMeasure]:
     """Return the cells with checked endpoints, and refuse a wrong one before anything is sent."""
-    found, ids = [], set()
+    ready, ids = list[CellToMeasure](), set[str]()
     for cell in cells:
         checks.label(cell["id"], "cell's id")
         if cell["id"] in ids:
@@ -84,13 +100,13 @@ def checked(cells):
             streams_of(load, ends)
         except LabError as error:
             raise InputError(str(error), f"cell {cell['id']}")
-        found.append(dict(cell, endpoints=ends, seconds=seconds(load)[0]))
-    return found
+        ready.append({**cell, "endpoints": ends, "seconds": seconds(load)[0]})
+    return ready
 
 
-def chunks_of(cells, limit):
+def chunks_of(cells: Iterable[CellToMeasure], limit: float) -> list[list[CellToMeasure]]:
     """Split the cells, in their order, into lists of at most ``limit`` seconds; a longer cell is a list of its own."""
-    chunks, length = [], 0.0
+    chunks, length = list[list[CellToMeasure]](), 0.0
     for cell in cells:
         if not chunks or length + cell["seconds"] > limit:
             chunks.append([])
@@ -100,22 +116,23 @@ def chunks_of(cells, limit):
     return chunks
 
 
-def sent(cell):
+def sent(cell: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a cell that goes to the client."""
     return {key: cell[key] for key in SENT if cell.get(key) is not None}
 
 
-def _row(stream):
+def _row(stream: Stream) -> StreamRow:
     rows = parse_netperf(stream.get("raw") or "")
     if len(rows) != 1:
         raise LabError(f"netperf's output has {len(rows)} results, not one")
-    if rows[0].get("error"):
-        raise LabError(rows[0]["error"])
+    error = rows[0].get("error")
+    if error:
+        raise LabError(error)
     asked = dict(zip(stream["argv"], stream["argv"][1:]))
-    return dict(rows[0], test=asked["-t"], length=float(asked.get("-l", 0)))
+    return {**rows[0], "test": asked["-t"], "length": float(asked.get("-l", 0))}
 
 
-def result_of(row):
+def result_of(row: Measured) -> tuple[Result, str | None]:
     """Return ``(result, error)`` of what the client sent back for one cell."""
     if row.get("error") or not row.get("streams"):
         return {}, row.get("error") or "no stream was started"
@@ -126,7 +143,8 @@ def result_of(row):
         return {}, f"the output could not be used: {error}"
 
 
-def trial(cell, row, names, lab=None, visit=None):
+def trial(cell: CellToMeasure, row: Measured, names: Mapping[str, str], lab: Lab | None = None,
+          visit: Learned | None = None) -> Trial:
     """Return the record of one trial.
 
     ``cell`` is the planned cell, ``row`` what the client sent, ``names`` has ``campaign``, ``client``, ``server`` and
@@ -134,11 +152,12 @@ def trial(cell, row, names, lab=None, visit=None):
     """
     test = (cell.get("workload") or {}).get("test", "")
     evidence = trial_evidence(visit, cell["path"], test) if visit and cell.get("path") else None
-    known = lab and cell.get("path") and cell.get("mtu")
     window = (cell.get("workload") or {}).get("recv_socket")
-    expect = expected(cell["path"], test, cell["mtu"], lab, window) if known else {}
+    expect: Expected = {}
+    if lab and cell.get("path") and cell.get("mtu"):
+        expect = expected(cell["path"], test, cell["mtu"], lab, window)
     result, error = result_of(row)
-    record = dict({"schema": SCHEMA, "id": cell["id"]}, **names)
+    record: Any = dict({"schema": SCHEMA, "id": cell["id"]}, **names)
     record.update({key: cell.get(key) for key in RECORDED})
     record.update(started=row["started"], finished=row["finished"], streams=row["streams"], result=result,
                   cpu=cpu_of_trial(row["watched"], result) if row.get("watched") and result else None,

@@ -14,6 +14,7 @@ from contextlib import suppress
 import pytest
 
 from ansible_collections.offload.lab.tests.support import CHECKOUT, environment
+from ansible_collections.offload.lab.tests.system.jobs import private_folder
 from ansible_collections.offload.lab.tests.system.lab import differences
 
 pytestmark = pytest.mark.nightly
@@ -29,13 +30,8 @@ class Job:
 
     def __init__(self, folder, lab, name, **variables):
         self.private, self.name = folder / "private", name  # the same path in each job's container
-        shutil.copytree(CHECKOUT / "awx/runner", self.private)
-        shutil.copytree(CHECKOUT / "awx", self.private / "project", ignore=shutil.ignore_patterns("runner"))
-        inventory = self.private / "inventory"
-        (inventory / "hosts").unlink()
-        shutil.copy(CHECKOUT / "inventories/single_host/lab.single_host.yml", inventory)
-        (self.private / "env/extravars").write_text(json.dumps(
-            {f"offload_lab_{key}": value for key, value in variables.items()}))
+        private_folder.make(self.private, **variables)
+        shutil.copy(CHECKOUT / "inventories/single_host/lab.single_host.yml", self.private / "inventory")
         self.environment = environment(OFFLOAD_LAB_NAME=lab.name, OFFLOAD_LAB_NODES=str(lab.nodes))
 
     def start(self, playbook, *arguments):
@@ -58,9 +54,7 @@ class Job:
 
     def events(self, playbook):
         """Return the events of a playbook in their order."""
-        found = [json.loads(path.read_text()) for path in (
-            self.private / f"artifacts/{playbook}/job_events").glob("*-*.json")]
-        return sorted(found, key=lambda event: event["counter"])
+        return private_folder.events(self.private, playbook)
 
     def cancel(self):
         """End it as AWX does."""
@@ -167,14 +161,14 @@ def test_a_campaign_in_four_jobs_has_the_record_of_one_and_its_answer_as_artifac
     counts = []
     for number, minutes in enumerate((0.001, 0.001, 0.001, 0)):
         job = Job(tmp_path, lab, f"job{number}", **dict(variables, max_minutes=minutes))
-        standing = job.run("measure")[-1]["event_data"]["artifact_data"]["offload_lab_standing"]
+        standing = private_folder.artifacts(job.run("measure"))["offload_lab_standing"]
         job.thrown_away()
         counts.append(standing["recorded"])
     assert (counts, standing["planned"]) == ([1, 2, 3, 6], 6)
     assert recorded(store) == planned(store)
 
     report = Job(tmp_path, lab, "report", **variables)
-    artifacts = report.run("report")[-1]["event_data"]["artifact_data"]
+    artifacts = private_folder.artifacts(report.run("report"))
     assert artifacts["offload_lab_report_url"] == "https://results.example.org/jobs/report.html"
     assert artifacts["offload_lab_headline"]
     assert "physical" in artifacts["offload_lab_table"]

@@ -92,6 +92,18 @@ def test_playbooks_and_variables_of_commands_are_there():
     run(["ansible-playbook", "--syntax-check", *checked])
 
 
+def test_each_heading_of_the_report_is_explained_in_its_order():
+    folder = CHECKOUT / "plugins/plugin_utils/report"
+    figures = re.findall(r'_section\("\w+", "(.+?)"', (folder / "html.py").read_text())
+    template = (folder / "templates/report.html.j2").read_text()
+    headings = [name for heading in re.findall(r"<h[24]>(.+?)</h[24]>", template)
+                for name in (figures if "section.title" in heading else [heading])]
+    wanted = [{"details_title": "Setting by setting, table by table"}.get(name.strip("{} "), name)
+              if "running" not in name else "The answer" for name in headings]
+    assert len(figures) > 3
+    assert re.findall(r"^## (.+)", TEXTS["docs/report.md"], re.MULTILINE) == wanted
+
+
 @pytest.mark.nightly
 def test_the_site_is_built_without_a_warning():
     run(["make", "--silent", "docs"], timeout=1200)

@@ -15,7 +15,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host import module as
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 # Of a checkout, or of ansible-test's copy of it.
-COLLECTIONS = next(folder for folder in (CHECKOUT / ".build/live", CHECKOUT.parents[2])
+COLLECTIONS = next(folder for folder in (CHECKOUT / ".build/live", CHECKOUT.parent.parent.parent)
                    if (folder / "ansible_collections/offload/lab").is_dir())
 MODULES = [path.stem for path in sorted((CHECKOUT / "plugins/modules").glob("*.py")) if "def main" in path.read_text()]
 

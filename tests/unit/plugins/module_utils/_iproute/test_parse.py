@@ -43,6 +43,16 @@ BATCH = """[{"ifindex":3,"ifname":"va0","flags":["UP"],"mtu":1500,"address":"9e:
 """
 
 
+# Recorded from iproute2 5.15 of Ubuntu 22.04 on Linux 6.18, shortened; the map as Ubuntu's source prints one.
+UBUNTU = """[{"ifindex":9,"ifname":"vx0","flags":[],"mtu":1500,"linkinfo":{"info_kind":"vxlan",
+"info_data":{"id":10fan-map %s,"local":"127.0.0.1","port":4789}}}]"""
+
+
+@pytest.mark.parametrize("fan_map", ["", "250.0.0.0/8:10.0.0.0/16 "])
+def test_ubuntus_fan_map_is_not_json(fan_map):
+    assert parse_links(UBUNTU % fan_map)["vx0"]["data"] == {"id": 10, "local": "127.0.0.1", "port": 4789}
+
+
 def test_the_end_of_a_veth_in_another_namespace():
     link = parse_links(LINKS)["tenant1-veth1"]
     assert (link["index"], link["peer_index"], link["peer_netns"], link["peer"]) == (13, 2, 1, None)

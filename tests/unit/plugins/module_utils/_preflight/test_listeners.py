@@ -34,6 +34,10 @@ def test_who_holds_a_port(monkeypatch, address, port, program):
     assert (row and row["program"]) == program
 
 
+def test_a_host_without_an_address_is_asked_who_has_all():
+    assert listeners.held(None, 12865, listeners.parse_listeners(SS))["program"] == "netserver"
+
+
 def test_our_own_listener_is_nobody(monkeypatch):
     monkeypatch.setattr(listeners, "ours", lambda *_where: [733])
     assert listeners.held("198.18.0.1", 12865, listeners.parse_listeners(SS)) is None

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What people act on: claims, nominations and recommendations of simulated campaigns with a known truth, fixed seeds.
 
-Short forms; tools/truth_tables.py writes the long ones into docs/statistics.md.
+Short forms; tests/simulation/truth_tables.py writes the long ones into docs/statistics.md.
 """
 from __future__ import annotations
 

@@ -13,9 +13,10 @@ from ansible_collections.offload.lab.tests.simulation import noise as noises
 from ansible_collections.offload.lab.tests.simulation import synthetic, truth
 
 NOISES = pytest.mark.parametrize("noise", truth.NOISES)
-# leave_one_out compares as one_at_a_time does, and takes a third of the time of all of these.
-GIVEN = [pytest.param(design, marks=pytest.mark.nightly if design[0] == "leave_one_out" else (),
-                      id="{}-{}-{}".format(*design)) for design in truth.DESIGNS]
+# Designs of six factors take minutes of CPU time; three are a family of comparisons too.
+GIVEN = [pytest.param(design, marks=pytest.mark.nightly if design[1] > 3 else (), id="{}-{}-{}".format(*design))
+         for design in (*truth.DESIGNS, ("one_at_a_time", 3, 8))]
+FACTORS = pytest.mark.parametrize("factors", [3, pytest.param(6, marks=pytest.mark.nightly)])
 DESIGNS = pytest.mark.parametrize("design", GIVEN)
 COMPARED = [design for design in GIVEN if design.values[0][0] != "full_factorial"]
 
@@ -24,7 +25,7 @@ COMPARED = [design for design in GIVEN if design.values[0][0] != "full_factorial
 @NOISES
 @DESIGNS
 def test_where_nothing_differs_hardly_anything_is_claimed(noise, design):
-    """2,000 campaigns do not tell 5.0 % from 5.5 %: not shown to be above 5 %. tools/truth_tables.py has more."""
+    """2,000 campaigns do not tell 5.0 % from 5.5 %: not shown to be above 5 %. simulation/truth_tables.py has more."""
     found = truth.claimed(truth.plan_of(*design), truth.NOISES[noise])
     assert truth.at_least(found) <= 0.05 and truth.bounded(found)[1] <= 0.07
 
@@ -33,7 +34,7 @@ def test_where_nothing_differs_hardly_anything_is_claimed(noise, design):
 @NOISES
 @DESIGNS
 def test_intervals_cover_the_truth(noise, design):
-    """Of 5 %; tools/truth_tables.py has 2 and 20 % too, which on logarithms are the same differences, shifted."""
+    """Of 5 %; simulation/truth_tables.py has 2 and 20 % too, which on logarithms are the same differences, shifted."""
     ratio = 1.05
     covered, _width = truth.coverage(truth.plan_of(*design), truth.NOISES[noise], ratio, seed=int(100 * ratio))
     # Outliers widen an interval of t: what it holds too often it does not claim.
@@ -51,14 +52,16 @@ def test_the_smallest_detectable_effect_is_right_within_a_quarter(noise, design)
 
 @pytest.mark.slow
 @NOISES
-def test_one_of_two_equals_is_hardly_ever_ranked_first(noise):
-    share, bound = truth.false_leaders(truth.plan_of("one_at_a_time", 6, 10), truth.NOISES[noise], 3.0)
+@FACTORS
+def test_one_of_two_equals_is_hardly_ever_ranked_first(noise, factors):
+    share, bound = truth.false_leaders(truth.plan_of("one_at_a_time", factors, 10), truth.NOISES[noise], 3.0)
     assert share <= 0.05 and bound <= 0.07
 
 
 @pytest.mark.slow
-def test_lost_trials_do_not_make_claims():
-    plan = truth.plan_of("one_at_a_time", 6, 10)
+@FACTORS
+def test_lost_trials_do_not_make_claims(factors):
+    plan = truth.plan_of("one_at_a_time", factors, 10)
     share, bound = truth.false_claims(plan, truth.NORMAL, lost=0.05)
     assert share <= 0.05 and bound <= 0.07
     assert 0.93 <= truth.coverage(plan, truth.NORMAL, 1.05, lost=0.05)[0] <= 0.97

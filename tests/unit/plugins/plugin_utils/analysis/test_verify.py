@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.verify import verify_rows
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.verdicts import verify_rows
 
 
 def feature(active, fixed=False):

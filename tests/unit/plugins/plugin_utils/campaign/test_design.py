@@ -10,9 +10,14 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import blocks_needed, differences, make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import blocks_needed, make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.dry_run import describe, length
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import read_plan, summary, write_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
+    differences,
+    read_plan,
+    summary,
+    write_plan,
+)
 
 
 def plan(**campaign):

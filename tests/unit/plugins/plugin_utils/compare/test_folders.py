@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.compare import folders
-from ansible_collections.offload.lab.plugins.plugin_utils.trials.files import write_changed
+from ansible_collections.offload.lab.plugins.plugin_utils.store.files import write_changed
 from ansible_collections.offload.lab.tests.simulation import synthetic
 
 

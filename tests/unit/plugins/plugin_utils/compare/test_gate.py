@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The gate of module compare, over simulated pairs of campaigns; tools/truth_tables.py has more of them."""
+"""The gate of module compare, over simulated pairs of campaigns; tests/simulation/truth_tables.py has more of them."""
 from __future__ import annotations
 
 import pytest

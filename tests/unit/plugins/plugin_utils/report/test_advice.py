@@ -75,7 +75,7 @@ def test_the_recommended_set_is_shown_table_by_table_with_what_is_not_known():
         ["physical", "service demand at the client", "0.980", "0.88 to 1.08", "?"]]
     assert advice_of["notes"] == [
         "Not confirmed: playbooks/apply.yml takes it only with -e offload_lab_allow_unconfirmed=true.",
-        "Over all tables, throughput and CPU cost alike: 1.20 (1.10 to 1.30, 6 blocks).",
+        "Over all tables, throughput and CPU cost counted alike: 1.20 (1.10 to 1.30, 6 blocks).",
         "Not known whether it costs more than 3 % in 1 comparison: those marked ?.",
         "Not told apart from it: gro=on. It changes least.", "Refused: gso=on, 3 of 6 trials failed.",
         "Not tested: lro, fixed.",

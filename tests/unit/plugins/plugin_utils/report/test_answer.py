@@ -78,6 +78,12 @@ def test_a_confirmed_set_is_told_with_its_largest_effect_and_where_it_was_confir
     assert second["text"] == "Confirmed in 6 fresh blocks after it was chosen; the number is from there."
 
 
+@pytest.mark.parametrize(("ended", "told"), [("visits", True), ("time_budget", True), ("answered", False)])
+def test_a_search_that_is_not_sure_says_so_beside_its_set(ended, told):
+    second = lines(search={"ended": ended, "standing": {"sure": 0.62}})[1]["text"]
+    assert ("is not known: the search ended 62 % sure." in second) == told
+
+
 @pytest.mark.parametrize(("confirm", "command"), [(6, remedy.GO_ON), (0, remedy.measure({"confirm": 6}))])
 def test_what_is_not_confirmed_says_so_first_and_how_to_confirm_it(confirm, command):
     told = lines({"confirmed": False, "confirmed_by": None, "not_told_apart": ["gro=on"]}, plan={"confirm": confirm})

@@ -10,8 +10,12 @@ import shutil
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import load_campaign, read_campaign
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import differences, make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import read_confirmation, read_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
+    differences,
+    read_confirmation,
+    read_plan,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils.report.report import make_report
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import Records
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.steps import Part, blocks_left, steps_again

@@ -120,6 +120,17 @@ def test_a_set_that_stalls_is_not_nominated(searched):
     assert decided["nominees"][0]["name"] not in stalled
 
 
+def test_where_every_set_stalls_a_search_still_ends():
+    class Stalling(searching.Machine):
+        def visit(self, visit, levels, place):
+            found = super().visit(visit, levels, place)
+            found[0].update(result={}, error="netperf: connection refused")
+            return found
+    plan = searching.make_search(trials=4, factors=FACTORS[:2])
+    decided, _record = searching.search(plan, Stalling(lambda levels: 0.2 * (levels["tso"] == "on"), "plain", 3))
+    assert decided["ended"] and decided["standing"]["best"]
+
+
 def test_what_the_model_predicts_is_visited_before_it_is_believed():
     sure = searching.Machine(lambda levels: sum(level == "on" for level in levels.values()), "plain", 3)
     decided, _record = searching.search(searching.make_search(factors=FACTORS), sure)

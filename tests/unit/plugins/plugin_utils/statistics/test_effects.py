@@ -124,6 +124,26 @@ def test_the_joint_test_is_the_one_by_hand(seed, test):
     assert joint_p(differences, scale) == pytest.approx(by_hand(sums_by_hand(differences, scale)))
 
 
+def test_where_noise_is_skewed_its_own_sign_must_show_more_and_the_other_no_less():
+    generator = np.random.default_rng(9)
+    rows = 1 - generator.exponential(size=(40, 9)) + np.repeat([-0.8, 0.8], 20)[:, None]
+    plain, skewed = joint_p(rows, np.ones(40)), joint_p(rows, np.ones(40), np.zeros(40, int))
+    assert (skewed >= plain).all() and (skewed[:20] > plain[:20]).any()
+    zero = joint_p(np.vstack([rows, np.zeros(9)]), np.ones(41), np.zeros(41, int))
+    assert zero[-1] == 1 and np.isfinite(zero).all()
+    even = np.concatenate([rows, -rows])
+    assert (joint_p(even, np.ones(80), np.zeros(80, int)) == joint_p(even, np.ones(80))).all()
+
+
+def test_skewed_noise_is_rarely_taken_for_an_effect():
+    """Trials that are slowed now and then, all against one control: 6 % of campaigns if that is not seen."""
+    generator = np.random.default_rng(8)
+    trials = -generator.exponential(size=(300, 50, 9))
+    rows = trials[:, 2:] - trials[:, :2].mean(axis=1, keepdims=True)
+    false = np.mean([joint_p(campaign, np.ones(48), np.zeros(48, int)).min() <= 0.05 for campaign in rows])
+    assert false <= 0.03
+
+
 def test_the_joint_test_leaves_out_what_has_too_few_blocks():
     rows = np.vstack([np.full(8, 0.1), np.r_[np.full(5, 0.1), [NAN] * 3], np.zeros(8)])
     p = joint_p(rows, np.ones(3))

@@ -134,7 +134,8 @@ def _measure(path, measuring, pid=None):
     lock.acquire(path, lock.controller())
     with lock.kept(path, lock.controller(), renewal=0.01):
         measuring.set()
-        signal.pause()
+        while True:  # a signal just before signal.pause() would not end it
+            time.sleep(1)
 
 
 def _control(path, measuring, pid):

@@ -5,11 +5,15 @@
 from __future__ import annotations
 
 import csv
+import multiprocessing
 import os
+import signal
+import time
 
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._host.processes import started_at
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import csv_file
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import encode
 from ansible_collections.offload.lab.tests.simulation import synthetic
@@ -57,7 +61,27 @@ def test_a_writer_that_is_killed_is_said(record, tmp_path, monkeypatch):
         digested()
 
 
-def test_an_error_of_the_analysis_is_raised_once_the_file_is_done(record, tmp_path):
+def test_an_error_of_the_analysis_ends_the_writer(record, tmp_path):
     with pytest.raises(ZeroDivisionError), csv_file.digested(record, tmp_path / "trials.csv", "all_off"):
         raise ZeroDivisionError
-    assert (tmp_path / "trials.csv").read_text().count("\n") > 1
+    assert multiprocessing.active_children() == []
+
+
+def test_a_report_that_is_killed_leaves_no_writer(record, tmp_path, monkeypatch):
+    """The writer has more to send than a pipe holds, and nobody reads it."""
+    monkeypatch.setattr(csv_file, "digest_of", lambda *_args: "x" * 10_000_000)
+    parent = os.fork()
+    if not parent:
+        with csv_file.digested(record, tmp_path / "trials.csv", "all_off"):
+            (tmp_path / "writer").write_text(str(multiprocessing.active_children()[0].pid))
+            signal.pause()
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "writer").exists() or not (tmp_path / "writer").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+    writer = int((tmp_path / "writer").read_text())
+    while time.monotonic() < deadline and started_at(writer):
+        time.sleep(0.01)
+    assert not started_at(writer)

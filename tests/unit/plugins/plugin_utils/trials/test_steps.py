@@ -5,16 +5,19 @@
 from __future__ import annotations
 
 import collections
+import json
 
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import confirmation_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import summary
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import steps
 
 PAIRS = [{"client": "node1", "server": "node2"}]
 NAME = "node1-node2"
+LARGEST_EVENT = 200_000  # characters; AWX shows nothing of an event with 700,000
 
 
 def plan(**campaign):
@@ -79,6 +82,17 @@ def test_every_visit_is_applied_and_measured_in_the_order_of_the_plan():
     assert [(step["do"], step["block"], step["visit"], step["profile"]) for step in todo] == [
         (do, visit["block"], visit["visit"], visit["profile"])
         for visit in made["visits"] for do in ("apply", "measure")]
+
+
+def test_a_hundred_thousand_trials_do_not_flood_the_events():
+    made = plan(blocks=1000, paths=["physical", "tenant_vxlan"], mtus=[1500, 9000],
+                workloads=["tcp_stream", "udp_stream", "tcp_rr", "udp_rr", "tcp_crr", "tcp_maerts"], confirm=0)
+    assert sum(len(visit["cells"]) for visit in made["visits"]) == 96_000
+    blocks = steps.blocks_left(part_of(made, {}))
+    for told in (steps.told(blocks), steps.told(blocks[:90]), summary(made, "/results/x")):
+        assert len(json.dumps(told)) < LARGEST_EVENT
+    assert [{**place, "steps": steps.steps_own(part_of(made, {}), place["mtu"], place["block"])}
+            for place in steps.told(blocks)[:1]] == blocks[:1]
 
 
 def test_the_mtu_is_set_where_it_changes_and_at_the_start():

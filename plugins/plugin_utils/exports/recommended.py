@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
+
 HEAD = """\
 # What campaign {name} recommends. Apply it: ansible-playbook offload.lab.apply -e @recommended.yml
 # confirmed: false is applied only with -e offload_lab_allow_unconfirmed=true
@@ -29,7 +31,7 @@ def _effects(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{key: row[key] for key in EFFECT if row[key] is not None} for row in rows]
 
 
-def recommended(findings: dict[str, Any], plan: dict[str, Any], manifest: dict[str, Any] | None) -> str:
+def recommended(findings: dict[str, Any], plan: Plan, manifest: dict[str, Any] | None) -> str:
     """Return the content of recommended.yml; without a recommendation client and server have no settings."""
     advice = findings["recommendation"]
     data = {

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils.trials.manifest import keep
+from ansible_collections.offload.lab.plugins.plugin_utils.store.manifest import keep
 
 
 def conditions(kernel):

@@ -10,7 +10,7 @@ import os
 from typing import Any, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils.trials.files import write_changed
+from ansible_collections.offload.lab.plugins.plugin_utils.store.files import write_changed
 
 FILE = "manifest.json"
 SCHEMA = 1

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Simulate campaigns with a known truth and put the tables into docs/statistics.md and docs/decisions/intervals.md.
 
-Run it as: make live; PYTHONPATH=.build/live python tools/truth_tables.py. Takes hours with all tables. Names of tables,
-such as noise or coverage, make only these. Those of whole campaigns are of the lines that tests/simulation/long_form.py
-wrote into OFFLOAD_LAB_LONG_FORM, by default long_form.jsonl.
+Run it as: make live; PYTHONPATH=.build/live python tests/simulation/truth_tables.py. Takes hours with all tables. Names
+of tables, such as noise or coverage, make only these. Those of whole campaigns are of the lines that
+tests/simulation/long_form.py wrote into OFFLOAD_LAB_LONG_FORM, by default long_form.jsonl.
 """
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import os
 import re
 import sys
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 from scipy import stats
@@ -29,7 +30,7 @@ from ansible_collections.offload.lab.tests.simulation import (
 
 LONG_FORM = os.environ.get("OFFLOAD_LAB_LONG_FORM", "long_form.jsonl")
 COUNTED = ("campaigns", "claimed", "recommended", "either", "headlines", "held", "confirmed", "covered")
-DOCS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def _percent(share):
@@ -203,4 +204,4 @@ PAGES = {
 if __name__ == "__main__":
     asked = sys.argv[1:] or [make.__name__ for makers in PAGES.values() for make in makers]
     for page, makers in PAGES.items():
-        fill(os.path.join(DOCS, page), [make for make in makers if make.__name__ in asked])
+        fill(DOCS / page, [make for make in makers if make.__name__ in asked])

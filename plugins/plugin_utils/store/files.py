@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 
 
-def _content(path):
+def _content(path: str) -> str | None:
     try:
         with open(path, encoding="utf-8", newline="") as stream:
             return stream.read()
@@ -19,7 +20,7 @@ def _content(path):
         return ""
 
 
-def write_changed(folder, documents, check=False):
+def write_changed(folder: str, documents: Mapping[str, str], check: bool = False) -> list[str]:
     """Write ``{file name: text}`` into a folder; return the names that differ. With ``check`` nothing is written."""
     try:
         changed = [name for name, text in documents.items() if _content(os.path.join(folder, name)) != text]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Eight nodes: every tenant reaches every other, a broadcast does not loop, and pairs measure in rounds."""
+"""Four nodes, or eight: every tenant reaches every other, a broadcast does not loop, and pairs measure in rounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.offload.lab.tests.system.lab import Lab, left_behind, traces
 
-NODES, TENANTS = 8, 3
+TENANTS = 3
 # Pings all addresses until each has answered; prints those that have not. A ping for each would be 552 processes.
 PING_ALL = """
 import socket, struct, sys, time
@@ -36,10 +36,10 @@ print(*sorted(waiting))
 """
 
 
-@pytest.fixture(scope="module")
-def lab(lab_packages_required):
+@pytest.fixture(scope="module", params=[4, pytest.param(8, marks=pytest.mark.nightly)])
+def lab(lab_packages_required, request):
     before = traces()
-    made = Lab("systest8", NODES)
+    made = Lab("systestmany", request.param)
     made.down()
     made.up(tenant_count=TENANTS)
     yield made
@@ -51,11 +51,11 @@ def lab(lab_packages_required):
 def addresses(lab):
     """Return ``{(node, tenant): address}``."""
     found = {}
-    for node in range(1, NODES + 1):
+    for node in range(1, lab.nodes + 1):
         for tenant in range(1, TENANTS + 1):
             shown = lab.inside(node, "ip", "-o", "-4", "addr", "show", f"tenant{tenant}-veth0", netns=f"tenant{tenant}")
             found[node, tenant] = re.search(r"inet ([0-9.]+)/", shown).group(1)
-    assert len(set(found.values())) == NODES * TENANTS
+    assert len(set(found.values())) == lab.nodes * TENANTS
     return found
 
 
@@ -73,8 +73,9 @@ def test_a_broadcast_arrives_once_and_does_not_loop(lab, addresses):
     """One ARP request for an address that nobody has: each tenant sees it once."""
     capture = "timeout 4 tcpdump -l -n -i tenant2-veth0 'arp and arp[24:4] = 0xc0a80afe' 2>/dev/null"
     listener = f"{capture} | grep -c who-has || true"
-    with ThreadPoolExecutor(NODES) as pool:
-        heard = [pool.submit(lab.inside, node, "sh", "-c", listener, netns="tenant2") for node in range(1, NODES + 1)]
+    with ThreadPoolExecutor(lab.nodes) as pool:
+        heard = [pool.submit(lab.inside, node, "sh", "-c", listener, netns="tenant2")
+                 for node in range(1, lab.nodes + 1)]
         sender = (
             "import time; time.sleep(2); import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); "
             "s.bind(('tenant1-veth0', 0)); "
@@ -82,7 +83,7 @@ def test_a_broadcast_arrives_once_and_does_not_loop(lab, addresses):
             "b'\\x02\\0\\0\\0\\0\\x01\\xc0\\xa8\\x0a\\x01' + b'\\0' * 6 + b'\\xc0\\xa8\\x0a\\xfe')"
         )
         lab.inside(1, "python3", "-c", sender, netns="tenant1")
-        assert [int(future.result().split()[-1]) for future in heard] == [1] * NODES
+        assert [int(future.result().split()[-1]) for future in heard] == [1] * lab.nodes
 
 
 def test_pairs_that_share_no_node_measure_at_the_same_time(lab, tmp_path):
@@ -90,12 +91,35 @@ def test_pairs_that_share_no_node_measure_at_the_same_time(lab, tmp_path):
     campaign = {"name": "rounds", "pairs": pairs, "blocks": 1, "design": "on_off", "factors": ["tso"], "duration": 2,
                 "paths": ["physical"], "workloads": ["tcp_stream"]}
     lab.play("measure", campaign=campaign, results_dir=str(tmp_path))
-    trials = [json.loads(row) for row in (tmp_path / "rounds/trials.jsonl").read_text().splitlines()]
-    assert [trial["error"] for trial in trials if trial["error"]] == []
+    trials = trials_of(tmp_path / "rounds")
     assert sorted((trial["visit"], trial["pair"]) for trial in trials) == sorted(product((1, 2, 3), pairs))
-    at_once = [(one, other) for one, other in combinations(trials, 2)
-               if one["started"] < other["finished"] and other["started"] < one["finished"]]
-    shared = [(one["pair"], other["pair"]) for one, other in at_once
+    shared = [(one["pair"], other["pair"]) for one, other in together(trials)
               if {one["client"], one["server"]} & {other["client"], other["server"]}]
     assert shared == []
-    assert at_once  # six pairs of four nodes are three rounds of two
+    assert together(trials)  # six pairs of four nodes are three rounds of two
+
+
+def test_pairs_that_share_a_server_have_data_ports_of_their_own(lab, tmp_path):
+    """With one port for both, one netserver of UDP got the packets of both, and the other next to none."""
+    campaign = {"name": "contention", "pairs": ["node1-node3", "node2-node3"], "concurrent": True, "blocks": 1,
+                "design": "on_off", "factors": ["tso"], "duration": 2, "paths": ["physical"],
+                "workloads": ["udp_stream"]}
+    lab.play("measure", campaign=campaign, results_dir=str(tmp_path))
+    trials = trials_of(tmp_path / "contention")
+    assert together(trials)
+    ports = {(trial["pair"], re.search(r" -P ,(\d+)", " ".join(trial["streams"][0]["argv"])).group(1))
+             for trial in trials}
+    assert ports == {("node1-node3", "12870"), ("node2-node3", "13870")}
+    assert min(trial["result"]["throughput_mbps"] for trial in trials) > 0
+
+
+def trials_of(folder):
+    trials = [json.loads(row) for row in (folder / "trials.jsonl").read_text().splitlines()]
+    assert [trial["error"] for trial in trials if trial["error"]] == []
+    return trials
+
+
+def together(trials):
+    """Return the pairs of trials that overlap in time."""
+    return [(one, other) for one, other in combinations(trials, 2)
+            if one["started"] < other["finished"] and other["started"] < one["finished"]]

@@ -1,0 +1,88 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a virtual machine of a lab is: its names, its places on this machine, and what it may be."""
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from typing import Any, Mapping, Sequence
+
+from ansible_collections.offload.lab.plugins.module_utils._base import checks, network
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+
+BRIDGE = "br0"
+MANAGEMENT = "management0"
+MARKER = ".offload-lab-machines"  # a folder with this file is a lab's, and is removed with it
+LAB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+MACHINE_NAME = re.compile(r"[a-z][a-z0-9-]{0,11}")  # a host name, and with -0 to -9 a device's
+MODELS = ("virtio-net-pci", "e1000e", "igb", "vmxnet3")
+PROPERTY = re.compile(r"[A-Za-z0-9_.-]+=[A-Za-z0-9_.:-]+")
+MOST_NICS = 9
+# QEMU's emulation of the others reads one queue of the network, whatever the guest sees.
+MULTI_QUEUE = "virtio-net-pci"
+
+
+def fabric(lab: str) -> str:
+    """Return the name of the namespace whose bridge joins the machines of a lab."""
+    return lab + "-fabric"
+
+
+def home(folder: str, machine: str) -> str:
+    """Return the directory of a machine's files."""
+    return os.path.join(folder, machine)
+
+
+def tap_of(machine: str, index: int) -> str:
+    """Return the name that the device with this number of a machine has in the fabric."""
+    return f"{machine}-{index}"
+
+
+def mac_of(lab: str, machine: str, device: str) -> str:
+    """Return the MAC address of a device, locally administered: a machine that is made anew has the same."""
+    digest = hashlib.sha256(f"{lab} {machine} {device}".encode()).digest()
+    return ":".join(["02"] + [f"{byte:02x}" for byte in digest[:5]])
+
+
+def validate(lab: str, folder: str, machines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the wanted machines, checked; raise :class:`InputError` for what cannot be."""
+    if not LAB_NAME.fullmatch(lab):
+        raise InputError(f"{lab!r} is not a name for a lab", "name",
+                         "Use 1 to 40 letters, digits, hyphens and underscores, a letter or digit first.")
+    if not os.path.isabs(folder):
+        raise InputError("not an absolute path", f"folder {folder}", "Give the lab a folder of its own.")
+    for key in ("name", "port"):
+        checks.unique([machine[key] for machine in machines], key)
+    checks.unique([nic["address"] for machine in machines for nic in machine["nics"] if nic["address"]], "address")
+    return [_machine(machine) for machine in machines]
+
+
+def _machine(machine: Mapping[str, Any]) -> dict[str, Any]:
+    name = machine["name"]
+    if not MACHINE_NAME.fullmatch(name):
+        raise InputError(f"{name!r} is not a name for a machine", "machines",
+                         "Use 1 to 12 small letters, digits and hyphens, a letter first.")
+    checks.number(machine["cpus"], f"{name}: cpus", 1, 64)
+    checks.number(machine["memory"], f"{name}: memory", 256, 1 << 20)
+    network.port(machine["port"], f"{name}: port")
+    if not 1 <= len(machine["nics"]) <= MOST_NICS:
+        raise InputError(f"{len(machine['nics'])} NICs are not 1 to {MOST_NICS}", name, "Give a list of NICs.")
+    checks.unique([nic["name"] for nic in machine["nics"]] + [MANAGEMENT], f"{name}: name of a NIC")
+    return dict(machine, nics=[_nic(name, nic) for nic in machine["nics"]])
+
+
+def _nic(machine: str, nic: Mapping[str, Any]) -> dict[str, Any]:
+    network.device_name(nic["name"], f"NIC of {machine}")
+    checks.number(nic["mtu"], f"{machine}: MTU", network.MIN_MTU, network.MAX_MTU)
+    checks.number(nic["queues"], f"{machine}: queues", 1, 64)
+    if nic["queues"] > 1 and nic["model"] != MULTI_QUEUE:
+        raise InputError(f"QEMU gives {nic['queues']} queues to {MULTI_QUEUE} only", f"{machine}, {nic['name']}",
+                         f"Use 1, or model {MULTI_QUEUE}.")
+    for key, value in nic["properties"].items():
+        if not PROPERTY.fullmatch(f"{key}={value}"):
+            raise InputError(f"{key}={value} is not a property", f"{machine}, {nic['name']}",
+                             "Use letters, digits and the signs _.:- for both.")
+    if nic["address"]:
+        network.interface(nic["address"], f"address of {machine}")
+    return dict(nic)

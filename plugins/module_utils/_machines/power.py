@@ -1,0 +1,54 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Starting and ending the QEMU of virtual machines."""
+from __future__ import annotations
+
+import os
+from typing import Any, Iterable, Mapping
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError, InputError
+from ansible_collections.offload.lab.plugins.module_utils._host import daemons
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
+from ansible_collections.offload.lab.plugins.module_utils._machines import qemu, taps
+from ansible_collections.offload.lab.plugins.module_utils._machines.names import fabric, home
+from ansible_collections.offload.lab.plugins.module_utils._machines.state import state_file
+
+KVM = "/dev/kvm"
+PROBE_SECONDS = 30  # a kernel with KVM gives up after two
+
+
+def kvm_boots(image: str) -> bool:
+    """Tell whether a kernel boots with KVM: some nested machines have the device, and a guest hangs."""
+    if not os.path.exists(KVM):
+        return False
+    try:
+        return "Kernel panic" in run(qemu.probe(image), timeout=PROBE_SECONDS, check=False).out
+    except CommandError:
+        return False
+
+
+def accelerator(asked: str, image: str) -> str:
+    """Return kvm or tcg, as asked and as it works here."""
+    if asked == "tcg":
+        return "tcg"
+    if kvm_boots(image):
+        return "kvm"
+    if asked == "kvm":
+        raise InputError("a probe guest does not boot with KVM here", KVM, "Use accel auto or tcg.")
+    return "tcg"
+
+
+def start(lab: str, folder: str, machine: Mapping[str, Any], accel: str) -> None:
+    """Start a machine; it is known by its state file."""
+    with taps.opened(fabric(lab), machine) as descriptors:
+        argv = qemu.command(lab, folder, machine, accel, descriptors)
+        passed = [one for several in descriptors.values() for one in several]
+        run(argv, pass_fds=passed)
+    with open(os.path.join(home(folder, machine["name"]), "pid")) as stream:
+        daemons.write(state_file(folder, machine["name"]), int(stream.read()), {"spec": dict(machine), "accel": accel})
+
+
+def stop(names: Iterable[str], state: Mapping[str, Any]) -> None:
+    """End the QEMU of machines: as a cut of their power."""
+    daemons.stop([state["machines"][name]["process"] for name in names])

@@ -1,0 +1,44 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Read what there is of the virtual machines of a lab."""
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from ansible_collections.offload.lab.plugins.module_utils._host import daemons
+from ansible_collections.offload.lab.plugins.module_utils._host.netns import path_of
+from ansible_collections.offload.lab.plugins.module_utils._machines.names import MARKER, fabric, home
+
+
+def state_file(folder: str, machine: str) -> str:
+    """Return the file that knows a machine's process, and as what it was started."""
+    return os.path.join(home(folder, machine), "state.json")
+
+
+def read_machine(folder: str, machine: str) -> dict[str, Any]:
+    """Return as what a machine was started (None: never), by which accelerator, and its process if it lives."""
+    try:
+        with open(state_file(folder, machine)) as stream:
+            state = json.load(stream)
+    except (OSError, ValueError):
+        state = {}
+    return {"spec": state.get("spec"), "accel": state.get("accel"),
+            "process": daemons.read(state_file(folder, machine)),
+            "disk": os.path.exists(os.path.join(home(folder, machine), "disk"))}
+
+
+def read_state(lab: str, folder: str) -> dict[str, Any]:
+    """Return what there is of a lab: whether its folder is ours, taken by something else or free, and its machines."""
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    ours = MARKER in names
+    machines = [name for name in names if os.path.isdir(home(folder, name))] if ours else []
+    return {
+        "ours": ours,
+        "foreign": bool(names) and not ours,
+        "fabric": os.path.exists(path_of(fabric(lab))),
+        "keys": os.path.exists(os.path.join(folder, "host_key.pub")),
+        "machines": {name: read_machine(folder, name) for name in machines},
+    }

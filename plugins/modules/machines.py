@@ -1,0 +1,269 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Make and remove the virtual machines of a lab."""
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: machines
+short_description: Make and remove the virtual machines of a lab
+version_added: 0.1.0
+author:
+  - The offload.lab developers (@offload-lab)
+description:
+  - Makes nodes that are QEMU virtual machines on the machine it runs on. Each has its own kernel, so that a lab has the
+    kernel datapath of Open vSwitch and drivers of real network cards without hardware.
+  - SSH reaches a machine as root, at a port of 127.0.0.1. Through its device C(management0) a machine reaches nothing.
+  - A Linux bridge in the network namespace C(LAB-fabric) connects the other devices of all machines, and nothing else.
+  - Keys, disks and consoles are in O(folder). Nothing else on this machine is changed.
+  - A machine whose options have changed is recreated. One that was killed is started again with its disk.
+  - The module does not wait until a machine has booted. M(ansible.builtin.wait_for_connection) does.
+extends_documentation_fragment:
+  - offload.lab.attributes
+options:
+  name:
+    description:
+      - Name of the lab.
+      - 1 to 40 letters, digits, hyphens and underscores.
+    type: str
+    default: machines
+  folder:
+    description:
+      - Absolute path of a folder for this lab alone. It is made, and removed with the last machine.
+      - It contains C(key), the private key for SSH as root, and C(MACHINE/console), what a machine printed.
+    type: path
+    required: true
+  accel:
+    description:
+      - How QEMU runs the machines that are started now.
+      - V(auto) is KVM if a test kernel boots with it, otherwise V(tcg), emulation without KVM.
+      - V(kvm) fails if no kernel boots with it.
+    type: str
+    choices: [auto, kvm, tcg]
+    default: auto
+  machines:
+    description:
+      - The machines.
+      - Other machines of the lab are left as they are.
+      - For O(state=absent) only their names count, and an empty list means every machine of the lab.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description: Host name, 1 to 12 lowercase letters, digits and hyphens, starting with a letter.
+        type: str
+        required: true
+      image:
+        description:
+          - Folder with C(root.ext4), C(vmlinuz) and C(initrd.img), as the role P(offload.lab.machines#role) makes it.
+        type: path
+        required: true
+      port:
+        description: TCP port of 127.0.0.1 for SSH.
+        type: int
+        required: true
+      cpus:
+        description: Number of its CPUs.
+        type: int
+        default: 1
+      memory:
+        description: Its memory, MiB.
+        type: int
+        default: 1024
+      nics:
+        description: Its devices besides C(management0).
+        type: list
+        elements: dict
+        required: true
+        suboptions:
+          name:
+            description: Name in the machine.
+            type: str
+            default: underlay0
+          model:
+            description: What QEMU emulates. C(igb) needs QEMU 8.0.
+            type: str
+            choices: [virtio-net-pci, e1000e, igb, vmxnet3]
+            default: virtio-net-pci
+          queues:
+            description:
+              - Pairs of queues, more than 1 with C(virtio-net-pci) only. A machine uses as many as it has CPUs.
+            type: int
+            default: 1
+          properties:
+            description:
+              - More properties of QEMU's device, such as C(rss). C(qemu-system-x86_64 -device MODEL,help) lists them.
+            type: dict
+            default: {}
+          address:
+            description: Its address with the prefix length. By default it has none.
+            type: str
+          mtu:
+            description: Its MTU, bytes.
+            type: int
+            default: 1500
+  state:
+    description:
+      - V(present) makes the machines and starts them, V(absent) ends and removes them without a shutdown.
+      - With the last machine of a lab its folder and its network are removed too.
+    type: str
+    choices: [present, absent]
+    default: present
+notes:
+  - It must run as root, on the machine itself, an x86-64 one, with C(qemu-system-x86), C(e2fsprogs), C(openssh-client)
+    and C(iproute2).
+  - After a reboot of this machine, O(state=present) starts the machines again.
+seealso:
+  - module: offload.lab.nodes
+"""
+
+EXAMPLES = r"""
+- name: Start two machines
+  offload.lab.machines:
+    folder: /var/lib/offload-lab-machines
+    machines:
+      - name: node1
+        image: /var/cache/offload-lab/machines/bookworm
+        port: 22081
+        nics:
+          - address: 198.18.0.1/24
+      - name: node2
+        image: /var/cache/offload-lab/machines/bookworm
+        port: 22082
+        nics:
+          - address: 198.18.0.2/24
+            model: vmxnet3
+
+- name: Remove all machines of the lab
+  offload.lab.machines:
+    folder: /var/lib/offload-lab-machines
+    state: absent
+"""
+
+RETURN = r"""
+machines:
+  description: The machines, those of O(machines) only if it was given, as they are now or in check mode would be.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Name of the machine.
+      type: str
+      returned: success
+      sample: node1
+    running:
+      description: Whether its QEMU runs.
+      type: bool
+      returned: success
+      sample: true
+    accel:
+      description: How QEMU runs it, C(kvm) or C(tcg). In check mode the O(accel) that was asked for.
+      type: str
+      returned: success
+      sample: tcg
+    port:
+      description: TCP port of 127.0.0.1 for SSH.
+      type: int
+      returned: success
+      sample: 22081
+started:
+  description: The machines that were started, or would be.
+  returned: success
+  type: list
+  elements: str
+  sample: [node1]
+stopped:
+  description: The machines whose QEMU was ended, or would be.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+commands:
+  description: The commands that were run before the machines were started, or would be.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    argv:
+      description: The command and its arguments.
+      type: list
+      elements: str
+      returned: success
+    stdin:
+      description: What it reads from standard input, or null.
+      type: str
+      returned: success
+  sample: [{"argv": ["ip", "-batch", "-"], "stdin": "netns add machines-fabric\n"}]
+"""
+
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
+from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
+from ansible_collections.offload.lab.plugins.module_utils._machines import plan as plans
+from ansible_collections.offload.lab.plugins.module_utils._machines import power
+from ansible_collections.offload.lab.plugins.module_utils._machines.names import MODELS, validate
+from ansible_collections.offload.lab.plugins.module_utils._machines.state import read_state
+
+NIC_SPEC = {
+    "name": {"type": "str", "default": "underlay0"},
+    "model": {"type": "str", "default": MODELS[0], "choices": list(MODELS)},
+    "queues": {"type": "int", "default": 1},
+    "properties": {"type": "dict", "default": {}},
+    "address": {"type": "str"},
+    "mtu": {"type": "int", "default": 1500},
+}
+MACHINE_SPEC = {
+    "name": {"type": "str", "required": True},
+    "image": {"type": "path", "required": True},
+    "port": {"type": "int", "required": True},
+    "cpus": {"type": "int", "default": 1},
+    "memory": {"type": "int", "default": 1024},
+    "nics": {"type": "list", "elements": "dict", "required": True, "options": NIC_SPEC},
+}
+
+
+def carry_out(lab, folder, plan, before, asked):
+    """Do what is planned."""
+    accel = power.accelerator(asked, plan.start[0]["image"]) if plan.start else None
+    power.stop(plan.stop, before)
+    apply(plan.steps)
+    for machine in plan.start:
+        power.start(lab, folder, machine, accel)
+
+
+def converge(module):
+    """Bring the machines to what is wanted; return the module's result."""
+    lab, folder, present = module.params["name"], module.params["folder"], module.params["state"] == "present"
+    wanted = validate(lab, folder, module.params["machines"])
+    names = [machine["name"] for machine in wanted]
+    require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], to_do="Run the playbook with sudo, or as root.")
+    before = read_state(lab, folder)
+    plan = plans.plan_present(lab, folder, wanted, before) if present else \
+        plans.plan_absent(lab, folder, names, before)
+    if not module.check_mode:
+        carry_out(lab, folder, plan, before, module.params["accel"])
+    was = plans.summary(before, names)
+    now = plans.predict(was, wanted, module.params["accel"], plan) if present else []
+    if present and not module.check_mode:
+        now = plans.summary(read_state(lab, folder), names)
+    return {"changed": any(plan), "machines": now, "started": [machine["name"] for machine in plan.start],
+            "stopped": plan.stop, "commands": shown(plan.steps),
+            "diff": {"before": {"machines": was}, "after": {"machines": now}}}
+
+
+def main():
+    run_module({
+        "name": {"type": "str", "default": "machines"},
+        "folder": {"type": "path", "required": True},
+        "accel": {"type": "str", "default": "auto", "choices": ["auto", "kvm", "tcg"]},
+        "machines": {"type": "list", "elements": "dict", "default": [], "options": MACHINE_SPEC},
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+    }, converge)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A lab of virtual machines of a test: its playbooks, commands inside its machines, and what it might leave."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from ansible_collections.offload.lab.tests.support import CHECKOUT, environment, run
+
+INVENTORY = CHECKOUT / "inventories/virtual_machines"
+PATIENCE = 7200  # seconds: emulated guests on a busy machine
+
+
+def variables(name):
+    """Return the environment of the commands of a lab of this name."""
+    return {"OFFLOAD_LAB_NAME": name, "ANSIBLE_INVENTORY": str(INVENTORY)}
+
+
+def folder_of(name):
+    """Return the folder of a lab's keys, disks and consoles."""
+    return Path(f"/var/lib/offload-lab-{name}")
+
+
+class Guests:
+    """Two virtual machines and the lab in them."""
+
+    def __init__(self, name, **options):
+        self.name, self.folder, self.options = name, folder_of(name), options
+
+    def argv(self, playbook, **options):
+        given = {f"offload_lab_{key}": value for key, value in {**self.options, **options}.items()}
+        return ["ansible-playbook", f"playbooks/{playbook}.yml", "-e", json.dumps(given)]
+
+    def play(self, playbook, rc=0, **options):
+        return run(self.argv(playbook, **options), rc=rc, timeout=PATIENCE, **variables(self.name))
+
+    def ask(self, module, node, **arguments):
+        """Run one module in a machine and return its result."""
+        output = run(["ansible", node, "-o", "-m", module, "-a", json.dumps(arguments)], timeout=PATIENCE,
+                     **variables(self.name), ANSIBLE_CALLBACK_RESULT_FORMAT="json")
+        return json.loads(output[output.index("=> ") + 3:])
+
+    def begin(self, playbook, log, **options):
+        """Start a playbook in a process group of its own, and return its process."""
+        with open(log, "w") as stream:
+            return subprocess.Popen(self.argv(playbook, **options), cwd=CHECKOUT, stdin=subprocess.DEVNULL, text=True,
+                                    env=environment(**variables(self.name)), stdout=stream, stderr=subprocess.STDOUT,
+                                    start_new_session=True)
+
+    def inside(self, node, command, rc=0):
+        """Run a shell command in a machine, and return its output."""
+        options = {"UserKnownHostsFile": self.folder / "known_hosts", "StrictHostKeyChecking": "accept-new",
+                   "LogLevel": "ERROR"}
+        return run(["ssh", "-i", self.folder / "key", "-p", 22080 + int(node[-1]),
+                    *(f"-o{key}={value}" for key, value in options.items()), "root@127.0.0.1", command],
+                   rc=rc, timeout=PATIENCE)
+
+    def pid(self, node):
+        """Return the process of a machine's QEMU."""
+        return json.loads((self.folder / node / "state.json").read_text())["pid"]
+
+    def lives(self, node):
+        return os.path.exists(f"/proc/{self.pid(node)}/exe")
+
+
+def left_behind(name):
+    """Return what a lab of this name has on this machine: its folder, its namespace, its processes."""
+    found = [str(path) for path in (folder_of(name), Path(f"/run/netns/{name}-fabric")) if path.exists()]
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = entry.read_text(errors="replace").split("\0")
+        except OSError:
+            continue
+        if "qemu" in words[0] and any(word.startswith(f"{name}-") for word in words):
+            found.append(f"{words[0]} {entry.parent.name}")
+    return found

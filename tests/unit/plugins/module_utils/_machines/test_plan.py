@@ -1,0 +1,116 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._machines.guest import files_of
+from ansible_collections.offload.lab.plugins.module_utils._machines.names import validate
+from ansible_collections.offload.lab.plugins.module_utils._machines.plan import plan_absent, plan_present
+from ansible_collections.offload.lab.plugins.module_utils._machines.qemu import command
+
+FOLDER = "/var/lib/ours"
+EMPTY = {"ours": False, "foreign": False, "fabric": False, "keys": False, "machines": {}}
+PROCESS = {"pid": 1, "started": 2}
+
+
+def wanted(*numbers, **options):
+    return validate("a", FOLDER, [
+        {"name": f"node{number}", "image": "/images/one", "port": 22080 + number, "cpus": 1, "memory": 1024,
+         "nics": [{"name": "underlay0", "model": "e1000e", "queues": 1, "address": f"198.18.0.{number}/24",
+                   "mtu": 9000, "properties": {}}], **options} for number in numbers])
+
+
+def running(*machines):
+    """Return the state of a machine on which these run."""
+    return {**EMPTY, "ours": True, "fabric": True, "keys": True, "machines": {
+        machine["name"]: {"spec": copy.deepcopy(machine), "accel": "tcg", "process": PROCESS, "disk": True}
+        for machine in machines}}
+
+
+def programs(plan):
+    return [step.argv[0] for step in plan.steps]
+
+
+def names(plan):
+    return [machine["name"] for machine in plan.start]
+
+
+def test_from_nothing():
+    plan = plan_present("a", FOLDER, wanted(1, 2), EMPTY)
+    assert (plan.stop, names(plan)) == ([], ["node1", "node2"])
+    assert programs(plan).count("ssh-keygen") == 2 and programs(plan).count("debugfs") == 2
+    assert "netns add a-fabric\n" in [step.stdin for step in plan.steps]
+
+
+def test_what_is_there_is_left():
+    assert not any(plan_present("a", FOLDER, wanted(1, 2), running(*wanted(1, 2))))
+    plan = plan_present("a", FOLDER, wanted(1, 2), running(*wanted(1)))
+    assert (plan.stop, names(plan), programs(plan).count("debugfs")) == ([], ["node2"], 1)
+
+
+def test_one_that_was_killed_is_started_with_its_disk():
+    state = running(*wanted(1, 2))
+    state["machines"]["node2"]["process"] = None
+    plan = plan_present("a", FOLDER, wanted(1, 2), state)
+    assert (plan.stop, plan.steps, names(plan)) == ([], [], ["node2"])
+
+
+@pytest.mark.parametrize("change", [{"cpus": 2}, {"image": "/images/other"}])
+def test_one_that_is_to_be_another_is_made_anew(change):
+    plan = plan_present("a", FOLDER, wanted(1, **change), running(*wanted(1, 2)))
+    assert (plan.stop, names(plan)) == (["node1"], ["node1"])
+    assert plan.steps[0].argv == ["rm", "-rf", f"{FOLDER}/node1"]
+
+
+def test_without_their_network_all_are_started_again():
+    state = {**running(*wanted(1, 2)), "fabric": False}
+    plan = plan_present("a", FOLDER, wanted(1, 2), state)
+    assert plan.stop == names(plan) == ["node1", "node2"] and "debugfs" not in programs(plan)
+
+
+def test_what_others_have_is_refused():
+    for state in ({"foreign": True}, {"fabric": True}):
+        with pytest.raises(InputError):
+            plan_present("a", FOLDER, wanted(1), {**EMPTY, **state})
+    assert not any(plan_absent("a", FOLDER, [], {**EMPTY, "foreign": True, "fabric": True}))
+
+
+def test_the_folder_goes_with_the_last():
+    state = running(*wanted(1, 2))
+    one, both = plan_absent("a", FOLDER, ["node1"], state), plan_absent("a", FOLDER, [], state)
+    assert (one.stop, [step.argv[-1] for step in one.steps]) == (["node1"], [f"{FOLDER}/node1"])
+    assert both.stop == ["node1", "node2"] and both.steps[-1].argv == ["rm", "-rf", FOLDER]
+    assert "netns del a-fabric\n" in [step.stdin for step in both.steps]
+
+
+@pytest.mark.parametrize(("change", "complaint"), [
+    ({"name": "Node_1"}, "not a name for a machine"), ({"memory": 1}, "memory"), ({"port": 0}, "port"),
+    ({"nics": []}, "0 NICs"), ({"cpus": 0}, "cpus")])
+def test_what_cannot_be_is_refused(change, complaint):
+    with pytest.raises(InputError, match=complaint):
+        wanted(1, **change)
+
+
+def test_two_machines_share_no_port():
+    with pytest.raises(InputError, match="port 22999"):
+        wanted(1, 2, port=22999)
+
+
+def test_qemu_gets_the_taps_of_each_device():
+    nic = {"name": "underlay0", "model": "virtio-net-pci", "queues": 2, "address": "198.18.0.1/24", "mtu": 9000,
+           "properties": {"rss": "on"}}
+    more = {**nic, "name": "underlay1", "model": "vmxnet3", "queues": 1, "address": None}
+    [machine] = wanted(1, nics=[nic, more])
+    argv = command("a", FOLDER, machine, "tcg", {"underlay0": [5, 6], "underlay1": [7]})
+    assert "tap,id=underlay0,fds=5:6" in argv and "tap,id=underlay1,fd=7" in argv
+    [several] = [word for word in argv if word.startswith("virtio-net-pci,netdev=underlay0")]
+    assert several.endswith("mq=on,vectors=6,rss=on")
+    files = files_of("a", machine)
+    mac = several.split("mac=")[1].split(",")[0]
+    assert f"MACAddress={mac}\n" in files["/etc/systemd/network/10-underlay0.link"]
+    assert "Address=" not in files["/etc/systemd/network/10-underlay1.network"]

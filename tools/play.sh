@@ -1,0 +1,12 @@
+#!/bin/sh
+# Playbooks of a checkout, one after the other, as a person reads them: play.sh RESULTS_FOLDER PLAYBOOK_OR_OPTION...
+set -eu
+cd "$(dirname "$0")/.."
+results=$1
+shift
+. tools/quiet.sh
+status=0
+ansible-playbook "$@" || status=$?
+given_back
+log_named
+exit "$status"
