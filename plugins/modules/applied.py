@@ -65,12 +65,15 @@ originals:
 """
 
 import json
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._restore import applied, node_state, snapshot
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Keep the originals of what differs, forget the snapshot, and return the module's result."""
     params, devices = module.params, module.params["devices"]
     snapshot.check_devices(devices)
@@ -88,7 +91,7 @@ def converge(module):
             "diff": {"before": texts[0], "after": texts[1]}}
 
 
-def main():
+def main() -> None:
     run_module({
         "path": {"type": "path", "default": "/var/lib/offload-lab/applied.json"},
         "snapshot": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},

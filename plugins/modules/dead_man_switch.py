@@ -69,13 +69,16 @@ fired:
 """
 
 import os
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._restore import dead_man, sign_of_life
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the switch to the wanted state and return the module's result."""
     params = module.params
     minutes, path = params["minutes"], params["path"]
@@ -104,7 +107,7 @@ def converge(module):
             "diff": {"before": before, "after": params["state"] + "\n"}}
 
 
-def main():
+def main() -> None:
     run_module({
         "state": {"type": "str", "choices": ["armed", "alive", "disarmed"], "default": "armed"},
         "minutes": {"type": "float", "default": 15},

@@ -217,6 +217,10 @@ cannot_vary:
   sample: ["eth0: tx-udp_tnl-segmentation cannot be varied: it is fixed on"]
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.change import (
     KINDS,
@@ -238,7 +242,7 @@ from ansible_collections.offload.lab.plugins.module_utils._restore.sign_of_life 
 from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot import exists
 
 
-def change(params, check_mode):
+def change(params: dict[str, Any], check_mode: bool) -> dict[str, dict[str, Any]]:
     """Return what is told of each device after the change, or in check mode of the change that would be made."""
     common = {kind: params[kind] for kind in KINDS if params[kind]}
     items = params["devices"] or devices_of_classes(params.get("settings") or {}, params.get("classes") or {})
@@ -262,7 +266,7 @@ def change(params, check_mode):
                              failed_steps=failed[device.key]) for device in devices}
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the devices to what is wanted; return the module's result."""
     if module.params["sign_of_life"]:
         renew()
@@ -274,7 +278,7 @@ def converge(module):
             "diff": {"before": lines(devices, "before"), "after": lines(devices, "after")}}
 
 
-def main():
+def main() -> None:
     run_module({
         "devices": {"type": "list", "elements": "raw"},
         "settings": {"type": "dict"},

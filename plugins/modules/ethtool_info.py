@@ -171,6 +171,10 @@ kernel_log:
   sample: {supported: true, lines: ["be2net 0000:05:00.0: Enabled VxLAN offloads for UDP port 4789"]}
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import parse_devices
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import KINDS, read, restore_item
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.read import read_kernel_log
@@ -178,7 +182,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host.module import ru
 from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot import exists
 
 
-def named(params):
+def named(params: dict[str, Any]) -> list[Any] | None:
     """Return the devices to read, without those to skip."""
     if params["devices"] is None or params["missing"] == "error":
         return params["devices"]
@@ -187,7 +191,7 @@ def named(params):
             if exists({"name": device.name, "netns": device.netns})]
 
 
-def gather(module):
+def gather(module: AnsibleModule) -> dict[str, Any]:
     """Return what was read of the devices."""
     devices = read(dict(module.params, devices=named(module.params)))
     result = {"changed": False, "devices": devices, "restore": [restore_item(device) for device in devices.values()]}
@@ -196,7 +200,7 @@ def gather(module):
     return result
 
 
-def main():
+def main() -> None:
     run_module({
         "devices": {"type": "list", "elements": "raw"},
         "netns": {"type": "str"},

@@ -129,6 +129,10 @@ rows:
   sample: [{device: eth0, feature: tx-tcp-segmentation, state: "on", fixed: false, proof: proven (98% of bytes)}]
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._netperf.spec import PROBE
@@ -136,7 +140,7 @@ from ansible_collections.offload.lab.plugins.module_utils._observe import eviden
 from ansible_collections.offload.lab.plugins.module_utils._observe.probe import Probe
 
 
-def gather(module):
+def gather(module: AnsibleModule) -> dict[str, Any]:
     """Sample every path in every direction."""
     params = module.params
     evidence.check(params)
@@ -149,7 +153,7 @@ def gather(module):
         probe.close()
 
 
-def main():
+def main() -> None:
     run_module({
         "ends": {"type": "dict"},
         "features": {"type": "dict"},

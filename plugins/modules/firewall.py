@@ -84,6 +84,10 @@ commands:
   sample: ["nft delete rule inet filter input handle 7"]
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
@@ -92,7 +96,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host.runner import ru
 from ansible_collections.offload.lab.plugins.module_utils._lab import firewall
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the lab's rules to what is wanted; return the module's result."""
     require(["CAP_NET_ADMIN"])
     params, rules = module.params, []
@@ -113,7 +117,7 @@ def converge(module):
             "diff": {"before": {"rules": sorted(before)}, "after": {"rules": sorted(after)}}}
 
 
-def main():
+def main() -> None:
     run_module({
         "method": {"type": "str", "choices": ["nftables", "firewalld"], "required": True},
         "sources": {"type": "list", "elements": "str", "default": []},

@@ -104,6 +104,10 @@ commands:
       returned: success
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
 from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
@@ -111,6 +115,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host.privileges impor
 from ansible_collections.offload.lab.plugins.module_utils._iproute import management
 from ansible_collections.offload.lab.plugins.module_utils._iproute import read as links
 from ansible_collections.offload.lab.plugins.module_utils._iproute.link_plan import plan, wanted_devices
+from ansible_collections.offload.lab.plugins.module_utils._iproute.parse import Link
 
 DEVICE_SPEC = {
     "name": {"type": "str", "required": True},
@@ -120,12 +125,12 @@ DEVICE_SPEC = {
 }
 
 
-def read(wanted):
+def read(wanted: list[dict[str, Any]]) -> dict[str | None, dict[str, Link]]:
     """Return the links of every namespace that a device is in."""
     return {netns: links.read(netns) for netns in {device["netns"] for device in wanted}}
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the devices to what is wanted; return the module's result."""
     params = module.params
     wanted = wanted_devices(params["devices"], params["netns"], params["mtu"], params["up"])
@@ -139,7 +144,7 @@ def converge(module):
             "diff": {"before": {"devices": before}, "after": {"devices": after}}}
 
 
-def main():
+def main() -> None:
     run_module({
         "devices": {"type": "list", "elements": "dict", "required": True, "options": DEVICE_SPEC},
         "netns": {"type": "str"},

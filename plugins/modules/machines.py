@@ -199,6 +199,10 @@ commands:
   sample: [{"argv": ["ip", "-batch", "-"], "stdin": "netns add machines-fabric\n"}]
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
 from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
@@ -226,16 +230,16 @@ MACHINE_SPEC = {
 }
 
 
-def carry_out(lab, folder, plan, before, asked):
+def carry_out(lab: str, folder: str, plan: plans.Plan, before: dict[str, Any], asked: str) -> None:
     """Do what is planned."""
-    accel = power.accelerator(asked, plan.start[0]["image"]) if plan.start else None
+    accel = power.accelerator(asked, plan.start[0]["image"]) if plan.start else ""
     power.stop(plan.stop, before)
     apply(plan.steps)
     for machine in plan.start:
         power.start(lab, folder, machine, accel)
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the machines to what is wanted; return the module's result."""
     lab, folder, present = module.params["name"], module.params["folder"], module.params["state"] == "present"
     wanted = validate(lab, folder, module.params["machines"])
@@ -255,7 +259,7 @@ def converge(module):
             "diff": {"before": {"machines": was}, "after": {"machines": now}}}
 
 
-def main():
+def main() -> None:
     run_module({
         "name": {"type": "str", "default": "machines"},
         "folder": {"type": "path", "required": True},

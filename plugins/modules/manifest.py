@@ -77,23 +77,28 @@ ovs:
   sample: {supported: true, version: 3.1.0, bridges: {br-int: {datapath: netdev}}}
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError
 from ansible_collections.offload.lab.plugins.module_utils._host import runner
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._observe import conditions
 from ansible_collections.offload.lab.plugins.module_utils._ovs import database
-from ansible_collections.offload.lab.plugins.module_utils._ovs.tables import parse_tables
+from ansible_collections.offload.lab.plugins.module_utils._ovs.tables import Row, parse_tables
 
 TABLES = ["--", "list", "Open_vSwitch", "--", "list", "Bridge", "--", "list", "Port", "--", "list", "Interface"]
 
 
-def bridges(bridge_rows, port_rows, interface_rows, buffers):
+def bridges(bridge_rows: list[Row], port_rows: list[Row], interface_rows: list[Row],
+            buffers: dict[str, int]) -> dict[str, dict[str, Any]]:
     """Return the bridges with their datapath and type, options and receive buffer of each port's interfaces."""
     ports = {row["_uuid"]: row for row in port_rows}
     interfaces = {row["_uuid"]: row for row in interface_rows}
 
-    def members(uuids):
+    def members(uuids: str | list[str]) -> list[str]:
         return [uuids] if isinstance(uuids, str) else uuids
 
     described = {}
@@ -109,26 +114,26 @@ def bridges(bridge_rows, port_rows, interface_rows, buffers):
     return described
 
 
-def read_ovs():
+def read_ovs() -> dict[str, Any]:
     """Return what Open vSwitch is and how it is set up, or why that cannot be told."""
     try:
         text = runner.run(["ovs-vsctl", "--timeout=5", "--format=json"] + TABLES).out
     except CommandError as error:
         return {"supported": False, "reason": error.what}
-    tables = parse_tables(text)
-    root = tables[0][0] if tables[0] else {}
+    roots, bridge_rows, port_rows, interface_rows = parse_tables(text)
+    root = roots[0] if roots else {}
     return {"supported": True, "version": root.get("ovs_version"), "other_config": root.get("other_config"),
-            "bridges": bridges(*tables[1:], buffers=database.port_buffers())}
+            "bridges": bridges(bridge_rows, port_rows, interface_rows, database.port_buffers())}
 
 
-def gather(module):
+def gather(module: AnsibleModule) -> dict[str, Any]:
     """Return what the node is and how it is set up."""
     devices = [network.device_name(device) for device in module.params["devices"]]
     return {"changed": False, "host": conditions.host(), "ovs": read_ovs(),
             "links": {device: conditions.link(device) for device in devices}}
 
 
-def main():
+def main() -> None:
     run_module({
         "devices": {"type": "list", "elements": "str", "default": []},
         "results": {"type": "path"},

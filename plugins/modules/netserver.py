@@ -97,6 +97,9 @@ stopped:
 """
 
 import os
+from typing import Any, Iterable, Mapping
+
+from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
@@ -104,34 +107,34 @@ from ansible_collections.offload.lab.plugins.module_utils._netperf import netser
 from ansible_collections.offload.lab.plugins.module_utils._netperf.command import endpoint
 
 
-def checked(servers):
+def checked(servers: list[dict[str, Any]]) -> list[netserver.Server]:
     """Return the servers checked, each once."""
     by_label = {}
     for server in servers:
-        known = endpoint(server)
-        known.pop("local")
+        end = endpoint(server)
+        known: netserver.Server = {"netns": end["netns"], "address": end["address"], "port": end["port"]}
         by_label[netserver.label(known)] = known
     return list(by_label.values())
 
 
-def servers_of(endpoints, port):
+def servers_of(endpoints: dict[str, dict[str, Any]], port: int) -> list[dict[str, Any]]:
     """Return the option ``servers`` for the ends of a node's paths."""
     ends = [end for path in endpoints.values() for end in path.get("all") or [path]]
     return [{"address": end["address"], "netns": end.get("netns"), "port": port} for end in ends]
 
 
-def names(before, paths):
+def names(before: Mapping[str, netserver.State | None], paths: Iterable[str]) -> list[str]:
     """Return what the processes of state files are called; a file whose process is gone goes by its own name."""
-    return sorted(netserver.label(before[path]["server"]) if before[path] else os.path.basename(path)
+    return sorted(netserver.label(there["server"]) if (there := before[path]) else os.path.basename(path)
                   for path in paths)
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the netservers to the wanted state and return the module's result."""
     wanted = checked(module.params["servers"] or servers_of(module.params["endpoints"] or {}, module.params["port"]))
     before = netserver.known()
     stop, start = netserver.plan(before, wanted, module.params["state"], module.params["purge"])
-    ours = [netserver.label(before[path]["server"]) for path in stop if before[path]]
+    ours = [netserver.label(there["server"]) for path in stop if (there := before[path])]
     netserver.require_free([server for server in start if netserver.label(server) not in ours],
                            module.check_mode)
     if not module.check_mode:
@@ -144,7 +147,7 @@ def converge(module):
             "diff": {"before": "\n".join(running + [""]), "after": "\n".join(after + [""])}}
 
 
-def main():
+def main() -> None:
     run_module({
         "servers": {"type": "list", "elements": "dict", "default": [], "options": {
             "address": {"type": "str", "required": True},

@@ -156,6 +156,9 @@ commands:
 
 import fcntl
 import os
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
@@ -165,7 +168,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host.privileges impor
 from ansible_collections.offload.lab.plugins.module_utils._host.processes import end_processes
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import PATIENCE, wait_until
-from ansible_collections.offload.lab.plugins.module_utils._nodes.names import validate
+from ansible_collections.offload.lab.plugins.module_utils._nodes.names import Node, validate
 from ansible_collections.offload.lab.plugins.module_utils._nodes.plan import (
     inodes_of,
     plan_absent,
@@ -186,11 +189,11 @@ NODE_SPEC = {
 }
 
 
-def lock_labs(patience=PATIENCE):
+def lock_labs(patience: float = PATIENCE) -> None:
     """Wait until no other lab is made or removed; the lock ends with this process."""
     folder = os.open("/run", os.O_RDONLY)
 
-    def locked():
+    def locked() -> bool:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -202,7 +205,7 @@ def lock_labs(patience=PATIENCE):
                        "Look who makes or removes nodes: lslocks")
 
 
-def make(lab, wanted, state, names, check_mode):
+def make(lab: str, wanted: list[Node], state: str, names: list[str], check_mode: bool) -> dict[str, Any]:
     """Bring the nodes to what is wanted; return the module's result."""
     before = read_state(run, lab, names)
     stop, steps = plan_present(lab, wanted, before) if state == "present" else plan_absent(lab, names, before)
@@ -218,7 +221,7 @@ def make(lab, wanted, state, names, check_mode):
             "diff": {"before": {"nodes": was}, "after": {"nodes": now}}}
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the nodes to what is wanted; return the module's result."""
     lab = module.params["name"]
     wanted = validate(lab, module.params["nodes"])
@@ -229,7 +232,7 @@ def converge(module):
     return make(lab, wanted, module.params["state"], [node["name"] for node in wanted], module.check_mode)
 
 
-def main():
+def main() -> None:
     run_module({
         "name": {"type": "str", "default": "lab"},
         "nodes": {"type": "list", "elements": "dict", "default": [], "options": NODE_SPEC},

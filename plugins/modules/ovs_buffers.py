@@ -52,6 +52,10 @@ ports:
   sample: {vxlan0: 16777216}
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.offload.lab.plugins.module_utils._base import checks
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
@@ -59,7 +63,7 @@ from ansible_collections.offload.lab.plugins.module_utils._ovs import buffers, d
 from ansible_collections.offload.lab.plugins.module_utils._ovs import state as ovs_state
 
 
-def our_ports(bridge, check_mode):
+def our_ports(bridge: str, check_mode: bool) -> set[str]:
     """Return the names of the ports that the lab made, if packets come to them by a packet socket."""
     state = database.read(missing_ok=check_mode)
     if not check_mode:
@@ -70,11 +74,11 @@ def our_ports(bridge, check_mode):
             if port["bridge"] == bridge and ovs_state.owner_of(port)}
 
 
-def resize(names, size, check_mode):
+def resize(names: set[str], size: int, check_mode: bool) -> tuple[dict[str, int], dict[str, int]]:
     """Bring the buffers of these ports to a size in bytes; return the sizes before and after by port."""
     process = database.pid("ovs-vswitchd")
 
-    def ours():
+    def ours() -> dict[str, int]:
         return {name: size for name, size in buffers.sizes(process).items() if name in names}
 
     before = ours()
@@ -85,9 +89,10 @@ def resize(names, size, check_mode):
     return before, ours()
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring all buffers to the wanted size and return the module's result."""
-    before = after = {}
+    before: dict[str, int] = {}
+    after = before
     size = checks.number(module.params["size"], "size", 8192, 1 << 30) // 2 * 2
     names = our_ports(module.params["bridge"], module.check_mode)
     try:
@@ -98,7 +103,7 @@ def converge(module):
     return {"changed": before != after, "ports": after, "diff": {"before": before, "after": after}}
 
 
-def main():
+def main() -> None:
     run_module({
         "bridge": {"type": "str", "default": "br-int"},
         "size": {"type": "int", "default": 16777216},

@@ -140,6 +140,9 @@ commands:
 """
 
 import os
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._base import checks, network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
@@ -149,7 +152,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host.module import ru
 from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
 from ansible_collections.offload.lab.plugins.module_utils._ovs import database
 from ansible_collections.offload.lab.plugins.module_utils._ovs.ports import ours, plan, wanted_ports
-from ansible_collections.offload.lab.plugins.module_utils._ovs.state import check_ready, complaint
+from ansible_collections.offload.lab.plugins.module_utils._ovs.state import Port, State, check_ready, complaint
 
 PORT_SPEC = {
     "name": {"type": "str", "required": True},
@@ -162,7 +165,7 @@ PORT_SPEC = {
 }
 
 
-def check_possible(state, bridge, wanted):
+def check_possible(state: State, bridge: str, wanted: dict[str, Port]) -> None:
     """Raise InputError when Open vSwitch could not do what is planned; the roles before may be only checked, too."""
     if wanted:
         check_ready(state, bridge)
@@ -172,7 +175,7 @@ def check_possible(state, bridge, wanted):
                              "Make it first, or give the port a type that Open vSwitch makes itself.")
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the ports to what is wanted; return the module's result."""
     require(["CAP_NET_ADMIN"])
     params, check_mode = module.params, module.check_mode
@@ -186,13 +189,14 @@ def converge(module):
         apply(steps)
         state = database.read() if steps else state
         after = ours(state, bridge, owner)
-        if present and complaint(state, wanted):
-            raise LabError(complaint(state, wanted), bridge, "See ovs-vswitchd.log on the node.")
+        problem = complaint(state, wanted) if present else None
+        if problem:
+            raise LabError(problem, bridge, "See ovs-vswitchd.log on the node.")
     return {"changed": bool(steps), "ports": after, "commands": shown(steps),
             "diff": {"before": {"ports": before}, "after": {"ports": after}}}
 
 
-def main():
+def main() -> None:
     run_module({
         "bridge": {"type": "str", "default": "br-int"},
         "owner": {"type": "str", "default": "ports"},

@@ -62,18 +62,22 @@ paths:
   sample: [{path: physical, address: 198.18.0.2, mtu: 9000, lost_percent: 0, mbit_s: 9412.5}]
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._preflight import path
 
 
-def gather(module):
+def gather(module: AnsibleModule) -> dict[str, Any]:
     """Return what each path carries."""
     asked = [] if module.check_mode else module.params["paths"]
     return {"changed": False, "paths": [path.check(one, module.params["port"]) for one in asked]}
 
 
-def main():
+def main() -> None:
     run_module({
         "paths": {"type": "list", "elements": "dict", "required": True, "options": {
             "name": {"type": "str", "required": True},

@@ -101,6 +101,9 @@ notes:
 """
 
 import json
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import devices_of_classes
 from ansible_collections.offload.lab.plugins.module_utils._host import daemons
@@ -110,7 +113,8 @@ from ansible_collections.offload.lab.plugins.module_utils._host.runner import ru
 from ansible_collections.offload.lab.plugins.module_utils._persist import host, plan, settings
 
 
-def wanted_state(params, before):
+def wanted_state(params: dict[str, Any],
+                 before: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], plan.Wanted, dict[str, str]]:
     """Return ``({device: settings}, what is wanted of the host, {device: kind})``."""
     if params["state"] == "absent":
         return {}, plan.together([]), {}
@@ -123,7 +127,7 @@ def wanted_state(params, before):
     return devices, wanted, {name: how.kind for name, how in seen.items()}
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the host's configuration to what is wanted; return the module's result."""
     require(["CAP_NET_ADMIN"])
     params = module.params
@@ -146,7 +150,8 @@ def converge(module):
                 " ".join(argv) + "\n" for argv in last if argv[0] == "nmcli")}}
 
 
-def carry_out(path, kept, changes, first, last):
+def carry_out(path: str, kept: str | None, changes: dict[str, str | None], first: list[list[str]],
+              last: list[list[str]]) -> None:
     """Keep the originals, then change; they are forgotten when all of them are back."""
     if kept:
         host.write_text(path, kept)
@@ -160,7 +165,7 @@ def carry_out(path, kept, changes, first, last):
         daemons.forget(path)
 
 
-def main():
+def main() -> None:
     run_module({
         "devices": {"type": "list", "elements": "dict", "default": []},
         "settings": {"type": "dict", "default": {}},

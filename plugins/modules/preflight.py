@@ -138,16 +138,20 @@ preflight:
   sample: {"user": {"name": "root", "missing": []}, "programs": {"ip": "/usr/sbin/ip", "netperf": null}}
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._preflight import host
 
 
-def gather(module):
+def gather(module: AnsibleModule) -> dict[str, Any]:
     """Return what the host is and has."""
     return {"changed": False, "preflight": host.read(module.params)}
 
 
-def main():
+def main() -> None:
     run_module({
         "programs": {"type": "list", "elements": "str", "default": []},
         "device": {"type": "str", "required": True},

@@ -65,12 +65,16 @@ pid:
   sample: 4242
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._observe import probe_process
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the probe to the wanted state and return the module's result."""
     # An empty one would listen everywhere, and it is part of a path.
     address = str(network.address(module.params["address"], "address"))
@@ -85,7 +89,7 @@ def converge(module):
     return {"changed": True}
 
 
-def main():
+def main() -> None:
     run_module({
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         "address": {"type": "str", "required": True},

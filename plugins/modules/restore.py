@@ -57,12 +57,16 @@ missing:
   sample: []
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._restore.restore import restore
 from ansible_collections.offload.lab.plugins.module_utils._restore.sign_of_life import touch
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Restore the node; return the module's result."""
     path = module.params["path"]
     touch()  # the dead man's switch shall not begin the same now
@@ -71,7 +75,7 @@ def converge(module):
     return dict(restored, changed=restored["exists"], diff={"before": before, "after": ""})
 
 
-def main():
+def main() -> None:
     run_module({"path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"}}, converge)
 
 

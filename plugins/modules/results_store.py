@@ -134,15 +134,19 @@ time_is_up:
   sample: false
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.offload.lab.plugins.module_utils._host import lease, store
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Do what the action plugin asks: take or give back the lock, write what is new, and list the files."""
     request = module.params["request"]
     folder, owner = request["folder"], request.get("owner")
-    answer = {"changed": False, "taken": True}
+    answer: dict[str, Any] = {"changed": False, "taken": True}
     if owner:
         answer.update(lease.take(store.lock_of(folder), owner, request["lease"], silent=request.get("silent")))
     if answer["taken"] and (request.get("append") or request.get("whole")):
@@ -153,7 +157,7 @@ def converge(module):
     return dict(answer, files=store.listing(folder))
 
 
-def main():
+def main() -> None:
     run_module(store.SPEC, converge)
 
 

@@ -64,6 +64,9 @@ devices:
 """
 
 import os
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
@@ -75,7 +78,7 @@ from ansible_collections.offload.lab.plugins.module_utils._restore import node_s
 ONLINE = "/sys/devices/system/cpu/online"
 
 
-def read(name):
+def read(name: str) -> dict[str, str]:
     """Return ``{queue file: mask}`` of a device, which must have receive queues."""
     queues = {queue: text for queue, text in node_state.read_rps(name).items() if queue.endswith("/rps_cpus")}
     if not queues:
@@ -84,7 +87,7 @@ def read(name):
     return queues
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring all devices to the wanted mask and return the module's result."""
     with open(ONLINE) as stream:
         mask = rps.wanted_mask(module.params["cpus"], stream.read())
@@ -103,7 +106,7 @@ def converge(module):
     return {"changed": any(writes.values()), "devices": after, "diff": {"before": before, "after": after}}
 
 
-def main():
+def main() -> None:
     run_module({
         "devices": {"type": "list", "elements": "str", "required": True},
         "cpus": {"type": "str", "required": True},

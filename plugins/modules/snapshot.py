@@ -94,12 +94,16 @@ other:
   sample: {}
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._restore import node_state, sign_of_life, snapshot
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the snapshot to the wanted state and return the module's result."""
     sign_of_life.touch()
     path, wanted = module.params["path"], module.params["state"] == "present"
@@ -115,7 +119,7 @@ def converge(module):
             snapshot.write(path, after)
         else:
             snapshot.remove(path)
-    shown = after or before or {"devices": [], "links": [], "other": {}}
+    shown: snapshot.Snapshot = after or before or {"schema": snapshot.SCHEMA, "devices": [], "links": [], "other": {}}
     here = [device for device in shown["devices"] if snapshot.exists(device)]
     links = [link for link in shown["links"] if snapshot.exists(link)]
     names = [[network.key_of(device) for device in state["devices"]] if state else [] for state in (before, after)]
@@ -125,7 +129,7 @@ def converge(module):
             "diff": dict(zip(("before", "after"), ("\n".join(sorted(part) + [""]) for part in names)))}
 
 
-def main():
+def main() -> None:
     run_module({
         "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
         "devices": {"type": "list", "elements": "dict", "default": []},

@@ -109,13 +109,20 @@ commands:
       returned: success
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step, shown
 from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
 from ansible_collections.offload.lab.plugins.module_utils._ovs import service as switch_state
 from ansible_collections.offload.lab.plugins.module_utils._ovs.switch_plan import (
+    Seen,
+    Service,
+    Summary,
     plan_absent,
     plan_present,
     predict,
@@ -124,7 +131,7 @@ from ansible_collections.offload.lab.plugins.module_utils._ovs.switch_plan impor
 )
 
 
-def make(bridge, datapath, service, check_mode):
+def make(bridge: str, datapath: str, service: Service, check_mode: bool) -> dict[str, Any]:
     """Bring the switch up; return the module's result."""
     seen = switch_state.read()
     steps = plan_present(seen, bridge, datapath, service)
@@ -134,7 +141,7 @@ def make(bridge, datapath, service, check_mode):
     return finish(bridge, seen, steps, predict(seen, bridge, datapath), check_mode)
 
 
-def remove(bridge, service, check_mode):
+def remove(bridge: str, service: Service, check_mode: bool) -> dict[str, Any]:
     """Remove the switch; return the module's result."""
     seen = switch_state.read()
     steps = plan_absent(seen, bridge, service)
@@ -143,7 +150,7 @@ def remove(bridge, service, check_mode):
     return finish(bridge, seen, steps, predict(seen, bridge, None), check_mode)
 
 
-def finish(bridge, seen, steps, predicted, check_mode):
+def finish(bridge: str, seen: Seen, steps: list[Step], predicted: Summary, check_mode: bool) -> dict[str, Any]:
     """Return the result: what was there, what is there now or would be."""
     before = summary(seen, bridge)
     after = predicted if check_mode else summary(switch_state.read(), bridge) if steps else before
@@ -151,7 +158,7 @@ def finish(bridge, seen, steps, predicted, check_mode):
             "diff": {"before": {"switch": before}, "after": {"switch": after}}}
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the switch to what is wanted; return the module's result."""
     params = module.params
     require(["CAP_NET_ADMIN"])
@@ -166,7 +173,7 @@ def converge(module):
     return dict(result, datapath=datapath)
 
 
-def main():
+def main() -> None:
     run_module({
         "bridge": {"type": "str", "default": "br-int"},
         "datapath": {"type": "str", "default": "auto", "choices": ["auto", "system", "netdev"]},

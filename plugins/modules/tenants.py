@@ -192,10 +192,13 @@ commands:
 """
 
 import os
+from typing import Any, Collection, Dict, List, Tuple
+
+from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step, shown
 from ansible_collections.offload.lab.plugins.module_utils._host import netns as host_netns
 from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
@@ -204,6 +207,8 @@ from ansible_collections.offload.lab.plugins.module_utils._host.processes import
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
 from ansible_collections.offload.lab.plugins.module_utils._iproute import read
 from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check import (
+    Limit,
+    Parts,
     check_host,
     wanted_tenants,
 )
@@ -213,6 +218,9 @@ from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_plan impo
     present_names,
 )
 from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_view import (
+    Links,
+    Seen,
+    Summary,
     led_to,
     owned_namespaces,
     predicted,
@@ -235,8 +243,10 @@ TENANT_SPEC = {
     "flat": {"type": "bool", "default": False},
 }
 
+Planned = Tuple[Seen, List[str], List[Step], Dict[str, Summary]]  # names that go, steps, and each tenant afterwards
 
-def look(links, names, everything, missing_ok):
+
+def look(links: Links, names: Collection[str], everything: bool, missing_ok: bool) -> Seen:
     """Return what ``tenants_view`` calls ``seen``; with ``everything`` also of namespaces that were not named."""
     ids = read.namespaces()
     inside, ours = {}, led_to(links, ids)
@@ -252,7 +262,7 @@ def look(links, names, everything, missing_ok):
             "ipv6": os.path.isdir("/proc/sys/net/ipv6")}
 
 
-def limit_of(links, params):
+def limit_of(links: Links, params: dict[str, Any]) -> Limit | None:
     """Return ``(bytes, why)``, the largest MTU that the underlay leaves, or None if no underlay is named."""
     name = params["underlay_device"]
     if name is None:
@@ -263,21 +273,22 @@ def limit_of(links, params):
             f"{name} carries {links[name]['mtu']} bytes, of which the tunnel takes {params['encapsulation']}.")
 
 
-def remove_wholly(seen, names):
+def remove_wholly(seen: Seen, names: list[str]) -> None:
     """End the processes in the namespaces that are to go: they would keep a namespace alive without its name."""
     owned = owned_namespaces(seen)
     going = [name for name in names if name in owned and name in seen["ids"]]
     if going:
-        end_processes([host_netns.inode(host_netns.path_of(name)) for name in going])
+        inodes = [host_netns.inode(host_netns.path_of(name)) for name in going]
+        end_processes([inode for inode in inodes if inode is not None])
 
 
-def wait_gone(names):
+def wait_gone(names: list[str]) -> None:
     """Wait until the kernel has removed the ports of namespaces, which it does in the background."""
     paths = [os.path.join("/sys/class/net", name) for name in names]
     wait_until(lambda: not any(map(os.path.exists, paths)))
 
 
-def present(params, check_mode):
+def present(params: dict[str, Any], check_mode: bool) -> Planned:
     """Return ``(seen, names that go, steps, after)`` for tenants that are wanted."""
     links = read.read_with_neighbors()
     limit = limit_of(links, params)
@@ -292,7 +303,7 @@ def present(params, check_mode):
     return seen, gone, plan_present(seen, bridge, wanted, gone), after
 
 
-def absent(params):
+def absent(params: dict[str, Any]) -> Planned:
     """Return ``(seen, names that go, steps, after)`` for tenants that are not wanted."""
     names = [network.device_name(tenant["name"], "tenant") for tenant in params["tenants"]]
     seen = look(read.read_with_neighbors(), names, not names, True)
@@ -300,14 +311,14 @@ def absent(params):
     return seen, gone, plan_absent(seen, params["bridge"], gone), {}
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the tenants to what is wanted; return the module's result."""
     require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"])
     params, check_mode = module.params, module.check_mode
     network.device_name(params["bridge"], "bridge")
     seen, gone, steps, after = present(params, check_mode) if params["state"] == "present" else absent(params)
     there = present_tenants(seen, sorted(set(after) | set(gone)))
-    before = {name: summary(seen, there[name]) for name in sorted(after)}
+    before: dict[str, Summary | Parts | None] = {name: summary(seen, there[name]) for name in sorted(after)}
     before.update((name, there[name]) for name in gone)  # their inside is not read
     if not check_mode:
         remove_wholly(seen, gone)
@@ -317,7 +328,7 @@ def converge(module):
             "diff": {"before": {"tenants": before}, "after": {"tenants": after}}}
 
 
-def main():
+def main() -> None:
     run_module({
         "tenants": {"type": "list", "elements": "dict", "default": [], "options": TENANT_SPEC},
         "bridge": {"type": "str", "default": "br-int"},

@@ -258,6 +258,9 @@ looked_s:
 
 import os
 import time
+from typing import Any, Callable, Dict, List, Tuple
+
+from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._netperf import command, run, spool
@@ -266,27 +269,30 @@ from ansible_collections.offload.lab.plugins.module_utils._observe import contro
 from ansible_collections.offload.lab.plugins.module_utils._observe.probe import Probe
 from ansible_collections.offload.lab.plugins.module_utils._observe.trial_watch import BothEnds
 
+Checked = Tuple[Dict[str, Any], Dict[str, Any], List[command.Endpoint]]  # name, workload, endpoints
 
-def checked(cells):
+
+def checked(cells: list[dict[str, Any]] | None) -> list[Checked]:
     """Return [(name, workload, endpoints)], all checked before anything runs; a name is id and pair."""
     return [({"id": cell["id"], "pair": cell["pair"]}, command.workload(cell["workload"]),
              [command.endpoint(end) for end in cell["endpoints"]]) for cell in cells or ()]
 
 
-def planned(cells):
+def planned(cells: list[Checked]) -> dict[str, list[str]]:
     """Return the command lines by cell."""
     return {name["id"]: [" ".join(command.argv(load, test, end, number))
                          for number, (test, end) in enumerate(command.streams_of(load, ends))]
             for name, load, ends in cells}
 
 
-def watcher(params, server):
+def watcher(params: dict[str, Any], server: Probe | None) -> Callable[[], BothEnds | None]:
     """Return a function that makes the watch of one trial; without a probe nothing is watched."""
     devices = params["watch"] or {}
     return lambda: BothEnds(server, devices.get("client") or [], devices.get("server") or []) if server else None
 
 
-def measure(module, cells, chunk, server):
+def measure(module: AnsibleModule, cells: list[Checked], chunk: spool.Chunk | None,
+            server: Probe | None) -> list[dict[str, Any]]:
     """Run the cells one after the other; each is in the spool before the next begins."""
     watch = watcher(module.params, server)
     done = []
@@ -302,8 +308,9 @@ def measure(module, cells, chunk, server):
     return done
 
 
-def look_and_measure(module, cells):
-    params, found = module.params, {}
+def look_and_measure(module: AnsibleModule, cells: list[Checked]) -> dict[str, Any]:
+    params = module.params
+    found: dict[str, Any] = {}
     server = Probe(**params["probe"]) if params["probe"] else None
     if server and params["look"]:
         began = time.time()
@@ -314,7 +321,7 @@ def look_and_measure(module, cells):
     return dict(found, spooled=os.path.basename(chunk.path) if chunk else None)
 
 
-def collect_and_measure(module):
+def collect_and_measure(module: AnsibleModule) -> dict[str, Any]:
     """Collect what is left in the spool, and measure what is not in it."""
     params = module.params
     cells = checked(params["cells"])
@@ -334,7 +341,7 @@ def collect_and_measure(module):
     return result
 
 
-def main():
+def main() -> None:
     run_module(SPEC, collect_and_measure)
 
 

@@ -124,6 +124,10 @@ commands:
       returned: success
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
@@ -132,6 +136,9 @@ from ansible_collections.offload.lab.plugins.module_utils._host.module import ru
 from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
 from ansible_collections.offload.lab.plugins.module_utils._iproute import read as iproute_read
 from ansible_collections.offload.lab.plugins.module_utils._lab.vxlan_plan import (
+    Fdb,
+    Links,
+    Summary,
     plan_absent,
     plan_present,
     plan_purge,
@@ -143,14 +150,14 @@ from ansible_collections.offload.lab.plugins.module_utils._ovs import database
 OPTIONS = ("name", "id", "dstport", "local", "remotes", "csum", "mtu")
 
 
-def read(name):
+def read(name: str) -> tuple[Links, Fdb]:
     """Return ``(links, forwarding database)``."""
     links = iproute_read.read()
     vxlan = name in links and links[name]["kind"] == "vxlan"
     return links, iproute_read.read_fdb(name) if vxlan else []
 
 
-def purge(keep, check_mode):
+def purge(keep: list[str], check_mode: bool) -> dict[str, Any]:
     """Remove our devices except some; return the module's result."""
     keep = [network.device_name(name) for name in keep]
     links, ovs = iproute_read.read(), database.read(missing_ok=True)
@@ -161,7 +168,7 @@ def purge(keep, check_mode):
             "diff": {"before": {"devices": sorted([*keep, *names])}, "after": {"devices": sorted(keep)}}}
 
 
-def converge(module):
+def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the device to what is wanted; return the module's result."""
     require(["CAP_NET_ADMIN"])
     params, check_mode = module.params, module.check_mode
@@ -175,8 +182,9 @@ def converge(module):
     if params["state"] == "present":
         wanted = wanted_device({option: params[option] for option in OPTIONS}, links)
         steps = plan_present(links, fdb, ovs, wanted)
-        after = {key: value for key, value in wanted.items() if key != "name"}
-        after["up"] = True
+        after: Summary | None = {
+            "id": wanted["id"], "dstport": wanted["dstport"], "local": wanted["local"], "csum": wanted["csum"],
+            "mtu": wanted["mtu"], "remotes": wanted["remotes"], "up": True}
     else:
         steps, after = plan_absent(links, ovs, name), None
     before = summary(links.get(name), fdb)
@@ -190,7 +198,7 @@ def converge(module):
             "diff": {"before": {"device": before}, "after": {"device": after}}}
 
 
-def main():
+def main() -> None:
     run_module({
         "name": {"type": "str", "default": "vxlan0"},
         "id": {"type": "int", "default": 10},

@@ -7,11 +7,12 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._netperf.run import Watch
 from ansible_collections.offload.lab.plugins.module_utils._observe import probe
 from ansible_collections.offload.lab.plugins.module_utils._observe.sampler import Device
 
 
-class BothEnds:
+class BothEnds(Watch):
     """A watch for ``_netperf_run.run_cell``: a snapshot of both ends when all streams run and when the first ends.
 
     ``server`` is the other end's :class:`probe.Probe`; ``client_devices`` and ``server_devices`` are the devices whose
