@@ -1,4 +1,4 @@
-# The commands of a checkout; "make help" lists them. Each does what is needed before it: set-up is quick when it is done.
+# The commands of a checkout; "make help" lists them. Each first does what it needs: set-up is quick once it is done.
 
 NODES ?= 2
 NAME ?= lab
@@ -12,7 +12,7 @@ ROOT := sh tools/as_root.sh
 PLAY = @$(ROOT) env PATH="$(BIN):$$PATH" sh tools/play.sh "$(abspath $(RESULTS))"
 SETTINGS = -e offload_lab_results_dir="$(abspath $(RESULTS))" -e offload_lab_campaign_file="$(abspath $(CAMPAIGN))"
 
-# Not to meet a lab that somebody forgot; NAME on the command line still wins.
+# So that they never meet a forgotten lab; NAME on the command line still wins.
 demo: NAME = demo
 study: NAME = study
 machines machines-demo machines-absent: NAME = machines
@@ -45,10 +45,10 @@ live:  ## the checkout where Ansible and Python find the collection
 	@mkdir -p .build/live/ansible_collections/offload
 	@ln -sfn "$(CURDIR)" .build/live/ansible_collections/offload/lab
 
-lock: setup  ## pin the newest versions of requirements/*.in again
+lock: setup  ## pin the newest versions of requirements/*.in
 	@sh tools/lock.sh $(BIN)
 
-demo: setup  ## lab, a short campaign, its report, and all taken down again
+demo: setup  ## a lab, a short campaign and its report; then everything is taken down
 	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/demo.sh "$(abspath $(RESULTS))" "$(abspath $(CAMPAIGN))"
 
 study: setup  ## one of the five studies, STUDY=ovs_vxlan_offload ..., as demo; SHORT=1 takes minutes
@@ -57,7 +57,7 @@ study: setup  ## one of the five studies, STUDY=ovs_vxlan_offload ..., as demo; 
 lab: setup  ## the nodes on this machine, their switches, tunnels and tenants
 	$(PLAY) playbooks/nodes.yml playbooks/lab.yml
 
-measure: setup  ## measure CAMPAIGN on the lab; a stopped one goes on
+measure: setup  ## measure CAMPAIGN on the lab; a stopped campaign goes on
 	$(PLAY) playbooks/measure.yml $(SETTINGS)
 
 report: setup  ## the report of CAMPAIGN, from RESULTS
@@ -66,7 +66,7 @@ report: setup  ## the report of CAMPAIGN, from RESULTS
 watch:  ## the report of CAMPAIGN while it runs, as text; report.html in a browser reloads itself
 	@watch -t -n 5 cat "$(RESULTS)/$$(sed -n 's/^name: *//p' "$(CAMPAIGN)")/report.txt"
 
-teardown: setup  ## the lab and its nodes removed
+teardown: setup  ## remove the lab and its nodes
 	$(PLAY) playbooks/teardown.yml playbooks/nodes_absent.yml
 
 machines: setup machines-packages  ## two virtual machines on this machine, and a lab of them; see docs/virtual-machines.md
@@ -76,7 +76,7 @@ machines: setup machines-packages  ## two virtual machines on this machine, and 
 machines-demo: setup machines-packages  ## demo in two virtual machines: the kernel datapath; slow without KVM
 	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/demo.sh "$(abspath $(RESULTS))" "$(abspath $(CAMPAIGN))"
 
-machines-absent: setup  ## the virtual machines removed
+machines-absent: setup  ## remove the virtual machines
 	$(PLAY) playbooks/machines_absent.yml
 
 machines-packages: live
@@ -88,7 +88,7 @@ machines-test: setup-test machines-packages  ## the tests that start virtual mac
 packages: live  ## the packages of the operating system that the tests need (root or sudo)
 	@sh tools/packages.sh test
 
-test: packages setup-test  ## everything that is tested, as CI does, and all set-up before (root or sudo)
+test: packages setup-test  ## all tests, as CI runs them, with all set-up (root or sudo)
 	@sh tools/test.sh $(BIN) tests -m "not nightly and not guests" -n 2 --no-loadscope-reorder
 
 quick: setup-test  ## ruff, mypy, the rules, and the unit tests that are not slow: a minute
@@ -138,5 +138,5 @@ docs: setup-test  ## the documentation as a site, in .build/docs/html
 release: setup-test  ## the tarball of the last commit, imported as Galaxy does, installed, tried, with checksums; DEMO=no
 	@DEMO=$(DEMO) sh tools/release/release.sh $(BIN)
 
-clean:  ## what set-up and tests made here, but not results/
+clean:  ## remove what set-up and tests made here, but not results/
 	rm -rf $(VENV) .build .cache tests/output

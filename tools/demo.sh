@@ -40,7 +40,7 @@ summary() {
     echo "Report: $found/report.html"
 }
 
-# A mistake in the campaign file is told before anything is made. The plan may differ from an earlier demo's.
+# A mistake in the campaign file is reported before anything is made. The plan may differ from an earlier demo's.
 log=$(mktemp)
 if ! ansible localhost --check -m offload.lab.plan -e offload_lab_campaign_file="$campaign" \
     -a '{"campaign_file": "{{ offload_lab_campaign_file }}", "results_dir": "/nonexistent"}' >"$log" 2>&1; then

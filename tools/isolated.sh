@@ -22,7 +22,7 @@ status=0
 "$@" || status=$?
 after=$(traces)
 if [ "$before" != "$after" ]; then
-    printf 'Left behind, beside the first:\n\n%s\n\n%s\n' "$before" "$after" >&2
+    printf 'Left behind (what was there before, then what is there now):\n\n%s\n\n%s\n' "$before" "$after" >&2
     [ "$status" != 0 ] || status=1
 fi
 exit "$status"

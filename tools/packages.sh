@@ -16,31 +16,31 @@ add() {
 
 sh tools/find_python.sh >/dev/null 2>&1 ||
     add "python3.14-venv|python3.13-venv|python3.12-venv|python3.11-venv|python3-venv" "Ansible runs in a virtual environment"
-need git git "tools ask it which files are the project's"
+need git git "tools ask git which files belong to the project"
 if [ "$1" = test ]; then
     need /usr/bin/python3 python3 "the nodes of a lab run it"
     need ip iproute2 "labs, and the isolation of integration tests"
-    need ping iputils-ping "tests ask whether tenants are reached"
+    need ping iputils-ping "tests check whether tenants can be reached"
     need nft nftables "the lab can open a firewall"
-    need tcpdump tcpdump "tests look at packets"
+    need tcpdump tcpdump "tests capture packets"
     need podman podman "Molecule's containers"
     need runc runc "a runtime that podman can use on hosts with old cgroups too"
-    need mmdebstrap mmdebstrap "the image of the containers is made, not downloaded"
-    need chromium "chromium|chromium-browser" "the report is looked at in a browser"
+    need mmdebstrap mmdebstrap "the image of the containers is built, not downloaded"
+    need chromium "chromium|chromium-browser" "tests open the report in a browser"
     for version in 3.8 3.11 3.13; do
         sh tools/find_python.sh "$version" >/dev/null 2>&1 && continue
         # Where packages were installed before, apt knows what there is.
         if [ -n "$missing" ] || [ -n "$(apt-cache show --no-all-versions "python$version-venv" 2>/dev/null)" ]; then
-            add "python$version-venv|none" "tests/older_core runs on it, if there is a package"
+            add "python$version-venv|none" "tests/older_core needs it; installed if there is a package"
         else
-            echo "setup: Python $version is missing, of which there is no package; tests/older_core runs on it." \
+            echo "setup: Python $version is missing, and there is no package of it; tests/older_core needs it." \
                 "pyenv can install it."
         fi
     done
 fi
 if [ "$1" = machines ]; then
     need qemu-system-x86_64 qemu-system-x86 "it runs the virtual machines"
-    need mmdebstrap mmdebstrap "their image is made, not downloaded"
+    need mmdebstrap mmdebstrap "their image is built, not downloaded"
     need /usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring "the image is a Debian"
     need mkfs.ext4 e2fsprogs "their disks are file systems of the image"
     need ip iproute2 "their network"
@@ -49,7 +49,7 @@ fi
 [ -n "$missing" ] || exit 0
 
 if ! command -v apt-get >/dev/null; then
-    echo "setup: there is no apt-get here. Install them by this system's own means." >&2
+    echo "setup: there is no apt-get here. Install them with this system's package manager." >&2
 elif [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
     echo "setup: they are not installed: this needs root, or sudo." >&2
 else

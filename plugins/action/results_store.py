@@ -74,7 +74,7 @@ class ActionModule(ControllerAction):
                                       module_args={"state": self.options["state"], "request": asked})
         if answer.get("failed") or answer.get("unreachable"):
             raise LabError(answer.get("msg", "the results store does not answer"), None,
-                           "Mend it, and run the campaign again: it goes on from what is there.")
+                           "Repair it, and run the campaign again: it goes on from what is there.")
         return answer
 
     def _push(self, owner, last):

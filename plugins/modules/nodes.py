@@ -202,7 +202,7 @@ def lock_labs(patience: float = PATIENCE) -> None:
 
     if not wait_until(locked, patience=patience):
         raise LabError(f"another process has held the lock for {patience:g} s", "/run",
-                       "Look who makes or removes nodes: lslocks")
+                       "See which process holds it: lslocks")
 
 
 def make(lab: str, wanted: list[Node], state: str, names: list[str], check_mode: bool) -> dict[str, Any]:

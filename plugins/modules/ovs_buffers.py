@@ -99,7 +99,8 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         if names:
             before, after = resize(names, size, module.check_mode)
     except LabError as error:
-        module.warn(f"ovs-vswitchd keeps its small receive buffers, and many streams at once lose packets: {error}")
+        module.warn("ovs-vswitchd keeps its small receive buffers, "
+                    f"and many simultaneous streams lose packets: {error}")
     return {"changed": before != after, "ports": after, "diff": {"before": before, "after": after}}
 
 

@@ -67,7 +67,7 @@ line:
   description: How the campaign stands in one line, or why no report was made.
   returned: with O(live)
   type: str
-  sample: "live report: 24 of 64 visits are made, about 4 min left; 12 comparisons by their intervals: 3 better"
+  sample: "live report: 24 of 64 visits done, about 4 min left; 12 comparisons by their intervals: 3 better"
 cost:
   description: Seconds that the report took.
   returned: with O(live=refresh), where it was made

@@ -303,7 +303,7 @@ def measure(module: AnsibleModule, cells: list[Checked], chunk: spool.Chunk | No
             if chunk:
                 chunk.append(row)
         except OSError as error:
-            module.warn(f"The spool cannot be written ({error}); the trials are returned all the same.")
+            module.warn(f"The spool cannot be written ({error}); the trials are returned anyway.")
             chunk = None
     return done
 

@@ -54,7 +54,7 @@ WRONG = {
     "an unknown path": ("measure", campaign(paths=["wire"]), '"wire" cannot be used'),
     "an unknown design": ("measure", campaign(design="all"), '"all" cannot be used'),
     "an unknown workload": ("measure", campaign(workloads=["ping"]), "ping: no netperf test is given"),
-    "a factor twice": ("measure", campaign(factors=["tso", "tso"]), "tso is there twice"),
+    "a factor twice": ("measure", campaign(factors=["tso", "tso"]), "tso appears twice"),
     "an impossible MTU": ("measure", campaign(mtus=[20]), "20 cannot be used"),
     "an override that is none": ("measure", campaign() + variables(campaign_overrides={"colour": "red"}),
                                  "'colour' cannot be overridden"),

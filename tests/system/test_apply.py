@@ -69,7 +69,7 @@ def test_a_campaign_measures_around_what_was_applied(lab, restored, tmp_path):
 def test_apply_is_refused_while_a_campaign_has_the_node(lab, restored, tmp_path):
     lab.module("offload.lab.snapshot", host="node1", devices=[{"name": "underlay0"}])
     said = lab.play("apply", *recommended(tmp_path / "recommended.yml", "veth"), rc=2)
-    assert "node1: a campaign runs, or was left in the middle" in " ".join(said.split())
+    assert "node1: a campaign is running or was interrupted" in " ".join(said.split())
     assert features(lab)[0] == restored[0]
 
 

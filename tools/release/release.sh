@@ -16,7 +16,7 @@ step() {
 }
 
 step "Build, from the last commit"
-[ -z "$(git status --porcelain)" ] || echo "Note: what is not committed is not in it."
+[ -z "$(git status --porcelain)" ] || echo "Note: uncommitted changes are not in the release."
 git archive HEAD | tar -x -C "$made/source"
 (cd "$made/source" && "$bin/ansible-galaxy" collection build --output-path "$made")
 tarball=$(ls "$made"/*.tar.gz)
@@ -33,7 +33,7 @@ sh tools/setup.sh .cache/importer best requirements/release.txt
     exit 1
 }
 if grep -E "ERROR|WARNING" "$made/import.log" | cut -c 1-300 | grep .; then
-    echo "Galaxy has remarks; all of its log: $made/import.log" >&2
+    echo "Galaxy's importer has warnings; its full log: $made/import.log" >&2
     exit 1
 fi
 

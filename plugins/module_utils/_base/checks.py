@@ -90,5 +90,5 @@ def mapping(value: Any, what: str, keys: Sequence[str]) -> dict[str, Any]:
         raise InputError("not a mapping", f"{what} {shown(value)}")
     for key in value:
         if key not in keys:
-            raise InputError(f"unknown key {shown(key)}", what, f"Known are {', '.join(keys)}.")
+            raise InputError(f"unknown key {shown(key)}", what, f"Use {', '.join(keys)}.")
     return value

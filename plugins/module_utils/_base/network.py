@@ -39,7 +39,7 @@ Interface = Union[ipaddress.IPv4Interface, ipaddress.IPv6Interface]
 def _name(value: Any, what: str, longest: int) -> str:
     if not isinstance(value, str) or not _NAME.match(value):
         raise InputError(f"not a usable name for a {what}", shown(value),
-                         "Use letters, digits and signs but none of / : * % # \" ' \\, and neither - nor @ first.")
+                         "Use letters, digits and signs but none of / : * % # \" ' \\, and no - or @ at the start.")
     if len(value) > longest:
         raise InputError(f"{len(value)} characters are too many for a {what}", shown(value),
                          f"Use at most {longest} characters.")

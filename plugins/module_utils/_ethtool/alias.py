@@ -28,7 +28,7 @@ def resolve(name: str, features: Features, device: str) -> list[str]:
             return list(groups[candidate])
         if candidate in features:
             return [candidate]
-    raise InputError(f"no feature {name!r} is known to this device and kernel", device,
+    raise InputError(f"this device and kernel have no feature {name!r}", device,
                      advice(name, features, device))
 
 

@@ -36,7 +36,7 @@ def parse_devices(items: Iterable[Any], netns: str | None = None,
     keys = [device.key for device in devices]
     for key in keys:
         if keys.count(key) > 1:
-            raise InputError("is named twice in devices", key, "Ask everything of a device in one item.")
+            raise InputError("appears twice in devices", key, "Put everything for a device into one item.")
     return devices
 
 
@@ -52,7 +52,7 @@ def devices_of_classes(settings: dict[str, dict[str, Any]], classes: dict[str, l
                   if kind in (*KINDS, *more) and values}
         if groups and not classes.get(name):
             raise InputError("the node has no device of this class", f"class {name}",
-                             f"Known are {', '.join(sorted(classes)) or 'none'}.")
+                             f"Its classes: {', '.join(sorted(classes)) or 'none'}.")
         for device in classes[name] if groups else ():
             netns = device.get("netns") or None
             item = found.setdefault((netns, device["name"]), {"name": device["name"], "netns": netns})
@@ -66,7 +66,7 @@ def parse_device(item: Any, netns: str | None, common: dict[str, dict[str, Any]]
     item = item if isinstance(item, dict) else {"name": item}
     unknown = sorted(set(item) - {"name", "netns"} - set(KINDS))
     if unknown:
-        raise InputError(f"{unknown[0]!r} is no key of a device", "devices",
+        raise InputError(f"{unknown[0]!r} is not a key of a device", "devices",
                          f"Keys are name, netns, {', '.join(KINDS)}.")
     name = network.device_name(item.get("name"))
     netns = item.get("netns") or netns
@@ -90,6 +90,6 @@ def merge(common: dict[str, dict[str, Any]], own: dict[str, dict[str, Any]], key
 def check_mapping(value: Any, kind: str, where: str) -> dict[str, Any]:
     """Return ``value`` if it is a dictionary; raises :class:`InputError` otherwise."""
     if not isinstance(value, dict):
-        raise InputError(f"{shown(value)} is no dictionary", f"{where}, {kind}",
+        raise InputError(f"{shown(value)} is not a dictionary", f"{where}, {kind}",
                          "Give names and values, such as 'tso: false'.")
     return {str(name): item for name, item in value.items()}

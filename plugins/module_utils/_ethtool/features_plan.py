@@ -63,7 +63,7 @@ def plan_wanted(asked: dict[str, Any], before: Features, device: str, report_fix
     bits = {name: boolean(value, f"{device}: {name}") for name, value in asked.items()}
     unknown = sorted(set(bits) - set(before))
     if unknown:
-        raise InputError(f"no feature {unknown[0]!r} is known to this device and kernel", device,
+        raise InputError(f"this device and kernel have no feature {unknown[0]!r}", device,
                          "Take the snapshot again.")
     bits = {name: value for name, value in bits.items() if name in single_bits(before)}
     stuck = stuck_bits(bits, before)

@@ -50,7 +50,7 @@ def check_letters(letters: str, where: str) -> str:
     """Return the user's letters in ethtool's order; raises :class:`InputError` for an unknown letter."""
     unknown = sorted(set(letters) - set(ORDER))
     if unknown:
-        raise InputError(f"{letters!r} is no set of hash fields", where,
+        raise InputError(f"{letters!r} is not a set of hash fields", where,
                          f"Use letters of {ORDER!r}, such as 'sd' or 'sdfn'.")
     return canonical(letters)
 

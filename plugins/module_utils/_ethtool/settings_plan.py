@@ -57,7 +57,7 @@ def check_known(kind: str, name: str, current: dict[str, Any], device: str) -> N
     """Raise :class:`InputError` for a name that ethtool does not list for this kind of setting."""
     if name not in current:
         close = difflib.get_close_matches(name, sorted(current), n=3, cutoff=0.5) or sorted(current)
-        raise InputError(f"{shown(name)} is no setting of {kind}", device,
+        raise InputError(f"{shown(name)} is not a setting of {kind}", device,
                          f"Did you mean {' or '.join(close)}?")
 
 
@@ -79,7 +79,7 @@ def check_flow_types(flow_types: Iterable[str], device: str) -> None:
     """Raise :class:`InputError` for names that cannot be flow types such as udp4."""
     for flow_type in flow_types:
         if not FLOW_TYPE.match(flow_type):
-            raise InputError(f"{shown(flow_type)} is no flow type", device,
+            raise InputError(f"{shown(flow_type)} is not a flow type", device,
                              "Use one such as udp4 or tcp6.")
 
 

@@ -56,7 +56,7 @@ def stop(states: Iterable[dict[str, Any]], group: bool = False) -> None:
             return
     pids = ", ".join(str(state["pid"]) for state in filter(lives, states))
     raise LabError(f"did not end within {PATIENCE:.0f} s after it was killed", f"process {pids}",
-                   "Look what it waits for: cat /proc/PID/stack")
+                   "See what it waits for: cat /proc/PID/stack")
 
 
 def forget(*paths: str) -> None:

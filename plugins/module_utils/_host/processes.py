@@ -69,7 +69,7 @@ def end_processes(inodes: Iterable[int], grace: float = GRACE, patience: float =
 
     if not wait_until(ask_politely, patience=grace) and not wait_until(kill, patience=patience):
         raise LabError(f"the processes {', '.join(map(str, processes_in(inodes)))} did not end", "the nodes",
-                       "Look what they wait for: cat /proc/PID/stack")
+                       "See what they wait for: cat /proc/PID/stack")
 
 
 def started_at(pid: int) -> int | None:

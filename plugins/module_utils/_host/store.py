@@ -91,5 +91,5 @@ def write(folder: str, append: Addition | None, whole: Mapping[str, str]) -> Non
         size = os.path.getsize(path) if os.path.exists(path) else 0
         if size != append["offset"]:
             raise LabError(f"the record of the store has {size} bytes, not {append['offset']}", path,
-                           "Something else wrote to it. Run the campaign again: it begins with what is there.")
+                           "Something else wrote to it. Run the campaign again: it goes on from what is there.")
         _synced(path, "ab", append["text"])

@@ -57,7 +57,7 @@ class Nftables:
 
     def __init__(self, chain: str) -> None:
         if not CHAIN.match(chain):
-            raise InputError("is no chain of nftables", repr(chain), "Give family, table and chain: inet filter input.")
+            raise InputError("not a chain of nftables", repr(chain), "Give family, table and chain: inet filter input.")
         self.chain = chain.split()
 
     def read(self, missing_ok: bool = False) -> dict[str, int]:

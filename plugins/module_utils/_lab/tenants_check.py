@@ -63,7 +63,7 @@ def _neighbor(text: Any, name: str, interfaces: Sequence[network.Interface]) -> 
     """Return the checked address of a neighbour: one of a host, in a network of the tenant's own addresses."""
     address = network.address(text, f"neighbor of {name}")
     if address in [interface.ip for interface in interfaces]:
-        raise InputError(f"its neighbor {address} is itself", name, "Leave it out of the neighbors.")
+        raise InputError(f"its neighbor {address} is one of its own addresses", name, "Leave it out of the neighbors.")
     networks = [interface.network for interface in interfaces if address in interface.network]
     if not networks:
         raise InputError(f"its neighbor {address} is in no network of its own addresses", name,
@@ -118,7 +118,7 @@ def wanted_tenants(tenants: Sequence[Mapping[str, Any]], mtu: int, limit: Limit 
 
 def _check_mtu(tenant: Tenant, limit: Limit | None) -> None:
     lowest = network.MIN_MTU_IPV6 if any(":" in address for address in tenant["addresses"]) else network.MIN_MTU
-    highest, why = limit or (network.MAX_MTU, "A veth has no more.")
+    highest, why = limit or (network.MAX_MTU, "A veth carries no more.")
     if not lowest <= tenant["mtu"] <= highest:
         raise InputError(f"an MTU of {tenant['mtu']} does not fit", tenant["name"],
                          f"Use {lowest} to {highest} bytes. {why}")
@@ -153,7 +153,7 @@ def check_disjoint(networks: Mapping[Network, str]) -> None:
     for one, other in zip(ordered, ordered[1:]):
         if one.version == other.version and one.overlaps(other):
             raise InputError(f"its network {other} overlaps {one} of {networks[one]}", networks[other],
-                             "Use the same network, or networks apart from each other.")
+                             "Use the same network, or networks that do not overlap.")
 
 
 def check_host(tenants: Mapping[str, Tenant], links: Mapping[str, Mapping[str, Any]]) -> None:

@@ -159,7 +159,7 @@ def _release(ovs: state.State, name: str) -> list[Step]:
     if port is None or port["interface"].get("type"):
         return []
     if state.owner_of(port) is None:
-        raise InputError(f"its port on bridge {port['bridge']} is not ours, and the device must be made anew",
+        raise InputError(f"its port on bridge {port['bridge']} is not ours, and the device would have to be replaced",
                          name, "Choose another name for the lab's tunnel.")
     return [state.transaction([["del-port", port["bridge"], name]], wait=ovs["vswitchd"])]
 

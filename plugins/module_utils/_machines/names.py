@@ -62,7 +62,7 @@ def _machine(machine: Mapping[str, Any]) -> dict[str, Any]:
     name = machine["name"]
     if not MACHINE_NAME.fullmatch(name):
         raise InputError(f"{name!r} is not a name for a machine", "machines",
-                         "Use 1 to 12 small letters, digits and hyphens, a letter first.")
+                         "Use 1 to 12 lowercase letters, digits and hyphens, a letter first.")
     checks.number(machine["cpus"], f"{name}: cpus", 1, 64)
     checks.number(machine["memory"], f"{name}: memory", 256, 1 << 20)
     network.port(machine["port"], f"{name}: port")

@@ -27,9 +27,9 @@ class Plan(NamedTuple):
 def plan_present(lab: str, folder: str, wanted: Sequence[dict[str, Any]], state: Mapping[str, Any]) -> Plan:
     """Return what makes the wanted machines. One that is to be another is made anew; one that was killed is started."""
     if state["foreign"]:
-        raise InputError("there is a folder with other files", folder, "Give the lab a folder of its own.")
+        raise InputError("this folder has files that are not the lab's", folder, "Give the lab a folder of its own.")
     if state["fabric"] and not state["ours"]:
-        raise InputError("a network namespace of this name exists that is not of the lab", fabric(lab),
+        raise InputError("a network namespace of this name exists, and it is not the lab's", fabric(lab),
                          "Choose another lab name, or remove it: ip netns delete " + fabric(lab))
     seen = {machine["name"]: state["machines"].get(machine["name"], NOTHING) for machine in wanted}
     new = [machine for machine in wanted

@@ -28,7 +28,7 @@ def _open(name: str, flags: int) -> int:
         fcntl.ioctl(descriptor, TUNSETIFF, struct.pack("16sH22x", name.encode(), flags))
     except OSError as error:
         os.close(descriptor)
-        raise LabError(f"cannot be made a tap ({error.strerror})", name, "Look whether another QEMU has it.")
+        raise LabError(f"cannot be turned into a tap ({error.strerror})", name, "Check whether another QEMU has it.")
     return descriptor
 
 

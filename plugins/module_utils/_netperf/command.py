@@ -61,7 +61,7 @@ def _confidence(value: Any) -> Confidence | None:
     given = mapping(value, "confidence", ("level", "width_percent", "iterations_min", "iterations_max"))
     level = number(given.get("level", 99), "confidence level", 95, 99)
     if level not in (95, 99):
-        raise InputError("netperf knows the confidence levels 95 and 99 only", f"confidence level {level}")
+        raise InputError("netperf has confidence levels 95 and 99 only", f"confidence level {level}")
     least = number(given.get("iterations_min", 3), "iterations_min", 3, 30)
     most = number(given.get("iterations_max", 10), "iterations_max", 3, 30)
     if least > most:
@@ -78,7 +78,7 @@ def _sizes(given: Mapping[str, Any], test: str) -> dict[str, int]:
     wrong = ("message_size", "receive_size") if test in RR_TESTS else ("request_size", "response_size")
     for key in wrong:
         if key in sizes:
-            raise InputError(f"does not go with {test}", key,
+            raise InputError(f"cannot be combined with {test}", key,
                              "Streams have message_size, requests have request_size and response_size.")
     for key in ("message_size", "request_size", "response_size"):
         if test.startswith("UDP_") and sizes.get(key, 0) > MAX_UDP_PAYLOAD:
@@ -92,10 +92,10 @@ def workload(given: Any) -> dict[str, Any]:
     given = mapping(given, "workload", WORKLOAD_KEYS)
     test = str(given.get("test", "")).upper()
     if test not in TESTS:
-        raise InputError("unknown netperf test", repr(given.get("test")), f"Known are {', '.join(TESTS)}.")
+        raise InputError("unknown netperf test", repr(given.get("test")), f"Use one of {', '.join(TESTS)}.")
     bidirectional = boolean(given.get("bidirectional", False), "bidirectional")
     if bidirectional and test != "TCP_STREAM":
-        raise InputError("only TCP_STREAM can run both ways at once", f"bidirectional {test}")
+        raise InputError("only TCP_STREAM can run in both directions simultaneously", f"bidirectional {test}")
     interim = given.get("interim")
     checked = {
         "name": label(given.get("name", test.lower()), "workload name"),
@@ -109,7 +109,7 @@ def workload(given: Any) -> dict[str, Any]:
         "interim": None if interim in (None, "", 0) else number(interim, "interim", 0.05, 3600, float),
     }
     if checked["interim"] and checked["confidence"]:
-        raise InputError("interim results and confidence iterations do not go together", checked["name"])
+        raise InputError("interim results cannot be combined with confidence iterations", checked["name"])
     if interim is None and not checked["confidence"]:
         # They tell when a stream really ran: its connection may come a second late, and netperf may wait 4 s more for
         # its peer. Of several they tell how much of a stream's rate fell into the time of all.
@@ -128,7 +128,7 @@ def _warm_up(value: Any, load: Mapping[str, Any]) -> int:
         return WARM_UP if possible and processes(load) > CROWD else 0
     seconds = number(value, "warm_up", 0, 600)
     if seconds and not possible:
-        raise InputError("a warm-up does not go with confidence, UDP_STREAM or interim 0", load["name"],
+        raise InputError("a warm-up cannot be combined with confidence, UDP_STREAM or interim 0", load["name"],
                          "Leave warm_up out: netperf's results cover the whole test there.")
     return seconds
 

@@ -212,7 +212,7 @@ def _reach(end: command.Endpoint) -> None:
         where = f"{end['address']} port {end['port']}"
         where += f" from namespace {end['netns']}" if end["netns"] else ""
         raise InputError(f"no netserver answers at {where} ({error.strerror or error})", None,
-                         "Run the lab playbook: its netperf role starts it; or look for a firewall in between.")
+                         "Run the lab playbook: its netperf role starts it; or check for a firewall in between.")
 
 
 def preflight(endpoints: Iterable[command.Endpoint]) -> None:

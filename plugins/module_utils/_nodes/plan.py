@@ -82,7 +82,7 @@ def refuse_foreign(lab: str, names: Iterable[str], state: State) -> None:
     """Raise :class:`InputError` if a namespace of a wanted name was not made by us."""
     for name in list(names) + [fabric(lab)]:
         if name in state["netns"] and name not in state["claims"]:
-            raise InputError("a network namespace of this name exists that is not of the lab", name,
+            raise InputError("a network namespace of this name exists, and it is not the lab's", name,
                              f"Choose another lab name, or remove it: ip netns delete {name}")
 
 

@@ -91,7 +91,7 @@ def _service_steps(seen: Seen, name: str, datapath: str, service: Service) -> li
     foreign = _foreign(seen, name)
     if tso and seen["vswitchd"] and foreign:
         raise InputError(
-            f"other_config:{TSO}=true needs a restart of ovs-vswitchd, which also runs the bridges "
+            f"other_config:{TSO}=true needs a restart of ovs-vswitchd, which also serves the bridges "
             f"{', '.join(foreign)}", "Open vSwitch",
             "Set it and restart Open vSwitch yourself, or use a host whose Open vSwitch is not in use.")
     steps = []

@@ -81,12 +81,12 @@ def parse_query(text: str) -> list[list[Row]]:
     try:
         results = json.loads(text)
         if not isinstance(results, list):
-            raise ValueError("it is no list")
+            raise ValueError("it is not a list")
         return [[{name: _value(value, 1) for name, value in row.items()} for row in result["rows"]]
                 for result in results]
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
         raise ParseError(f"not the result of a query ({error})", 1,
-                         "Look for a damaged database: ovsdb-tool show-log")
+                         "Check for a damaged database: ovsdb-tool show-log")
 
 
 def optional(value: Any) -> Any:

@@ -38,7 +38,7 @@ def wanted_of(name: str, settings: Mapping[str, Any], seen: Seen) -> Wanted:
     """Return what makes the settings of one device last."""
     files, properties, rest = {}, {}, dict(settings)
     if seen.kind == "none":
-        return Wanted({}, {}, [f"{name}: nothing was written, the settings last until the next restart"])
+        return Wanted({}, {}, [f"{name}: nothing was written, the settings last until the next reboot"])
     if seen.kind == "ifupdown":
         return Wanted({IF_UP + re.sub(r"[^A-Za-z0-9_-]", "_", name): commands.script(name, settings)}, {}, [])
     if seen.kind == "systemd_link":
@@ -77,7 +77,7 @@ def check_unchanged(state: Mapping[str, Any], files: Mapping[str, str | None]) -
     for path, kept in state["files"].items():
         if files.get(path) not in (kept["written"], kept["before"]):
             raise LabError("somebody has changed this file since offload.lab wrote it", path,
-                           "Put back its text, which /var/lib/offload-lab/persisted.json has, or remove the file.")
+                           "Restore its text from /var/lib/offload-lab/persisted.json, or remove the file.")
 
 
 def next_state(state: Mapping[str, Any], devices: Mapping[str, Any], wanted: Wanted, files: Mapping[str, str | None],

@@ -18,7 +18,7 @@ ONLINE = "/sys/devices/system/cpu/online"
 def resolve(items: list[dict[str, Any]]) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Return ``({device: settings}, notes)``; what a device cannot change is left out of its settings."""
     devices = parse_devices([{key: value for key, value in item.items() if key != "rps"} for item in items])
-    notes = [f"{device.key} is in a network namespace, which the host's configuration does not know"
+    notes = [f"{device.key} is in a network namespace, which the host's own configuration does not cover"
              for device in devices if device.netns]
     here = [device for device in devices if not device.netns and exists({"name": device.name})]
     states = read_all(here)

@@ -79,15 +79,15 @@ def check(path: Path, port: int) -> Carries:
     if large > MOST_LOST:
         small = lost(address, netns, 56)
         if small == 100:
-            raise InputError("nothing comes back", where, "Look at cable, VLAN, addresses and firewalls.")
+            raise InputError("no reply comes back", where, "Check cable, VLAN, addresses and firewalls.")
         if small > MOST_LOST:
-            raise InputError(f"{small} % of the packets are lost", where, "Look at cable, driver and queues.")
+            raise InputError(f"{small} % of the packets are lost", where, "Check cable, driver and queues.")
         raise InputError(f"packets of the MTU {mtu} do not arrive ({large} % are lost), small ones do", where,
                          "Set the MTU on the switches between the nodes, or a smaller one on the underlays.")
     try:
         carried = rate(address, netns, port)
     except (LabError, ValueError, IndexError) as error:
         last = port + network.DATA_OFFSET + network.MOST_STREAMS - 1
-        raise InputError(f"echoes come back, netperf does not get through ({error})", where,
+        raise InputError(f"ping works, but netperf does not get through ({error})", where,
                          f"Open the TCP and UDP ports {port} to {last} in the firewalls.")
     return {"path": path["name"], "address": address, "mtu": mtu, "lost_percent": large, "mbit_s": carried}

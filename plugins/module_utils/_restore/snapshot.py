@@ -57,7 +57,7 @@ def read(path: str) -> Snapshot | None:
         raise LabError(f"the snapshot cannot be read ({error})", path,
                        "Restore the node by hand, then remove the file.")
     if not isinstance(snapshot, dict) or snapshot.get("schema") != SCHEMA:
-        raise LabError(f"this is no snapshot of schema {SCHEMA}", path,
+        raise LabError(f"this is not a snapshot of schema {SCHEMA}", path,
                        "Restore with the version of offload.lab that wrote it.")
     return cast(Snapshot, snapshot)
 

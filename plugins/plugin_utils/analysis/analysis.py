@@ -93,7 +93,7 @@ def _error_rate(family: Family, lacks: Unfinished | None, looks: Sequence[Decide
     tested = "its one tested effect" if claims == 1 else f"all of its {claims} tested effects together"
     tested += f" and {_counted(len(looks), 'look', 'looks')} before the end" if looks else ""
     text = (f"5 % is the chance of any false claim in this report, over {tested}"
-            if claims and not lacks else "nothing is claimed, so that nothing is tested")
+            if claims and not lacks else "nothing is claimed, so nothing is tested")
     return {"alpha": effects.ALPHA, "tested": claims, "by_kind": counts, "text": text}
 
 

@@ -116,7 +116,7 @@ def _judge_taken(names: set[str], refused: Mapping[str, Any], missed: set[str]) 
     if names <= set(refused):
         return "unsupported", "; ".join(sorted(reasons))
     if names & missed:
-        reasons.add("asked for, but it reads back otherwise")
+        reasons.add("asked for, but it reads back differently")
     return "no_op" if names <= set(refused) | missed else "applied", "; ".join(sorted(reasons))
 
 

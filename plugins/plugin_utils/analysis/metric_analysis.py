@@ -229,9 +229,9 @@ class MetricAnalysis:
         lacking = [f"{row['profile']} ({row['n']})" for row in rows if row["n"] < blocks and row["profile"] not in left]
         if lacking:
             more = " and more" if len(lacking) > MOST_NAMED else ""
-            yield (f"fewer than {blocks} blocks, so that less can be shown: {', '.join(lacking[:MOST_NAMED])}{more}")
+            yield (f"fewer than {blocks} blocks, so less can be shown: {', '.join(lacking[:MOST_NAMED])}{more}")
         if self.aa["p"][table, 0] <= statistics.ALPHA:
-            yield "the control differs from itself (A/A); by chance one table in 20 shows that"
+            yield "the control differs from itself (A/A); one table in 20 shows that by chance"
         slope, p = self.drift[0][table], self.drift[1][table]
         if p <= DRIFT_P and abs(slope) * self.cube.blocks >= DRIFT_TOTAL:
             yield f"values drift by {100 * (math.exp(slope) - 1):+.1f} % a block; pairing inside blocks takes that out"

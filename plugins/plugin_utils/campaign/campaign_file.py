@@ -87,9 +87,9 @@ def load_campaign(path: str) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"the campaign file cannot be read ({error.strerror})", path, "Give the path of a YAML file.")
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InputError(f"this is not YAML: {' '.join(str(error).split())}", path, "Mend the file.")
+        raise InputError(f"this is not YAML: {' '.join(str(error).split())}", path, "Correct the file.")
     if _size(campaign, {}) > VALUES:
-        raise InputError(f"its aliases unfold to more than {VALUES} values", path, "Write it without aliases.")
+        raise InputError(f"its aliases expand to more than {VALUES} values", path, "Write it without aliases.")
     if not isinstance(campaign, dict):
         raise InputError("a campaign file holds one mapping", path, "Begin with 'name:'.")
     return campaign
@@ -173,7 +173,7 @@ def read_campaign(campaign: object, where: str = "campaign", nodes: Sequence[str
     if full["design"] == "search":
         _check_search(full, where)
     if (full["design"] == "profiles") != bool(full["profiles"]):
-        raise InputError("'profiles' belongs to the design 'profiles', and that to it", where,
+        raise InputError("the key 'profiles' and the design 'profiles' need each other", where,
                          "Give both, or neither of them.")
     return full
 
@@ -189,4 +189,4 @@ def _check_search(full: Any, where: str) -> None:
 def _unique(names: list[Hashable], kind: str, where: str) -> None:
     twice = sorted({str(name) for name in names if names.count(name) > 1})
     if twice:
-        raise InputError(f"{twice[0]} is there twice", f"{where}: {kind}", "Give each a name of its own.")
+        raise InputError(f"{twice[0]} appears twice", f"{where}: {kind}", "Give each a name of its own.")

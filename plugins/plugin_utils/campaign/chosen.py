@@ -48,7 +48,7 @@ def chosen_campaign(campaign: dict[str, Any] | None, path: str | None,
                     folders: Iterable[str]) -> tuple[dict[str, Any], str]:
     """Return the campaign as it was written, unchecked, and where it is from: one of ``campaign`` and ``path``."""
     if campaign and path:
-        raise InputError("a campaign and a campaign file are given", path, "Leave out one of them.")
+        raise InputError("both a campaign and a campaign file are given", path, "Leave out one of them.")
     if path:
         file = find_file(path, folders)
         return load_campaign(file), file

@@ -74,7 +74,7 @@ def _named_by_user(campaign: Campaign, base: Levels) -> Iterator[tuple[str, Leve
         levels = {factor: level_name(level) for factor, level in asked.items()}
         for factor, level in levels.items():
             if level not in known.get(factor, ()):
-                raise InputError(f"{factor}={level} is no level of a factor of the campaign", f"profile {name}",
+                raise InputError(f"{factor}={level} is not a level of any factor of the campaign", f"profile {name}",
                                  f"Add it to 'factors', or use one of {', '.join(known)}.")
         yield name, {**base, **levels}
 
@@ -215,7 +215,7 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
     if len(profiles) > MOST_PROFILES:
         raise InputError(f"the design has more than {MOST_PROFILES} profiles", where, "Leave out factors or levels.")
     if control not in profiles:
-        raise InputError(f"control {control!r} is no profile", where, f"Use one of {', '.join(profiles)}.")
+        raise InputError(f"control {control!r} is not one of the profiles", where, f"Use one of {', '.join(profiles)}.")
     blocks = pick_blocks(campaign, len(profiles))
     looks = looks_of(campaign, blocks, where)
     seconds = len(campaign["mtus"]) * (MTU_SECONDS + blocks * block_seconds(campaign, len(profiles)))

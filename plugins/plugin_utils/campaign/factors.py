@@ -68,7 +68,7 @@ def _value(kind: str, value: Any, where: str) -> Any:
     try:
         return KINDS[kind]["value"](level_name(value))
     except ValueError as allowed:
-        raise InputError(f"{value!r} is no level of kind {kind}", where, f"Give {allowed}.")
+        raise InputError(f"{value!r} is not a level of kind {kind}", where, f"Give {allowed}.")
 
 
 def _levels(asked: Any, kind: str, where: str) -> dict[str, Any]:

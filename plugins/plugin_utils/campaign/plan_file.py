@@ -71,7 +71,8 @@ def _read(path: str, what: str, schema: int) -> Any:
     except (ValueError, RecursionError) as error:
         raise InputError(f"this is not JSON: {error}", path, "Restore the file, or move the folder away.")
     if not isinstance(plan, dict) or plan.get("schema") != schema:
-        raise InputError(f"this is no {what} of schema {schema}", path, "Use the version of offload.lab that wrote it.")
+        raise InputError(f"this is not a {what} of schema {schema}", path,
+                         "Use the version of offload.lab that wrote it.")
     return plan
 
 

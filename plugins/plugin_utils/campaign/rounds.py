@@ -55,8 +55,8 @@ def check(pairs: list[Pair], rounds: list[list[Pair]], profiles: Mapping[str, Se
         clients = [pair["client"] for pair in members]
         twice = sorted({name for name in clients if clients.count(name) > 1})
         if twice:
-            raise InputError(f"{twice[0]} is the client of two pairs that measure at once", where,
-                             "Turn one of them around, or leave out 'concurrent'.")
+            raise InputError(f"{twice[0]} is the client of two pairs that measure simultaneously", where,
+                             "Swap the ends of one of them, or leave out 'concurrent'.")
     both = {pair["client"] for pair in pairs} & {pair["server"] for pair in pairs}
     differing = [name for name, settings in profiles.items() if settings["client"] != settings["server"]]
     if both and differing:

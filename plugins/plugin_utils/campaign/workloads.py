@@ -36,7 +36,7 @@ def read_workload(asked: str | Mapping[str, Any], duration: int) -> Workload:
     preset = PRESETS.get(asked["name"], {})
     if "test" not in asked and not preset:
         raise InputError("no netperf test is given", f"workload {asked['name']}",
-                         f"Give 'test', or use a name of these: {', '.join(PRESETS)}.")
+                         f"Give 'test', or use one of these names: {', '.join(PRESETS)}.")
     same_test = asked.get("test", preset.get("test")) == preset.get("test")
     workload: Any = {**DEFAULTS, "duration": duration, **(preset if same_test else {}), **asked}
     if workload["confidence"]:

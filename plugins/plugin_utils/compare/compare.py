@@ -38,7 +38,7 @@ SCHEMA = 2
 FEWEST_BLOCKS = 6  # of an effect, in each campaign; with fewer there is no interval and no test
 CONFIDENCE = 0.95
 SHOWN_LATENCIES = ("latency_mean", "latency_p99")
-NOTE = ("Judged are effects against the control, each paired inside its own campaign. Values are information: the day, "
+NOTE = ("Effects against the control are judged, each paired inside its own campaign. Values are information: the day, "
         "the load and the temperature differ between campaigns")
 
 

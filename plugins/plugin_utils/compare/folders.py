@@ -113,7 +113,7 @@ def _manifest(comparison: Comparison) -> list[str]:
 def markdown(comparison: Comparison) -> str:
     """Return a comparison as Markdown; ``~`` is a difference that was not shown."""
     parts = [f"# Against {comparison['baseline']}", *verdict_lines(comparison), f"{comparison['note']}."]
-    parts.append("The 5 % are for a false difference anywhere among all effects of this comparison (Welch's t on "
+    parts.append("5 % is the chance of any false difference among all effects of this comparison (Welch's t on "
                  "logarithms, Holm's correction). ~: no difference was shown.")
     for other in comparison["compared"]:
         parts += [*_effects(other), *_values(other)]

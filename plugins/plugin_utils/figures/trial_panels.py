@@ -16,7 +16,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.trials.digest import D
 MOST_POINTS = 600  # trials drawn one by one; above that, blocks are
 MOST_SPREAD_ROWS = 16
 TIME_TEXT = ["Each trial at the time it started; crosses are trials that failed or were left out. A slope that all "
-             "profiles share is drift of the machine; comparisons are made inside blocks, so that drift does not enter "
+             "profiles share is drift of the machine; comparisons are made inside blocks, so drift does not affect "
              "them."]
 SPREAD_TEXT = ["Where the trials of a profile fall into two groups, neither a mean nor a median describes them: look "
                "for what differs between the groups (which CPU took the interrupts, where a queue landed) before "

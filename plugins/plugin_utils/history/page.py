@@ -58,8 +58,8 @@ def tables(history: History) -> list[dict[str, Any]]:
             [titles[step["series"]], text.ratio(step["ratio"]), text.interval(step["low"], step["high"]),
              step["verdict"]] for step in change["steps"]]))
         rows = [[row["node"], row["name"], *(value or text.NONE for value in row["values"])]
-                for row in change["manifest"]] or [["", "Nothing that the manifests have.", "", ""]]
-        found.append(_table(f"What the manifests say differently from {change['before']} to {change['campaign']}",
+                for row in change["manifest"]] or [["", "Nothing that the manifests record.", "", ""]]
+        found.append(_table(f"What changed in the manifests from {change['before']} to {change['campaign']}",
                             ["Node", "Setting", change["before"], change["campaign"]], rows))
     if history["versions"]:
         found.append(_table("The control by version", ["What", "Version", "Campaigns", "Quantity", "÷ first version"], [

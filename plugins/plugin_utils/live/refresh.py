@@ -60,7 +60,8 @@ def refresh(folder: str) -> dict[str, Any]:
     if state["cost"] > may:
         _keep(folder, record, state["cost"], blocks, state["since"])
         why = f"more than 1 s a block or 3 % of the {now - state['since']:.0f} s since the last one"
-        return {"made": False, "line": f"the live report stays: it would take {state['cost'] + TASK:.1f} s, {why}"}
+        return {"made": False,
+                "line": f"the live report is not renewed: it would take {state['cost'] + TASK:.1f} s, {why}"}
     for left in glob.glob(os.path.join(glob.escape(folder), ".live-*")):  # of one that was killed
         shutil.rmtree(left, ignore_errors=True)
     made = make_report(folder, standing=functools.partial(section, now=now))

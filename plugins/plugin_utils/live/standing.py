@@ -89,13 +89,13 @@ def section(findings: dict[str, Any], tables: list[dict[str, Any]], plan: Plan, 
     pace = progress.pace(plan, plan["visits"], digest.starts) * (plan["estimated_s"] or 0) / plan["blocks"]
     due = time.strftime("%H:%M UTC", time.gmtime(now + max(60.0, LATE * pace)))
     made = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
-    how_far = f"{visits} of {planned} visits are made, about {progress.time_text(left)}"
+    how_far = f"{visits} of {planned} visits done, about {progress.time_text(left)}"
     counted, nominated = _counted(findings, tables), _nominated(findings, plan)
     return {
         "reload": RELOAD, "standing": comparisons(findings, tables),
         "line": f"{how_far}; {counted[0].lower() + counted[1:]}. {nominated}",
         "answer": [
             line("unknown", f"Running: {how_far}. Nothing is claimed before the end. {_settled(plan)}"),
-            line("note", f"As of {made}. Where the time is past {due} and this line is the same, the campaign was "
-                         "stopped: the command that started it goes on."),
+            line("note", f"As of {made}. If it is after {due} and this line has not changed, the campaign has "
+                         "stopped: start it again with the same command, and it goes on."),
             line("note", nominated), line("note", f"{counted}.")]}

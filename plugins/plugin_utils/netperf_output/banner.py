@@ -171,4 +171,4 @@ def reason(run: Run) -> str:
     errors = [text for _number, text in run.notes if is_error(text)]
     if errors:
         return "; ".join(errors[:6])
-    return "broken off before its result" + (f" ({run.notes[-1][1]})" if run.notes else "")
+    return "truncated before its result" + (f" ({run.notes[-1][1]})" if run.notes else "")

@@ -177,7 +177,7 @@ def udp_row(scan: Scan, run: Run, row: list[float | None], words: list[str]) -> 
         recv_size, _elapsed, arrived_okay = integer(second[0]), fixed(second[1], 2), integer(second[2])
         arrived = udp_values(second[3:], places)
     except (IndexError, ValueError):
-        run.error = f"line {scan.number}: broken off in the rows of what was sent and what arrived"
+        run.error = f"line {scan.number}: truncated in the rows of what was sent and what arrived"
         return step + 1 if second and INTEGER.match(second[0]) and not layout_of(second) else 1
     run.values.update(send_socket_size=size, recv_socket_size=recv_size, message_size=message, elapsed_s=elapsed,
                       throughput=arrived[0], sent=sent[0], local_cpu_percent=sent[1], local_service_demand=sent[2],

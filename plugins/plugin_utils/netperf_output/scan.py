@@ -70,7 +70,7 @@ class Run:
 
     def broken(self, number: int, text: str) -> None:
         """Note that the run's row in line ``number`` is not whole; none of its numbers is to be used."""
-        self.error = f"line {number}: broken off in {text.strip()[:120]!r}"
+        self.error = f"line {number}: truncated in {text.strip()[:120]!r}"
 
 
 class Scan:

@@ -110,7 +110,7 @@ def store(run: Run, name: str, text: str, cut: bool) -> None:
     try:
         value = read_value(name, text)
     except ValueError:
-        run.error = f"broken off in {name}={text.strip()[:60]}"
+        run.error = f"truncated in {name}={text.strip()[:60]}"
         return
     # A whole number, or a word, at the very end of a text may have gone on.
     if not (cut and not places(name) and name != "THROUGHPUT_UNITS" and text.strip()[-1:] != '"'):

@@ -44,7 +44,7 @@ def _group(entries: list[dict[str, Any]], places: dict[str, str]) -> tuple[str, 
     led = [(entry, _leaders(entry)[0]) for entry in entries if _leaders(entry)]
     if not led:
         known = all(row["state"] in ("same", "worse") for entry in entries for row in entry["candidates"])
-        return ("same", f"{name}: no setting helps by what matters.") if known else (
+        return ("same", f"{name}: no setting helps by an amount that matters.") if known else (
             "unknown", f"{name}: no setting was shown to help.")
     times: dict[str, int] = {}
     for entry, _row in led:
@@ -56,7 +56,7 @@ def _group(entries: list[dict[str, Any]], places: dict[str, str]) -> tuple[str, 
     place = places[entry["table"]] + ENDS.get(entry["end"], "")
     where = f" for {place}" if count == 1 else f" in {times[first]} of {count} comparisons, most for {place}"
     others = [other for other in times if other != first]
-    also = f". Not told apart from it, or leading elsewhere: {text.listed(others[:4])}" if others else ""
+    also = f". Not shown to differ from it, or leading elsewhere: {text.listed(others[:4])}" if others else ""
     return "better", f"{name}: {first} leads{where}: {phrases.effect(row)}{also}{_ahead(entry, row)}."
 
 
@@ -125,7 +125,8 @@ def notes(findings: dict[str, Any]) -> list[str]:
         words.append(f"Not known whether it costs more than {findings['matters']:g} % in "
                      f"{text.count(len(advice['costs_unknown_in']), 'comparison')}: those marked ?.")
     if advice["not_told_apart"]:
-        words.append(f"Not told apart from it: {text.listed(advice['not_told_apart'][:8])}. It changes least.")
+        words.append(f"Not shown to differ from it: {text.listed(advice['not_told_apart'][:8])}. "
+                     "It changes the fewest settings.")
     words += [f"Refused: {row['profile']}, {row['reason']}." for row in advice["forbidden"][:8]]
     words += [f"Not tested: {name}, {reason}." for name, reason in findings["untestable"].items()]
     return words

@@ -90,7 +90,7 @@ def _costs(tables: list[dict[str, Any]]) -> str:
     worse = [(table, quantity, row) for table in tables for quantity in table["quantities"] for row in quantity["rows"]
              if quantity["group"] == "main" and row["verdict"] == "worse"]
     if not worse:
-        return "other settings were shown to cost, none to help"
+        return "other settings were shown to cost, and none to help"
     table, quantity, row = max(worse, key=lambda found: abs(math.log(found[2]["ratio"])))
     profiles = len({own["profile"] for _table, _quantity, own in worse})
     more = f", the most of {profiles} profiles that were shown to cost" if profiles > 1 else ""
@@ -116,8 +116,8 @@ def _recommendation(findings: dict[str, Any], tables: list[dict[str, Any]], plan
 
 def _confirmed(recommended: dict[str, Any], findings: dict[str, Any], plan: Plan) -> str:
     others = recommended["not_told_apart"]
-    least = "" if plan["design"] == "search" else "; it changes least"
-    apart = (f" Not told apart from it: {text.listed(others[:3] + ['others'] * (len(others) > 3))}{least}."
+    least = "" if plan["design"] == "search" else "; it changes the fewest settings"
+    apart = (f" Not shown to differ from it: {text.listed(others[:3] + ['others'] * (len(others) > 3))}{least}."
              if others else "")
     if recommended["confirmed_by"] == "confirmation":
         blocks = findings["confirmation"]["blocks"]
@@ -126,7 +126,7 @@ def _confirmed(recommended: dict[str, Any], findings: dict[str, Any], plan: Plan
     if recommended["confirmed"]:
         return (f"Confirmed: it was the only candidate, compared with {plan['control']} in "
                 f"{text.count(plan['blocks'], 'block')}.{apart}")
-    return f"It was chosen and measured in the same blocks, so that its number may be too good.{apart}"
+    return f"It was chosen and measured in the same blocks, so its number may be too good.{apart}"
 
 
 def _open_end(search: dict[str, Any] | None) -> str:

@@ -48,7 +48,7 @@ def _sentence(profile: str, control: str, label: str, found: Sequence[tuple[floa
     start = (f"{profile} to {control}, {label}: {min(values):+.1f} to {max(values):+.1f} % in "
              f"{text.count(len(found), 'pair')} of runs")
     if not judged:
-        return f"{start}; netperf printed no confidence width, so that nothing says what it is worth"
+        return f"{start}; netperf printed no confidence width, so how much it is worth is not known"
     beyond = sum(abs(difference) > half for difference, half in judged)
     widths = [half for _difference, half in judged]
     return (f"{start}, of which {beyond} of {len(judged)} {'is' if beyond == 1 else 'are'} beyond what the runs' own "

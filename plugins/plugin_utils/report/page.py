@@ -65,10 +65,10 @@ def caveats(findings: dict[str, Any], tables: list[dict[str, Any]], digest: Dige
     saturated = [phrases.place(table) for table in tables if table["saturated"] and table["quantities"]]
     if saturated:
         places = text.listed(saturated[:4] + ["others"] * (len(saturated) > 4))
-        found.append(f"a CPU was busy all the time for {places}: it bounds the throughput there, so that throughput "
+        found.append(f"a CPU was busy all the time for {places}: it limits the throughput there, so throughput "
                      "and service demand are one piece of evidence, not two")
     if findings["one_host"]:
-        found.append("both ends share the CPUs of one machine: what the sender saves the receiver uses, so that gains "
+        found.append("both ends share the CPUs of one machine: what the sender saves the receiver uses, so gains "
                      "on two hosts can be smaller or larger")
     if digest.errors:
         error, times = max(digest.errors.items(), key=lambda item: (item[1], item[0]))
@@ -123,7 +123,7 @@ def verdicts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
               "evidence": evidence} for (factor, node, end, device, verdict, evidence), paths in merged.items()]
     notes = ["What each setting was seen to do, in packets sampled on the device and in what the kernel reads back."]
     if any(row.get("confounded") for row in rows):
-        notes.append("The settings were changed together, so that a verdict can be another one's doing.")
+        notes.append("The settings were changed together, so another setting may have caused a verdict.")
     return {"notes": notes, "rows": found, "folded": len(found) > FOLD}
 
 

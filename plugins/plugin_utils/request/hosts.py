@@ -165,7 +165,7 @@ def _management(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
     for name in [wanted.device, *wanted.more_devices]:
         if name in carriers and name not in wanted.allowed:
             yield (WRONG if wanted.campaign else NOTE), (
-                f"{name} carries the controller's connection, and a campaign would change it. Log in by another "
+                f"{name} carries the controller's connection, and a campaign would change it. Log in through another "
                 "device, or name it in offload_lab_allow_management_device.")
     if wanted.uplink and wanted.uplink in carriers:
         yield WRONG, f"the uplink {wanted.uplink} carries the controller's connection, which would be cut."
@@ -191,7 +191,7 @@ def _peers(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
         rows = [row for row in reading["peers"] if row["address"] == address and not row["reached"]]
         source = wanted.address or "this node"
         yield WRONG, (f"{address} cannot be reached on TCP port {' and '.join(str(row['port']) for row in rows)}: "
-                      f"{rows[0]['answer']}. Look at cable and addresses. If ping gets through, its firewall lacks a "
+                      f"{rows[0]['answer']}. Check cable and addresses. If ping gets through, its firewall lacks a "
                       f"rule that accepts these ports from {source}: set offload_lab_firewall, or add it.")
     if reading.get("silent"):
         yield NOTE, (f"{' and '.join(reading['silent'])} does not answer on UDP port {reading['vxlan_port']}; see that "

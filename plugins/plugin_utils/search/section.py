@@ -29,7 +29,7 @@ def section(search: Mapping[str, Any] | None, recommended: Mapping[str, Any]) ->
             "search claims nothing: its numbers are predictions of a model of main effects and pairs."]
     if search["nominees"]:
         told = [f"{own['name']} ({ROLES[own['role']]})" for own in search["nominees"]]
-        confirmed = (f"Of these the confirmation speaks for {recommended['name']}." if recommended["name"]
+        confirmed = (f"Of these the confirmation supports {recommended['name']}." if recommended["name"]
                      else "The confirmation showed none of them to be better than the control.")
         text.append(f"Visited again in fresh blocks, beside all off: {', '.join(told)}. {confirmed}")
     steps = [(str(one["standing"]["visits"]), one["standing"], one["profiles"]) for one in rounds]

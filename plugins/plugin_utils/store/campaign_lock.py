@@ -64,8 +64,9 @@ def _clock_text(seconds: float) -> str:
 
 def refusal(holder: Holder, path: str) -> LabError:
     """Return the error of who finds the campaign taken."""
-    return LabError(f"another controller measures this campaign: {_named(holder)}; its lease runs until "
-                    f"{_clock_text(holder.get('until', 0))}, and longer if it lives", path, "Wait for it, or end it.")
+    return LabError(f"another controller measures this campaign: {_named(holder)}; its lease lasts until "
+                    f"{_clock_text(holder.get('until', 0))}, and is renewed while it runs", path,
+                    "Wait for it, or end it.")
 
 
 def _taken(path: str, owner: Holder, seconds: float, now: float | None = None,
@@ -107,7 +108,7 @@ def wait_for(take: Take, path: str, say: Callable[[str], None], clock: Clock = R
         raise refusal(holder, path)
     end = clock.passed() + patience(holder, clock.now())
     say(f"The campaign is locked by {_named(holder)}, which cannot be seen from here. "
-        f"If it does not renew its lease until {_clock_text(clock.now() + end - clock.passed())}, this run goes on.")
+        f"If it has not renewed its lease by {_clock_text(clock.now() + end - clock.passed())}, this run goes on.")
     while clock.passed() < end:
         clock.sleep(min(LOOK, max(0.0, end - clock.passed())))
         answer = take(None)

@@ -99,7 +99,7 @@ def digested(record: str, path: str, control: str) -> Iterator[Callable[[], Dige
             if not outcome:
                 outcome.append(reader.recv())
         except EOFError:
-            raise LabError("the process that wrote it was ended", path, "Look for a lack of memory, and try again.")
+            raise LabError("the process that wrote it was ended", path, "Check whether memory ran out, and try again.")
         if isinstance(outcome[0], Exception):
             raise outcome[0]
         return outcome[0]

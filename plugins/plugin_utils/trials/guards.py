@@ -69,7 +69,7 @@ def retransmits(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     if segments and size and megabits:
         share = segments * size * 8 / (megabits * 1e6)
         if share > RETRANSMIT_SHARE:
-            yield mark("retransmits", f"{segments} segments sent again, {share:.1%} of all",
+            yield mark("retransmits", f"{segments} segments retransmitted, {share:.1%} of all",
                        excludes=False)
 
 
@@ -127,7 +127,7 @@ def throttle(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """A CPU was slowed by heat."""
     for end, window in _ends(trial):
         if window.get("throttled"):
-            yield mark("throttle", f"{end}: CPUs were slowed by heat {window['throttled']} times")
+            yield mark("throttle", f"{end}: CPUs were throttled by heat {window['throttled']} times")
 
 
 def saturation(trial: Trial, _expected: Expected) -> Iterator[Mark]:
@@ -179,7 +179,7 @@ def clock(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     window = min([end.get("window_s", 0) for _name, end in _ends(trial)] or [0])
     error = cpu.get("clock_error_s")
     if error and window and error > CLOCK_ERROR_SHARE * window:
-        yield mark("clock", f"the clocks are known to {error * 1000:.1f} ms in a window of {window:.2f} s")
+        yield mark("clock", f"the clocks agree only to within {error * 1000:.1f} ms, in a window of {window:.2f} s")
 
 
 def clock_jump(trial: Trial, _expected: Expected) -> Iterator[Mark]:

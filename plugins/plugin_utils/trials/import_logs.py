@@ -68,7 +68,8 @@ def _profiles(spec: Mapping[str, Any]) -> tuple[dict[str, Profile], str, list[Fa
               for name in names}
     control = spec.get("control", names[0])
     if control not in levels:
-        raise InputError(f"control {control!r} is no profile of a log", spec["name"], f"Use one of {', '.join(names)}.")
+        raise InputError(f"control {control!r} is not a profile of any log", spec["name"],
+                         f"Use one of {', '.join(names)}.")
     known = list(dict.fromkeys([*spec.get("factors", []), *(factor for own in levels.values() for factor in own)]))
     factors = [factor for name in known for factor in read_factor(name, {"sides": "both", "paths": ["physical"]})]
     return {name: {"levels": own, "settings": {}} for name, own in levels.items()}, control, factors

@@ -206,7 +206,7 @@ class Records:
                 _sync_folder(self.path)
         except OSError as error:
             raise LabError(f"the trial cannot be recorded ({error.strerror})", self.path,
-                           "Make room or mend the folder, then run the campaign again: it goes on from here.")
+                           "Make room or repair the folder, then run the campaign again: it goes on from here.")
         self.known[key_of(record)] = spoilt(record)
         self.usual_steal.add(record)
         see_start(self.starts, record)

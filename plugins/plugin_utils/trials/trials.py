@@ -140,7 +140,7 @@ def result_of(row: Measured) -> tuple[Result, str | None]:
         rows = [_row(stream) for stream in row["streams"]]
         return summarise(row["streams"], rows, row.get("warm_up_s", 0)), None
     except LabError as error:
-        return {}, f"the output could not be used: {error}"
+        return {}, f"netperf's output could not be read: {error}"
 
 
 def trial(cell: CellToMeasure, row: Measured, names: Mapping[str, str], lab: Lab | None = None,

@@ -20,6 +20,6 @@ def test_a_person_reads_the_result_and_where_the_rest_is(tmp_path, folder, rc, s
     output = run(["sh", "tools/play.sh", tmp_path, "playbooks/report.yml",
                   "-e", f"offload_lab_report_folder={tmp_path / folder}"], rc=rc)
     log = tmp_path / "ansible.log"
-    assert output.splitlines()[-1] == f"All that Ansible said: {log}"
+    assert output.splitlines()[-1] == f"Ansible's full output: {log}"
     assert said.format(tmp_path / folder) in output
     assert "TASK [" not in output and "TASK [" in log.read_text()

@@ -35,7 +35,7 @@ def test_exact_bits_stand_alone():
 
 
 @pytest.mark.parametrize("items,netns,message", [
-    (["eth0", "eth0"], None, "eth0: is named twice"),
+    (["eth0", "eth0"], None, "eth0: appears twice"),
     (["-K"], None, "'-K': not a usable name for a device"),
     (["*"], None, "'*': not a usable name"),
     (["a b"], None, "not a usable name"),
@@ -48,7 +48,7 @@ def test_exact_bits_stand_alone():
     (["a\n"], None, "not a usable name"),
     ([""], None, "not a usable name"),
     ([{}], None, "None: not a usable name"),
-    ([{"name": "eth0", "feature": {}}], None, "'feature' is no key of a device"),
+    ([{"name": "eth0", "feature": {}}], None, "'feature' is not a key of a device"),
     ([{"name": "eth0", "features": ["tso"]}], None, "eth0, features: "),
     ([{"name": "eth0", "features": {"a": True}, "features_wanted": {"a": True}}], None, "both given"),
     (["eth0"], "../../etc", "not a usable name for a network namespace"),
@@ -99,8 +99,9 @@ def test_a_device_of_two_classes_is_set_once():
 
 
 @pytest.mark.parametrize(("settings", "words"), [
-    ({"host": {"features": {"tso": False}}}, "class host: the node has no device of this class. Known are tenant, und"),
-    ({"underlay": 1}, "class underlay, settings: 1 is no dictionary"),
+    ({"host": {"features": {"tso": False}}},
+     "class host: the node has no device of this class. Its classes: tenant, und"),
+    ({"underlay": 1}, "class underlay, settings: 1 is not a dictionary"),
 ])
 def test_wrong_settings_by_class(settings, words):
     with pytest.raises(InputError, match=words):

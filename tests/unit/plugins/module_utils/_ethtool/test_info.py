@@ -120,7 +120,7 @@ def test_a_named_device_must_be_there(commands):
 @pytest.mark.parametrize("params,message", [
     ({"devices": ["-k"]}, "not a usable name for a device"),
     ({"netns": "../x"}, "not a usable name for a network namespace"),
-    ({"flow_types": ["udp4 context 1"]}, "no flow type"),
+    ({"flow_types": ["udp4 context 1"]}, "not a flow type"),
 ])
 def test_wrong_input_runs_nothing(commands, params, message):
     with pytest.raises(InputError, match=message):

@@ -45,7 +45,7 @@ def test_steps(kind, asked, state, steps):
     ("channels", {"rx": 1}, CHANNELS, "channels 'rx' cannot be set here (n/a)"),
     ("rings", {"rx": 1}, NOTHING, "rings 'rx' cannot be set here (Operation not supported)"),
     ("rings", {"tx-push": "perhaps"}, RINGS, "tx-push 'perhaps': neither on nor off"),
-    ("rx_flow_hash", {"udp4": "sdx"}, HASH, "'sdx' is no set of hash fields"),
+    ("rx_flow_hash", {"udp4": "sdx"}, HASH, "'sdx' is not a set of hash fields"),
     ("rx_flow_hash", {"tcp6": "sd"}, HASH, "rx_flow_hash 'tcp6' cannot be set here (Invalid argument)"),
 ])
 def test_wrong_values(kind, asked, state, message):
@@ -63,7 +63,7 @@ def test_what_cannot_be_set_is_reported_on_demand():
 
 @pytest.mark.parametrize("flow_type", ["-K", "udp4 sd", "", "UDP4", "udp4\n"])
 def test_wrong_flow_types(flow_type):
-    with pytest.raises(InputError, match="no flow type"):
+    with pytest.raises(InputError, match="not a flow type"):
         check_flow_types([flow_type], "d")
 
 

@@ -56,7 +56,7 @@ def test_firewalld_knows_ours_by_the_priority(answers):
 
 @pytest.mark.parametrize("chain", ["input", "inet filter input; flush ruleset", "inet filter"])
 def test_a_chain_that_is_none_is_refused(chain):
-    with pytest.raises(InputError, match="no chain of nftables"):
+    with pytest.raises(InputError, match="not a chain of nftables"):
         firewall.Nftables(chain)
 
 

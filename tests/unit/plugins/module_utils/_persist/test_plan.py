@@ -71,7 +71,7 @@ def test_a_script_of_ifupdown_has_everything():
 
 def test_a_host_without_any_is_told():
     assert plan.wanted_of("eth1", SETTINGS, plan.Seen("none")) == (
-        {}, {}, ["eth1: nothing was written, the settings last until the next restart"])
+        {}, {}, ["eth1: nothing was written, the settings last until the next reboot"])
 
 
 @pytest.mark.parametrize("name,expected", [("eth1", "eth1"), ("br-ex", r"br\x2dex"), ("eth0.7", "eth0.7"),

@@ -46,12 +46,12 @@ def test_a_usable_path(host):
 
 
 @pytest.mark.parametrize(("answers", "words"), [
-    ({"large": SUMMARY.format(0, 100), "small": SUMMARY.format(0, 100)}, "nothing comes back. Look at cable"),
+    ({"large": SUMMARY.format(0, 100), "small": SUMMARY.format(0, 100)}, "no reply comes back. Check cable"),
     ({"large": SUMMARY.format(4, 80), "small": SUMMARY.format(5, 75)}, "75 % of the packets are lost"),
     ({"large": TOO_LONG}, "packets of the MTU 1500 do not arrive .100 % are lost., small ones do. Set the MTU"),
     ({"large": ""}, "packets of the MTU 1500 do not arrive"),
     ({"large": SUMMARY.format(20, 0), "netperf": CommandError("did not end within 15 s", ["netperf"])},
-     "echoes come back, netperf does not get through .*Open the TCP and UDP ports 12865 to 14869"),
+     "ping works, but netperf does not get through .*Open the TCP and UDP ports 12865 to 14869"),
     ({"large": SUMMARY.format(20, 0), "netperf": ""}, "netperf does not get through"),
 ])
 def test_what_is_wrong_with_a_path(host, answers, words):

@@ -88,8 +88,8 @@ def visit(visit, profile, refused=(), missed=()):
 @pytest.mark.parametrize("refused, missed, verdict, reason", [
     (("rx", "rx-mini"), (), "unsupported", "Operation not supported"),
     (("rx",), (), "applied", "Operation not supported"),
-    ((), ("rx", "rx-mini"), "no_op", "asked for, but it reads back otherwise"),
-    (("rx",), ("rx-mini",), "no_op", "Operation not supported; asked for, but it reads back otherwise"),
+    ((), ("rx", "rx-mini"), "no_op", "asked for, but it reads back differently"),
+    (("rx",), ("rx-mini",), "no_op", "Operation not supported; asked for, but it reads back differently"),
     ((), (), "applied", "")], ids=["all refused", "one refused", "none taken", "one each", "all taken"])
 def test_what_no_packet_proves_is_refused_or_read_back(refused, missed, verdict, reason):
     asked = {"factors": [RINGS], "profiles": {"a": {"levels": {"ring": "256"}}, "b": {"levels": {"ring": "4096"}}}}

@@ -40,7 +40,7 @@ def test_a_lost_trial_of_one_profile_is_told():
     rows = [row for row in trials(made, boost(a=2.0)) if not (row["profile"] == "a=on" and row["block"] == 3)]
     found = metric(checked(made, rows))
     assert [row["n"] for row in found["rows"]] == [7, 8]
-    assert "fewer than 8 blocks, so that less can be shown: a=on (7)" in found["warnings"]
+    assert "fewer than 8 blocks, so less can be shown: a=on (7)" in found["warnings"]
 
 
 def test_a_profile_that_was_never_used_is_untestable():

@@ -39,20 +39,20 @@ BAD = [
     ({"name": "x", "seed": -1}, "campaign: seed"),
     ({"name": "x", "factors": ["--help"]}, "campaign: factors[0]"),
     ({"name": "x", "factors": [{"name": "tso", "levl": []}]}, "unknown key 'levl', did you mean 'levels'?"),
-    ({"name": "x", "factors": [{"name": "tso", "levels": ["off", "full"]}]}, "factor tso: 'full' is no level"),
+    ({"name": "x", "factors": [{"name": "tso", "levels": ["off", "full"]}]}, "factor tso: 'full' is not a level"),
     ({"name": "x", "factors": [{"name": "queues", "kind": "channels"}]}, "kind channels needs levels"),
-    ({"name": "x", "factors": ["tso", "tso"]}, "tso is there twice"),
+    ({"name": "x", "factors": ["tso", "tso"]}, "tso appears twice"),
     ({"name": "x", "factors": [{"name": "r", "kind": "rings", "levels": [1, "1"]}]}, "the levels are all the same"),
     ({"name": "x", "factors": [{"name": "h", "kind": "rx_flow_hash", "levels": ["sd", "xyz"]}]}, "letters of"),
     ({"name": "x", "factors": [{"name": "p", "kind": "rps", "levels": ["off", "0x1"]}]}, "hexadecimal mask"),
     ({"name": "x", "factors": [{"name": "c", "kind": "rps", "needs": ["tx"]}]}, "only a factor of kind feature"),
     ({"name": "x", "workloads": ["sctp"]}, "workload sctp: no netperf test is given"),
-    ({"name": "x", "workloads": [{"name": "tcp_rr", "message_size": 64}]}, "does not go with TCP_RR"),
-    ({"name": "x", "workloads": [{"name": "udp_stream", "warm_up": 2}]}, "a warm-up does not go with"),
+    ({"name": "x", "workloads": [{"name": "tcp_rr", "message_size": 64}]}, "cannot be combined with TCP_RR"),
+    ({"name": "x", "workloads": [{"name": "udp_stream", "warm_up": 2}]}, "a warm-up cannot be combined with"),
     ({"name": "x", "workloads": [{"name": "w", "test": "XTI"}]}, "campaign: workloads[0].test"),
     ({"name": "x", "workloads": [{"name": "w", "test": "TCP_RR", "confidence": {
         "iterations_max": 4, "iterations_min": 5}}]}, "iterations_min is larger"),
-    ({"name": "x", "design": "profiles"}, "'profiles' belongs to the design"),
+    ({"name": "x", "design": "profiles"}, "the key 'profiles' and the design 'profiles' need each other"),
     ({"name": "x", "pairs": ["node1"]}, "campaign: pairs[0]"),
     (["x"], "cannot be used"),
 ]
@@ -135,8 +135,8 @@ UNFOLDING = b"".join(b"a%d: &a%d [*a%d, *a%d, *a%d]\n" % (n, n, n - 1, n - 1, n 
 @pytest.mark.parametrize(("content", "message"), [
     (b"name: [", "this is not YAML"), (b"- a\n", "holds one mapping"), (b"\xff\xfe\x00", "this is not YAML"),
     (b"a: " + b"[" * 2000, "more than 1000 brackets"), (b"#" * 100_001, "longer than 100000 characters"),
-    (b"a0: &a0 [x, x]\n" + UNFOLDING, "unfold to more than 100000 values"),
-    (b"name: x\nfactors: &a [*a]\n", "unfold to more than 100000 values"),
+    (b"a0: &a0 [x, x]\n" + UNFOLDING, "expand to more than 100000 values"),
+    (b"name: x\nfactors: &a [*a]\n", "expand to more than 100000 values"),
     (None, "cannot be read")])
 def test_a_file_that_is_no_campaign(tmp_path, content, message):
     path = tmp_path / "c.yml"

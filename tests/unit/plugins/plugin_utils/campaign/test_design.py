@@ -94,9 +94,9 @@ def test_named_profiles_and_their_control():
     assert made["profiles"]["fast"]["levels"] == {"tso": "on", "gro": "on"}
     assert made["profiles"]["safe"]["levels"] == {"tso": "off", "gro": "off"}
     assert made["control"] == "fast"
-    with pytest.raises(InputError, match="profile a: lro=on is no level of a factor"):
+    with pytest.raises(InputError, match="profile a: lro=on is not a level of any factor"):
         plan(design="profiles", profiles={"a": {"lro": True}, "b": {"tso": True}})
-    with pytest.raises(InputError, match="control 'c' is no profile"):
+    with pytest.raises(InputError, match="control 'c' is not one of the profiles"):
         plan(design="profiles", control="c", profiles={"a": {"tso": False}, "b": {"tso": True}})
 
 

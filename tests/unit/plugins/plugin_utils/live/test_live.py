@@ -31,7 +31,7 @@ def test_all_planned_blocks_claim_nothing_before_the_end(tmp_path, measured):
     assert told["made"] and "Nominated so far:" in told["line"]
     page = Page((tmp_path / "report.html").read_text())
     words = " ".join(page.words)
-    assert "Running: 32 of 32 visits are made" in words and "Nothing is claimed before the end" in words
+    assert "Running: 32 of 32 visits done" in words and "Nothing is claimed before the end" in words
     assert "better so far:" in words and "1.4" in words
     assert not {"better", "worse"} & set(re.findall(r'<li class="(\w+)"', (tmp_path / "report.html").read_text()))
     assert "http-equiv=\"refresh\"" in (tmp_path / "report.html").read_text()

@@ -293,7 +293,7 @@ TROUBLES = [
      + "catcher: timer popped with times_up != 0\n" + STREAM_HEAD.format("10^6bits/sec") + STREAM_ROW
      + "shutdown_control: no response received  errno 0\n", [STREAM]),
     ("killed", banner("MIGRATED TCP STREAM TEST") + "Terminated\n",
-     [{"error": "broken off before its result (Terminated)"}]),
+     [{"error": "truncated before its result (Terminated)"}]),
     ("no number", banner("MIGRATED TCP STREAM TEST") + STREAM_HEAD.format("10^6bits/sec")
      + "131072  16384  65536    0.00      -nan   \n", [{"error": "netperf printed no throughput", "elapsed_s": None}]),
     ("no throughput", banner("OMNI TEST") + "LOCAL_CPU_UTIL=1.00\n", [{"error": "netperf printed no throughput"}]),
@@ -302,7 +302,7 @@ TROUBLES = [
      [{"throughput": None, "throughput_sent_mbps": None, "selectors": {}}]),
     ("a row broken off, the next run whole", banner("TCP STREAM TEST") + STREAM_HEAD.format("10^6bits/sec")
      + " 87380  16384   4096    -------------\n" + banner("TCP STREAM TEST") + STREAM_HEAD.format("10^6bits/sec")
-     + STREAM_ROW, [{"error": "line 7: broken off in '87380  16384   4096    -------------'"}, dict(STREAM, line=8)]),
+     + STREAM_ROW, [{"error": "line 7: truncated in '87380  16384   4096    -------------'"}, dict(STREAM, line=8)]),
     ("CPU columns broken off", banner("TCP STREAM TEST") + STREAM_CPU_HEAD.format("10^6bits/s")
      + "131072  16384  65536    10.01       941.50   12.34    56.78    1.234   5.67\n", [{"throughput": None}]),
     ("quoted mail", "> " + banner("MIGRATED TCP STREAM TEST").replace(" to ", "\n> to ")

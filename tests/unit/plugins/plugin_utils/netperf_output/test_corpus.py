@@ -112,7 +112,7 @@ def test_log_of_study_004_with_one_run_broken_off(study):
     _text, runs = study(4)
     assert [run["throughput_mbps"] for run in runs] == [3919.03, None, 2205.32, 2254.21, 649.39, 399.66]
     broken = runs.pop(1)
-    assert "broken off" in broken["error"] and broken["test"] == "TCP_STREAM" and broken["confidence_met"] is None
+    assert "truncated" in broken["error"] and broken["test"] == "TCP_STREAM" and broken["confidence_met"] is None
     assert all(broken[key] is None for key in ("throughput", "elapsed_s", "local_cpu_percent", "message_size"))
     assert [run["confidence_met"] for run in runs] == [False, False, True, False, False]
     assert [run["local_service_demand"] for run in runs] == [0.574, 1.398, 1.240, 3.200, 14.942]

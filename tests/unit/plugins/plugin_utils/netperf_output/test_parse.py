@@ -32,7 +32,7 @@ def test_meaning(text, expected):
 def test_a_confidence_target_that_is_no_number_is_an_error():
     """Found by the property test below."""
     runs = parse_netperf("THROUGHPUT=4762.45\nTHROUGHPUT_CONFID=42.350\nCONFIDENCE_INTERVAL=:40.000000\n")
-    assert [run["error"] for run in runs] == ["broken off in CONFIDENCE_INTERVAL=:40.000000"]
+    assert [run["error"] for run in runs] == ["truncated in CONFIDENCE_INTERVAL=:40.000000"]
 
 
 def test_every_run_has_the_same_keys():

@@ -28,11 +28,11 @@ def entry(table, *candidates, leaders=(), side="both", end=None):
     ([entry("t", candidate("tso", 1.4), leaders=["tso"]),
       entry("u", candidate("tso", 1.5), candidate("gro", 1.45), leaders=["tso", "gro"])],
      ("better", "TCP throughput: tso=on leads in 2 of 2 comparisons, most for TCP_STREAM over tenant_vxlan at MTU "
-                "9000: 50 % more (42 to 58 %). Not told apart from it, or leading elsewhere: gro=on.")),
+                "9000: 50 % more (42 to 58 %). Not shown to differ from it, or leading elsewhere: gro=on.")),
     ([entry("t", candidate("tso", 3.7, "same"), candidate("gro", 1.1), leaders=["gro"])],
      ("better", "TCP throughput: gro=on leads for TCP_STREAM over physical at MTU 9000: 10 % more (4.5 to 16 %). "
                 "Gained more there, but was not shown: tso=on (3.70 in 7 blocks).")),
-    ([entry("t", candidate("tso", 1.0, "same"))], ("same", "TCP throughput: no setting helps by what matters.")),
+    ([entry("t", candidate("tso", 1.0, "same"))], ("same", "TCP throughput: no setting helps by an amount that matters.")),
     ([entry("t", candidate("tso", 1.0, "unknown"))], ("unknown", "TCP throughput: no setting was shown to help.")),
     ([entry("t", candidate("tso", 1.4), leaders=["tso"], side="transmitter", end="client")],
      ("better", "TCP throughput, set at the transmitter: tso=on leads for TCP_STREAM over physical at MTU 9000 at the "
@@ -77,7 +77,8 @@ def test_the_recommended_set_is_shown_table_by_table_with_what_is_not_known():
         "Not confirmed: playbooks/apply.yml takes it only with -e offload_lab_allow_unconfirmed=true.",
         "Over all tables, throughput and CPU cost counted alike: 1.20 (1.10 to 1.30, 6 blocks).",
         "Not known whether it costs more than 3 % in 1 comparison: those marked ?.",
-        "Not told apart from it: gro=on. It changes least.", "Refused: gso=on, 3 of 6 trials failed.",
+        "Not shown to differ from it: gro=on. It changes the fewest settings.",
+        "Refused: gso=on, 3 of 6 trials failed.",
         "Not tested: lro, fixed.",
         "For these hosts, drivers and workloads only. recommended.yml has it for playbooks/apply.yml."]
 

@@ -88,7 +88,7 @@ def test_a_search_that_is_not_sure_says_so_beside_its_set(ended, told):
 def test_what_is_not_confirmed_says_so_first_and_how_to_confirm_it(confirm, command):
     told = lines({"confirmed": False, "confirmed_by": None, "not_told_apart": ["gro=on"]}, plan={"confirm": confirm})
     assert told[0]["verdict"] == "unknown" and told[0]["text"].startswith("Best so far, not confirmed: tso=on, 40 %")
-    assert told[1]["text"].endswith("Not told apart from it: gro=on; it changes least.")
+    assert told[1]["text"].endswith("Not shown to differ from it: gro=on; it changes the fewest settings.")
     assert told[-1]["command"] == command
 
 

@@ -27,8 +27,8 @@ def test_a_difference_is_held_against_the_widths_of_both_runs():
 
 def test_without_a_printed_width_nothing_is_claimed():
     told = worth(PLAN, [trial("off", 1000), trial("on", 2000)])
-    assert told[-1].endswith("netperf printed no confidence width, so that nothing says what it is worth")
+    assert told[-1].endswith("netperf printed no confidence width, so how much it is worth is not known")
 
 
 def test_a_profile_alone_has_no_difference():
-    assert len(worth(PLAN, [trial("off", 1000, 8), {**trial("off", None), "result": {}, "error": "broken off"}])) == 2
+    assert len(worth(PLAN, [trial("off", 1000, 8), {**trial("off", None), "result": {}, "error": "truncated"}])) == 2

@@ -72,7 +72,7 @@ def test_a_campaign_asks_for_more():
     assert "and a campaign would change it" in str(problems(rows(carries, CAMPAIGN))[0])
     assert problems(rows(carries, CAMPAIGN, allow_management_device=["eth1"])) == []
     unknown = read_campaign({"name": "x", "blocks": 6, "factors": ["tsoo"]})
-    assert "no feature 'tsoo' is known" in str(problems(rows(campaign=unknown, underlay_address="198.18.0.1"))[0])
+    assert "have no feature 'tsoo'" in str(problems(rows(campaign=unknown, underlay_address="198.18.0.1"))[0])
     large = read_campaign({"name": "x", "blocks": 6, "factors": ["tso"], "mtus": [9216]})
     assert "eth1 cannot have the campaign's MTU 9216. Use 118 to 9000." in str(problems(rows(campaign=large))[0])
 

@@ -62,7 +62,7 @@ def test_after_a_killed_container_a_relaunch_waits_at_most_a_minute_and_says_unt
     wait(path, time_, said)
     assert time_.passed <= 60
     assert said == ["The campaign is locked by AWX job 41, process 9 on f0a1d74bf762, which cannot be seen from here. "
-                    "If it does not renew its lease until 22:14:20 UTC, this run goes on."]
+                    "If it has not renewed its lease by 22:14:20 UTC, this run goes on."]
 
 
 @pytest.mark.parametrize("skew", [-10 ** 6, -50, 50, 10 ** 6])
@@ -99,7 +99,7 @@ def test_of_two_that_wait_one_gets_it(path):
 
 def test_the_message_says_until_when(path):
     lease.take(path, dict(ME, pid=os.getppid(), started=started_at(os.getppid())), 60, START)
-    with pytest.raises(LabError, match=rf"process {os.getppid()} on here; its lease runs until 22:14:20 UTC"):
+    with pytest.raises(LabError, match=rf"process {os.getppid()} on here; its lease lasts until 22:14:20 UTC"):
         lock.acquire(path, ME)
 
 

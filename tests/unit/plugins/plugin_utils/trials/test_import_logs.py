@@ -75,7 +75,7 @@ def test_the_run_of_study_004_that_broke_off_is_a_failed_trial():
     text = next(studies().glob("004_*")).read_text(encoding="utf-8")
     _plan, trials, found = checked({"name": "study-004", "logs": [{"file": "f", "profile": "off"}]}, {"f": text})
     assert [trial["error"] is None for trial in trials] == [True, False, True, True, True, True]
-    assert trials[1]["result"] == {} and "broken off" in trials[1]["error"]
+    assert trials[1]["result"] == {} and "truncated" in trials[1]["error"]
     assert found["trials"]["failed"] == 1 and found["trials"]["used"] == 5
     assert trials[3]["marks"] == []  # the one run that reached its confidence
 
@@ -102,7 +102,7 @@ def test_a_run_without_its_number_is_a_failed_trial():
 @pytest.mark.parametrize(("change", "message"), [
     ({"logs": []}, "import: logs"),
     ({"name": "../x"}, "import: name"),
-    ({"control": "third"}, "control 'third' is no profile of a log"),
+    ({"control": "third"}, "control 'third' is not a profile of any log"),
     ({"logs": [{"file": "f", "profile": "off", "mtu": 1}]}, "import: logs[0].mtu"),
     ({"logs": [{"file": "f", "profile": "off", "first_line": 900}]}, "no run of netperf is found"),
     ({"logs": [{"file": "f", "profile": "off", "first_line": 5, "last_line": 2}]}, "no run of netperf is found")])

@@ -116,7 +116,7 @@ def test_a_trial_fits_the_schema():
     ({"streams": []}, "no stream was started"),
     ({"streams": [dict(row()["streams"][0], raw="")]}, "0 results, not one"),
     ({"streams": [dict(row()["streams"][0], raw=RAW + RAW)]}, "2 results, not one"),
-    ({"streams": [dict(row()["streams"][0], raw=RAW[:RAW.index("THROUGHPUT=")])]}, "broken off"),
+    ({"streams": [dict(row()["streams"][0], raw=RAW[:RAW.index("THROUGHPUT=")])]}, "truncated"),
 ])
 def test_a_failed_trial_is_kept_with_its_error(change, said):
     record = trials.trial(cells()[0], row(**change), NAMES)
