@@ -131,7 +131,8 @@ def test_a_cancelled_job_leaves_restored_hosts_and_the_next_one_goes_on(lab, tmp
     assert GRACE + took < SWITCH
     assert second.process.wait(PATIENCE) == 0, second.output()
     assert "cannot be seen from here" in (second.private / "output").read_text()
-    print(f"locked for {data(second.events('measure'), 'Move the results to or from the store (claimed)')['duration']:.0f} s")
+    claimed = data(second.events("measure"), "Move the results to or from the store (claimed)")
+    print(f"locked for {claimed['duration']:.0f} s")
     ids = recorded(store)
     assert sorted(ids) == sorted(planned(store))
     check_events(second.events("measure"))

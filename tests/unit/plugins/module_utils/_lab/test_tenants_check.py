@@ -43,7 +43,8 @@ def test_several_addresses_of_one_network_and_of_both_families():
 
 @pytest.mark.parametrize(("neighbors", "words"), [
     ([neighbor("192.168.10.2/24")], "not an IP address"), ([neighbor("x")], "^neighbor of a 'x': not an IP address"),
-    ([neighbor("fd00::2%a dev b")], "not an IP address"), ([neighbor("192.168.10.1")], "192.168.10.1 is one of its own addresses"),
+    ([neighbor("fd00::2%a dev b")], "not an IP address"),
+    ([neighbor("192.168.10.1")], "192.168.10.1 is one of its own addresses"),
     ([neighbor("192.168.11.2")], "in no network"), ([neighbor("fd01::2")], "in no network"),
     ([neighbor("192.168.10.0")], "not an address of a host"), ([neighbor("fd00::")], "not an address of a host"),
     ([neighbor("192.168.10.255")], "not an address of a host"), ([neighbor("224.0.0.1")], "in no network"),

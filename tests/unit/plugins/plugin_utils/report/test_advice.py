@@ -32,7 +32,8 @@ def entry(table, *candidates, leaders=(), side="both", end=None):
     ([entry("t", candidate("tso", 3.7, "same"), candidate("gro", 1.1), leaders=["gro"])],
      ("better", "TCP throughput: gro=on leads for TCP_STREAM over physical at MTU 9000: 10 % more (4.5 to 16 %). "
                 "Gained more there, but was not shown: tso=on (3.70 in 7 blocks).")),
-    ([entry("t", candidate("tso", 1.0, "same"))], ("same", "TCP throughput: no setting helps by an amount that matters.")),
+    ([entry("t", candidate("tso", 1.0, "same"))],
+     ("same", "TCP throughput: no setting helps by an amount that matters.")),
     ([entry("t", candidate("tso", 1.0, "unknown"))], ("unknown", "TCP throughput: no setting was shown to help.")),
     ([entry("t", candidate("tso", 1.4), leaders=["tso"], side="transmitter", end="client")],
      ("better", "TCP throughput, set at the transmitter: tso=on leads for TCP_STREAM over physical at MTU 9000 at the "
