@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
 from ansible_collections.offload.lab.plugins.plugin_utils.compare.folders import compare_folders, console, documents
 from ansible_collections.offload.lab.plugins.plugin_utils.store.files import write_changed
 
-SPEC = {
+SPEC: Spec = {
     "results": {"type": "list", "elements": "path", "required": True},
     "output": {"type": "path"},
     "threshold_percent": {"type": "float"},
@@ -25,7 +26,7 @@ class ActionModule(ControllerAction):
 
     SPEC = SPEC
 
-    def answer(self, options, task_vars):
+    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         percent = options["threshold_percent"]
         comparison = compare_folders(options["results"], None if percent is None else percent / 100)
         changed = write_changed(os.path.abspath(options["output"]), documents(comparison),

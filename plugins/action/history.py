@@ -5,15 +5,19 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
 from ansible_collections.offload.lab.plugins.plugin_utils.history.folders import documents, history_of
 from ansible_collections.offload.lab.plugins.plugin_utils.history.page import answer
 from ansible_collections.offload.lab.plugins.plugin_utils.store.files import write_changed
 
-SPEC = {"results": {"type": "list", "elements": "path", "required": True}, "output": {"type": "path", "required": True}}
+SPEC: Spec = {
+    "results": {"type": "list", "elements": "path", "required": True},
+    "output": {"type": "path", "required": True},
+}
 
 
 class ActionModule(ControllerAction):
@@ -21,7 +25,7 @@ class ActionModule(ControllerAction):
 
     SPEC = SPEC
 
-    def answer(self, options, task_vars):
+    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         found = history_of(options["results"])
         changed = write_changed(os.path.abspath(options["output"]), documents(found), self._task.check_mode)
         for item in answer(found):

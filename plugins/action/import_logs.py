@@ -6,15 +6,16 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import validate
 from ansible_collections.offload.lab.plugins.plugin_utils.store.files import write_changed
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.import_logs import import_logs
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import encode
 
-SPEC = {
+SPEC: Spec = {
     "name": {"type": "str", "required": True},
     "logs": {"type": "list", "elements": "dict", "required": True},
     "source": {"type": "str"},
@@ -29,7 +30,7 @@ class ActionModule(ControllerAction):
 
     SPEC = SPEC
 
-    def answer(self, options, task_vars):
+    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         results_dir = os.path.abspath(options.pop("results_dir"))
         spec = {key: value for key, value in options.items() if value is not None}
         validate(spec, "import", "import_logs")
@@ -41,7 +42,7 @@ class ActionModule(ControllerAction):
         broken = [trial["id"] for trial in trials if trial["error"]]
         return {"changed": bool(changed), "results": folder, "trials": len(trials), "broken": broken[:50]}
 
-    def _text(self, name):
+    def _text(self, name: str) -> str:
         try:
             with open(self._loader.path_dwim(name), encoding="utf-8", errors="replace") as stream:
                 return stream.read()

@@ -4,16 +4,17 @@
 """Action plugin of module lab_node: what a node has in the lab, from its variables; see plugins/modules/lab_node.py."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
 from ansible_collections.offload.lab.plugins.plugin_utils.lab import node as lab
 
 PREFIX = "offload_lab_"
-SPEC = {
+SPEC: Spec = {
     "part": {"type": "str", "choices": ["ends", "devices", "tunnels"], "default": "ends"},
     "datapath": {"type": "str", "choices": ["system", "netdev"], "default": "system"},
 }
@@ -41,7 +42,7 @@ class ActionModule(ControllerAction):
         return {name: checked.validated_parameters.get(PREFIX + name) for name in lab.VARIABLES}
 
     def _part(self, options: dict[str, Any], variables: dict[str, Any], nodes: list[str],
-              task_vars: dict[str, Any]) -> dict[str, Any]:
+              task_vars: dict[str, Any]) -> Mapping[str, Any]:
         if options["part"] == "devices":
             return {"devices": lab.devices_of(variables, nodes, options["datapath"])}
         if options["part"] == "tunnels":

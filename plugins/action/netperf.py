@@ -38,8 +38,9 @@ class ActionModule(ActionBase):
         return result
 
     def _measure(self, options: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
-        load = {key: options[key] for key in WORKLOAD if options[key] is not None}
-        end = {key: options[key] for key in ENDPOINT if options[key] is not None}
+        # As the user gave them: both are checked below.
+        load: Any = {key: options[key] for key in WORKLOAD if options[key] is not None}
+        end: Any = {key: options[key] for key in ENDPOINT if options[key] is not None}
         [cell] = trials.checked([{"id": NAME, "workload": load, "endpoints": [end]}])
         answer = self._execute_module(module_name="offload.lab.visit", task_vars=task_vars, module_args={
             "cells": [trials.sent(cell)], "campaign": NAME, "reach": cell["endpoints"]})

@@ -7,15 +7,17 @@ from __future__ import annotations
 import json
 import os
 import time
+from typing import Any
 
 from ansible.utils.display import Display
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import scatter_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import IN_RESULTS, asked_campaign, places
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.dry_run import describe, time_plan, warnings_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
     differences,
     read_plan,
@@ -23,9 +25,10 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file imp
     write_plan,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.request.fixed import without_fixed
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.components import Scatter
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import stream_records
 
-SPEC = {
+SPEC: Spec = {
     **IN_RESULTS,
     "lab_mtu": {"type": "int"},
     "scatter_from": {"type": "path"},
@@ -39,7 +42,7 @@ class ActionModule(ControllerAction):
 
     SPEC = SPEC
 
-    def answer(self, options, task_vars):
+    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         campaign, where, lab_mtu = asked_campaign(options, places(self._loader.get_basedir()),
                                                   task_vars.get("ansible_play_hosts_all", ()), options["lab_mtu"])
         folder = os.path.join(os.path.abspath(options["results_dir"]), campaign["name"])
@@ -64,13 +67,13 @@ class ActionModule(ControllerAction):
                     msg=f"{where}: {len(plan['visits'])} visits")
 
     @staticmethod
-    def _scatter(folder):
+    def _scatter(folder: str) -> Scatter | None:
         """Return what the trials of an earlier campaign scattered, None where there is none."""
         plan, record = read_plan(os.path.join(folder, "plan.json")), os.path.join(folder, "trials.jsonl")
         return scatter_of(plan, stream_records(record, [])) if plan and os.path.exists(record) else None
 
 
-def _refuse_other_plan(old, new, path):
+def _refuse_other_plan(old: Plan, new: Plan, path: str) -> None:
     found = differences(old, new)
     if found:
         raise InputError(f"the results folder has another plan ({'; '.join(found)})", path,

@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import IN_RESULTS, places, results_folder
 from ansible_collections.offload.lab.plugins.plugin_utils.live import refresh
 from ansible_collections.offload.lab.plugins.plugin_utils.report.report import make_report
 
-SPEC = {
+SPEC: Spec = {
     "results": {"type": "path"},
     **IN_RESULTS,
     "live": {"type": "str", "choices": ["refresh", "end"]},
@@ -26,7 +27,7 @@ class ActionModule(ControllerAction):
 
     SPEC = SPEC
 
-    def answer(self, options, task_vars):
+    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         if options["live"]:
             return self._live(options)
         made = make_report(self._folder(options), check=self._task.check_mode)
@@ -37,7 +38,7 @@ class ActionModule(ControllerAction):
             made.pop("diff")
         return {**made, "table": made["table"][:MOST_TABLE], "report": report}
 
-    def _live(self, arguments):
+    def _live(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """See to the report of a running campaign. Whatever is wrong with it, the campaign goes on."""
         try:
             done = {"refresh": refresh.refresh, "end": refresh.end}[arguments["live"]](self._folder(arguments))
@@ -46,7 +47,7 @@ class ActionModule(ControllerAction):
         Display().display(f"  {done['line']}")
         return {"changed": False, **done}
 
-    def _folder(self, arguments):
+    def _folder(self, arguments: dict[str, Any]) -> str:
         """Return the results folder of the campaign that is asked for."""
         if arguments["results"]:
             return os.path.abspath(arguments["results"])

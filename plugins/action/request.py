@@ -7,19 +7,23 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import CAMPAIGN, asked_campaign, places
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Campaign
 from ansible_collections.offload.lab.plugins.plugin_utils.request import campaign as campaign_checks
 from ansible_collections.offload.lab.plugins.plugin_utils.request import hosts as host_checks
 from ansible_collections.offload.lab.plugins.plugin_utils.request import variables as variable_checks
+from ansible_collections.offload.lab.plugins.plugin_utils.request.variables import Problem
 
 ROLES = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "roles")
-SPEC = {
+SPEC: Spec = {
     "group": {"type": "str", "default": "lab_nodes"},
     **CAMPAIGN,
     "campaign_required": {"type": "bool", "default": False},
@@ -32,7 +36,7 @@ class ActionModule(ControllerAction):
 
     SPEC = SPEC
 
-    def answer(self, options, task_vars):
+    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         problems = variable_checks.merged(self._nodes_read(options, task_vars) if options["readings"]
                                           else self._problems(options, task_vars))
         if problems:
@@ -42,7 +46,7 @@ class ActionModule(ControllerAction):
             raise AnsibleActionFail(f"{problems[0]}{more}")
         return {}
 
-    def _problems(self, arguments, task_vars):
+    def _problems(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> Iterator[Problem]:
         group = list(task_vars["groups"].get(arguments["group"], ()))
         known = variable_checks.known_variables(ROLES)
         for node in group:
@@ -52,10 +56,11 @@ class ActionModule(ControllerAction):
         if arguments["campaign_required"] or arguments["campaign"] or arguments["campaign_file"]:
             yield from self._campaign_problems(arguments, task_vars, group)
 
-    def _campaign(self, arguments, playing):
+    def _campaign(self, arguments: dict[str, Any], playing: list[str]) -> Campaign:
         return asked_campaign(arguments, places(self._loader.get_basedir()), playing).campaign
 
-    def _campaign_problems(self, arguments, task_vars, group):
+    def _campaign_problems(self, arguments: dict[str, Any], task_vars: dict[str, Any],
+                           group: list[str]) -> Iterator[Problem]:
         playing, hostvars = list(task_vars["ansible_play_hosts_all"]), task_vars["hostvars"]
         campaign = self._campaign(arguments, playing)
         make_plan(campaign, "")
@@ -66,12 +71,12 @@ class ActionModule(ControllerAction):
             for node in nodes:
                 yield from campaign_checks.wrong_paths(campaign, node, _values(hostvars[node]))
 
-    def _nodes_read(self, arguments, task_vars):
+    def _nodes_read(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> list[Problem]:
         """Show what was read of the nodes as a table, and return what is wrong in it."""
         campaign = None
         if arguments["campaign_required"]:
             campaign = self._campaign(arguments, list(task_vars["ansible_play_hosts_all"]))
-        readings = arguments["readings"]
+        readings: dict[str, host_checks.Reading] = arguments["readings"]
         wanted = {node: host_checks.wanted_of(_values(task_vars["hostvars"][node]), campaign) for node in readings}
         rows = [row for node, reading in readings.items() for row in host_checks.judge(node, reading, wanted[node])]
         rows += host_checks.apart(readings, wanted, time.time())
@@ -80,7 +85,7 @@ class ActionModule(ControllerAction):
         return host_checks.problems(rows)
 
 
-def _values(variables):
+def _values(variables: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lab's variables of a node, without those whose templates need facts that are not read yet."""
     values = {}
     for name in variables:

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import os
 import time
+from typing import Any
 
 from ansible.utils.display import Display
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._host.lease import Holder
 from ansible_collections.offload.lab.plugins.module_utils._host.store import SPEC, lock_of
 from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import places, results_folder
@@ -22,12 +24,13 @@ class ActionModule(ControllerAction):
     _requires_connection = True
     SPEC = SPEC
 
-    def answer(self, options, task_vars):
+    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         self.options = options
         self.results = options["results"] and os.path.abspath(options["results"]) or results_folder(
             options, places(self._loader.get_basedir()))
         before = options["before"]
-        result = {"results": self.results, "since": before.get("since") or time.time(), "files": {}, "changed": False}
+        result: dict[str, Any] = {"results": self.results, "since": before.get("since") or time.time(), "files": {},
+                                  "changed": False}
         if not self._task.check_mode:
             result.update(self._in_store(task_vars) if options["folder"] else self._here())
         if options["state"] == "released":
@@ -41,7 +44,7 @@ class ActionModule(ControllerAction):
                                     and time.time() - result["since"] >= 60 * minutes)
         return result
 
-    def _here(self):
+    def _here(self) -> dict[str, Any]:
         """Lock or unlock the results folder of the controller."""
         if self.options["state"] == "claimed":
             if not self.options["temporary"]:
@@ -49,7 +52,7 @@ class ActionModule(ControllerAction):
             campaign_lock.acquire_patiently(lock_of(self.results), campaign_lock.controller(), Display().display)
         return {}
 
-    def _in_store(self, task_vars):
+    def _in_store(self, task_vars: dict[str, Any]) -> dict[str, Any]:
         """Do the same in the store, and bring both folders to one content."""
         self.task_vars = task_vars
         self.store = os.path.join(self.options["folder"], os.path.basename(self.results))
@@ -67,17 +70,17 @@ class ActionModule(ControllerAction):
                 raise
         return self._push(owner, state == "released")
 
-    def _ask(self, owner=None, **request):
+    def _ask(self, owner: Holder | None = None, **request: Any) -> results_store.Answer:
         """Run the module in the store once."""
         asked = dict(request, folder=self.store, owner=owner, lease=self.options["lease"])
-        answer = self._execute_module(module_name="offload.lab.results_store", task_vars=self.task_vars,
-                                      module_args={"state": self.options["state"], "request": asked})
+        answer: Any = self._execute_module(module_name="offload.lab.results_store", task_vars=self.task_vars,
+                                           module_args={"state": self.options["state"], "request": asked})
         if answer.get("failed") or answer.get("unreachable"):
             raise LabError(answer.get("msg", "the results store does not answer"), None,
                            "Repair it, and run the campaign again: it goes on from what is there.")
         return answer
 
-    def _push(self, owner, last):
+    def _push(self, owner: Holder | None, last: bool) -> dict[str, Any]:
         known = self.options["before"].get("files")
         news = results_store.news(self.results, self._ask()["files"] if known is None else known,
                                   self.options["files"] or results_store.RECORD)
@@ -86,13 +89,13 @@ class ActionModule(ControllerAction):
             raise campaign_lock.refusal(answer["holder"], lock_of(self.store))
         return {"changed": answer["changed"], "files": answer["files"]}
 
-    def _fetch(self, files):
+    def _fetch(self, files: results_store.Files) -> dict[str, Any]:
         wanted = results_store.to_fetch(self.results, files)
         for name in wanted:
             self._fetch_file(name)
         return {"changed": bool(wanted), "files": files}
 
-    def _fetch_file(self, name):
+    def _fetch_file(self, name: str) -> None:
         """Fetch one file with Ansible's own action, which knows of become."""
         task = self._task.copy()
         task.args = {"src": os.path.join(self.store, name), "dest": os.path.join(self.results, name), "flat": True}

@@ -7,13 +7,13 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 from ansible.utils.display import Display
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
+from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis import judge
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.nominate import nominate
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign import looks
@@ -21,6 +21,13 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation 
     PART,
     confirmation_of,
     with_search,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import (
+    Confirmation,
+    Pair,
+    Part,
+    Plan,
+    Search,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
     read_confirmation,
@@ -35,7 +42,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.search import decide
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import steps
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import Records, stream_records
 
-SPEC = {
+SPEC: Spec = {
     "plan": {"type": "path", "required": True},
     "pairs": {"type": "list", "elements": "dict", "required": True},
     "part": {"type": "str", "choices": ["planned", decide.PART, PART], "default": "planned"},
@@ -73,15 +80,14 @@ class ActionModule(ControllerAction):
 class Campaign:
     """A results folder, and what is decided in it as the campaign goes on."""
 
-    def __init__(self, plan: dict[str, Any], folder: str, pairs: list[steps.Pair], lab_mtu: int | None,
-                 check: bool) -> None:
+    def __init__(self, plan: Plan, folder: str, pairs: list[Pair], lab_mtu: int | None, check: bool) -> None:
         self.plan, self.folder, self.pairs, self.lab_mtu, self.check = plan, folder, pairs, lab_mtu, check
         self.record = os.path.join(folder, "trials.jsonl")
         self.known = Records(self.record, dry=True).known
         if plan.get("looks"):
             self.plan = self.looked(plan)
 
-    def looked(self, plan: dict[str, Any]) -> dict[str, Any]:
+    def looked(self, plan: Plan) -> Plan:
         """Return the plan without what fell away after looks; a look that is due is decided and kept now."""
         with self._alone():
             made = read_looks(self.folder)
@@ -99,16 +105,16 @@ class Campaign:
         """Return the parts of a campaign that are asked for; each round of a search is one."""
         if part == decide.PART:
             search = read_search(self.folder) if decided_only else self.search()
-            return [self._part(own) for own in (search or {}).get("rounds", ())]
+            return [self._part(own) for own in search["rounds"]] if search else []
         if part == PART:
             confirmation = read_confirmation(self.folder) if decided_only else self.confirmation()
             return [self._part(confirmation)] if confirmation else []
         return [self._part(self.plan)]
 
-    def _part(self, source: dict[str, Any]) -> steps.Part:
+    def _part(self, source: Part) -> steps.Part:
         return steps.Part(self.plan, source["visits"], source["profiles"], self.known, self.pairs, self.lab_mtu)
 
-    def _made(self, sources: list[dict[str, Any]]) -> bool:
+    def _made(self, sources: Iterable[Part]) -> bool:
         """Tell whether nothing is left to measure of these parts."""
         return not any(steps.blocks_left(self._part(source)) for source in sources)
 
@@ -119,7 +125,7 @@ class Campaign:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def search(self) -> dict[str, Any] | None:
+    def search(self) -> Search | None:
         """Return what the search decided; the next round, or its end, is decided now where all visits are made."""
         if self.plan["design"] != "search":
             return None
@@ -132,14 +138,14 @@ class Campaign:
         self._show_search(decided)
         return decided
 
-    def _show_search(self, decided: dict[str, Any]) -> None:
+    def _show_search(self, decided: Search) -> None:
         standing = decided["standing"] if decided["ended"] else decided["rounds"][-1]["standing"]
         text = f"best so far {standing['best']}, {standing['sure']:.0%} sure" if standing["best"] else "no value"
         after = f"ended: {decided['ended'].replace('_', ' ')}" if decided["ended"] else (
             f"round {len(decided['rounds'])}: {', '.join(decided['rounds'][-1]['profiles'])}")
         Display().display(f"  search: {text}; {after}")
 
-    def confirmation(self) -> dict[str, Any] | None:
+    def confirmation(self) -> Confirmation | None:
         """Return the confirmation, decided now where all visits before it are made; None where there is none."""
         if not self.plan.get("confirm"):
             return None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
@@ -13,6 +14,7 @@ from ansible.utils.display import Display
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._netperf.spec import SPEC
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.measure import Measurement
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import CellToMeasure
 
 NEEDS = {"mutually_exclusive": [("plan", "cells")], "required_one_of": [("plan", "cells")],
          "required_together": [("block", "visit")], "required_by": {"block": ("plan", "endpoints")}}
@@ -21,9 +23,9 @@ NEEDS = {"mutually_exclusive": [("plan", "cells")], "required_one_of": [("plan",
 class ActionModule(ActionBase):
     """Measure a visit or a list of cells."""
 
-    def run(self, tmp=None, task_vars=None):
-        result = super().run(tmp, task_vars)
-        self._warnings = []  # of the module, which core wants back as it gave them
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        self._warnings: list[Any] = []  # of the module, which core wants back as it gave them
         _checked, options = self.validate_argument_spec(SPEC, **NEEDS)
         options["client"] = options["client"] or (task_vars or {}).get("inventory_hostname", "client")
         try:
@@ -36,31 +38,33 @@ class ActionModule(ActionBase):
             result.update(failed=True, msg=str(error))
         return result
 
-    def _measure(self, work, options, task_vars):
+    def _measure(self, work: Measurement, options: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         if self._task.check_mode:
             return self._call(work, work.todo(), options, task_vars, collect=False)
         if options["collect"]:
-            self._record(work, self._call(work, [], options, task_vars, collect=True), task_vars, options)
+            self._record(work, self._call(work, [], options, task_vars, collect=True), options)
         for chunk in work.chunks():
             work.hold()
             answer = self._call(work, chunk, options, task_vars, collect=False)
-            self._record(work, answer, task_vars, options)
+            self._record(work, answer, options)
         return work.summary()
 
-    def _call(self, work, cells, options, task_vars, collect):
+    def _call(self, work: Measurement, cells: list[CellToMeasure], options: dict[str, Any],
+              task_vars: dict[str, Any] | None, collect: bool) -> dict[str, Any]:
         """Run the module once on the client; its failure is ours."""
         arguments = {"cells": [work.sent(cell) for cell in cells], "campaign": work.key, "collect": collect,
                      "spool": options["spool"], "chunk": work.chunk_name(cells) if work.records else None,
                      "probe": None if collect else options["probe"], "watch": work.sights["watch"],
                      "look": None if collect or work.seen else work.sights["look"],
                      "reach": work.reach(cells, collect)}
-        answer = self._execute_module(module_name="offload.lab.visit", module_args=arguments, task_vars=task_vars)
+        answer: dict[str, Any] = self._execute_module(module_name="offload.lab.visit", module_args=arguments,
+                                                      task_vars=task_vars)
         if answer.get("failed"):
             raise LabError(answer.get("msg", "the module failed"))
         self._warnings += answer.pop("warnings", None) or []
         return answer
 
-    def _record(self, work, answer, task_vars, options):
+    def _record(self, work: Measurement, answer: dict[str, Any], options: dict[str, Any]) -> None:
         """Record what came back, and only then let the client forget it."""
         names = work.record(answer)
         if names:

@@ -21,30 +21,37 @@ requirements:
   - Set as stdout callback in the configuration, C(stdout_callback = offload.lab.quiet) or C(ANSIBLE_STDOUT_CALLBACK)
 """
 
+from typing import Any
+
+from ansible.executor.stats import AggregateStats
+from ansible.playbook.play import Play
 from ansible.plugins.callback.default import CallbackModule as DefaultCallback
+from ansible.utils.display import Display
+
+Result = Any  # CallbackTaskResult; in ansible-core 2.18 TaskResult
 
 
 class _Log:
     """A display whose output goes to the log file alone; warnings and the like are shown as ever."""
 
-    def __init__(self, display):
+    def __init__(self, display: Display) -> None:
         self._display = display
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._display, name)
 
-    def display(self, msg, *args, **kwargs):
+    def display(self, msg: str, *args: Any, **kwargs: Any) -> None:
         kwargs["log_only"] = True
         self._display.display(msg, *args, **kwargs)
 
-    def banner(self, msg, *_args, **_kwargs):
+    def banner(self, msg: str, *_args: Any, **_kwargs: Any) -> None:
         self.display(f"\n{msg} ***")
 
-    def _error(self, *_args, **_kwargs):
+    def _error(self, *_args: Any, **_kwargs: Any) -> None:
         """The failed task's own lines say it in the log."""
 
 
-def _content(result):
+def _content(result: Result) -> dict[str, Any]:
     """Return the result's dictionary; ansible-core 2.18 knows it by another name only."""
     return getattr(result, "result", None) or result._result
 
@@ -56,20 +63,22 @@ class CallbackModule(DefaultCallback):
     CALLBACK_TYPE = "stdout"
     CALLBACK_NAME = "offload.lab.quiet"
 
-    def __init__(self):
+    _display: Display | _Log
+
+    def __init__(self) -> None:
         super().__init__()
         self._screen = self._display
         self._display = _Log(self._screen)
-        self._failures = {}  # {host: what was said}
+        self._failures: dict[str, str] = {}  # {host: what was said}
 
-    def _show(self, text, **kwargs):
+    def _show(self, text: str, **kwargs: Any) -> None:
         self._screen.display(text, screen_only=True, **kwargs)
 
-    def v2_playbook_on_play_start(self, play):
+    def v2_playbook_on_play_start(self, play: Play) -> None:
         super().v2_playbook_on_play_start(play)
         self._show(f"- {play.get_name().strip()}")
 
-    def v2_runner_on_ok(self, result):
+    def v2_runner_on_ok(self, result: Result) -> None:
         super().v2_runner_on_ok(result)
         task = getattr(result, "task", None) or result._task
         if task.action in ("debug", "ansible.builtin.debug", "ansible.legacy.debug"):
@@ -77,21 +86,21 @@ class CallbackModule(DefaultCallback):
             for line in message if isinstance(message, list) else str(message).splitlines():
                 self._show(f"  {line}")
 
-    def v2_runner_on_failed(self, result, ignore_errors=False):
+    def v2_runner_on_failed(self, result: Result, ignore_errors: bool = False) -> None:
         super().v2_runner_on_failed(result, ignore_errors=ignore_errors)
         if not ignore_errors:
             self._remember(result)
 
-    def v2_runner_on_unreachable(self, result):
+    def v2_runner_on_unreachable(self, result: Result) -> None:
         super().v2_runner_on_unreachable(result)
         self._remember(result)
 
-    def _remember(self, result):
+    def _remember(self, result: Result) -> None:
         host = str(getattr(result, "host", None) or result._host)
         task = getattr(result, "task", None) or result._task
         self._failures[host] = f"{host}: {task.get_name()}: {_content(result).get('msg', 'failed')}"
 
-    def v2_playbook_on_stats(self, stats):
+    def v2_playbook_on_stats(self, stats: AggregateStats) -> None:
         super().v2_playbook_on_stats(stats)
         for host, text in self._failures.items():
             if stats.failures.get(host) or stats.dark.get(host):

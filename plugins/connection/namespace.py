@@ -44,6 +44,8 @@ extends_documentation_fragment:
 import os
 import shlex
 import subprocess
+from collections.abc import Callable
+from typing import IO
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError, AnsibleFileNotFound
 from ansible.plugins.connection.local import Connection as LocalConnection
@@ -57,7 +59,7 @@ display = Display()
 COPY = ["dd", "bs=1M", "status=none"]
 
 
-def check_node(node, exists=os.path.exists):
+def check_node(node: str, exists: Callable[[str], bool] = os.path.exists) -> None:
     """Raise a connection failure that says what to do if the node cannot be entered."""
     try:
         require(["CAP_SYS_ADMIN"], to_do="Run Ansible with sudo, or as root.")
@@ -69,7 +71,7 @@ def check_node(node, exists=os.path.exists):
                                        "playbooks/nodes.yml")
 
 
-def command_line(node, cmd):
+def command_line(node: str, cmd: str) -> str:
     """Return the shell command that runs the shell command ``cmd`` as a whole inside the node."""
     return " ".join(shlex.quote(word) for word in enter(node, ["/bin/sh", "-c", cmd]))
 
@@ -79,16 +81,16 @@ class Connection(LocalConnection):
 
     transport = "offload.lab.namespace"
 
-    def _connect(self):
-        self._node = self.get_option("remote_addr")
+    def _connect(self) -> Connection:
+        self._node: str = self.get_option("remote_addr")
         check_node(self._node)
         return super()._connect()
 
-    def exec_command(self, cmd, in_data=None, sudoable=True):
+    def exec_command(self, cmd: str, in_data: bytes | None = None, sudoable: bool = True) -> tuple[int, bytes, bytes]:
         self._connect()
         return super().exec_command(command_line(self._node, cmd), in_data=in_data, sudoable=sudoable)
 
-    def put_file(self, in_path, out_path):
+    def put_file(self, in_path: str, out_path: str) -> None:
         self._connect()
         display.vvv(f"PUT {in_path} TO {out_path}", host=self._node)
         try:
@@ -97,15 +99,15 @@ class Connection(LocalConnection):
         except FileNotFoundError:
             raise AnsibleFileNotFound(f"file or module does not exist: {in_path}")
 
-    def fetch_file(self, in_path, out_path):
+    def fetch_file(self, in_path: str, out_path: str) -> None:
         self._connect()
         display.vvv(f"FETCH {in_path} TO {out_path}", host=self._node)
         with open(out_path, "wb") as target:
             self._copy(["if=" + in_path], stdout=target)
 
-    def _copy(self, operands, **streams):
+    def _copy(self, operands: list[str], stdin: IO[bytes] | None = None, stdout: IO[bytes] | None = None) -> None:
         """Copy between an open file of the controller and a path in the node."""
         argv = enter(self._node, COPY + operands)
-        done = subprocess.run(argv, stderr=subprocess.PIPE, check=False, **streams)
+        done = subprocess.run(argv, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, check=False)
         if done.returncode != 0:
             raise AnsibleError(f"failed to copy in node {self._node}: {done.stderr.decode(errors='replace').strip()}")

@@ -3,13 +3,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.survey import survey
 
 
-def awx_survey(keys):
+def awx_survey(keys: Iterable[str]) -> dict[str, Any]:
     """Return the survey spec of an AWX job template that asks for these keys of a campaign."""
     try:
         return survey(keys)
@@ -20,5 +23,5 @@ def awx_survey(keys):
 class FilterModule:
     """The filter offload.lab.awx_survey."""
 
-    def filters(self):
+    def filters(self) -> dict[str, Callable[[Iterable[str]], dict[str, Any]]]:
         return {"awx_survey": awx_survey}

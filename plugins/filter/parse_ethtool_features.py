@@ -3,12 +3,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import parse_features
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import Features, parse_features
 
 
-def parse_ethtool_features(text):
+def parse_ethtool_features(text: object) -> dict[str, Features]:
     """Return the features of each device in a text of ``ethtool -k``."""
     if not isinstance(text, str):
         raise AnsibleFilterError("offload.lab.parse_ethtool_features: expected the text of 'ethtool -k', got "
@@ -19,5 +21,5 @@ def parse_ethtool_features(text):
 class FilterModule:
     """The filter offload.lab.parse_ethtool_features."""
 
-    def filters(self):
+    def filters(self) -> dict[str, Callable[[object], dict[str, Features]]]:
         return {"parse_ethtool_features": parse_ethtool_features}

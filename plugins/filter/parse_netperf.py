@@ -3,12 +3,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.parse import parse_netperf as parse
+from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.values import Row
 
 
-def parse_netperf(text):
+def parse_netperf(text: object) -> list[Row]:
     """Return a dictionary for each netperf run in a text of netperf's output."""
     if not isinstance(text, str):
         raise AnsibleFilterError("offload.lab.parse_netperf: expected the text that netperf printed, got "
@@ -19,5 +22,5 @@ def parse_netperf(text):
 class FilterModule:
     """The filter offload.lab.parse_netperf."""
 
-    def filters(self):
+    def filters(self) -> dict[str, Callable[[object], list[Row]]]:
         return {"parse_netperf": parse_netperf}

@@ -83,7 +83,11 @@ plugin: offload.lab.single_host
 # mtu: 1500
 """
 
+from typing import Any
+
 from ansible.errors import AnsibleParserError
+from ansible.inventory.data import InventoryData
+from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
@@ -92,7 +96,7 @@ from ansible_collections.offload.lab.plugins.module_utils._nodes.names import la
 try:
     from ansible.template import trust_as_template
 except ImportError:  # ansible-core 2.18 has no such marks
-    def trust_as_template(value):
+    def trust_as_template(value: str) -> str:
         return value
 
 GROUP = "lab_nodes"
@@ -100,7 +104,7 @@ GROUP = "lab_nodes"
 GROUP_VARIABLES = {"offload_lab_install_packages": False, "offload_lab_service_manager": "ovs-ctl"}
 
 
-def _trusted(value):
+def _trusted(value: Any) -> Any:
     """Return a value whose texts need no mark as unsafe: AWX takes ``{"__ansible_unsafe": ...}`` for a mapping.
 
     They are names and addresses that :func:`lab_hosts` checked.
@@ -117,10 +121,10 @@ class InventoryModule(BaseInventoryPlugin):
 
     NAME = "offload.lab.single_host"
 
-    def verify_file(self, path):
+    def verify_file(self, path: str) -> bool:
         return super().verify_file(path) and path.endswith(("single_host.yml", "single_host.yaml"))
 
-    def parse(self, inventory, loader, path, cache=True):
+    def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
         super().parse(inventory, loader, path, cache)
         self._read_config_data(path)
         options = {name: self.get_option(name) for name in ("name", "nodes", "mtu", "underlay", "ports", "uplink")}

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Mapping, TypedDict
+from typing import Any, Mapping, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 
@@ -14,7 +14,7 @@ TRIALS = "trials.jsonl"
 LOCK = TRIALS + ".lock"
 LEASE = 60.0  # seconds that a lock is valid
 # The options of module results_store, of its part on the controller and of that in the store.
-SPEC = {
+SPEC: dict[str, dict[str, Any]] = {
     "state": {"type": "str", "choices": ["fetched", "claimed", "pushed", "released"], "required": True},
     "folder": {"type": "path"},
     "lock": {"type": "bool", "default": True},

@@ -11,12 +11,14 @@ from ansible.plugins.action import ActionBase
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 
+Spec = dict[str, dict[str, Any]]  # of options, by name, as Ansible's argument specs
+
 
 class ControllerAction(ActionBase):
     """Checks the options against ``SPEC`` and ``NEEDS``, and returns what :meth:`answer` returns."""
 
     _requires_connection = False
-    SPEC: ClassVar[dict[str, dict[str, Any]]]
+    SPEC: ClassVar[Spec]
     NEEDS: ClassVar[dict[str, Any]] = {}  # of options to each other, such as required_together
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.analysis.nominate impo
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import saturated
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.unfinished import Unfinished, unfinished
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import too_few_blocks
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Decided, Plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Decided, Nominee, Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects, power
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.family import Family
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import MATTERS
@@ -72,7 +72,7 @@ def analyse(plan: Plan, trials: Iterable[Trial], manifest: Mapping[str, Any] | N
         "confirmation": _confirmation(judged[1:]), "search": _search(plan), "unfinished": lacks,
         "verdicts": rows, "untestable": {**_untestable(cube, tables), **idle},
         "warnings": list(_warnings(cube, lacks)),
-        **({"nominated": plan["search"].get("nominees", []) if plan.get("search") else nominees_of(cube)}
+        **({"nominated": _nominated(plan, cube)}
            if running else {}),
     }
 
@@ -125,15 +125,22 @@ def _confirmation(judged: Sequence[Judged]) -> dict[str, Any] | None:
 
 def _search(plan: Plan) -> dict[str, Any] | None:
     """Return the path of a search: its rounds with how it stood before each, its end, and who was nominated."""
-    search = plan.get("search")
-    if not search:
+    if "search" not in plan:
         return None
-    rounds = [] if isinstance(search["rounds"], int) else search["rounds"]
+    decided = plan.get("decided")
+    rounds = decided["rounds"] if decided else []
     first = len(plan["visits"]) - sum(visit.get("part") is not None for visit in plan["visits"])
-    return {"goal": search["goal"], "ended": search.get("ended"), "first_visits": first,
+    return {"goal": plan["search"]["goal"], "ended": decided and decided["ended"], "first_visits": first,
             "rounds": [{"round": one["round"], "standing": one["standing"],
                         "profiles": [visit["profile"] for visit in one["visits"]]} for one in rounds],
-            "nominees": search.get("nominees", []), "standing": search.get("standing")}
+            "nominees": decided["nominees"] if decided else [], "standing": decided and decided.get("standing")}
+
+
+def _nominated(plan: Plan, cube: Cube) -> list[Nominee]:
+    """Return whom a running campaign nominates so far."""
+    if "search" not in plan:
+        return nominees_of(cube)
+    return plan["decided"]["nominees"] if "decided" in plan else []
 
 
 def _missing(cube: Cube) -> int:

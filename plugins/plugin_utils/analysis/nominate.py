@@ -10,25 +10,16 @@ changes do not add up, the confirmation shows it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypedDict
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis import failures
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube, collect
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metric_analysis import MetricAnalysis
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import Part, advantage, interval, part_of
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Nominee, Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import margin
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Trial
-
-
-class Nominee(TypedDict):
-    """A profile that is visited again in fresh blocks; it may be one that the planned blocks never visited."""
-
-    role: str  # "chosen" or "runner_up"
-    name: str
-    levels: dict[str, str]  # {factor: level}, every factor
 
 
 def nominate(plan: Plan, trials: Iterable[Trial]) -> list[Nominee]:

@@ -33,7 +33,7 @@ def unfinished(plan: Plan, visited: set[tuple[Any, ...]], missing: int, beyond: 
     """
     left = [visit for visit in plan["visits"] if (visit["mtu"], visit["block"], visit["visit"]) not in visited]
     extended = beyond > 0 or bool(plan.get("extended"))
-    searching = plan["design"] == "search" and not plan["search"].get("ended")
+    searching = plan["design"] == "search" and not ("decided" in plan and plan["decided"]["ended"])
     if not left and not extended and not searching and not running:
         return None
     one = block_seconds(plan)

@@ -8,8 +8,7 @@ What is decided here is kept in confirmation.json before its first visit, and ne
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import nominees_of, visits_of
@@ -17,8 +16,10 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors impor
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import (
     Confirmation,
     Levels,
+    Nominee,
     Plan,
     Profile,
+    Search,
     Settings,
     Visit,
 )
@@ -27,10 +28,10 @@ SCHEMA = 1
 PART = "confirm"  # of a visit and of its trials
 
 
-def confirmation_of(plan: Plan, nominees: Iterable[Mapping[str, Any]]) -> Confirmation:
+def confirmation_of(plan: Plan, nominees: Iterable[Nominee]) -> Confirmation:
     """Return the confirmation (the content of confirmation.json): the nominees' profiles, and visits in their order.
 
-    ``nominees`` are those of analysis.nominate: ``role``, ``name`` and ``levels``. Without any there is no visit.
+    Without ``nominees`` there is no visit.
     """
     control = plan["control"]
     profiles: dict[str, Profile] = {control: {"role": "control", **plan["profiles"][control]}}
@@ -69,7 +70,7 @@ def with_confirmation(plan: Plan, decided: Confirmation | None) -> Plan:
             "visits": [*plan["visits"], *decided["visits"]]}
 
 
-def with_search(plan: Plan, decided: Mapping[str, Any] | None) -> Plan:
+def with_search(plan: Plan, decided: Search | None) -> Plan:
     """Return the plan of a search with the rounds that were decided so far (search.json): profiles, visits, blocks."""
     if decided is None:
         return plan
@@ -77,4 +78,4 @@ def with_search(plan: Plan, decided: Mapping[str, Any] | None) -> Plan:
     return {**plan, "blocks": plan["blocks"] + len(rounds),
             "profiles": {**plan["profiles"], **{name: own for one in rounds for name, own in one["profiles"].items()}},
             "visits": [*plan["visits"], *(visit for one in rounds for visit in one["visits"])],
-            "search": {**plan["search"], **decided}}
+            "decided": decided}

@@ -25,6 +25,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import 
     Outline,
     Plan,
     Remeasure,
+    SearchLimits,
     Visit,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import check, rounds_of
@@ -155,11 +156,8 @@ def pick_blocks(campaign: Campaign, profiles: int) -> int:
     return min(fitting, campaign["blocks"] or MOST_BLOCKS)
 
 
-def search_of(campaign: Campaign, profiles: Iterable[str]) -> dict[str, Any]:
-    """Return what a search may do after its first visits: ``{"rounds", "visits" of a round, "limit", "goal"}``.
-
-    ``limit`` says what ends it where the question stays open: the time budget, or the number of visits.
-    """
+def search_of(campaign: Campaign, profiles: Iterable[str]) -> SearchLimits:
+    """Return what a search may do after its first visits."""
     budget, profiles = campaign["time_budget"], list(profiles)
     rounds, limit = -(-len(profiles) * 3 // (4 * ROUND_VISITS)), "visits"
     if budget is not None:

@@ -143,6 +143,59 @@ class Campaign(Outline):
     until: str | None  # "answered"
 
 
+class SearchLimits(TypedDict):
+    """What a search may do after its first visits."""
+
+    rounds: int  # at most
+    visits: int  # of a round
+    limit: str  # what ends it where the question stays open: "visits" or "time_budget"
+    goal: str
+
+
+class SearchStanding(TypedDict):
+    """The best combination so far, its gain over the control as a ratio, and how sure it is."""
+
+    visits: int  # that gave a value
+    best: str | None
+    gain: float | None
+    low: float | None  # of the gain's interval
+    high: float | None
+    sure: float  # 0 to 1
+
+
+class Part(TypedDict):
+    """What a part of a campaign is measured from: a plan, a confirmation or a round of a search."""
+
+    profiles: dict[str, Profile]
+    visits: list[Visit]
+
+
+class SearchRound(Part):
+    """Visits that a search chose by what was known before them."""
+
+    round: int
+    standing: SearchStanding
+
+
+class Nominee(TypedDict):
+    """A profile that is visited again in fresh blocks; it may be one that the planned blocks never visited."""
+
+    role: str  # "chosen", "runner_up" or, of a search, "all_on"
+    name: str
+    levels: Levels  # every factor
+
+
+class Search(TypedDict):
+    """The content of search.json: what a search has decided so far."""
+
+    schema: int
+    campaign: str
+    rounds: list[SearchRound]
+    ended: str | None  # why
+    nominees: list[Nominee]
+    standing: NotRequired[SearchStanding]  # at its end
+
+
 class Plan(Outline):
     """The content of plan.json. Plans of earlier versions lack ``matters``, ``confirm`` and ``remeasure``."""
 
@@ -156,7 +209,8 @@ class Plan(Outline):
     visits: list[Visit]
     looks: NotRequired[list[Look]]
     looked: NotRequired[list[Decided]]  # not in the file: the looks that were made
-    search: NotRequired[dict[str, Any]]  # rounds, visits of a round, limit, goal; in memory what was decided, too
+    search: NotRequired[SearchLimits]
+    decided: NotRequired[Search]  # not in the file: what the search has decided
     searched: NotRequired[bool]  # not in the file
     extended: NotRequired[bool]  # not in the file: trials were added beyond the plan
     kind: NotRequired[str]  # "imported"

@@ -12,7 +12,7 @@ from typing import Any
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign import confirmation, looks
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import SCHEMA
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Confirmation, Decided, Plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Confirmation, Decided, Plan, Search
 
 CONFIRMATION, LOOKS = "confirmation.json", "looks.json"
 SEARCH = "search.json"
@@ -30,7 +30,7 @@ def read_confirmation(folder: str) -> Confirmation | None:
     return _read(os.path.join(folder, CONFIRMATION), "confirmation", confirmation.SCHEMA)
 
 
-def read_search(folder: str) -> dict[str, Any] | None:
+def read_search(folder: str) -> Search | None:
     """Return the rounds of a search that are decided so far, or None."""
     return _read(os.path.join(folder, SEARCH), "search", confirmation.SCHEMA)
 
@@ -81,7 +81,7 @@ def write_confirmation(folder: str, decided: Confirmation) -> None:
     write_plan(os.path.join(folder, CONFIRMATION), decided)
 
 
-def write_search(folder: str, decided: Mapping[str, Any]) -> None:
+def write_search(folder: str, decided: Search) -> None:
     """Write what a search decided into its campaign's results folder, before the first visit of its last round."""
     write_plan(os.path.join(folder, SEARCH), decided)
 
@@ -122,7 +122,7 @@ def summary(plan: Plan, folder: str) -> dict[str, Any]:
         "seed": plan["seed"], "design": plan["design"], "blocks": plan["blocks"], "control": plan["control"],
         "mtus": plan["mtus"], "paths": plan["paths"], "pairs": plan["pairs"], "rounds": plan["rounds"],
         "estimated_s": plan["estimated_s"], "confirm": plan.get("confirm", 0),
-        "rounds_of_search": plan.get("search", {}).get("rounds", 0), "looks": len(plan.get("looks") or ()),
+        "rounds_of_search": plan["search"]["rounds"] if "search" in plan else 0, "looks": len(plan.get("looks") or ()),
         "tests": sorted({workload["test"] for workload in plan["workloads"]}),
         "profiles": {name: profile["settings"] for name, profile in plan["profiles"].items()},
         "totals": {"visits": len(plan["visits"]), "cells": sum(len(visit["cells"]) for visit in plan["visits"])},

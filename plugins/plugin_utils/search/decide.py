@@ -9,15 +9,22 @@ search.json before its first visit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import stall
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metrics import values_of
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.nominate import Nominee
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import SCHEMA, with_search
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import named, visits_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import settings_of
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import (
+    Nominee,
+    Plan,
+    Profile,
+    Search,
+    SearchRound,
+    SearchStanding,
+    Visit,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import every_combination, model_matrix
 from ansible_collections.offload.lab.plugins.plugin_utils.search import model
 from ansible_collections.offload.lab.plugins.plugin_utils.search.values import visit_values
@@ -43,12 +50,12 @@ class Seen(NamedTuple):
     failing: list[str]
 
 
-def begin(plan: Mapping[str, Any]) -> dict[str, Any]:
+def begin(plan: Plan) -> Search:
     """Return a search of which nothing is decided yet (the content of search.json)."""
     return {"schema": SCHEMA, "campaign": plan["name"], "rounds": [], "ended": None, "nominees": []}
 
 
-def decide(plan: Plan, decided: Mapping[str, Any], trials: Iterable[Trial]) -> dict[str, Any]:
+def decide(plan: Plan, decided: Search, trials: Iterable[Trial]) -> Search:
     """Return what was decided with one round more, or with its end; ``trials`` are all of its visits so far."""
     whole, number = with_search(plan, decided), len(decided["rounds"]) + 1
     found = _Standing(whole, seen(whole, trials), np.random.default_rng([plan["seed"], number]))
@@ -63,12 +70,12 @@ def decide(plan: Plan, decided: Mapping[str, Any], trials: Iterable[Trial]) -> d
         return {**decided, "ended": ended, "nominees": found.nominees() if enough else [], "standing": standing}
     profiles = found.next_profiles()
     planned = visits_of(plan, profiles, plan["control"], [plan["blocks"] + number])
-    visits = [{**visit, "part": PART} for visit in planned]
-    own = {"round": number, "profiles": profiles, "visits": visits, "standing": standing}
+    visits: list[Visit] = [{**visit, "part": PART} for visit in planned]
+    own: SearchRound = {"round": number, "profiles": profiles, "visits": visits, "standing": standing}
     return {**decided, "rounds": [*decided["rounds"], own]}
 
 
-def seen(plan: Mapping[str, Any], trials: Iterable[Trial]) -> Seen:
+def seen(plan: Plan, trials: Iterable[Trial]) -> Seen:
     """Return the visits of the goal's table in the order in which they were made."""
     visits: dict[tuple[int, int], tuple[str, list[float]]] = {}
     counts: dict[str, list[int]] = {}
@@ -88,14 +95,14 @@ def seen(plan: Mapping[str, Any], trials: Iterable[Trial]) -> Seen:
                 [name for name, (all_of_them, stalls) in counts.items() if stalls >= STALLS * all_of_them])
 
 
-def _in_goal_table(plan: Mapping[str, Any], trial: Trial) -> bool:
+def _in_goal_table(plan: Plan, trial: Trial) -> bool:
     """Tell whether a trial is of the campaign's first path and workload; all pairs count alike."""
     workload = (trial.get("workload") or {}).get("name")
     return bool(trial.get("path") == plan["paths"][0] and workload == plan["workloads"][0]["name"]
                 and trial.get("profile") in plan["profiles"])
 
 
-def _goal(plan: Mapping[str, Any], trial: Trial) -> float | None:
+def _goal(plan: Plan, trial: Trial) -> float | None:
     """Return the logarithm of what the search makes larger, or None."""
     names, sign = GOALS[plan["search"]["goal"]]
     values = values_of(trial)
@@ -132,7 +139,7 @@ class _Standing:
         able[list(without)] = -np.inf
         return int(np.argmax(able))
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> SearchStanding:
         """Return how the search stands: the best combination, its gain over the control, and how sure it is."""
         if len(self.seen.profiles) < FEWEST_VISITS:
             return {"visits": len(self.seen.profiles), "best": None, "gain": None, "low": None, "high": None,
@@ -143,7 +150,7 @@ class _Standing:
         return {"visits": len(self.seen.profiles), "best": self.names[self.best], "gain": middle, "low": low,
                 "high": high, "sure": round(float((behind <= margin(self.plan)).mean()), 4)}
 
-    def next_profiles(self) -> dict[str, dict[str, Any]]:
+    def next_profiles(self) -> dict[str, Profile]:
         """Return the profiles of one more round."""
         places = model.next_rows(self.fit, self.rows, self.drawn, self.best, self.plan["search"]["visits"])
         return {self.names[place]: {"levels": self.levels[place],

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._host import lease
 from ansible_collections.offload.lab.plugins.module_utils._host.store import TRIALS, Addition, Digest, digest
 
 RECORD = ("plan.json", "manifest.json", "confirmation.json", "looks.json", "search.json", TRIALS)
@@ -18,6 +19,13 @@ REMEDY = ("Set offload_lab_results_host (a host of the inventory, or a node) and
           "true, if the results may go with the job.")
 
 Files = Mapping[str, Digest]  # {name of a file of the store: what it has}
+
+
+class Answer(lease.Answer):
+    """What module results_store answers; who did not ask for the lease is told neither ``holder`` nor ``alive``."""
+
+    changed: bool
+    files: dict[str, Digest]
 
 
 class News(TypedDict):

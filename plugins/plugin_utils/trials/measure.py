@@ -14,7 +14,7 @@ from typing import Any
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._netperf.command import Endpoint
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan, Visit
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Part, Plan, Visit
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
     read_confirmation,
     read_current_plan,
@@ -92,7 +92,7 @@ class Measurement:
             return []
         folder = os.path.dirname(self.options["plan"])
         search = read_search(folder) if self.plan["design"] == "search" else None
-        parts = [self.plan, *(search or {}).get("rounds", ()), read_confirmation(folder)]
+        parts: list[Part | None] = [self.plan, *(search["rounds"] if search else ()), read_confirmation(folder)]
         return [part["visits"] for part in parts if part]
 
     def _cells(self) -> list[CellToMeasure]:
