@@ -21,6 +21,7 @@ import reference  # noqa: E402
 
 CHECKOUT = reference.CHECKOUT
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
+PICTURES = (".svg", ".png")  # of docs/figures, which the site has beside the pages
 NOT_PAGES = ("tests/", "molecule/", "docs/docsite/", ".")
 
 
@@ -46,7 +47,7 @@ def _for_the_site(page: str, text: str, repository: str, known: set[str]) -> str
         start, target, end = match.groups()
         path = (CHECKOUT / page).parent.joinpath(target).resolve()
         name = str(path.relative_to(CHECKOUT)) if "://" not in target else ""
-        if not name or name in known or target.endswith(".svg"):
+        if not name or name in known or target.endswith(PICTURES):
             return match.group(0)
         if f"{name}/README.md" in known:
             return f"{start}{target.rstrip('/')}/README.md{end}"

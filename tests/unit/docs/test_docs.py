@@ -12,6 +12,8 @@ import pytest
 import yaml
 
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import LEGACY
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import KINDS
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
@@ -25,7 +27,7 @@ def tool(name):
     return module
 
 
-reference, figure, pages = (tool(name) for name in ("reference", "figure", "pages"))
+reference, figure, pages, pictures = (tool(name) for name in ("reference", "figure", "pages", "pictures"))
 TEXTS = {name: (CHECKOUT / name).read_text() for name in pages.page_names()}
 CODE = re.compile(r"^```(?:text|sh|bash|console)?\n(.*?)^```|((?:^(?: {4}|\t).*\n?)+)", re.MULTILINE | re.DOTALL)
 SPECS = {path.parts[-3]: yaml.safe_load(path.read_text())["argument_specs"]
@@ -102,6 +104,56 @@ def test_each_heading_of_the_report_is_explained_in_its_order():
               if "running" not in name else "The answer" for name in headings]
     assert len(figures) > 3
     assert re.findall(r"^## (.+)", TEXTS["docs/report.md"], re.MULTILINE) == wanted
+
+
+def test_readme_lists_what_the_collection_has():
+    table = TEXTS["README.md"].split("## What is in it", 1)[1].split("\n## ", 1)[0]
+    rows = [row.split("|")[1:3] for row in table.splitlines() if "`" in row and row.startswith("|")]
+    for kind, patterns in {"roles": ["roles/*"], "playbooks": ["playbooks/*.yml"], "modules": ["plugins/modules/*.py"],
+                           "filters": ["plugins/filter/*.yml"], "inventory": [
+                               f"plugins/{folder}/*.py" for folder in ("inventory", "connection", "callback")]}.items():
+        said = " ".join(re.sub(r"\(.*?\)", "", names) for label, names in rows if label.strip().startswith(kind))
+        there = {path.stem for pattern in patterns for path in CHECKOUT.glob(pattern)}
+        assert set(re.findall(r"`(\w+)`", said)) == there, kind
+
+
+def test_campaigns_that_the_pages_show_are_accepted():
+    shown = [yaml.safe_load(block) for text in TEXTS.values()
+             for block in re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)]
+    campaigns = [block for block in shown if isinstance(block, dict) and {"name", "design"} <= set(block)]
+    assert len(campaigns) > 2
+    for campaign in campaigns:
+        make_plan(read_campaign(campaign), "now")
+
+
+def test_pictures_are_there_and_shown():
+    for picture, pages_of_it in {"report.png": ("README.md", "docs/first-report.md"),
+                                 "effects.png": ("docs/first-report.md",), "console.svg": ("docs/first-report.md",),
+                                 "offloads.svg": ("docs/offloads.md",)}.items():
+        assert 0 < (pictures.FOLDER / picture).stat().st_size < 150_000, picture
+        for page in pages_of_it:
+            (words,) = re.findall(rf"!\[([^\]]+)\]\([\w./]*figures/{re.escape(picture)}\)", TEXTS[page])
+            assert len(words) > 40, "words for those who do not see the picture"
+
+
+def test_the_console_is_the_one_that_is_drawn():
+    """python tools/docs/pictures.py draws it anew."""
+    assert (pictures.FOLDER / "console.svg").read_text() == pictures.console()
+
+
+def test_readme_shows_the_result_of_the_picture():
+    block = TEXTS["README.md"].split("## What a result looks like", 1)[1].split("```")[1]
+    printed = (pictures.RECORDED / "console.txt").read_text().splitlines()
+    assert [line for line in block.strip().splitlines() if line != "..." and line not in printed] == []
+
+
+def test_the_pictures_of_the_report_can_be_made(chromium_required, tmp_path):
+    pictures.make(tmp_path)
+    for picture in pictures.PARTS:
+        made = (tmp_path / picture).read_bytes()
+        now = (pictures.FOLDER / picture).read_bytes()
+        assert made[16:24] == now[16:24], "width and height"
+        assert len(made) > len(now) / 2, "an empty page is smaller"
 
 
 @pytest.mark.nightly
