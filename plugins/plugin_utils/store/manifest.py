@@ -7,7 +7,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.store.files import write_changed
@@ -74,4 +74,4 @@ def _read(path: str) -> Manifest | None:
             known = json.load(stream)
     except (OSError, ValueError):
         return None
-    return known if isinstance(known, dict) and isinstance(known.get("nodes"), dict) else None  # type: ignore[return-value]
+    return cast(Manifest, known) if isinstance(known, dict) and isinstance(known.get("nodes"), dict) else None
