@@ -190,7 +190,8 @@ def _settle(findings: dict[str, Any], tables: list[dict[str, Any]], plan: Plan, 
         time = f", about {text.seconds(seconds)}" if seconds else ""
         return [line("note", f"{start}To finish it{time}:", remedy.GO_ON)]
     if recommended["name"] and not recommended["confirmed"]:
-        return [line("note", f"{start}To confirm it in fresh blocks:", remedy.confirmation(plan))]
+        confirm = remedy.confirmation(plan)
+        return [line("note", f"{start}{confirm.words}", confirm.command)]
     needed = remedy.more_blocks(tables, plan) if not recommended["name"] or recommended["costs_unknown_in"] else None
     if needed is None:
         return [line("note", f"{cause}. The answer does not need them.")] if cause and recommended["name"] else []

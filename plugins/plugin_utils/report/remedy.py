@@ -72,6 +72,13 @@ def more_blocks(tables: list[dict[str, Any]], plan: Plan) -> Remedy | None:
     return Remedy(words, measure({"blocks": blocks}))
 
 
-def confirmation(plan: Plan) -> str:
-    """Return the command that confirms what was chosen."""
-    return GO_ON if plan.get("confirm") else measure({"confirm": CONFIRM_BLOCKS})
+def confirmation(plan: Plan) -> Remedy:
+    """Return what confirms what was chosen. Where confirmation.json is decided, going on would measure nothing."""
+    if not plan.get("confirm"):
+        return Remedy("To confirm it in fresh blocks:", measure({"confirm": CONFIRM_BLOCKS}))
+    if "role" not in plan["profiles"][plan["control"]]:  # profiles of a confirmation have one
+        return Remedy("To confirm it in fresh blocks:", GO_ON)
+    words, blocks = "The planned blocks gave no reason to confirm it in fresh ones.", 2 * plan["blocks"]
+    if blocks > MOST_BLOCKS:
+        return Remedy(f"{words} A quieter machine helps more than more blocks.", "")
+    return Remedy(f"{words} More of them may:", measure({"blocks": blocks}))

@@ -54,7 +54,7 @@ def table(*rows):
                 {"group": "main", "label": "throughput", "control": "all_off", "rows": list(rows)}]}
 
 
-PLAN = {"control": "all_off", "blocks": 6, "design": "one_at_a_time", "factors": []}
+PLAN = {"control": "all_off", "blocks": 6, "design": "one_at_a_time", "factors": [], "profiles": {"all_off": {}}}
 RECOMMENDATION = {"name": "tso=on", "changes": {"tso": "on"}, "levels": {}, "settings": {}, "goals": [], "score": None,
                   "confirmed": True, "confirmed_by": "confirmation", "by": [effect(1.4), effect(1.1, table="u")],
                   "costs_unknown_in": [], "not_told_apart": [], "forbidden": [], "why": "", "best": True}
@@ -84,9 +84,14 @@ def test_a_search_that_is_not_sure_says_so_beside_its_set(ended, told):
     assert ("is not known: the search ended 62 % sure." in second) == told
 
 
-@pytest.mark.parametrize(("confirm", "command"), [(6, remedy.GO_ON), (0, remedy.measure({"confirm": 6}))])
-def test_what_is_not_confirmed_says_so_first_and_how_to_confirm_it(confirm, command):
-    told = lines({"confirmed": False, "confirmed_by": None, "not_told_apart": ["gro=on"]}, plan={"confirm": confirm})
+DECIDED = {"profiles": {"all_off": {"role": "control"}}}  # there was nothing to confirm: going on measures nothing
+
+
+@pytest.mark.parametrize(("plan", "command"), [
+    ({"confirm": 6}, remedy.GO_ON), ({"confirm": 0}, remedy.measure({"confirm": 6})),
+    ({"confirm": 6, **DECIDED}, remedy.measure({"blocks": 12})), ({"confirm": 6, "blocks": 31, **DECIDED}, "")])
+def test_what_is_not_confirmed_says_so_first_and_how_to_confirm_it(plan, command):
+    told = lines({"confirmed": False, "confirmed_by": None, "not_told_apart": ["gro=on"]}, plan=plan)
     assert told[0]["verdict"] == "unknown" and told[0]["text"].startswith("Best so far, not confirmed: tso=on, 40 %")
     assert told[1]["text"].endswith("Not shown to differ from it: gro=on; it changes the fewest settings.")
     assert told[-1]["command"] == command
