@@ -50,7 +50,7 @@ def missing(site, wanted):
 
 
 def galaxy_reachable():
-    """Tell whether the Galaxy server of ansible-core's configuration answers within a few seconds."""
+    """Return whether the Galaxy server of ansible-core's configuration answers within a few seconds."""
     from ansible import constants  # noqa: PLC0415 (slow, and needed on a cold run only)
     server = constants.config.get_config_value("GALAXY_SERVER")
     try:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Pin requirements/*.in anew, for all Pythons that the controller may run: lock.sh BIN_FOLDER
+# Pin requirements/*.in again, for all Pythons that the controller may run: lock.sh BIN_FOLDER
 set -eu
 cd "$(dirname "$0")/.."
 "$1/pip" install --quiet uv

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action plugin of module manifest: keeps what it tells in manifest.json; see plugins/modules/manifest.py."""
+"""Action plugin of module manifest: keeps what it returns in manifest.json; see plugins/modules/manifest.py."""
 from __future__ import annotations
 
 import os

@@ -115,7 +115,7 @@ class Campaign:
         return steps.Part(self.plan, source["visits"], source["profiles"], self.known, self.pairs, self.lab_mtu)
 
     def _made(self, sources: Iterable[Part]) -> bool:
-        """Tell whether nothing is left to measure of these parts."""
+        """Return whether nothing is left to measure of these parts."""
         return not any(steps.blocks_left(self._part(source)) for source in sources)
 
     @contextlib.contextmanager

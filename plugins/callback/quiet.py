@@ -32,7 +32,7 @@ Result = Any  # CallbackTaskResult; in ansible-core 2.18 TaskResult
 
 
 class _Log:
-    """A display whose output goes to the log file alone; warnings and the like are shown as ever."""
+    """A display whose output goes to the log file alone; warnings and the like are shown as usual."""
 
     def __init__(self, display: Display) -> None:
         self._display = display

@@ -14,7 +14,7 @@ class ModuleDocFragment:
 options: {}
 attributes:
   check_mode:
-    description: Can run in check mode and tell what would change, without changing anything.
+    description: Can run in check mode and report what would change, without changing anything.
     support: full
   diff_mode:
     description: Returns what has changed, or would be changed, when in diff mode.

@@ -58,7 +58,7 @@ options:
       - name: OFFLOAD_LAB_PORTS
   uplink:
     description:
-      - Whether a node has the device C(uplink0), by which tenants' packets go without a tunnel. It has no address.
+      - Whether a node has the device C(uplink0), through which tenants' packets go without a tunnel. It has no address.
     type: bool
     default: false
     env:
@@ -66,7 +66,7 @@ options:
   underlay:
     description:
       - Network of the underlay. The node with number N has its address number N.
-      - The default is of the range for benchmarks of RFC 2544. C(2001:2::/64) is the like of it for IPv6 (RFC 5180).
+      - The default is in the range for benchmarks of RFC 2544. C(2001:2::/64) is its counterpart for IPv6 (RFC 5180).
     type: str
     default: 198.18.0.0/24
     env:

@@ -77,7 +77,7 @@ options:
   fixed:
     description:
       - What to do when a fixed feature should change, or when the device does not support a setting.
-      - A group is no error when some of its bits can change, or when it should be on and a fixed bit keeps it on.
+      - A group is not an error when some of its bits can change, or when it should be on and a fixed bit keeps it on.
     type: str
     choices:
       error: Fail before anything is changed.
@@ -87,7 +87,7 @@ options:
     description:
       - Devices that must not be changed, such as the one that carries the controller's connection.
       - Items are names, or C(netns/name) for a device in a named network namespace.
-      - A protected device that needs no change is no error.
+      - A protected device that needs no change is not an error.
     type: list
     elements: str
     default: []
@@ -166,7 +166,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 devices:
-  description: What is told of each device, under its name, or C(netns/name).
+  description: The result for each device, under its name, or C(netns/name).
   returned: success
   type: dict
   contains:
@@ -243,7 +243,7 @@ from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot impo
 
 
 def change(params: dict[str, Any], check_mode: bool) -> dict[str, dict[str, Any]]:
-    """Return what is told of each device after the change, or in check mode of the change that would be made."""
+    """Return the result for each device after the change, or in check mode of the change that would be made."""
     common = {kind: params[kind] for kind in KINDS if params[kind]}
     items = params["devices"] or devices_of_classes(params.get("settings") or {}, params.get("classes") or {})
     devices = parse_devices(items, params["netns"], common)

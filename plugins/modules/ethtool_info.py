@@ -13,7 +13,7 @@ author:
 description:
   - Reads features (offloads), channels, rings, interrupt coalescing, receive hashing, driver, statistics and the tunnel
     ports of any number of network devices.
-  - A setting that a device does not support is returned as such, and is no error.
+  - A setting that a device does not support is returned as such, and is not an error.
 extends_documentation_fragment:
   - offload.lab.attributes.info
 options:
@@ -165,7 +165,7 @@ restore:
   elements: dict
   sample: [{name: eth0, netns: null, features_wanted: {tx-tcp-segmentation: true}, channels: {combined: 4}}]
 kernel_log:
-  description: C(supported); if so C(lines), those of the kernel log that tell of tunnel offloads; if not, C(reason).
+  description: C(supported); if so C(lines), those of the kernel log about tunnel offloads; if not, C(reason).
   returned: with O(gather=kernel_log)
   type: dict
   sample: {supported: true, lines: ["be2net 0000:05:00.0: Enabled VxLAN offloads for UDP port 4789"]}

@@ -10,8 +10,8 @@ short_description: See in the packets what the settings of both ends do
 version_added: 0.1.0
 description:
   - Sends warm-up traffic along each path and meanwhile samples packets on the devices of both ends.
-  - The share of bytes in packets longer than the MTU tells whether a device segments (outgoing) or whether packets were
-    merged (incoming). The checksum state tells who computes checksums. The outer header on the underlay tells whether
+  - The share of bytes in packets longer than the MTU shows whether a device segments (outgoing) or whether packets were
+    merged (incoming). The checksum state shows who computes checksums. The outer header on the underlay shows whether
     traffic is encapsulated, with which VNI, and with or without an outer checksum.
   - Runs on the client. The server's devices are sampled by its probe, see M(offload.lab.probe).
   - Reads only. The traffic goes to the addresses that are given, which must be the lab's.
@@ -31,7 +31,7 @@ options:
   ends:
     description:
       - Instead of O(paths), the ends of a lab. C(paths) is a list of names of paths, C(client) and C(server) have
-        C(endpoints) and C(devices) as M(offload.lab.lab_node) tells them.
+        C(endpoints) and C(devices) as M(offload.lab.lab_node) returns them.
     type: dict
   features:
     description: The C(devices) of M(offload.lab.ethtool_info) on the client. With it RV(rows) are returned.
@@ -114,7 +114,7 @@ packets:
     - By path, test, end (V(client), V(server)) and device (C(name) or C(netns/name)) what was seen, C(out) and C(in).
     - C(super_share), C(tunnel_super_share), C(csum_not_ready_share) and C(csum_valid_share) are shares of bytes, 0 to
       1, null where no packet was seen. C(mtu) and C(longest) are in bytes, without the Ethernet header.
-    - C(counters) are those of the driver (C(ethtool -S)) that tell of offloads and went up, with the increase.
+    - C(counters) are those of the driver (C(ethtool -S)) that concern offloads and went up, with the increase.
     - A path without traffic has C(error) instead.
   returned: success
   type: dict

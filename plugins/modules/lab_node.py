@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: lab_node
-short_description: Tell what a node has in the lab
+short_description: Return what a node has in the lab
 version_added: 0.1.0
 description:
   - Derives from a node's variables C(offload_lab_*), which role C(common) sets, its tenants, the addresses and devices
@@ -19,7 +19,7 @@ extends_documentation_fragment:
   - offload.lab.attributes.info
 options:
   part:
-    description: What to tell. V(devices) needs no address and no MTU, V(tunnels) the addresses of all nodes.
+    description: What to return. V(devices) needs no address and no MTU, V(tunnels) the addresses of all nodes.
     type: str
     choices: [ends, devices, tunnels]
     default: ends
@@ -37,7 +37,7 @@ EXAMPLES = r"""
   ansible.builtin.import_role:
     name: offload.lab.common
 
-- name: Tell what the node has in the lab
+- name: Find out what the node has in the lab
   offload.lab.lab_node:
   register: mine
 

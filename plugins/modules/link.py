@@ -35,7 +35,7 @@ options:
         type: str
       mtu:
         description:
-          - MTU in bytes, within the range that the device's driver tells. The default is O(mtu).
+          - MTU in bytes, within the range that the device's driver reports. The default is O(mtu).
         type: int
       up:
         description:

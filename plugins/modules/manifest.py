@@ -115,7 +115,7 @@ def bridges(bridge_rows: list[Row], port_rows: list[Row], interface_rows: list[R
 
 
 def read_ovs() -> dict[str, Any]:
-    """Return what Open vSwitch is and how it is set up, or why that cannot be told."""
+    """Return what Open vSwitch is and how it is set up, or why that is not known."""
     try:
         text = runner.run(["ovs-vsctl", "--timeout=5", "--format=json"] + TABLES).out
     except CommandError as error:

@@ -84,7 +84,7 @@ options:
     default: true
   interim:
     description:
-      - Seconds between interim results, which tell when each stream really ran. V(0) turns them off. By default ten, at
+      - Seconds between interim results, which show when each stream really ran. V(0) turns them off. By default ten, at
         least one a second. Not together with O(confidence).
     type: float
   warm_up:

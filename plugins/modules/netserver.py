@@ -40,7 +40,7 @@ options:
         type: str
   endpoints:
     description:
-      - Instead of O(servers), the node's end of each path, as M(offload.lab.lab_node) tells them.
+      - Instead of O(servers), the node's end of each path, as M(offload.lab.lab_node) returns them.
       - A path has C(address) and C(netns), or C(all), a list of these.
     type: dict
   port:

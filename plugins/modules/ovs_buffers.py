@@ -28,7 +28,7 @@ options:
     default: br-int
   size:
     description:
-      - Size of each buffer in bytes, as the kernel tells it (C(SO_RCVBUF), C(ss --memory)), 8192 to 1073741824. It
+      - Size of each buffer in bytes, as the kernel reports it (C(SO_RCVBUF), C(ss --memory)), 8192 to 1073741824. It
         includes what the kernel needs to manage the packets.
     type: int
     default: 16777216

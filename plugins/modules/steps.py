@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: steps
-short_description: Tell what a campaign does next
+short_description: Return what a campaign does next
 version_added: 0.1.0
 description:
   - Reads the plan and the record of a campaign and returns the blocks that are not complete, with the steps of each in

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: visit
-short_description: Measure the cells of a visit and record each trial at once
+short_description: Measure the cells of a visit and record each trial immediately
 version_added: 0.1.0
 description:
   - Runs netperf on the client for every cell of a visit of a campaign, or for a plain list of cells. For one
     measurement M(offload.lab.netperf) is simpler.
   - Works in chunks of about O(chunk_seconds) seconds of measuring, one module call a chunk. The raw texts come back to
-    the controller, are parsed there, and each trial is appended to O(record) and synced to the disk at once.
+    the controller, are parsed there, and each trial is appended to O(record) and synced to the disk immediately.
   - Cells in O(record) are not measured again. The client keeps each in O(spool) until a controller has recorded it.
-  - When a plan's controller goes away, netperf ends, and M(offload.lab.dead_man_switch) restores both ends at once.
+  - When a plan's controller goes away, netperf ends, and M(offload.lab.dead_man_switch) restores both ends immediately.
   - A cell that fails or does not end becomes a trial with its error, and the others go on.
   - With O(probe) each trial gets the CPU time of both ends, taken in one window over the time in which all its streams
     run.
@@ -29,7 +29,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: In check mode it is said what would be measured, and nothing is.
+    details: In check mode it returns what would be measured, and measures nothing.
   diff_mode:
     support: none
 options:
@@ -70,7 +70,7 @@ options:
           - C(confidence) is a mapping of C(level), V(95) or V(99), C(width_percent), the whole interval in percent of
             the mean (so V(5) is plus or minus 2.5 percent), C(iterations_min) and C(iterations_max), 3 to 30.
           - C(cpu) asks netperf for the CPU use of both ends, default true.
-          - C(interim) in seconds asks for interim results, which tell when each stream really ran. By default ten, at
+          - C(interim) in seconds asks for interim results, which show when each stream really ran. By default ten, at
             least one a second. V(0) is none. Not together with C(confidence).
           - C(warm_up) in whole seconds, 0 to 600, is traffic before the counted time, on top of C(duration). By
             default V(4) with more than eight processes, else V(0). Not with UDP_STREAM or C(confidence).
@@ -79,7 +79,7 @@ options:
       endpoints:
         description:
           - Between what to measure. Each has C(address) and C(port) of a netserver, default 12865.
-          - At will C(local), the client's address, C(netns), the client's network namespace, and C(data_port), the
+    Optional are C(local), the client's address, C(netns), the client's network namespace, and C(data_port), the
             server's port of the first stream's data, by default C(port) plus 5. Clients that use one netserver at the
             same time need ports that differ.
         type: list
@@ -105,8 +105,8 @@ options:
     type: dict
   devices:
     description:
-      - With O(plan), the devices of C(client) and C(server) by class, as M(offload.lab.lab_node) tells them. The paths
-        of O(look) and the devices of O(watch) follow from them.
+      - With O(plan), the devices of C(client) and C(server) by class, as M(offload.lab.lab_node) returns them. The
+        paths of O(look) and the devices of O(watch) follow from them.
     type: dict
   port:
     description: With O(plan), the netservers' TCP port.
@@ -142,10 +142,10 @@ options:
     default: false
   look:
     description:
-      - With O(probe), look at packets before the first cell, as M(offload.lab.evidence) does and with its options
+      - With O(probe), sample packets before the first cell, as M(offload.lab.evidence) does and with its options
         C(paths), C(tests), C(seconds), C(vxlan_port), all of them but C(paths) where O(devices) is given. What is seen
         is kept with each trial.
-      - It saves that module a task of its own. Where nothing is left to measure, nothing is looked at.
+      - It saves that module a task of its own. Where nothing is left to measure, nothing is sampled.
     type: dict
   watch:
     description:
@@ -156,7 +156,7 @@ options:
     description:
       - What was learned at the visit and is kept with each of its trials. C(settings) by end (V(client), V(server)) is
         the C(devices) of M(offload.lab.ethtool), C(underlay) names the underlay device by end, C(packets) is that of
-        M(offload.lab.evidence) where O(look) does not see to it.
+        M(offload.lab.evidence) where O(look) does not sample them.
     type: dict
   expect:
     description:
@@ -250,7 +250,7 @@ progress:
   type: str
   sample: "node1-node2: block 3/10 visit 4/12 [tso=off] cells 4/4, 9.41 Gbit/s, 12 min left"
 looked_s:
-  description: Seconds that O(look) took, 0 where nothing was looked at.
+  description: Seconds that O(look) took, 0 where nothing was sampled.
   returned: success
   type: float
   sample: 0.81

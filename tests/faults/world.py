@@ -149,11 +149,11 @@ class World:
                 env=self._clock() if jumping else environment(OFFLOAD_LAB_NAME=self.lab.name, OFFLOAD_LAB_NODES="2"))
 
     def running(self):
-        """Tell whether the campaign runs."""
+        """Return whether the campaign runs."""
         return self.process.poll() is None
 
     def measuring(self):
-        """Tell whether this run of the campaign has begun to apply profiles."""
+        """Return whether this run of the campaign has begun to apply profiles."""
         return "Apply the profile" in (self.folder / "output").read_text(errors="replace")
 
     def finish(self):

@@ -92,7 +92,7 @@ def change_value(random, text):
 
 
 def is_json(text):
-    """Tell whether a sample is one JSON document."""
+    """Return whether a sample is one JSON document."""
     try:
         return isinstance(json.loads(text), (dict, list))
     except ValueError:

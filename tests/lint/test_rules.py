@@ -83,7 +83,7 @@ def our_file(module):
 
 @functools.cache
 def starts_processes(path, seen=()):
-    """Tell whether a file of module_utils imports ansible, subprocess or the process door, itself or through others."""
+    """Return whether a file of module_utils imports ansible, subprocess or the process door, directly or not."""
     if path in seen:
         return False
     names = imports(path)

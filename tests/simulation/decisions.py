@@ -102,7 +102,7 @@ def _claims(judged, truth):
 
 
 def _false_pairs(metric, means, plan):
-    """Tell whether two candidates that do not differ are held apart."""
+    """Return whether two candidates that do not differ are held apart."""
     labels, gains, _found = metric.by_factor()
     if "main_effects" in metric.families:
         weights = metric.families["main_effects"][1]

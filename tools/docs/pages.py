@@ -56,7 +56,7 @@ def _for_the_site(page: str, text: str, repository: str, known: set[str]) -> str
 
 
 def make(folder: Path) -> None:
-    """Write the sources into a folder that is made anew."""
+    """Write the sources into a fresh folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o755, parents=True)  # antsibull-docs wants a folder that nobody else can write
     folder.chmod(0o755)

@@ -67,6 +67,6 @@ def resolve_all(features_asked: dict[str, bool], features: Features, device: str
 
 
 def is_single(name: str, features: Features) -> bool:
-    """Tell whether ``name`` means one bit and not a group of this device."""
+    """Return whether ``name`` means one bit and not a group of this device."""
     groups = group_members(features)
     return name not in groups and LONG_NAMES.get(name) not in groups

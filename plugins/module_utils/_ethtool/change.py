@@ -82,7 +82,7 @@ def plan_device(device: Device, state: dict[str, Any], report_fixed: bool) -> di
 def steps_of(device: Device, plans: dict[str, Plan]) -> list[Step]:
     """Return the steps that carry out the plans of one device.
 
-    They go on after a failure: what acted and what did not is told by reading back, not by the exit status.
+    They go on after a failure: reading back shows what acted and what did not; the exit status does not.
     """
     steps: list[Step] = []
     for kind, plan in plans.items():
@@ -116,7 +116,7 @@ def predict(state: dict[str, Any], plans: dict[str, Plan]) -> dict[str, Any]:
 
 
 def report(device: Device, plans: dict[str, Plan], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Return what is told of one device: by kind what was, what is, and what is not as asked."""
+    """Return the result for one device: by kind what was, what is, and what is not as asked."""
     result: dict[str, dict[str, Any]] = {"before": {}, "after": {}, "not_honoured": {}, "side_effects": {}, "fixed": {}}
     for kind, plan in plans.items():
         if kind == "features":

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the module ethtool tells people: warnings and the texts of diff mode. Pure."""
+"""What the module ethtool shows people: warnings and the texts of diff mode. Pure."""
 from __future__ import annotations
 
 from typing import Any

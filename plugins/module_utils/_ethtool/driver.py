@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ``ethtool -i``, ``-S``, ``--show-tunnels`` and the kernel log tell of a device; why a command failed. Pure."""
+"""What ``ethtool -i``, ``-S``, ``--show-tunnels`` and the kernel log say about a device; why a command failed. Pure."""
 from __future__ import annotations
 
 import re
@@ -11,7 +11,7 @@ DRIVER_ROW = re.compile(r"^([a-z][a-z-]*):(?:\s+(.*))?$")
 STATISTIC = re.compile(r"^(.*\S)\s*:\s*(-?\d{1,20})$", re.ASCII)
 TUNNELS = re.compile(r"^Tunnel information for (\S+):$")
 TUNNEL_PORT = re.compile(r"^port (\d{1,5}), (\S+)$", re.ASCII)
-# The kernel log tells of tunnel offloads in the words of each driver: "Enabled VxLAN offloads for UDP port 4789".
+# The kernel log mentions tunnel offloads in the words of each driver: "Enabled VxLAN offloads for UDP port 4789".
 TUNNEL_WORD = re.compile(r"vxlan|geneve|udp.?tunnel", re.IGNORECASE)
 OFFLOAD_WORD = re.compile(r"offload|udp port|\bport \d", re.IGNORECASE)
 
@@ -50,7 +50,7 @@ def parse_tunnels(text: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def take_tunnel_line(line: str, table: dict[str, Any]) -> None:
-    """Put what one line of a table of ``--show-tunnels`` tells into ``table``."""
+    """Put what one line of a table of ``--show-tunnels`` says into ``table``."""
     name, _colon, value = line.partition(": ")
     port = TUNNEL_PORT.match(line)
     if port:
@@ -62,7 +62,7 @@ def take_tunnel_line(line: str, table: dict[str, Any]) -> None:
 
 
 def offload_log_lines(text: str) -> list[str]:
-    """Return the lines of a kernel log that tell of tunnel offloads."""
+    """Return the lines of a kernel log about tunnel offloads."""
     return [line for line in text.split("\n") if TUNNEL_WORD.search(line) and OFFLOAD_WORD.search(line)]
 
 

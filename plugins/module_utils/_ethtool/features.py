@@ -76,7 +76,7 @@ def parse_features(text: str) -> dict[str, Features]:
 
 
 def state(row: re.Match[str]) -> Feature:
-    """Return the state that a matched row tells."""
+    """Return the state that a matched row shows."""
     markers = MARKER.findall(row.group(3))
     requested = {"requested on": True, "requested off": False}
     return {

@@ -78,7 +78,7 @@ def stuck_bits(bits: dict[str, bool], before: Features) -> set[str]:
 
 
 def group_will_do(name: str, value: bool, members: list[str], before: Features) -> bool:
-    """Tell whether ``name`` is a group that can be, or is, as asked although some of its bits are fixed."""
+    """Return whether ``name`` is a group that can be, or is, as asked although some of its bits are fixed."""
     changeable = any(not before[bit]["fixed"] for bit in members)
     already_on = value and any(before[bit]["active"] for bit in members)
     return not is_single(name, before) and (changeable or already_on)

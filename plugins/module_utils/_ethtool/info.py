@@ -30,7 +30,7 @@ KINDS = ["features", "channels", "rings", "coalesce", "rx_flow_hash", "rss", "dr
 
 
 def describe_features(features: Features) -> dict[str, Any]:
-    """Return what is told of the features of a device."""
+    """Return what is reported about the features of a device."""
     return {
         "features": features,
         "features_wanted": {bit: wanted(feature) for bit, feature in single_bits(features).items()

@@ -106,7 +106,7 @@ def read_settings(kind: str, names: list[str], netns: str | None) -> dict[str, d
 
 
 def state_of(kind: str, values: Any, reason: str | None) -> dict[str, Any]:
-    """Return the state that a listing tells; see ``_ethtool_settings_plan``."""
+    """Return the state that a listing shows; see ``_ethtool_settings_plan``."""
     if kind in ("channels", "rings") and not (values and values["current"]):
         values = None
     if not values:

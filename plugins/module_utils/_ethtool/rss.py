@@ -32,7 +32,7 @@ SWITCH = re.compile(r"^([\w-]+): (on|off)$")
 
 
 def parse_flow_hash(text: str) -> str | None:
-    """Return the letters of the hashed fields, such as ``sdfn``: "" for no field, None where the text does not tell."""
+    """Return the letters of the hashed fields, such as ``sdfn``: "" for no field, None where the text does not say."""
     lines = [line.strip() for line in text.split("\n")]
     if any(line.endswith("All matching flows discarded on RX") for line in lines):
         return DISCARD
@@ -73,7 +73,7 @@ def parse_rss(text: str) -> dict[str, dict[str, Any]]:
 
 
 def take_rss_line(line: str, rss: dict[str, Any]) -> None:
-    """Put what one line of ``ethtool -x`` tells into ``rss``; other lines (headings, errors) tell nothing."""
+    """Put what one line of ``ethtool -x`` says into ``rss``; other lines (headings, errors) say nothing."""
     row = TABLE_ROW.match(line)
     switch = SWITCH.match(line)
     if row:

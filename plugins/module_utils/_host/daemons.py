@@ -31,7 +31,7 @@ def write(path: str, pid: int, state: dict[str, Any], mode: int = 0o644) -> None
 
 
 def lives(state: dict[str, Any]) -> bool:
-    """Tell whether the process of a state is there. One that is ending has its port for a moment yet, and lives."""
+    """Return whether the process of a state is there. One that is ending has its port for a moment yet, and lives."""
     return started_at(state["pid"]) == state["started"]
 
 

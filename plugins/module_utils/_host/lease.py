@@ -23,7 +23,7 @@ Holder = Dict[str, Any]  # who a controller is (WHO), and of its lease "until", 
 
 
 class Answer(TypedDict):
-    """What who asks for a lease is told: whether it has it, who does, and whether that one lives."""
+    """The answer to whoever asks for a lease: whether it has it, who does, and whether that one lives."""
 
     taken: bool
     holder: Holder
@@ -31,7 +31,7 @@ class Answer(TypedDict):
 
 
 def kernel() -> list[str | int]:
-    """Return what tells whether a process number of the lease means the same process here."""
+    """Return what shows whether a process number of the lease means the same process here."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as stream:
             boot = stream.read().strip()
@@ -41,19 +41,19 @@ def kernel() -> list[str | int]:
 
 
 def same(holder: Holder | None, owner: Holder) -> bool:
-    """Tell whether two descriptions are of one controller."""
+    """Return whether two descriptions are of one controller."""
     return all(holder.get(key) == owner.get(key) for key in WHO) if holder else False
 
 
 def alive(holder: Holder) -> bool | None:
-    """Tell whether a holder lives: True or False where its process can be looked at, None where it cannot."""
+    """Return whether a holder lives: True or False where its process can be looked at, None where it cannot."""
     if holder.get("kernel") != kernel():
         return None
     return started_at(holder["pid"]) == holder["started"]
 
 
 def _is_at(path: str, stream: TextIO) -> bool:
-    """Tell whether an open file is still the one at ``path``: another one may be given back at any time."""
+    """Return whether an open file is still the one at ``path``: another one may be given back at any time."""
     try:
         return os.path.samestat(os.fstat(stream.fileno()), os.stat(path))
     except FileNotFoundError:

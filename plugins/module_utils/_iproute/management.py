@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The way in: the device that carries the controller's SSH connection, and the devices it rests on.
+"""The management device: it carries the controller's SSH connection, and the devices it rests on.
 
 The connection is found in the environment of this process or of those that started it (sudo drops it from its own). A
 connection of another network namespace, as that of a single-host lab's nodes, does not go over devices of this one.
@@ -88,7 +88,7 @@ def connection(proc: str = "/proc", pid: str = "self") -> str | None:
 
 
 def _from_here(proc: str, fields: list[str], home: str) -> bool:
-    """Tell whether sshd, somewhere above, is in this network namespace; a node's commands are started from another."""
+    """Return whether sshd, somewhere above, is in this network namespace; a node's commands come from another."""
     pid = fields[1] if len(fields) > 1 else "0"
     for _depth in range(LONGEST_CHAIN):
         if pid in ("0", ""):

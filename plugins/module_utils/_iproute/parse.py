@@ -17,7 +17,7 @@ FAN_MAP = re.compile(r'("id":[0-9]+)fan-map [0-9./: ]*')
 # A network device as ip shows it. The key "global" is a word of Python, which a class could not have.
 Link = TypedDict("Link", {
     "name": "str",
-    "mtu": "int",  # bytes, as the next two; 0: ip does not tell
+    "mtu": "int",  # bytes, as the next two; 0: ip does not say
     "min_mtu": "int",
     "max_mtu": "int",
     "up": "bool",

@@ -22,7 +22,7 @@ def read(netns: str | None = None) -> dict[str, Link]:
 
 
 def read_with_neighbors(netns: str | None = None) -> dict[str, dict[str, Any]]:
-    """Return the links as :func:`read` does, each with its permanent neighbours; one process tells both."""
+    """Return the links as :func:`read` does, each with its permanent neighbours; one process reads both."""
     return parse_links_and_neighbors(run(["ip", "-json", "-details", "-batch", "-"],
                                          "address show\nneigh show nud permanent\n", netns).out)
 

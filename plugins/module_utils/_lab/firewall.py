@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Rules that let the lab's traffic in: in a chain of nftables, or as rich rules of firewalld until its next reload.
 
-Ours are told by their comment in nftables, and in firewalld by a priority that nobody else has. Others are left alone.
+Ours are recognised by their comment in nftables, and in firewalld by a priority that nobody else has.
+Others are left alone.
 """
 from __future__ import annotations
 

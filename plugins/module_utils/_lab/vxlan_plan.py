@@ -165,7 +165,7 @@ def _release(ovs: state.State, name: str) -> list[Step]:
 
 
 def must_recreate(before: Summary | None, wanted: Mapping[str, Any]) -> bool:
-    """Tell whether the kernel cannot change ``before`` into what is wanted."""
+    """Return whether the kernel cannot change ``before`` into what is wanted."""
     if before is None or not before["local"] or (":" in before["local"]) != (":" in wanted["local"]):
         return True
     return (before["id"], before["dstport"], before["csum"]) != (wanted["id"], wanted["dstport"], wanted["csum"])

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lab's kernel VXLAN devices in a snapshot: some of it is only restored by making a device anew."""
+"""The lab's kernel VXLAN devices in a snapshot: some of it is only restored by recreating a device."""
 from __future__ import annotations
 
 from typing import Mapping, TypedDict, cast
@@ -48,7 +48,7 @@ def saved(links: Links, fdbs: Mapping[str, Fdb], ovs: State) -> dict[str, Kept]:
 
 
 def steps(kept: Mapping[str, Kept], links: Links, fdbs: Mapping[str, Fdb], ovs: State) -> list[Step]:
-    """Return the steps that make devices anew which differ so, each in its bridge again. One that is gone stays so."""
+    """Return the steps that recreate devices which differ so, each in its bridge again. One that is gone stays so."""
     steps = []
     for name in sorted(set(kept) & set(fdbs)):
         old = kept[name]

@@ -40,7 +40,7 @@ def tap_of(machine: str, index: int) -> str:
 
 
 def mac_of(lab: str, machine: str, device: str) -> str:
-    """Return the MAC address of a device, locally administered: a machine that is made anew has the same."""
+    """Return the MAC address of a device, locally administered: a recreated machine has the same."""
     digest = hashlib.sha256(f"{lab} {machine} {device}".encode()).digest()
     return ":".join(["02"] + [f"{byte:02x}" for byte in digest[:5]])
 

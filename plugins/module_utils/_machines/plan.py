@@ -25,7 +25,7 @@ class Plan(NamedTuple):
 
 
 def plan_present(lab: str, folder: str, wanted: Sequence[dict[str, Any]], state: Mapping[str, Any]) -> Plan:
-    """Return what makes the wanted machines. One that is to be another is made anew; one that was killed is started."""
+    """Return what makes the wanted machines. One with other options is recreated; one that was killed is started."""
     if state["foreign"]:
         raise InputError("this folder has files that are not the lab's", folder, "Give the lab a folder of its own.")
     if state["fabric"] and not state["ours"]:

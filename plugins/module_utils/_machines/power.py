@@ -19,7 +19,7 @@ PROBE_SECONDS = 30  # a kernel with KVM gives up after two
 
 
 def kvm_boots(image: str) -> bool:
-    """Tell whether a kernel boots with KVM: some nested machines have the device, and a guest hangs."""
+    """Return whether a kernel boots with KVM: some nested machines have the device, and a guest hangs."""
     if not os.path.exists(KVM):
         return False
     try:

@@ -17,7 +17,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import In
 STREAM_TESTS = ("TCP_STREAM", "TCP_MAERTS", "UDP_STREAM")
 RR_TESTS = ("TCP_RR", "UDP_RR", "TCP_CRR")
 TESTS = STREAM_TESTS + RR_TESTS
-CROWD = 8  # processes; more are told to wait before their traffic, and are counted after a warm-up
+CROWD = 8  # processes; more of them wait before their traffic, and are counted after a warm-up
 WARM_UP = 4  # s: a connection's first packet is sent again after 1 s, and once more after 3 s (RFC 6298)
 MAX_UDP_PAYLOAD = 65507  # IPv4: 65535 less the IP and UDP headers
 
@@ -111,8 +111,8 @@ def workload(given: Any) -> dict[str, Any]:
     if checked["interim"] and checked["confidence"]:
         raise InputError("interim results cannot be combined with confidence iterations", checked["name"])
     if interim is None and not checked["confidence"]:
-        # They tell when a stream really ran: its connection may come a second late, and netperf may wait 4 s more for
-        # its peer. Of several they tell how much of a stream's rate fell into the time of all.
+        # They show when a stream really ran: its connection may come a second late, and netperf may wait 4 s more for
+        # its peer. Of several they show how much of a stream's rate fell into the time of all.
         checked["interim"] = min(1.0, checked["duration"] / 10.0)
     checked["warm_up"] = _warm_up(given.get("warm_up"), checked)
     for key in ("client_cpus", "server_cpus"):
@@ -122,7 +122,7 @@ def workload(given: Any) -> dict[str, Any]:
 
 
 def _warm_up(value: Any, load: Mapping[str, Any]) -> int:
-    """Return the seconds of traffic before the counted time; only interim results can tell the two apart."""
+    """Return the seconds of traffic before the counted time; only interim results can separate the two."""
     possible = bool(load["interim"]) and load["test"] != "UDP_STREAM"
     if value is None:
         return WARM_UP if possible and processes(load) > CROWD else 0
@@ -139,7 +139,7 @@ def processes(load: Mapping[str, Any]) -> int:
 
 
 def wait_before_traffic(load: Mapping[str, Any]) -> int:
-    """Return the seconds that netperf is told to wait between its set-up and its traffic (``-s``).
+    """Return the seconds that netperf has to wait between its set-up and its traffic (``-s``).
 
     100 processes need 0.6 s on 2 cores to connect, and 3 s if those that already send compete with them. Not where
     the server sends: it would begin at once. Not longer, because netserver gives a connection up 4 s late.
@@ -212,7 +212,7 @@ def _size_options(load: Mapping[str, Any], test: str) -> list[str]:
 def argv(load: Mapping[str, Any], test: str, end: Endpoint, index: int = 0) -> list[str]:
     """Return the argument list of one netperf process, to be run inside ``end["netns"]``.
 
-    Stream ``index`` of a cell has a data port of its own at the server, which firewalls can be told, and takes its turn
+    Stream ``index`` of a cell has a data port of its own at the server, which firewalls can allow, and takes its turn
     of the CPUs that netperf and netserver are bound to.
     """
     family = "6" if ":" in end["address"] else "4"

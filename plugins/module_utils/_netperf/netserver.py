@@ -54,7 +54,7 @@ def _state_file(server: Server) -> str:
 
 
 def _is_ours(state: State) -> bool:
-    """Tell whether the process of a state file still runs and is the one that was started."""
+    """Return whether the process of a state file still runs and is the one that was started."""
     pid = state["pid"]
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as stream:
@@ -85,7 +85,7 @@ def plan(before: Mapping[str, State | None], wanted: Sequence[Server], state: st
          purge: bool) -> tuple[list[str], list[Server]]:
     """Return ``(stop, start)``: state files to be done away with, and servers to be started.
 
-    A netserver in a namespace that was removed and made anew is stopped and started again.
+    A netserver in a namespace that was removed and recreated is stopped and started again.
     """
     files = {_state_file(server): server for server in wanted}
     if state == "absent":

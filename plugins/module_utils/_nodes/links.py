@@ -38,7 +38,7 @@ def joins(node: Node, port_of: Callable[[str], str]) -> list[Join]:
 
 
 def joined(device: Link | None, port: Link | None) -> bool:
-    """Tell whether a node's device and a port of the fabric are the two ends of one veth."""
+    """Return whether a node's device and a port of the fabric are the two ends of one veth."""
     return bool(device and port and device["peer"] == port["ifindex"] and port["peer"] == device["ifindex"])
 
 
@@ -56,7 +56,7 @@ def delete_line(device: object, name: str) -> list[str]:
 
 
 def port_lines(node: Node, join: Join, device: Link | None, port: Link | None) -> list[str]:
-    """Return the lines, for the fabric, that make the veth of a node or mend its port; ``join`` is of :func:`joins`."""
+    """Return the lines, for the fabric, that make a node's veth or repair its port; ``join`` is of :func:`joins`."""
     wanted, name, _addresses, mac = join
     if not port or not joined(device, port):
         # The other end is made in its namespace at once: moving it there would cost 16 ms a node.

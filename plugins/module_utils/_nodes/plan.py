@@ -68,13 +68,13 @@ class Summary(TypedDict):
 def delete_links(lines: Iterable[str], netns: str) -> list[Step]:
     """Return the steps that delete devices. The kernel may be at it: it removes what was in a namespace a moment later.
 
-    So "no such device" is no error; a device that is still there is one of the command that makes it anew.
+    So "no such device" is no error; a device that is still there is one of the command that recreates it.
     """
     return [Step(["ip", "-force", "-batch", "-"], step.stdin, netns, check=False) for step in batch(lines)]
 
 
 def whole(seen: SeenNode | None) -> bool:
-    """Tell whether a node that was read has all its namespaces."""
+    """Return whether a node that was read has all its namespaces."""
     return bool(seen and seen["ready"] and seen["netns"] and seen["mounted"] and seen["mnt"] and seen["uts"])
 
 

@@ -82,7 +82,7 @@ def read_links(runner: Callable[..., Result], netns: str) -> Links:
 
 
 def read_mountpoint(path: str) -> str:
-    """Tell of a directory that nodes mount on: ``missing``, ``ours`` (we made it) or ``present``."""
+    """Return the state of a directory that nodes mount on: ``missing``, ``ours`` (we made it) or ``present``."""
     if not os.path.isdir(path):
         return "missing"
     return "ours" if os.path.exists(os.path.join(path, MARKER)) else "present"

@@ -29,7 +29,7 @@ class GoneError(SystemExit):
 def _watch(descriptor: int) -> None:
     """Sleep until nobody reads what is written to a pipe, socket or terminal any more, then end this process."""
     polled = select.poll()
-    polled.register(descriptor, 0)  # an error and a hang-up are told all the same
+    polled.register(descriptor, 0)  # an error and a hang-up are always reported
     if any(event & (select.POLLERR | select.POLLHUP) for _descriptor, event in polled.poll()):
         wake_main_thread(signal.SIGTERM)
 
@@ -52,7 +52,7 @@ def needed(server: Mapping[str, Any] | None, descriptor: int = STDOUT) -> Iterat
     told: list[int] = []
 
     def end(number: int, _frame: object) -> None:
-        if not told:  # a lost terminal is told twice: the second must not end what the first began
+        if not told:  # a lost terminal is reported twice: the second must not end what the first began
             told.append(number)
             raise GoneError(1)
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A driver's own counters, as ``ethtool -S`` shows them, without a process: what they tell of offloads.
+"""A driver's own counters, as ``ethtool -S`` shows them, without a process: what they say about offloads.
 
 Structures and constants: linux/ethtool.h (ethtool_drvinfo, ethtool_gstrings, ethtool_stats).
 """
@@ -19,7 +19,7 @@ GDRVINFO, GSTRINGS, GSTATS = 0x03, 0x1B, 0x1D
 DRVINFO_SIZE, COUNT_AT = 196, 180
 STATISTICS_SET, NAME_SIZE = 1, 32
 SPARE = 64  # counters; a driver may add some between two questions
-# The words of drivers' counters that tell of segmentation, merging, tunnels and checksums.
+# The words of drivers' counters about segmentation, merging, tunnels and checksums.
 OFFLOAD = re.compile(r"tso|lso|gso|gro|lro|segment|vxlan|tnl|tunnel|encap|inner|csum|checksum|hw_gro", re.IGNORECASE)
 
 
@@ -46,6 +46,6 @@ def read(sock: socket.socket, name: str) -> dict[str, int]:
 
 
 def moved(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """Return ``{counter: increase}`` of those that tell of offloads and went up between two readings."""
+    """Return ``{counter: increase}`` of those that concern offloads and went up between two readings."""
     return {name: after[name] - before[name] for name in sorted(before)
             if OFFLOAD.search(name) and after.get(name, 0) > before[name]}

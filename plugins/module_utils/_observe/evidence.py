@@ -94,7 +94,7 @@ def _start(path: Path, test: str, params: Params) -> subprocess.Popen[str]:
 def _sample_path(path: Path, params: Params, probe: Probe) -> dict[str, Look]:
     """Sample both ends while the streams of all tests run; return ``{test: {"client", "server"} or {"error"}}``.
 
-    All at once, because it takes half the time and a device's two directions are told apart. But of two streams on
+    All at once, because it takes half the time and a device's two directions are separated. But of two streams on
     busy CPUs one can starve the other for seconds: then each by itself.
     """
     tests = params["tests"]
@@ -192,14 +192,14 @@ def _sample_ends(path: Path, params: Params, probe: Probe) -> Ends:
 
 
 def _traffic_everywhere(devices: Iterable[Device], samples: Samples, both_ways: bool) -> bool:
-    """Tell whether the streams passed each device of an end; those that are ``alike`` count as one."""
+    """Return whether the streams passed each device of an end; those that are ``alike`` count as one."""
     groups = [[device] for device in devices if not device.get("alike")]
     groups.append([device for device in devices if device.get("alike")])
     return all(_traffic([samples[network.key_of(device)] for device in group], both_ways) for group in groups if group)
 
 
 def _traffic(samples: Sequence[Sample], both_ways: bool) -> bool:
-    """Tell whether these bytes are those of a stream, or of one in each direction that both move."""
+    """Return whether these bytes are those of a stream, or of one in each direction that both move."""
     sent, received = [sum(seen[way]["bytes"] for seen in samples) for way in WAYS]
     if both_ways:
         return min(sent, received) >= max(TRAFFIC, MAIN_SHARE * (sent + received))

@@ -27,7 +27,7 @@ WAYS: tuple[Way, ...] = ("out", "in")
 
 
 class Packet(NamedTuple):
-    """What the head of one packet tells; ``not_ready`` and ``valid`` are the state of its checksum."""
+    """What the head of one packet shows; ``not_ready`` and ``valid`` are the state of its checksum."""
 
     length: int  # real bytes less the Ethernet header
     outgoing: bool

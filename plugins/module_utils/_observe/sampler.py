@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sockets inside a network namespace, and what the kernel tells through them: features, MTU, packets.
+"""Sockets inside a network namespace, and what the kernel reports through them: features, MTU, packets.
 
 Constants: linux/if_packet.h, linux/sockios.h, linux/ethtool.h.
 """

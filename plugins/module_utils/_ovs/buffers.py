@@ -4,7 +4,7 @@
 """Packet sockets that another process holds, one a device, and the size of their receive buffers.
 
 pidfd_getfd(2) opens a process's descriptor a second time here: the socket is the same, and so are its options. It needs
-Linux 5.6 and the right to trace the process. Sizes are those that the kernel tells, twice what was asked (socket(7)).
+Linux 5.6 and the right to trace the process. Sizes are those that the kernel reports, twice what was asked (socket(7)).
 """
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ READ = ["ovs-vsctl", "--timeout=10", "--format=json"] + " -- ".join("list " + ta
 
 
 def runs(daemon: str) -> bool:
-    """Tell whether a daemon holds the lock of its pid file, as Open vSwitch itself finds out."""
+    """Return whether a daemon holds the lock of its pid file, as Open vSwitch itself finds out."""
     try:
         with open(os.path.join(RUN, daemon + ".pid")) as stream:
             fcntl.lockf(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -38,7 +38,7 @@ def pid(daemon: str) -> int:
 
 
 def port_buffers() -> dict[str, int]:
-    """Return ``{device: receive buffer in bytes}`` of the userspace datapath; empty where that cannot be told."""
+    """Return ``{device: receive buffer in bytes}`` of the userspace datapath; empty where that is not known."""
     if not runs("ovs-vswitchd"):
         return {}
     try:

@@ -89,7 +89,7 @@ def ours(state: State, bridge: str, owner: str) -> dict[str, Port]:
 
 
 def _tunnel(port: Port) -> tuple[str | None, ...] | None:
-    """Return what tells a tunnel from all others: Open vSwitch refuses a second one of the same. None for no tunnel."""
+    """Return what identifies a tunnel: Open vSwitch refuses a second one of the same. None for no tunnel."""
     options = port["options"]
     if "remote_ip" not in options:
         return None

@@ -22,7 +22,7 @@ def read() -> Seen:
 
 
 def kernel_datapath() -> bool:
-    """Tell whether the kernel has the openvswitch module, or can load it."""
+    """Return whether the kernel has the openvswitch module, or can load it."""
     if os.path.isdir("/sys/module/openvswitch"):
         return True
     try:

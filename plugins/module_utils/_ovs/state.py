@@ -73,7 +73,7 @@ def _as_list(value: Any) -> list[Any]:
 def state_of(tables: list[list[Row]], running: bool = True, vswitchd: bool = True) -> State:
     """Return ``{"running", "vswitchd", "root", "bridges", "ports"}`` from the rows of the four TABLES.
 
-    ``running`` tells whether ovsdb-server runs, ``vswitchd`` whether ovs-vswitchd does.
+    ``running`` says whether ovsdb-server runs, ``vswitchd`` whether ovs-vswitchd does.
 
     A port has its row's columns, its ``bridge`` by name, and its first interface's row as ``interface``.
     """

@@ -30,7 +30,7 @@ def read_text(path: str) -> str | None:
 
 
 def has_program(name: str) -> bool:
-    """Tell whether a program is installed."""
+    """Return whether a program is installed."""
     return shutil.which(name, path=SEARCH_PATH) is not None
 
 
@@ -43,7 +43,7 @@ def connection_of(name: str) -> str | None:
 
 
 def stanza_of(name: str) -> bool:
-    """Tell whether ifupdown has a stanza for a device."""
+    """Return whether ifupdown has a stanza for a device."""
     paths = [path for pattern in INTERFACES for path in sorted(glob.glob(pattern))]
     pattern = re.compile(rf"^\s*iface\s+{re.escape(name)}\s", re.MULTILINE)
     return has_program("ifup") and any(pattern.search(read_text(path) or "") for path in paths)

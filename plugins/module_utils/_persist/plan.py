@@ -20,7 +20,7 @@ class Seen(NamedTuple):
     """How a device is configured on its host: the kind, and what that kind needs."""
 
     kind: str  # systemd_link, networkmanager, ifupdown, or none
-    match: str = ""  # the assignment that tells the device in a .link file
+    match: str = ""  # the assignment that identifies the device in a .link file
     base: str = ""  # the .link file that it has now, and its text
     base_text: str = ""
     connection: str = ""  # UUID, of NetworkManager

@@ -72,7 +72,7 @@ def programs(names: Iterable[str]) -> dict[str, str | None]:
 
 
 def links() -> dict[str, dict[str, Any]]:
-    """Return all links by name; without iproute2 what the kernel's files tell."""
+    """Return all links by name; without iproute2 what the kernel's files say."""
     try:
         return {name: {key: value for key, value in link.items() if key in LINK}
                 for name, link in iproute.read().items()}

@@ -41,7 +41,7 @@ class Carries(TypedDict):
 
 
 def parse_ping(text: str) -> int:
-    """Return the per cent of echoes that were lost, 100 where ping told of none."""
+    """Return the per cent of echoes that were lost, 100 where ping reported none."""
     counts = LOSS.search(text)
     sent, received = (int(number) for number in counts.groups()) if counts else (0, 0)
     return 100 * (sent - received) // sent if sent else 100

@@ -5,7 +5,7 @@
 
 It is armed before the snapshot is written and disarmed after the snapshot is gone: at no moment is a node
 changed and nobody watches. It needs nothing of the controller: the code that restores is written beside the snapshot,
-as one zip file that python3 runs. It waits by itself: a systemd timer would have to be started anew at each sign of
+as one zip file that python3 runs. It waits by itself: a systemd timer would have to be restarted at each sign of
 life, this takes one utime(2).
 """
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _watching(seconds: float) -> bool:
 def watch(minutes: float, path: str) -> None:
     """Wait until no controller has been heard of for ``minutes``, then restore the node from the snapshot ``path``.
 
-    All that stays is the file FIRED: a controller that was only asleep must change and measure nothing any more. Where
+    All that stays is the file FIRED: a controller that was only asleep must change and measure nothing more. Where
     something could not be restored the snapshot stays, too.
     """
     daemons.write(STATE, os.getpid(), {"minutes": minutes, "path": path})
@@ -97,7 +97,7 @@ def write_program() -> None:
 
 
 def by_systemd() -> bool:
-    """Tell whether systemd can start it here: it runs, and this is not a node in namespaces of its machine."""
+    """Return whether systemd can start it here: it runs, and this is not a node in namespaces of its machine."""
     try:
         same = all(os.readlink("/proc/1/ns/" + kind) == os.readlink("/proc/self/ns/" + kind) for kind in ("net", "mnt"))
     except OSError:

@@ -100,7 +100,7 @@ def _other_step(snapshot: Snapshot, dry: bool) -> Commands:
     commands += _words(steps)
     if not dry:
         apply(steps)
-    # A tunnel made anew has a new socket.
+    # A recreated tunnel has a new socket.
     sizes = node_state.read_ovs().get("buffers", {})
     buffers = node_state.buffer_changes(other.get("ovs", {}).get("buffers", {}), sizes)
     if buffers and not dry:

@@ -27,7 +27,7 @@ def renew() -> None:
 
 
 def touch() -> None:
-    """Have the switch wait anew, also where it has restored the node already: who calls this changes no profile."""
+    """Have the switch wait again, also where it has restored the node already: who calls this changes no profile."""
     with contextlib.suppress(OSError):
         os.utime(ALIVE)
 

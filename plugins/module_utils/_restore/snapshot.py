@@ -130,7 +130,7 @@ def remove(path: str) -> None:
 
 
 def exists(device: Item) -> bool:
-    """Tell whether a device is there now."""
+    """Return whether a device is there now."""
     try:
         with netns.inside(device.get("netns")):
             socket.if_nametoindex(device["name"])

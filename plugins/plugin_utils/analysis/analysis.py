@@ -43,7 +43,7 @@ def analyse(plan: Plan, trials: Iterable[Trial], manifest: Mapping[str, Any] | N
     """Return the analysis (the content of analysis.json).
 
     ``trials`` is an iterable of trial records, read once. Failed trials are left out, and, unless ``include_marked``,
-    those that a guard excludes; both are counted. ``manifest`` tells whether both ends are one machine. ``verdicts`` is
+    those that a guard excludes; both are counted. ``manifest`` says whether both ends are one machine. ``verdicts`` is
     a function that is called once all trials are read, and returns the rows of :mod:`_campaign_verdicts`: a factor that
     could act nowhere is no candidate and not recommended. Of a ``running`` campaign nothing is claimed: it has
     ``nominated`` instead.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which differences of profiles tell what: weights over the profiles of a plan, the control first. Pure.
+"""Which differences of profiles show what: weights over the profiles of a plan, the control first. Pure.
 
 Every effect of a campaign, of a profile, of one factor or of two together, is a weighted sum of logarithms in a block.
 """
@@ -63,7 +63,7 @@ def single_effects(plan: Plan) -> tuple[Labels, list[int], list[int]]:
 
 
 def is_factorial(plan: Plan) -> bool:
-    """Tell whether the plan has every combination of all levels, as a full factorial has."""
+    """Return whether the plan has every combination of all levels, as a full factorial has."""
     combinations = {tuple(profile["levels"].get(factor["name"]) for factor in plan["factors"])
                     for profile in plan["profiles"].values()}
     return plan["design"] == "full_factorial" and combinations == set(itertools.product(
@@ -73,7 +73,7 @@ def is_factorial(plan: Plan) -> bool:
 def screen_effects(plan: Plan) -> tuple[Effects, Effects]:
     """Return ``((labels, weights), (labels, weights))`` of a screen: main effects, and pairs, by least squares.
 
-    Pairs that the screen cannot tell from one another are one row: ``aliases`` has the others. Where it cannot tell
+    Pairs that the screen cannot separate are one row: ``aliases`` has the others. Where it cannot tell
     any pair, main effects are those of a model without pairs.
     """
     factors, rows = plan["factors"], [plan["profiles"][name]["levels"] for name in order_of(plan)]

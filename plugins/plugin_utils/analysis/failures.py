@@ -68,7 +68,7 @@ def of_profiles(cube: Cube, p: np.ndarray | None, alpha: float) -> list[Failures
 
 
 def _control_fails(shares: np.ndarray, attempts: np.ndarray) -> bool:
-    """Tell whether the control fails more than another profile does."""
+    """Return whether the control fails more than another profile does."""
     others = shares[1:][attempts[1:] > 0]
     return bool(len(others) and shares[0] > others.min())
 

@@ -168,7 +168,7 @@ class MetricAnalysis:
         return _spread_lists(np.concatenate([self.values[:, :1], self.values[:, -1:]], axis=-1))
 
     def measured(self, table: int) -> bool:
-        """Tell whether this metric was measured in a table."""
+        """Return whether this metric was measured in a table."""
         return not np.isnan(self.values[table]).all()
 
     def describe(self, table: int) -> metrics.Described:

@@ -67,7 +67,7 @@ def order(name: str) -> tuple[int, int, int, str]:
 
 
 def compared(name: str) -> bool:
-    """Tell whether effects are computed for this metric, or its medians only."""
+    """Return whether effects are computed for this metric, or its medians only."""
     return not name.startswith("cpu_") or name.rsplit("_", 1)[-1] in COMPARED_KINDS
 
 
@@ -100,7 +100,7 @@ def _of_netperf(result: Mapping[str, Any], one_host: bool, found: dict[str, Any]
 
 
 def values_of(trial: Mapping[str, Any], one_host: bool = False) -> dict[str, float]:
-    """Return ``{metric: value}`` of what a trial measured. ``one_host`` tells that both ends are one machine."""
+    """Return ``{metric: value}`` of what a trial measured. ``one_host`` says that both ends are one machine."""
     result, workload = trial.get("result") or {}, trial.get("workload") or {}
     found: dict[str, Any] = {}
     if workload.get("test") in TRANSACTIONS:
@@ -121,7 +121,7 @@ def values_of(trial: Mapping[str, Any], one_host: bool = False) -> dict[str, flo
 
 
 def one_host(manifest: Mapping[str, Any] | None) -> bool:
-    """Tell whether the nodes of a manifest share one kernel, by their boot ids."""
+    """Return whether the nodes of a manifest share one kernel, by their boot ids."""
     seen = list(_boot_ids((manifest or {}).get("nodes") or {}))
     return len(seen) > 1 and len(set(seen)) == 1
 

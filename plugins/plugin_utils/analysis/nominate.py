@@ -77,7 +77,7 @@ def _built(part: Part, helping: list[str]) -> Nominee:
 
 
 def _simplest_near(part: Part, helping: list[str]) -> str | None:
-    """Return of the profiles not told apart from the best the one that changes least, else the second best."""
+    """Return, of the profiles not separated from the best, the one that changes least, else the second best."""
     top, others = helping[0], helping[1:]
     near = [name for name in others if len(part.changes(name)) < len(part.changes(top))
             and not advantage([part], top, name, 1 - effects.CONFIDENCE)[1] > 0]

@@ -4,7 +4,7 @@
 """The recommendation: one set of settings that was measured, by how much it is better, and what is not known. Pure.
 
 A set is recommended where the report's test shows it better somewhere, it was not shown to cost more than matters in
-any table, and it does not fail more than the control. Of sets that cannot be told apart the one that changes least.
+any table, and it does not fail more than the control. Of sets that cannot be separated, the one that changes least.
 """
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _may_cost(part: Part, name: str, matters: float) -> list[Piece]:
 
 
 def _shown(part: Part, name: str, score_shown: dict[str, bool]) -> bool:
-    """Tell whether a set is shown to be better than the control: in a table, or by its score over all of them."""
+    """Return whether a set is shown to be better than the control: in a table, or by its score over all of them."""
     place = part.place(name)
     helps = any(piece.states()[place] == "better" for piece in part.pieces)
     return bool((helps or score_shown.get(name, False)) and np.nanmean(part.scores[place]) > 0)
@@ -107,7 +107,7 @@ def _forbidden(parts: list[Part], fails: dict[str, str], idle: Collection[str],
 
 
 def _pick(part: Part, able: list[str], parts: list[Part]) -> str:
-    """Return of the sets that were shown to help the one that changes least and is not told apart from the best."""
+    """Return, of the sets shown to help, the one that changes least and is not separated from the best."""
     top = max(able, key=lambda name: float(np.nanmean(part.score(name))))
     near = [name for name in able if name == top
             or not advantage(parts, top, name, 1 - effects.CONFIDENCE)[1] > 0]
@@ -132,7 +132,7 @@ def recommendation(parts: list[Part], score_shown: list[dict[str, bool]], fails:
                    table_id: Callable[[Table], str]) -> Recommendation:
     """Return what to set. ``parts`` are the plan's and, where there was one, the confirmation.
 
-    ``score_shown`` tells for each part of which sets the report's test shows the score, ``fails`` why a set is not
+    ``score_shown`` says for each part of which sets the report's test shows the score, ``fails`` why a set is not
     recommended for its failures, ``idle`` which factors could act nowhere.
     """
     last, plan = parts[-1], parts[0].plan

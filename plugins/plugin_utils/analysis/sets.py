@@ -38,7 +38,7 @@ class Piece:
 
     @property
     def kind(self) -> str:
-        """What it tells of: work (throughput, transactions), cpu or latency."""
+        """What it concerns: work (throughput, transactions), cpu or latency."""
         start = self.metric.name.split("_")[0]
         return {"service": "cpu", "latency": "latency"}.get(start, "work")
 
@@ -53,7 +53,7 @@ class Piece:
 
 
 def saturated(cube: Cube, table: int) -> bool:
-    """Tell whether a table's throughput was bound by a CPU."""
+    """Return whether a table's throughput was bound by a CPU."""
     used = int(cube.used_in[table])
     return bool(used > 0 and cube.saturated[table] >= SATURATED_SHARE * used)
 
@@ -145,7 +145,7 @@ class Part:
         return np.zeros(self.scores.shape[1]) if name == self.plan["control"] else self.scores[self.place(name)]
 
     def measured(self, name: str) -> bool:
-        """Tell whether this part visited a set."""
+        """Return whether this part visited a set."""
         return name == self.plan["control"] or name in self.names
 
     def changes(self, name: str) -> dict[str, str]:

@@ -62,7 +62,7 @@ def proof_of(bits: Collection[str]) -> tuple[str, str] | None:
 
 
 def share_of(sample: Document | None, bits: Collection[str]) -> float | None:
-    """Return the share of bytes in one device's sample that tells of these bits; None without packets or proof."""
+    """Return the share of bytes in one device's sample that concerns these bits; None without packets or proof."""
     proof = proof_of(bits)
     if not proof or not sample:
         return None
@@ -76,7 +76,7 @@ def share_of(sample: Document | None, bits: Collection[str]) -> float | None:
 
 
 def _own_tunnel(sample: Document, bits: Collection[str]) -> bool:
-    """Tell whether encapsulated packets had the outer checksum mode that one of the features is for."""
+    """Return whether encapsulated packets had the outer checksum mode that one of the features is for."""
     return any(TUNNEL_FEATURES.get(bit) in sample.get("outer_csum", []) for bit in bits)
 
 

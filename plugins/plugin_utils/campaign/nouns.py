@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The nouns of a campaign: campaign, plan and what is in it. docs/data-format.md tells each key of the files.
+"""The nouns of a campaign: campaign, plan and what is in it. docs/data-format.md describes each key of the files.
 
-What an import's log does not tell is null in its plan, whatever the type here.
+What an import's log does not say is null in its plan, whatever the type here.
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Screening: which few of all combinations tell the main effects, and most of the pairs. Pure.
+"""Screening: which few of all combinations show the main effects, and most of the pairs. Pure.
 
 With two levels a factor and nothing that excludes a combination it is a fractional factorial of resolution IV (no main
 effect is confused with a pair; Box and Hunter 1961). Otherwise the combinations are chosen among those that a host can
@@ -29,7 +29,7 @@ RESOLUTION = 4
 MOST_FACTORS = 15  # a fraction of resolution IV has at most 32 combinations then; pyDOE3 1.6 has none for 16
 MOST_CANDIDATES = 4096
 STARTS = 4  # an exchange ends in a local maximum: the best of several starts is taken
-PAIR_PRIOR = 0.25  # the prior variance of a pair's coefficient, as a multiple of what one visit tells
+PAIR_PRIOR = 0.25  # the prior variance of a pair's coefficient, as a multiple of what one visit shows
 
 
 def screen(factors: Sequence[Factor], seed: int) -> list[Levels]:
@@ -63,7 +63,7 @@ def _excluding(factors: Sequence[Factor]) -> list[tuple[str, str]]:
 
 
 def reachable(factors: Sequence[Factor], levels: Mapping[str, str]) -> bool:
-    """Tell whether a host can be in this combination: what a factor needs is on where the factor is."""
+    """Return whether a host can be in this combination: what a factor needs is on where the factor is."""
     off = {factor["name"]: factor["levels"][0] for factor in factors}
     return all(levels[name] == off[name] or levels[need] != off[need] for name, need in _excluding(factors))
 
@@ -95,9 +95,9 @@ def model_matrix(factors: Sequence[Factor], rows: Sequence[Mapping[str, str]]) -
 
 def alias_groups(factors: Sequence[Factor],
                  rows: Sequence[Mapping[str, str]]) -> list[list[tuple[str, str]]]:
-    """Return the pairs of factors in groups whose effects this screen cannot tell from one another.
+    """Return the pairs of factors in groups whose effects this screen cannot separate.
 
-    An empty list where it has too few combinations to tell any pair.
+    An empty list where it has too few combinations to separate any pair.
     """
     matrix, pairs = model_matrix(factors, rows)
     mains, columns = matrix[:, :matrix.shape[1] - len(pairs)], matrix[:, matrix.shape[1] - len(pairs):]

@@ -43,7 +43,7 @@ NOTE = ("Effects against the control are judged, each paired inside its own camp
 
 
 class Campaign(NamedTuple):
-    """One campaign as :func:`compare` takes it; ``name`` tells it from the others."""
+    """One campaign as :func:`compare` takes it; ``name`` distinguishes it from the others."""
 
     name: str
     plan: Plan
@@ -116,7 +116,7 @@ def _of_metric(metric: str, places: tuple[int, int], pair: tuple[Campaign, Campa
 
 
 def is_compared(metric: str) -> bool:
-    """Tell whether a metric is compared between campaigns: what netperf measures, and what it costs."""
+    """Return whether a metric is compared between campaigns: what netperf measures, and what it costs."""
     return metric in ("throughput", "transactions", *SHOWN_LATENCIES) or metric.startswith("service_demand")
 
 

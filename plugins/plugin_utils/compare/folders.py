@@ -50,7 +50,7 @@ def read_campaign_folder(folder: str, label: str) -> Campaign:
 
 
 def labels_of(folders: list[str]) -> list[str]:
-    """Return a name for each folder: its last part, or as much of its path as tells it from the others."""
+    """Return a name for each folder: its last part, or as much of its path as distinguishes it from the others."""
     paths = [os.path.abspath(folder) for folder in folders]
     for depth in range(1, max([len(path.split(os.sep)) for path in paths] or [1])):
         names = [os.sep.join(path.split(os.sep)[-depth:]) for path in paths]

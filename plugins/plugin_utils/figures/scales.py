@@ -30,7 +30,7 @@ class Scale(NamedTuple):
         return self.start + (self.end - self.start) * (place - low) / ((high - low) or 1.0)
 
     def holds(self, value: float) -> bool:
-        """Tell whether a value is between the ends."""
+        """Return whether a value is between the ends."""
         return self.low <= value <= self.high
 
 

@@ -41,7 +41,7 @@ NOTE = ("5 % is the chance of any false change in a history: campaigns are put i
 
 
 def versions_of(manifest: dict[str, Any] | None) -> dict[str, str]:
-    """Return the versions that a manifest tells, such as ``{"kernel": "6.12.1", "driver of eth1": "mlx5_core"}``."""
+    """Return the versions that a manifest has, such as ``{"kernel": "6.12.1", "driver of eth1": "mlx5_core"}``."""
     found: dict[str, list[str]] = {}
     for before, _after in nodes_of(manifest).values():
         for name, value in before.items():

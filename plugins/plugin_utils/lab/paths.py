@@ -41,5 +41,5 @@ def device_classes(paths: Iterable[str]) -> list[str]:
 
 
 def tunnelled(path: str) -> bool:
-    """Tell whether a path goes through the tunnel; one that is not of the lab does not."""
+    """Return whether a path goes through the tunnel; one that is not of the lab does not."""
     return path in PATHS and PATHS[path].tunnelled

@@ -36,7 +36,7 @@ TUNNEL_TAG = 30  # with several tunnels of a pair, tunnel n and its tenants are 
 
 
 def mac_of(address: Address) -> str:
-    """Return a local unicast MAC address that follows from the address, so that a tenant made anew keeps it."""
+    """Return a local unicast MAC address that follows from the address, so a recreated tenant keeps it."""
     return ":".join(f"{byte:02x}" for byte in (2, address.version) + tuple(address.packed[-4:]))
 
 

@@ -34,7 +34,7 @@ TROUBLE = re.compile(r"error|errno|fail|could ?n[o']t|cannot|no response|partial
                      r"|denied|broken pipe|interrupted|are you sure", re.I)
 # netperf names itself or one of its functions; captures are known that lost the first letter.
 SPEAKER = re.compile(r"\s*(?:n?etperf: |[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+:? )")
-# Without a banner nothing tells that a function is one of netperf's, but for the way it names them.
+# Without a banner only the way netperf names them shows that a function is one of its own.
 OWN_SPEAKER = re.compile(r"\s*(?:n?etperf: |(?:s?end|r?ecv|u?dp|t?cp|s?ctp|c?reate|c?onnect|d?isconnect|c?lose|g?et"
                          r"|s?et|a?lloc|a?llocate|a?ccept)_\w{1,40}: )")
 # These come before a test begins, and end netperf: each is a run of its own.
@@ -161,7 +161,7 @@ def read_error(scan: Scan) -> bool:
 
 
 def note(run: Run, scan: Scan) -> None:
-    """Keep a line that says nothing by itself: should the run have no result, it may tell why."""
+    """Keep a line that says nothing by itself: if the run has no result, it may say why."""
     if len(run.notes) < NOTES:
         run.notes.append((scan.number, scan.text.strip()[:400]))
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The tables of netperf's classic tests, with or without their headers. Pure.
 
-A row tells by itself what it is, since netperf prints sizes and counts as whole numbers and everything else with a set
+A row shows by itself what it is, since netperf prints sizes and counts as whole numbers and everything else with a set
 number of decimals (nettest_bsd.c and the legacy part of nettest_omni.c); a row that breaks off shows by the same. The
 header adds the unit, and whether CPU columns follow.
 """
@@ -98,7 +98,7 @@ def read_row(scan: Scan) -> bool:
 
 def read_broken_row(scan: Scan, run: Run, layout: str | None, below: bool) -> bool:
     """Read what is left of a row: its run has an error and no numbers."""
-    # The second line of a run whose first one is broken tells nothing new.
+    # The second line of a run whose first one is broken says nothing new.
     second = below and layout is None and run.error and run.layout != "stream"
     run = scan.inherit(run) if below and not second else run
     run.broken(scan.number, scan.text)

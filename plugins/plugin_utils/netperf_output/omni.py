@@ -159,7 +159,7 @@ def read_csv_row(scan: Scan) -> bool:
 
 
 def read_lone_csv_row(scan: Scan) -> bool:
-    """Read a row below no header: of its values only the throughput can be told."""
+    """Read a row below no header: of its values only the throughput is certain."""
     text, run = scan.text, scan.run
     if run is not None and run.open and (run.banner or run.layout or run.interim):
         # netperf that prints a banner prints the header too; what looks like a row is a broken interim result.

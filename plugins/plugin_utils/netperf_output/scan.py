@@ -54,7 +54,7 @@ class Run:
         self.csv = False
         self.widths: dict[str, float] = {}
         self.warned = False
-        # Lines that may tell why there is no result, whether one was an error, whether netperf ended with it.
+        # Lines that may say why there is no result, whether one was an error, whether netperf ended with it.
         self.notes: list[tuple[int, str]] = []
         self.failing = False
         self.ended = False

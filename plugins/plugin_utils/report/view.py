@@ -52,7 +52,7 @@ def _quantity(metric: dict[str, Any], rows: list[dict[str, Any]], **other: Any) 
 
 
 def together(row: dict[str, Any]) -> str:
-    """Return the name of an interaction, and those that a screen cannot tell from it."""
+    """Return the name of an interaction, and those that a screen cannot separate from it."""
     return " or ".join(" × ".join(pair) for pair in [row["factors"], *row.get("aliases", ())])
 
 

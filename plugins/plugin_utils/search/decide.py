@@ -96,7 +96,7 @@ def seen(plan: Plan, trials: Iterable[Trial]) -> Seen:
 
 
 def _in_goal_table(plan: Plan, trial: Trial) -> bool:
-    """Tell whether a trial is of the campaign's first path and workload; all pairs count alike."""
+    """Return whether a trial is of the campaign's first path and workload; all pairs count alike."""
     workload = (trial.get("workload") or {}).get("name")
     return bool(trial.get("path") == plan["paths"][0] and workload == plan["workloads"][0]["name"]
                 and trial.get("profile") in plan["profiles"])

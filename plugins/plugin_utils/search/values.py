@@ -50,7 +50,7 @@ def _one_mode(rows: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
     """Return the trials as if they were all in one mode, and the variance that is left of that in each visit.
 
     Where throughput jumps between two modes, the same distance apart at every visit, each trial is moved half of that
-    towards the other mode. A visit whose trials are all in the same mode does not tell which.
+    towards the other mode. A visit whose trials are all in the same mode does not show which.
     """
     none, ranges = np.zeros(len(rows)), np.array([np.ptp(row) for row in rows])
     split = ranges > ranges.max() / 2

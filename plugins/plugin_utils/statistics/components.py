@@ -16,7 +16,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries i
 
 
 class Scatter(NamedTuple):
-    """Standard deviations of logarithms; ``visit`` is None where one table alone cannot tell it from the trial's."""
+    """Standard deviations of logarithms; ``visit`` is None where one table cannot separate it from the trial's."""
 
     trial: float
     visit: float | None

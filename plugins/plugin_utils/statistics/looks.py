@@ -62,7 +62,7 @@ def paid(p: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def same(found: dict[str, np.ndarray], matters: float, alpha: float = SAME_ALPHA) -> np.ndarray:
-    """Tell which effects make no difference that matters, by an interval that is stricter than the report's."""
+    """Return which effects make no difference that matters, by an interval that is stricter than the report's."""
     freedom = np.maximum(found["n"] - 1, 1)
     wider = np.vectorize(lambda own: t_quantile(1 - alpha / 2, own) / t_quantile(0.975, own))(freedom)
     with np.errstate(invalid="ignore"):

@@ -42,7 +42,7 @@ class Manifest(TypedDict):
 
 
 def with_part(known: Manifest | None, campaign: str, node: str, part: str, conditions: Conditions) -> Manifest:
-    """Return the manifest with what a node is now; a campaign that goes on begins anew for the node."""
+    """Return the manifest with what a node is now; a campaign that goes on begins again for the node."""
     nodes = dict(known["nodes"]) if known and known.get("campaign") == campaign else {}
     if part == "before":
         nodes[node] = {"before": conditions}
@@ -52,7 +52,7 @@ def with_part(known: Manifest | None, campaign: str, node: str, part: str, condi
 
 
 def keep(folder: str, campaign: str, node: str, part: str, conditions: Conditions) -> bool:
-    """Write what a node is now into the results folder, where nodes write at the same time; tell if that changed it."""
+    """Write what a node is now into the results folder, where nodes write together; return whether it changed."""
     path = os.path.join(folder, FILE)
     try:
         os.makedirs(folder, exist_ok=True)
@@ -68,7 +68,7 @@ def keep(folder: str, campaign: str, node: str, part: str, conditions: Condition
 
 
 def _read(path: str) -> Manifest | None:
-    """Return the manifest in a file; None where there is none that can be read, because it is written anew."""
+    """Return the manifest in a file; None where none can be read, because it is then written again."""
     try:
         with open(path, encoding="utf-8") as stream:
             known = json.load(stream)

@@ -22,7 +22,7 @@ Files = Mapping[str, Digest]  # {name of a file of the store: what it has}
 
 
 class Answer(lease.Answer):
-    """What module results_store answers; who did not ask for the lease is told neither ``holder`` nor ``alive``."""
+    """What module results_store answers; who did not ask for the lease gets neither ``holder`` nor ``alive``."""
 
     changed: bool
     files: dict[str, Digest]
@@ -44,7 +44,7 @@ class Standing(TypedDict):
 
 
 def in_awx(environment: Mapping[str, str]) -> bool:
-    """Tell whether this is a job of AWX, by the variables that it sets for each."""
+    """Return whether this is a job of AWX, by the variables that it sets for each."""
     return "JOB_ID" in environment and "AWX_HOST" in environment
 
 
@@ -79,7 +79,7 @@ def to_fetch(folder: str, files: Files, names: Iterable[str] = RECORD) -> list[s
 
 
 def _begins_with(path: str, known: Digest, longer: bool) -> bool:
-    """Tell whether a file is the known one, or where it may be longer, begins with it."""
+    """Return whether a file is the known one, or where it may be longer, begins with it."""
     size = os.path.getsize(path)
     return (size >= known["size"] if longer else size == known["size"]) and digest(path, known["size"]) == known
 

@@ -22,7 +22,7 @@ TRAFFIC_SHARE = 0.9  # with less of it in the counted time, CPU and bytes do not
 
 
 def _is_number(text: str) -> bool:
-    """Tell whether this is the number of a CPU: digits, and not more than any machine has."""
+    """Return whether this is the number of a CPU: digits, and not more than any machine has."""
     return text.isascii() and text.isdigit() and len(text) < 10
 
 

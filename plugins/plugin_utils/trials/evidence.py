@@ -48,7 +48,7 @@ def expected(path: str, test: str, mtu: int, lab: Lab, window: int | None = None
     """Return what :mod:`_guards` compares a trial with.
 
     ``window`` is the size in bytes that was asked for the receiver's socket. Linux sends no segment longer than half
-    the largest window that the peer offered (``tcp_bound_to_half_wnd``): below that the MTU does not tell the MSS.
+    the largest window that the peer offered (``tcp_bound_to_half_wnd``): below that the MTU does not determine the MSS.
     """
     wanted: Expected = {"vnis": [lab["vni"]] if tunnelled(path) else [], "speed_mbps": lab.get("speed_mbps"),
                         "steal_limit": lab.get("steal_limit")}

@@ -226,12 +226,12 @@ def marks_of(trial: Trial, expected: Expected) -> list[Mark]:
 
 
 def excluded(trial: Trial) -> bool:
-    """Tell whether the analysis leaves this trial out."""
+    """Return whether the analysis leaves this trial out."""
     return any(one.get("excludes", True) for one in trial.get("marks") or ())
 
 
 def spoilt(trial: Trial) -> bool:
-    """Tell whether the analysis leaves a trial out for causes outside the profile alone.
+    """Return whether the analysis leaves a trial out for causes outside the profile alone.
 
     A trial that failed or received nothing is an outcome of its profile, whatever else happened.
     """

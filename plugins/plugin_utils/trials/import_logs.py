@@ -40,7 +40,7 @@ def runs_of(log: Mapping[str, Any], text: str) -> list[tuple[Row, str]]:
 
 
 def workload_of(row: Row) -> Workload:
-    """Return the workload that a run tells of itself; its name has the sizes, so that equal runs have equal names."""
+    """Return the workload that a run itself names; its name has the sizes, so that equal runs have equal names."""
     sizes = [(key, letter, row.get(key)) for key, letter in SIZES]
     name = (row["test"] or "unknown").lower() + "".join(f"-{letter}{size}" for _key, letter, size in sizes if size)
     workload: Any = {

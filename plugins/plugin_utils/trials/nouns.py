@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The nouns of a trial as trials.jsonl has them; docs/data-format.md tells each key.
+"""The nouns of a trial as trials.jsonl has them; docs/data-format.md describes each key.
 
-Times are seconds since the epoch. What an import's log does not tell is null, whatever the type here; so is the place
+Times are seconds since the epoch. What an import's log does not say is null, whatever the type here; so is the place
 of a trial that was measured outside of a plan.
 """
 from __future__ import annotations

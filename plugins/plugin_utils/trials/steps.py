@@ -128,7 +128,7 @@ def _left_again(part: Part) -> list[tuple[Visit, set[str]]]:
 
 
 def _more_to_set(profile: Profile) -> bool:
-    """Tell whether a profile sets, at either end, what module ethtool does not."""
+    """Return whether a profile sets, at either end, what module ethtool does not."""
     return any(key in device for end in profile["settings"].values() for device in end.values()
                for key in ("rps", "csum"))
 

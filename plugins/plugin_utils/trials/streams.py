@@ -29,7 +29,7 @@ LATENCIES = {"min": "MIN_LATENCY", "mean": "MEAN_LATENCY", "p50": "P50_LATENCY",
 UNITS = {"10^3bits/s": 1e-3, "10^6bits/s": 1.0, "10^9bits/s": 1e3, "Trans/s": 1.0,
          "KBytes/s": 8 * 1024 / 1e6, "MBytes/s": 8 * 1024 ** 2 / 1e6, "GBytes/s": 8 * 1024 ** 3 / 1e6}
 LATE = 0.1  # of a stream's mean rate; below it its connection was not there yet
-REST = 0.1  # s; a shorter rest after the last interim result tells nothing
+REST = 0.1  # s; a shorter rest after the last interim result says nothing
 
 
 def interims(row: StreamRow) -> list[Part]:
