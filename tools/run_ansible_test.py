@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run ansible-test on a copy of this checkout: run_ansible_test.py ARGUMENT... (with a Python that has ansible-core).
 
-ansible-test wants the collection in a folder ``ansible_collections/offload/lab`` that is no symbolic link; it keeps
+ansible-test needs the collection in a folder ``ansible_collections/offload/lab`` that is not a symbolic link; it keeps
 its environments below ``$HOME``; and it downloads a script that installs pip, which not every network allows. So it
 gets a copy, a home folder of its own in ``.build``, and a script that runs pip from the Python index.
 """
@@ -102,10 +102,10 @@ def prepare():
 def main(arguments):
     environment = prepare()
     command = [str(Path(sys.executable).with_name("ansible-test")), *arguments]
-    if arguments[:1] == ["integration"]:  # several may run at once, and beside a lab
+    if arguments[:1] == ["integration"]:  # several may run simultaneously, and beside a lab
         command = ["/bin/sh", str(ROOT / "tools/isolated.sh"), *command]
     os.chdir(COPY)
-    os.execve(command[0], command, environment)  # nothing in between: who ends this process ends ansible-test
+    os.execve(command[0], command, environment)  # nothing in between: ending this process ends ansible-test
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ class ActionModule(ControllerAction):
         return {**made, "table": made["table"][:MOST_TABLE], "report": report}
 
     def _live(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """See to the report of a running campaign. Whatever is wrong with it, the campaign goes on."""
+        """Keep the report of a running campaign current. Whatever is wrong with it, the campaign goes on."""
         try:
             done = {"refresh": refresh.refresh, "end": refresh.end}[arguments["live"]](self._folder(arguments))
         except Exception as error:  # whatever it is, hours of measuring are worth more

@@ -88,7 +88,7 @@ class Campaign:
             self.plan = self.looked(plan)
 
     def looked(self, plan: Plan) -> Plan:
-        """Return the plan without what fell away after looks; a look that is due is decided and kept now."""
+        """Return the plan without what looks have dropped; a look that is due is decided and kept now."""
         with self._alone():
             made = read_looks(self.folder)
             while not self.check:

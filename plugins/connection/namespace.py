@@ -65,7 +65,7 @@ def check_node(node: str, exists: Callable[[str], bool] = os.path.exists) -> Non
         require(["CAP_SYS_ADMIN"], to_do="Run Ansible with sudo, or as root.")
     except InputError as error:
         raise AnsibleConnectionFailure(str(error)) from error
-    # A name with a slash would be a path that leads elsewhere.
+    # A name with a slash would be a path to somewhere else.
     if node in ("", ".", "..") or "/" in node or "\0" in node or not exists(home(node) + "/ready"):
         raise AnsibleConnectionFailure(f"node {node!r} of the single-host lab is not there: create it with "
                                        "playbooks/nodes.yml")

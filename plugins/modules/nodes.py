@@ -225,7 +225,7 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the nodes to what is wanted; return the module's result."""
     lab = module.params["name"]
     wanted = validate(lab, module.params["nodes"])
-    # The connection to the nodes needs root too, so that "become" in one task would not do.
+    # The connection to the nodes needs root too, so "become" in one task is not enough.
     require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], to_do="Run the playbook with sudo, or as root.")
     os.umask(0o022)  # the nodes' directories are for all their users, whatever root's own umask is
     lock_labs()

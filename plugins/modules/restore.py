@@ -69,7 +69,7 @@ from ansible_collections.offload.lab.plugins.module_utils._restore.sign_of_life 
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Restore the node; return the module's result."""
     path = module.params["path"]
-    touch()  # the dead man's switch shall not begin the same now
+    touch()  # the dead man's switch must not begin the same now
     restored = restore(path, module.check_mode)
     before = f"{path}\n" if restored["exists"] else ""
     return dict(restored, changed=restored["exists"], diff={"before": before, "after": ""})

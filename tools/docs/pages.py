@@ -58,7 +58,7 @@ def _for_the_site(page: str, text: str, repository: str, known: set[str]) -> str
 def make(folder: Path) -> None:
     """Write the sources into a fresh folder."""
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=0o755, parents=True)  # antsibull-docs wants a folder that nobody else can write
+    folder.mkdir(mode=0o755, parents=True)  # antsibull-docs requires a folder that nobody else can write
     folder.chmod(0o755)
     repository = yaml.safe_load((CHECKOUT / "galaxy.yml").read_text())["repository"]
     known = set(page_names())

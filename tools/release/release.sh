@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a release is made of, from the last commit: built, looked at as Galaxy does, installed into an empty path, tried
+# What a release is made of, from the last commit: built, checked as Galaxy does, installed into an empty path, tried
 # from there, and checksums beside it: release.sh BIN_FOLDER (DEMO=no leaves out the demo, which needs root or sudo)
 set -eu
 cd "$(dirname "$0")/../.."

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pure: the names and addresses of the network, checked before anything is changed, and the numbers of its formats.
 
-There is one rule for names, so that what can be made can also be measured. A name is an argument of ip, ethtool and
+One rule holds for all names, so what can be made can also be measured. A name is an argument of ip, ethtool and
 ovs-vsctl, a word of a batch file, half of the key ``netns/name`` of results, and part of paths in /sys and /run.
 """
 from __future__ import annotations
@@ -57,7 +57,7 @@ def namespace_name(value: Any) -> str:
 
 
 def device_key(name: str, netns: str | None = None) -> str:
-    """Return the name by which results speak of a device: ``name``, or ``netns/name``."""
+    """Return the name of a device in results: ``name``, or ``netns/name``."""
     return f"{netns}/{name}" if netns else name
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one body of the module ethtool: read all devices, plan all, and only then change; what is said of each device."""
+"""The body of module ethtool: read all devices, plan all, and only then change; the result for each device."""
 from __future__ import annotations
 
 from typing import Any, Iterable

@@ -139,7 +139,7 @@ def read_rss(name: str, netns: str | None) -> dict[str, Any]:
 
 
 def read_single(kind: str, name: str, netns: str | None) -> dict[str, Any]:
-    """Return the driver's name card or the statistics of a device."""
+    """Return the driver information or the statistics of a device."""
     option, parse = SINGLE[kind]
     result = ethtool([option, name], netns)
     values = parse(result.out)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The listings of ``ethtool -l``, ``-g`` and ``-c``: channels, rings and interrupt coalescing of each device.
 
-Pure. The names of the values are those that ``ethtool -L``, ``-G`` and ``-C`` take, so that what is read can be set.
+Pure. The names of the values are those that ``ethtool -L``, ``-G`` and ``-C`` take, so what is read can be set.
 """
 from __future__ import annotations
 

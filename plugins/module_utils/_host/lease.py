@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A lease on a folder: a small file that says who has it, for how long, and is renewed while its holder lives.
 
-In a container the host name and the process number say nothing to the next container. So a lease is judged by its
+The host name and process number of a container mean nothing in the next one. So a lease is judged by its
 process only where the kernel and the process namespace are the same, and by its time everywhere else.
 """
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _is_at(path: str, stream: TextIO) -> bool:
 
 @contextlib.contextmanager
 def _opened(path: str) -> Iterator[TextIO]:
-    """Give the lease's file, to ourselves. Who waited may have one that was given back and is gone: it opens anew."""
+    """Give the lease's file, to ourselves. After waiting, the file may be gone: then it is opened again."""
     while True:
         with open(path, "a+", encoding="utf-8") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)
@@ -113,6 +113,6 @@ def give_back(path: str, owner: Holder) -> bool:
     with _opened(path) as stream:
         holder = _read(stream)
         ours = same(holder, owner)
-        if ours or holder is None:  # none: given back by another a moment ago, and made anew by opening it
+        if ours or holder is None:  # none: released by another a moment ago, and created again by opening it
             os.unlink(path)
     return ours

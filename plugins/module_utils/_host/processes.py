@@ -50,7 +50,7 @@ def signal_all(pids: Iterable[int], number: int) -> None:
 def end_processes(inodes: Iterable[int], grace: float = GRACE, patience: float = PATIENCE) -> None:
     """End all processes in the namespaces with SIGTERM, and after ``grace`` seconds with SIGKILL.
 
-    The list is read again and again, so that a process started meanwhile is ended too. The namespaces of this
+    The list is read repeatedly, so a process started meanwhile is ended too. The namespaces of this
     process are never touched.
     """
     inodes = set(inodes) - namespaces_of(os.getpid())

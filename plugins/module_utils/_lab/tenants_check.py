@@ -47,7 +47,7 @@ def longest_name() -> int:
 
 
 def _checked_mac(mac: str, name: str) -> str:
-    """Return a MAC address in small letters."""
+    """Return a MAC address in lowercase."""
     if not MAC.match(mac.lower()):
         raise InputError(f"not a unicast MAC address: {mac!r}", name, "Write it as 02:00:c0:a8:0a:01.")
     return mac.lower()

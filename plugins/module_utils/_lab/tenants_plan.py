@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pure planning of tenants: one ip process for all namespaces and veths, one for the inside of each, one transaction.
 
-New ports come up last and all at once: ovs-vswitchd reads all links and addresses of the host again when one changes.
-No device makes itself an IPv6 link-local address: with one it asks for a router again and again, and the switch floods
-that to all ports (docs/scale.md). Neighbours that are known for good save such questions, too.
+New ports come up last and all together: ovs-vswitchd reads all links and addresses of the host again when one changes.
+No device gets an IPv6 link-local address: with one it solicits routers again and again, and the switch floods that
+to all ports (docs/scale.md). Neighbours that are known for good save such questions, too.
 
 ``seen`` and ``wanted`` are those of :mod:`_tenants_view` and :mod:`_tenants_check`.
 """
@@ -92,7 +92,7 @@ def _host_lines(seen: Seen, tenant: Tenant, owned: set[str]) -> list[str]:
         lines.append(f"netns del {tenant['name']}")
     mac = f" address {tenant['mac']}" if tenant["mac"] else ""
     netns = f" netns {tenant['netns']}" if tenant["netns"] else ""
-    # The other end is made in its namespace at once: moving it there afterwards costs 16 ms a tenant.
+    # The other end is made directly in its namespace: moving it there afterwards costs 16 ms a tenant.
     return lines + [
         f"link add name {tenant['port']} mtu {tenant['mtu']} type veth peer name {tenant['device']} mtu "
         f"{tenant['mtu']}{mac}{netns}",
@@ -151,7 +151,7 @@ def veth_steps(seen: Seen, wanted: Mapping[str, Tenant], gone: Iterable[str]) ->
 
 
 def removal_lines(seen: Seen, names: Sequence[str]) -> list[str]:
-    """Return the lines that remove tenants: a veth goes with its namespace, and in no time (20 ms one by one)."""
+    """Return the lines that remove tenants: a veth goes with its namespace, which takes no time (20 ms one by one)."""
     owned, ours, going = owned_namespaces(seen), marked(seen["links"]), led_to(seen["links"], seen["ids"])
     lines = [f"netns del {name}" for name in names if name in owned and name in seen["ids"]]
     lines += [f"link del dev {name + PORT}" for name in names if name in ours and name not in going]

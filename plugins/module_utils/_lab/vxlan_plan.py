@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure planning of a kernel VXLAN device with head-end replication: every remote gets what has no known receiver.
+"""Pure planning of a kernel VXLAN device with head-end replication: every remote gets frames with an unknown receiver.
 
 Attributes and forwarding database: ip-link(8) and bridge(8); the format on the wire: RFC 7348.
 """

@@ -8,7 +8,7 @@ from typing import Any, Mapping
 
 from ansible_collections.offload.lab.plugins.module_utils._machines.names import MANAGEMENT, mac_of
 
-# What QEMU's user networking gives to the first guest; nothing is reached by it, and nothing but SSH gets in.
+# What QEMU's user networking gives to the first guest; it reaches nothing, and only SSH gets in.
 ADDRESS = "10.0.2.15/24"
 NETWORKS = "/etc/systemd/network"
 

@@ -50,5 +50,5 @@ def start(lab: str, folder: str, machine: Mapping[str, Any], accel: str) -> None
 
 
 def stop(names: Iterable[str], state: Mapping[str, Any]) -> None:
-    """End the QEMU of machines: as a cut of their power."""
+    """End the QEMU of machines, like a power cut."""
     daemons.stop([state["machines"][name]["process"] for name in names])

@@ -19,7 +19,7 @@ def state_file(folder: str, machine: str) -> str:
 
 
 def read_machine(folder: str, machine: str) -> dict[str, Any]:
-    """Return as what a machine was started (None: never), by which accelerator, and its process if it lives."""
+    """Return how a machine was started (None: never), its accelerator, and its process if it is alive."""
     try:
         with open(state_file(folder, machine)) as stream:
             state = json.load(stream)

@@ -4,7 +4,7 @@
 """Pure: a workload and its endpoints become the argument lists of netperf, one a stream.
 
 Options and output selectors: netperf's manual (doc/netperf.texi, "The Omni Tests") and src/nettest_omni.c of 2.7.0.
-Every test is asked for key=value output, so that nothing is guessed from columns.
+Every test is asked for key=value output, so nothing is guessed from columns.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STREAM_TESTS = ("TCP_STREAM", "TCP_MAERTS", "UDP_STREAM")
 RR_TESTS = ("TCP_RR", "UDP_RR", "TCP_CRR")
 TESTS = STREAM_TESTS + RR_TESTS
 CROWD = 8  # processes; more of them wait before their traffic, and are counted after a warm-up
-WARM_UP = 4  # s: a connection's first packet is sent again after 1 s, and once more after 3 s (RFC 6298)
+WARM_UP = 4  # s: a connection's first packet is retransmitted after 1 s, and once more after 3 s (RFC 6298)
 MAX_UDP_PAYLOAD = 65507  # IPv4: 65535 less the IP and UDP headers
 
 SELECTORS = (
@@ -142,7 +142,7 @@ def wait_before_traffic(load: Mapping[str, Any]) -> int:
     """Return the seconds that netperf has to wait between its set-up and its traffic (``-s``).
 
     100 processes need 0.6 s on 2 cores to connect, and 3 s if those that already send compete with them. Not where
-    the server sends: it would begin at once. Not longer, because netserver gives a connection up 4 s late.
+    the server sends: it would begin immediately. Not longer, because netserver gives a connection up 4 s late.
     """
     sends = not load["bidirectional"] and load["test"] != "TCP_MAERTS"
     return (1 if processes(load) <= 100 else 2) if sends and not load["confidence"] and processes(load) > CROWD else 0
@@ -238,7 +238,7 @@ def argv(load: Mapping[str, Any], test: str, end: Endpoint, index: int = 0) -> l
     selectors = SELECTORS + (LATENCY_SELECTORS if test in RR_TESTS else ())
     # UDP_STREAM alone sets SO_DONTROUTE by default, and then fails wherever a router is in between.
     route = ["-R", "1"] if test == "UDP_STREAM" else []
-    data = ["-P", f",{end['data_port'] + index}"]  # the server's; the client's is the kernel's choice
+    data = ["-P", f",{end['data_port'] + index}"]  # the server's; the kernel chooses the client's
     return line + ["--"] + _size_options(load, test) + route + data + ["-k", ",".join(selectors)]
 
 

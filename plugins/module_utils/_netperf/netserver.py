@@ -83,7 +83,7 @@ def known() -> dict[str, State | None]:
 
 def plan(before: Mapping[str, State | None], wanted: Sequence[Server], state: str,
          purge: bool) -> tuple[list[str], list[Server]]:
-    """Return ``(stop, start)``: state files to be done away with, and servers to be started.
+    """Return ``(stop, start)``: state files to remove, and servers to start.
 
     A netserver in a namespace that was removed and recreated is stopped and started again.
     """

@@ -61,7 +61,7 @@ class _Stream:
 
 
 class _Window:
-    """Tells a watch when all streams run, and when the first is about to end, in this order and once each.
+    """Notifies a watch when all streams run, and when the first is about to end, in this order and once each.
 
     Processes need a moment to begin, and can outlive their traffic: netperf may wait 4 s for its peer's results.
     """
@@ -176,7 +176,7 @@ def run_cell(load: Mapping[str, Any], endpoints: Sequence[command.Endpoint],
     ``load`` and ``endpoints`` are checked, see :mod:`_netperf_command`. A failure is returned, not raised. Where the
     wall clock was set meanwhile there is ``clock_jump_s`` too: netperf measures by that clock. ``warm_up_s`` is there
     where the first seconds of each stream are not to be counted.
-    ``watch`` is told when the streams start and when the first of them ends.
+    ``watch`` is notified when the streams start and when the first of them ends.
     """
     watch = watch or Watch()
     planned = [(command.argv(load, test, end, number), end["netns"])

@@ -4,7 +4,7 @@
 """Finished cells on the node's disk until the controller has recorded them, and the end of a chunk left running.
 
 A chunk is one file: a header line with pid and start time of its module, then one JSON line a finished cell. The module
-keeps the file locked while it runs, so that a lock that cannot be had means a chunk that still measures.
+keeps the file locked while it runs: if the lock cannot be taken, the chunk is still measuring.
 """
 from __future__ import annotations
 

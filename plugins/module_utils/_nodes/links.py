@@ -59,7 +59,7 @@ def port_lines(node: Node, join: Join, device: Link | None, port: Link | None) -
     """Return the lines, for the fabric, that make a node's veth or repair its port; ``join`` is of :func:`joins`."""
     wanted, name, _addresses, mac = join
     if not port or not joined(device, port):
-        # The other end is made in its namespace at once: moving it there would cost 16 ms a node.
+        # The other end is made directly in its namespace: moving it there would cost 16 ms a node.
         return [f"link add name {name} up mtu {node['mtu']} master {BRIDGE} type veth peer name {wanted} mtu "
                 f"{node['mtu']} address {mac} netns {node['name']}"]
     lines = []

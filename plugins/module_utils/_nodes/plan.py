@@ -5,7 +5,7 @@
 
 A node is three persistent namespaces (net, mount, uts). Its files are in ``/run/offload-lab/NODE``, a tmpfs of
 its own; a directory of that name is also the mark of ownership: it is made first and removed last. ``ready`` in
-it is written when the namespaces are complete, so that a node that a crash left half-made is known and rebuilt.
+it is written when the namespaces are complete, so a node that a crash left incomplete is recognised and rebuilt.
 """
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Summary(TypedDict):
 
 
 def delete_links(lines: Iterable[str], netns: str) -> list[Step]:
-    """Return the steps that delete devices. The kernel may be at it: it removes what was in a namespace a moment later.
+    """Return the steps that delete devices. The kernel may do so too: it empties a removed namespace a moment later.
 
     So "no such device" is no error; a device that is still there is one of the command that recreates it.
     """
@@ -130,7 +130,7 @@ def make_namespaces(new: Iterable[str]) -> list[Step]:
     """Make the mount and uts namespaces of nodes.
 
     A new mount namespace is a copy, in which those of the other nodes are mounted too. They do not live on in it:
-    removing a file or directory lets go what is mounted on it, in every namespace.
+    removing a file or directory releases what is mounted on it, in every namespace.
     """
     steps = []
     for node in new:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A module that measures ends when its controller is gone, and has both ends restored at once.
+"""A module that measures ends when its controller is gone, and has both ends restored immediately.
 
 The controller reads this module's standard output. A job that is cancelled closes it, by way of SSH or its own end,
 and runs no task any more that would restore the nodes.

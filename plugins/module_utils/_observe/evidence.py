@@ -28,7 +28,7 @@ BEGIN = 30  # seconds at most until a stream moves data; on a path that carries 
 LONGEST = 60  # seconds of a stream; it is ended when its packets have been seen
 TRIES = 5  # a stream can stand still for longer than one sample where CPUs are taken away
 TRAFFIC = 100000  # bytes in a sample that are certainly the stream's, not the probe's own talk
-QUIET, DRAIN = 0.02, 0.5  # seconds of a look whether the stream is gone, and of all such looks at most
+QUIET, DRAIN = 0.02, 0.5  # seconds of one check that the stream is gone, and of all such checks at most
 
 
 Samples = Dict[str, Sample]  # by device
@@ -94,8 +94,8 @@ def _start(path: Path, test: str, params: Params) -> subprocess.Popen[str]:
 def _sample_path(path: Path, params: Params, probe: Probe) -> dict[str, Look]:
     """Sample both ends while the streams of all tests run; return ``{test: {"client", "server"} or {"error"}}``.
 
-    All at once, because it takes half the time and a device's two directions are separated. But of two streams on
-    busy CPUs one can starve the other for seconds: then each by itself.
+    All together, because it takes half the time and a device's two directions are separated. But of two streams on
+    busy CPUs one can starve the other for seconds: then each alone.
     """
     tests = params["tests"]
     looks, everywhere = _sample_streams(path, tests, 1 if len(tests) > 1 else TRIES, params, probe)
@@ -107,7 +107,7 @@ def _sample_path(path: Path, params: Params, probe: Probe) -> dict[str, Look]:
 
 
 def _together(looks: Sequence[Ends]) -> Ends:
-    """Return looks at single streams as one: of each device each direction from the stream that had data in it."""
+    """Return samples of single streams as one: of each device each direction from the stream that had data in it."""
     def device(samples: Sequence[Sample]) -> Sample:
         def longest(way: Way) -> Direction:
             return max((sample[way] for sample in samples), key=lambda seen: seen["bytes"])

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The probe: one end's clock, CPU counters, features and packet samples, read here or asked of the other end.
 
-A probe answers on one lab address over TCP, one JSON object a line, and only to who knows its token. It reads
+A probe answers on one lab address over TCP, one JSON object a line, and only to requests with its token. It reads
 counters and packet lengths; it changes nothing and starts nothing. It passes on that the controller is gone.
 """
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _rows(text: str, names: str | tuple[str, ...]) -> str:
 
 
 def throttle_count() -> int:
-    """Return how often the CPUs were slowed by heat since boot (Intel's counters; 0 where there are none)."""
+    """Return how often the CPUs were throttled by heat since boot (Intel's counters; 0 where there are none)."""
     paths = glob.glob("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count")
     return sum(int(_read(path) or 0) for path in paths)
 
@@ -126,7 +126,7 @@ class Probe:
         self.token = token
         try:
             self.socket = socket.create_connection((address, port), timeout=timeout)
-            self.socket.settimeout(patience)  # for an answer; an end that is there takes a connection at once
+            self.socket.settimeout(patience)  # for an answer; an end that is there accepts a connection immediately
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
             raise LabError(f"the probe does not answer ({error})", self.where,

@@ -106,10 +106,10 @@ def _close(taps: Iterable[socket.socket]) -> None:
 
 def sample(devices: Sequence[Device], seconds: float, vxlan_port: int = network.VXLAN_PORT,
            limit: int = 20000) -> dict[str, packets.Sample]:
-    """Watch devices for ``seconds`` at once and return ``{device key: summary}`` (:func:`packets.summarise`).
+    """Watch devices simultaneously for ``seconds`` and return ``{device key: summary}`` (:func:`packets.summarise`).
 
     A summary also has the device's ``mtu``, and the ``counters`` of its driver (:func:`driver_counters.moved`). At
-    most ``limit`` packets a device are read, so that a fast device cannot keep a CPU for long.
+    most ``limit`` packets a device are read, so a fast device cannot keep a CPU busy for long.
     """
     taps: list[tuple[Device, socket.socket, list[packets.Packet]]] = [(device, _tap(device), []) for device in devices]
     try:

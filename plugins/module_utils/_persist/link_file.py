@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pure: a .link file of systemd for one device: the one that udev uses for it now, with our settings (systemd.link(5)).
 
-udev takes the first .link file that matches, and that one alone; so ours repeats what the other one says, naming of the
-device included.
+udev uses only the first .link file that matches; so ours repeats what the other one says, the device's naming
+included.
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure: what the host's own network configuration has to say so that settings survive a restart, and the way there."""
+"""Pure: what the host's own network configuration has to say so that settings survive a reboot, and the way there."""
 from __future__ import annotations
 
 import re

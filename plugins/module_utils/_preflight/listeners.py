@@ -17,7 +17,7 @@ from ansible_collections.offload.lab.plugins.module_utils._observe import probe_
 
 PATIENCE = 3  # seconds for an answer from the other end
 ANY = ("*", "0.0.0.0", "::")
-# The other end, or its kernel, answered: nothing between the two stands in the way.
+# The other end, or its kernel, answered: nothing between the two is in the way.
 REACHED = (0, errno.ECONNREFUSED)
 
 
@@ -104,7 +104,7 @@ def silent(address: str, port: int, source: str | None = None) -> bool:
 
 
 def reach(address: str, port: int, source: str | None = None) -> Reached:
-    """Return what a TCP connection met that is closed at once.
+    """Return the outcome of a TCP connection that is closed immediately.
 
     A port on which nobody listens answers with a refusal, which shows as well that no firewall is in between.
     """

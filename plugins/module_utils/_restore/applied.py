@@ -17,7 +17,7 @@ def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]
 
 
 def originals(before: Snapshot, devices: Iterable[Item], other: Other) -> Snapshot:
-    """Return the part of the snapshot ``before`` that is not so any more.
+    """Return the part of the snapshot ``before`` that has changed.
 
     ``devices`` and ``other`` are what the node has now, in the form in which a snapshot has them.
     """

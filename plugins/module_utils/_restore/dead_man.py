@@ -4,7 +4,7 @@
 """The dead man's switch: a process on the node that restores it when no controller has been heard of for a while.
 
 It is armed before the snapshot is written and disarmed after the snapshot is gone: at no moment is a node
-changed and nobody watches. It needs nothing of the controller: the code that restores is written beside the snapshot,
+changed and unwatched. It needs nothing from the controller: the code that restores is written beside the snapshot,
 as one zip file that python3 runs. It waits by itself: a systemd timer would have to be restarted at each sign of
 life, this takes one utime(2).
 """

@@ -85,7 +85,7 @@ def buffer_changes(saved: Mapping[str, int], now: Mapping[str, int]) -> dict[str
 def ovs_steps(saved: Switch, now: Switch) -> list[Step]:
     """Return the one transaction, as a list of steps, that brings the options of the lab's own tunnels back.
 
-    ``now`` has the lab's own ports alone, so that another's port is left even where an old snapshot has it.
+    ``now`` has the lab's own ports alone, so a port of others is left alone even where an old snapshot has it.
     """
     commands = []
     for name, options in sorted(saved.get("tunnels", {}).items()):

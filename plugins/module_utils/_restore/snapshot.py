@@ -64,7 +64,7 @@ def read(path: str) -> Snapshot | None:
 
 @contextlib.contextmanager
 def held(path: str) -> Iterator[None]:
-    """Restore from a snapshot alone: a task and the dead man's switch may begin at once. Who waited may find none."""
+    """Restore from a snapshot alone: a task and the dead man's switch may begin together. One may find none."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):  # no file, or one that read() has a message for
             fcntl.flock(stack.enter_context(open(path)), fcntl.LOCK_EX)
@@ -125,7 +125,7 @@ def remove(path: str) -> None:
         os.unlink(path)
         _sync_folder(path)
     for folder in (os.path.join(os.path.dirname(path), "spool"), os.path.dirname(path)):
-        with contextlib.suppress(OSError):  # what a controller has not collected stays
+        with contextlib.suppress(OSError):  # what no controller has collected stays
             os.rmdir(folder)
 
 

@@ -45,7 +45,7 @@ def analyse(plan: Plan, trials: Iterable[Trial], manifest: Mapping[str, Any] | N
     ``trials`` is an iterable of trial records, read once. Failed trials are left out, and, unless ``include_marked``,
     those that a guard excludes; both are counted. ``manifest`` says whether both ends are one machine. ``verdicts`` is
     a function that is called once all trials are read, and returns the rows of :mod:`_campaign_verdicts`: a factor that
-    could act nowhere is no candidate and not recommended. Of a ``running`` campaign nothing is claimed: it has
+    could act nowhere is neither a candidate nor recommended. Nothing is claimed of a ``running`` campaign: it has
     ``nominated`` instead.
     """
     one_host = analysis_metrics.one_host(manifest)

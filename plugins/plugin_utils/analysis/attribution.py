@@ -4,7 +4,7 @@
 """Attribution: which single setting leads, for each goal, ranked only where the data separates the candidates. Pure.
 
 Goals are those of the published studies: throughput and CPU of TCP and UDP, and transactions and latency beside them.
-CPU is service demand: CPU time for the same work, so that a gain shows at line rate too.
+CPU is service demand: CPU time for the same work, so a gain shows at line rate too.
 """
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ MOST_RANKS = 5  # what is left after them is not ranked further
 
 
 def goal_of(metric: str, test: str) -> str | None:
-    """Return the goal that a metric of a netperf test speaks for, or None."""
+    """Return the goal that a metric of a netperf test belongs to, or None."""
     return next((goal for goal, (protocol, start) in GOALS.items()
                  if test.startswith(protocol) and metric.startswith(start)), None)
 
 
 def side_of(factor: Factor, test: str) -> str:
-    """Return whether a factor is set at the transmitter, the receiver, or both; the client sends but in TCP_MAERTS."""
+    """Return whether a factor is set at the transmitter, the receiver, or both; the client sends, not in TCP_MAERTS."""
     if len(factor["sides"]) > 1:
         return "both"
     client_sends = test != "TCP_MAERTS"
@@ -52,7 +52,7 @@ def pair_differences(gains: np.ndarray) -> np.ndarray:
     """Return the differences between candidates, (tables, effects, blocks) to (tables, pairs, blocks).
 
     Only pairs with the largest candidate of a table are tested, the others are NaN: it leads, if any does, and each
-    pair more takes from what can be shown. It is the largest by the size of its differences, whatever their signs.
+    further pair reduces what can be shown. It is the largest by the size of its differences, whatever their signs.
     """
     first, second = pairs_of(gains.shape[1])
     sizes = usual_size(gains, np.maximum((~np.isnan(gains)).sum(axis=-1), 1))
@@ -110,7 +110,7 @@ def _groups(cube: Cube, metric: MetricAnalysis, labels: Labels,
 
 def _of_metric(cube: Cube, metric: MetricAnalysis, table_id: Callable[[Table], str],
                idle: Collection[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the attributions of one metric as (table, entry), those of one side in all tables at once."""
+    """Yield the attributions of one metric as (table, entry), those of one side in all tables together."""
     labels, differences, _found = metric.by_factor()
     columns = metric.factor_lists()
     for side, tables, chosen in _groups(cube, metric, labels, idle):
@@ -128,7 +128,7 @@ def _of_metric(cube: Cube, metric: MetricAnalysis, table_id: Callable[[Table], s
 
 def attribution(cube: Cube, metrics: Iterable[MetricAnalysis], table_id: Callable[[Table], str],
                 idle: Collection[str] = ()) -> list[dict[str, Any]]:
-    """Return the attributions of a campaign, in the order of goals and tables, but to ``idle`` factors."""
+    """Return the attributions of a campaign, in the order of goals and tables, without ``idle`` factors."""
     found = [(list(GOALS).index(entry["goal"]), place, entry)
              for metric in metrics if metric.compared and metric.by_factor()[0]
              for place, entry in _of_metric(cube, metric, table_id, idle)]

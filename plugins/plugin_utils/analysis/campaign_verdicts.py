@@ -111,7 +111,7 @@ def _names(factor: Factor) -> set[str]:
 
 
 def _judge_taken(names: set[str], refused: Mapping[str, Any], missed: set[str]) -> tuple[str, str]:
-    """Return (verdict, reason) from what the device cannot set, and what reads back otherwise than asked."""
+    """Return (verdict, reason) from what the device cannot set, and what reads back differently from what was asked."""
     reasons = {refused[name].get("reason") or "fixed by the driver" for name in names & set(refused)}
     if names <= set(refused):
         return "unsupported", "; ".join(sorted(reasons))

@@ -23,7 +23,7 @@ LISTED = 20  # failures that are named one by one
 
 
 class Table(TypedDict):
-    """A part of a campaign whose effects stand together; ``pair`` is None where there is one alone."""
+    """A part of a campaign whose effects belong together; ``pair`` is None where there is one alone."""
 
     pair: str | None
     path: str
@@ -89,7 +89,7 @@ class Cube:
         return table, len(self.profiles) if row == 0 and trial.get("repeat") else row, block - self.first_block - 1
 
     def add(self, trial: Trial, include_marked: bool = False, one_host: bool = False) -> None:
-        """Take in one trial, or count why not."""
+        """Add one trial, or count why it is left out."""
         self.counts["recorded"] += 1
         self.again += bool(trial.get("again"))
         place, block = self.place(trial), trial.get("block")

@@ -4,7 +4,7 @@
 """Failures by profile: a trial that failed or received nothing is an outcome of its profile, never only a gap. Pure.
 
 A profile that fails more than the control is not recommended. The bar is low, and not that of the report's test: what
-stalls one time in four may show it only once in six trials.
+stalls one time in four may stall only once in six trials.
 """
 from __future__ import annotations
 

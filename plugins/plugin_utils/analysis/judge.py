@@ -96,7 +96,7 @@ def _tested(cube: Cube) -> tuple[Family, list[Made]]:
 
 
 def judge(cube: Cube, allowed: bool = True, level: float | None = None) -> tuple[list[Judged], Family]:
-    """Return the parts of a campaign as judged, and the test. ``allowed``: may anything be claimed at all?
+    """Return the judged parts of a campaign, and the test. ``allowed``: may anything be claimed at all?
 
     Where looks were made before, each has spent its level, and ``level`` is this one's; None: it is the end.
     """
@@ -118,7 +118,7 @@ def judge(cube: Cube, allowed: bool = True, level: float | None = None) -> tuple
 
 
 def recommend(judged: list[Judged], idle: Collection[str], table_id: Callable[[Table], str]) -> Recommendation:
-    """Return what to set, from the parts of a campaign."""
+    """Return the recommendation, from the parts of a campaign."""
     known = [own for own in judged if own.part is not None]
     if not known:
         return nothing("no trial gave a result that can be compared")

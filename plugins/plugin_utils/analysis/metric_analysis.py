@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One metric over all tables of a campaign: effects, noise floor, drift, what could have been shown. Pure."""
+"""One metric over all tables of a campaign: effects, noise floor, drift, and what could have been shown. Pure."""
 from __future__ import annotations
 
 import functools
@@ -118,7 +118,7 @@ class MetricAnalysis:
         return statistics.drift(self.visits)
 
     def _apart(self, p: np.ndarray | None, claims_allowed: bool) -> Any:
-        """Return which two candidates are held apart, (tables, effects, effects), from the p values of their pairs."""
+        """Return which two candidates are separated, (tables, effects, effects), from the p values of their pairs."""
         labels, differences, _found = self.by_factor()
         if not labels:
             return None

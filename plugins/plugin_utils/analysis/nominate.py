@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who goes into the confirmation: the set that the planned blocks speak for, and the runner-up. Pure.
+"""Which sets are confirmed: the one that the planned blocks favour, and the runner-up. Pure.
 
-A nomination claims nothing: who scores above the control by an interval of its own is worth fresh blocks. Where each
+A nomination claims nothing: what scores above the control by an interval of its own is worth fresh blocks. Where each
 profile changes one factor, the nominee has all changes that help, and the runner-up is the best that was measured: if
 changes do not add up, the confirmation shows it.
 """

@@ -111,7 +111,7 @@ def _pick(part: Part, able: list[str], parts: list[Part]) -> str:
     top = max(able, key=lambda name: float(np.nanmean(part.score(name))))
     near = [name for name in able if name == top
             or not advantage(parts, top, name, 1 - effects.CONFIDENCE)[1] > 0]
-    if part.plan.get("searched"):  # who asks for the best set gets no other one that may be worse by what matters
+    if part.plan.get("searched"):  # whoever asks for the best set gets none that may be worse by what matters
         near = [name for name in near if not advantage(parts, top, name, 0.5)[2] > margin(part.plan)]
     return min(near, key=lambda name: (len(part.changes(name)), -float(np.nanmean(part.score(name))), name))
 

@@ -4,7 +4,7 @@
 """Sets of settings that were measured, by pieces of evidence: what each gains in each table, and in all of them. Pure.
 
 A piece is a goal's metric in one table, as a gain: above 0 is better. On a saturated CPU service demand is throughput
-told once more, and no piece of its own. A profile's score in a block is the mean over tables of what it gains there,
+in other words, and not a piece of its own. A profile's score in a block is the mean over tables of what it gains there,
 half of it throughput or transactions and half CPU where both are pieces: one number by which sets are compared.
 """
 from __future__ import annotations

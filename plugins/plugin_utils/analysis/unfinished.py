@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is missing of a campaign. Pure.
 
-The test pays for one look, at the end. Who looks before, or measures on because the answer did not please, looks twice:
+The test pays for one look, at the end. A look before, or more trials because the answer did not please, is another:
 such a report shows its intervals and claims nothing.
 """
 from __future__ import annotations

@@ -24,7 +24,7 @@ TUNNEL_FEATURES = {"tx-udp_tnl-segmentation": False, "tx-udp_tnl-csum-segmentati
 
 # What proves a feature: pattern of its name, as `ethtool -k` lists it or as the kernel has it, direction on the
 # device, share of bytes (see packets.summarise). Only what plain TCP shows: of IPv6, ECN or SCTP it says nothing.
-# Software GSO segments before the tap, so "out" speaks of the device alone.
+# Software GSO segments before the tap, so "out" shows the device alone.
 PROOFS = (
     ("tx-udp_tnl-*segmentation", "out", "tunnel_super_share"),
     ("tx-tcp-segmentation", "out", "super_share"),
@@ -54,7 +54,7 @@ class Verdict(TypedDict):
 
 
 def proof_of(bits: Collection[str]) -> tuple[str, str] | None:
-    """Return (direction, share) that proves a factor's kernel bits, or None where only the read-back speaks."""
+    """Return (direction, share) that proves a factor's kernel bits, or None where only the read-back shows it."""
     for pattern, direction, name in PROOFS:
         if any(fnmatchcase(bit, pattern) for bit in bits):
             return direction, name

@@ -26,13 +26,13 @@ DEFAULTS: dict[str, Any] = {
     "concurrent": False, "untestable": {}, "study": None, "steal_limit": None,
     "matters": 3, "confirm": 6, "trials": None, "goal": "throughput", "until": None,
 }
-# Of a campaign file: PyYAML's time grows with the square of open brackets, its aliases can unfold to any size.
+# Of a campaign file: PyYAML's time grows with the square of open brackets, its aliases can expand to any size.
 LONGEST, BRACKETS, VALUES = 100_000, 1000, 100_000
 UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 SEARCH_TRIALS = 8  # of each cell at a visit of a search
 LISTS = ("paths", "mtus", "factors", "workloads", "sides", "pairs")
 NUMBERS = ("seed", "blocks", "duration", "confirm")
-# The keys that a survey of AWX, or whoever starts a campaign, may replace.
+# The keys that a survey of AWX, or the user, may replace.
 OVERRIDES = ("name", "seed", "blocks", "time_budget", "design", "paths", "mtus", "sides", "factors", "workloads",
              "duration", "confirm")
 

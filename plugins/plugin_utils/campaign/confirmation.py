@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The second part of a campaign: who was nominated is visited again beside the control, in fresh blocks. Pure.
+"""The second part of a campaign: the nominated profiles are visited again beside the control, in fresh blocks. Pure.
 
 What is decided here is kept in confirmation.json before its first visit, and never decided again.
 """

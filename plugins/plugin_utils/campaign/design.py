@@ -4,7 +4,7 @@
 """From a campaign to its plan: profiles by design, and a split plot in random order. Pure.
 
 MTU is the outer loop; in it blocks, in each block every profile once and the control twice, in each visit all cells.
-Order is random at each level. Each level draws from a generator of its own, named by its place, so that more blocks
+Order is random at each level. Each level draws from a generator of its own, named by its place, so more blocks
 or other workloads do not change the order of the rest.
 """
 from __future__ import annotations
@@ -197,7 +197,7 @@ def visits_of(campaign: Outline, profiles: Iterable[str], control: str, blocks: 
         stays.append((control, True))
     for mtu in _shuffled(campaign["mtus"], seed, "mtus"):
         for block in blocks:
-            # Which of the control's visits is the second one is random: were it always the later one, their difference
+            # Which of the control's visits is the second is random: if it were always the later one, their difference
             # would measure drift.
             for visit, (profile, repeat) in enumerate(_shuffled(stays, seed, mtu, block), 1):
                 prefix = f"m{mtu}-b{block:02d}-v{visit:02d}"
@@ -221,7 +221,7 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
     search = search_of(campaign, profiles) if campaign["design"] == "search" else None
     if search:
         seconds += search["rounds"] * block_seconds(campaign, search["visits"])
-    # From all off, a feature that rests on another would show nothing: it is tried together with what it needs.
+    # With all else off, a feature that depends on another would show nothing: what it needs is switched on with it.
     needs = campaign["design"] == "one_at_a_time"
     settings = {name: settings_of(campaign["factors"], levels, needs) for name, levels in profiles.items()}
     rounds = rounds_of(campaign["pairs"], campaign["concurrent"])

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The looks of a campaign that ends when it is answered: which visits fall away, and which look comes next. Pure.
+"""The looks of a campaign that ends when it is answered: which visits are dropped, and which look comes next. Pure.
 
 What a look decided is kept in looks.json before the next visit, and never decided again.
 """
@@ -38,7 +38,7 @@ def stages(looks: list[Look], blocks: int) -> list[range]:
 
 
 def with_looks(plan: Plan, made: list[Decided]) -> Plan:
-    """Return a plan without the visits that fell away; ``looked`` are the looks that were made."""
+    """Return a plan without the visits that were dropped; ``looked`` are the looks that were made."""
     left = [visit for visit in plan["visits"] if not any(
         visit["block"] > look["block"] and not visit.get("part")
         and (look["answered"] or visit["profile"] in look["settled"]) for look in made)]

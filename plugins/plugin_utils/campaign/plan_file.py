@@ -47,7 +47,7 @@ def write_looks(folder: str, plan: Plan, made: list[Decided]) -> None:
 
 
 def read_current_plan(path: str) -> Plan | None:
-    """Return a plan without what fell away after looks, or None where there is no file."""
+    """Return a plan without what looks have dropped, or None where there is no file."""
     plan = read_plan(path)
     return plan and looks.with_looks(plan, read_looks(os.path.dirname(path)))
 

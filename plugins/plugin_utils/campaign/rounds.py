@@ -14,7 +14,7 @@ def everybody(nodes: Sequence[str]) -> list[Pair]:
     """Return the pairs in which each node meets every other once, in the order of a round robin (the circle method).
 
     One node keeps its place and the others move on by one place a round: n - 1 rounds for an even number of nodes, n
-    for an odd one, where one node rests in each round. Who is the client changes from round to round.
+    for an odd one, where one node rests in each round. The client changes from round to round.
     """
     seats: list[str | None] = list(nodes) + [None] * (len(nodes) % 2)
     fixed, moving = seats[:1], seats[1:]
@@ -47,7 +47,7 @@ def rounds_of(pairs: Iterable[Pair], concurrent: bool = False) -> list[list[Pair
 
 
 def check(pairs: list[Pair], rounds: list[list[Pair]], profiles: Mapping[str, Settings], where: str) -> None:
-    """Raise InputError for pairs that cannot be measured: by themselves, at once, or with these profiles."""
+    """Raise InputError for pairs that cannot be measured: alone, together, or with these profiles."""
     for pair in pairs:
         if pair["client"] == pair["server"]:
             raise InputError(f"{pair['client']} is both ends of a pair", where, "Give two nodes.")

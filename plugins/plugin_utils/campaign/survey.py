@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The survey of an AWX job template, made from the campaign's schema, so that the two cannot drift.
+"""The survey of an AWX job template, made from the campaign's schema, so the two cannot differ.
 
 A question that is not answered leaves the campaign as it is.
 """

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Two or more campaigns compared: after a kernel upgrade, with another NIC, another Open vSwitch. Pure.
 
-Only effects are judged: a profile against the control, paired in the blocks of its own campaign, so that a slower day
-or a busier machine is in both and falls out. Each effect is compared between the campaigns by Welch's t on logarithms,
+Only effects are judged: a profile against the control, paired in the blocks of its own campaign, so a slower day or
+a busier machine is in both and cancels out. Each effect is compared between the campaigns by Welch's t on logarithms,
 and Holm's correction goes over all effects of all tables, metrics and campaigns: one error rate for the whole gate.
 Values themselves (Mbit/s) are information: whatever changed between the campaigns is in them.
 """
@@ -164,7 +164,7 @@ def _judge(compared: list[ComparedCampaign], threshold: float | None) -> list[st
 
 
 def manifest_differences(campaigns: list[Campaign]) -> list[ManifestDifference]:
-    """Return what the manifests say differently, one value a campaign."""
+    """Return what differs in the manifests, one value a campaign."""
     nodes = [nodes_of(campaign.manifest) for campaign in campaigns]
     different: list[ManifestDifference] = []
     for node in sorted({name for own in nodes for name in own}):

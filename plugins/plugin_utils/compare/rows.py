@@ -66,7 +66,7 @@ class ComparedCampaign(TypedDict):
 
 
 class ManifestDifference(TypedDict):
-    """What the manifests say differently."""
+    """What differs in the manifests."""
 
     node: str
     name: str

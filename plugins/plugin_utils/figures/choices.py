@@ -76,7 +76,7 @@ def _ticks(scale: scales.Scale) -> list[tuple[float, str]]:
 def interaction(panel: dict[str, Any], title: str) -> Figure:
     """Draw two settings: the ratio to the control at each level of the first, a line for each level of the second.
 
-    Lines that run beside each other say that the two do not act together.
+    Parallel lines mean that the two do not act together.
     """
     figure = Figure(title, panel["summary"], HEIGHT)
     values = [value for line in panel["lines"] for value in line["values"]]

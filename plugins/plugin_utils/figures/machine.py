@@ -16,7 +16,7 @@ GAP, RIGHT = 22, 14
 
 
 def cpu(panel: dict[str, Any], title: str) -> Figure:
-    """Draw CPU time by kind, stacked, a bar a profile, the ends beside each other; per cent of all CPUs of a host."""
+    """Draw CPU time by kind, stacked, a bar a profile, the ends side by side; per cent of all CPUs of a host."""
     names = [row["label"] for row in panel["rows"]]
     ends = panel["ends"]
     left, bottom = marks.label_width(names, 160), 26 + ROW * len(names)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Iterable, NamedTuple
 
-WIDTH = 400  # pixels: two figures beside each other on a screen or on paper, one on a phone
+WIDTH = 400  # pixels: two figures side by side on a screen or on paper, one on a phone
 LETTER = 6.5  # pixels that a letter of a label takes on average, in a wide font
 ROW = 19
 COLOURS = ("ink", "muted", "line", "band", "paper", "better", "worse", "same", "user", "system", "softirq", "irq",

@@ -21,10 +21,10 @@ TIME_TEXT = ["Each trial at the time it started; crosses are trials that failed 
 SPREAD_TEXT = ["Where the trials of a profile fall into two groups, neither a mean nor a median describes them: look "
                "for what differs between the groups (which CPU took the interrupts, where a queue landed) before "
                "choosing a setting."]
-FEWEST_TRIALS = 12  # of a profile; of fewer nobody can say that they are two groups
+FEWEST_TRIALS = 12  # of a profile; with fewer, two groups cannot be separated from chance
 SMALLEST_GROUP = 0.2
 APART = 5.5  # how far apart the middles of two groups are, in standard deviations inside the groups
-FARTHER_THAN = 1.15  # and as a ratio: closer groups do not mislead anybody
+FARTHER_THAN = 1.15  # and as a ratio: closer groups mislead nobody
 
 
 def over_time(tables: list[dict[str, Any]], plan: Plan, digest: Digest) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@
 """Many campaigns of one question, over months: what changed, since when, and what the manifests say of it. Pure.
 
 A series is one quantity over the campaigns: the control's values, or the effect of a profile. Effects are paired inside
-their campaign; values have the day in them. The scatter between campaigns is therefore what a change is held against.
+their campaign; values have the day in them. A change is therefore compared with the scatter between campaigns.
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure: what the variables of a node make of it in the lab; names are those of role common without ``offload_lab_``."""
+"""Pure: what a node has in the lab, from its variables; names are those of role common without ``offload_lab_``."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

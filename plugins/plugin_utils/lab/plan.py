@@ -80,7 +80,7 @@ def tenant_plan(count: int, index: int, nodes: int, network: str, host_network: 
                 tunnels: int = 1) -> list[Tenant]:
     """Return the tenants of node ``index`` (from 1) of ``nodes``, as module tenants takes them.
 
-    Tenant t of node i has address number (t - 1) × nodes + i, so that another number of tenants changes no address.
+    Tenant t of node i has address number (t - 1) × nodes + i, so a different number of tenants changes no address.
     With ``host_network`` the host itself takes part, with address number i. ``flat`` is (network, MTU in bytes) of one
     tenant that is reached by an uplink, ``bridged_network`` that of one behind a Linux bridge. The tenants are dealt to
     the ``tunnels`` (number) of a pair: tenant t is reached by tunnel (t - 1) modulo tunnels, see :func:`tunnels`.
@@ -111,7 +111,7 @@ def _end(tenant: Tenant) -> End | None:
 
 
 def checked(tenants: list[Tenant], mtu: int, largest: int) -> list[Tenant]:
-    """Return the tenants, after all checks that need no look at the node; MTUs are in bytes."""
+    """Return the tenants, after all checks that do not need the node; MTUs are in bytes."""
     wanted_tenants(tenants, mtu, (largest, "That is what the tunnel leaves of the underlay's MTU."))
     return tenants
 
@@ -188,7 +188,7 @@ def tunnel_ports(planned: Iterable[Tunnel], datapath: str, port: int, csum: bool
     """Return the ports of :func:`tunnels` as module ovs_ports takes them.
 
     The kernel's datapath has a port for each remote. They are protected where there are several: what came in by one
-    never goes out by another, so that a broadcast in the full mesh does not loop. The userspace datapath has one
+    never goes out by another, so broadcasts in the full mesh cannot loop. The userspace datapath has one
     device for all. ``tag`` is 0 where the switch has an uplink beside the tunnel, which is in a VLAN of its own.
     """
     if datapath not in DATAPATHS:

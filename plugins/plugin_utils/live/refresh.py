@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keeps the report of a running campaign current after each block, as far as that costs little of its time.
+"""Keeps the report of a running campaign current after each block, as long as that costs little time.
 
 What the last one cost is kept in live.json, beside the blocks that it was left out of; its time of writing is when.
 """

@@ -16,7 +16,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.report.phrases import 
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import progress
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.digest import Digest
 
-RELOAD = 10  # seconds after which the page in a browser looks again
+RELOAD = 10  # seconds after which the page in a browser reloads
 LATE = 3  # times the usual time of a block: then somebody stopped it
 STANDING = {"better": "better so far", "worse": "worse so far", "same": "no difference that matters so far",
             "unknown": "unknown"}

@@ -11,7 +11,7 @@ import re
 
 from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.scan import NOTES, Run, Scan
 
-# A banner is "NAME TEST", then the addresses; a shell prompt may stand before it on the line.
+# A banner is "NAME TEST", then the addresses; a shell prompt may come before it on the line.
 NAME = re.compile(
     r"(?:(TCP|UDP|UDPLITE|SCTP|DCCP|SDP|DG|DNS|STREAM|TCPIPV6|UDPIPV6|TIPC|XTI TCP|XTI UDP|DLPI CO|DLPI CL) "
     r"(1-TO-MANY )?(STREAM|MAERTS|SENDFILE|MSS|UNIDIRECTIONAL SEND|REQUEST/RESPONSE|Connect/Request/Response"

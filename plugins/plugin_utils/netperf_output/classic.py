@@ -4,7 +4,7 @@
 """The tables of netperf's classic tests, with or without their headers. Pure.
 
 A row shows by itself what it is, since netperf prints sizes and counts as whole numbers and everything else with a set
-number of decimals (nettest_bsd.c and the legacy part of nettest_omni.c); a row that breaks off shows by the same. The
+number of decimals (nettest_bsd.c and the legacy part of nettest_omni.c); that also shows where a row is truncated. The
 header adds the unit, and whether CPU columns follow.
 """
 from __future__ import annotations

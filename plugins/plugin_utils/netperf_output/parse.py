@@ -23,7 +23,7 @@ def parse_netperf(text: str) -> list[Row]:
     """Return one dictionary a run, in the order of the text; the filter's documentation has all its keys and units.
 
     The text may hold any number of runs, and anything between them. A run that broke off, or failed, has an ``error``
-    and no numbers. There is no text that it refuses.
+    and no numbers. It accepts any text.
     """
     scan = Scan(text)
     while scan.at < len(scan.lines):

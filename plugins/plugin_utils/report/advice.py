@@ -39,7 +39,7 @@ def _leaders(entry: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _group(entries: list[dict[str, Any]], places: dict[str, str]) -> tuple[str, str]:
-    """Return ``(verdict, sentence)`` on one goal over all its tables: who leads, where most, and where nobody does."""
+    """Return ``(verdict, sentence)`` on one goal over all its tables: what leads, where most, and where none does."""
     name, count = goal_name(entries[0]), len(entries)
     led = [(entry, _leaders(entry)[0]) for entry in entries if _leaders(entry)]
     if not led:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What stands on the page, as text and rows, the same for HTML and Markdown; report/html.py adds the figures."""
+"""The content of the page, as text and rows, the same for HTML and Markdown; report/html.py adds the figures."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence

@@ -12,7 +12,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import 
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.digest import Digest
 
-MOST_BLOCKS = 60  # a command that asks for more is no help: the difference is not worth it
+MOST_BLOCKS = 60  # a command that asks for more does not help: the difference is not worth it
 CONFIRM_BLOCKS = 6
 
 

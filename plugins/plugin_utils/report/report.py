@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From a results folder to its report: reads plan, manifest and trials, writes all outputs whole or not at all.
 
-Nothing but the folder's content goes in: no clock, no host, no path, so that the same folder gives the same bytes. The
+Only the folder's content goes in: no clock, no host, no path, so the same folder gives the same bytes. The
 report of a running campaign alone says when it was made.
 """
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _digested(record: str, new: str, control: str,
               running: bool) -> Iterator[tuple[Callable[[], Digest], Iterator[Trial], list[str]]]:
     """Yield ``(digest, trials, problems)``: who gives the digest, once the trials are read.
 
-    While a campaign runs it is done in one process and without trials.csv: who is killed leaves no process behind.
+    While a campaign runs it is done in one process and without trials.csv: if killed, it leaves no process behind.
     """
     problems: list[str] = []
     if running:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which factors the hardware cannot vary: a screen and a search leave them out before they are planned. Pure.
 
-Their visits are few, and each profile differs in many factors: one that nothing can change would cost visits and tell
+Their visits are few, and each profile differs in many factors: one that nothing can change would cost visits and show
 nothing. Other designs keep such a factor, and its verdict says ``unsupported``.
 """
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _can_vary(factor: Factor, features: Mapping[str, Any], device: str) -> bool:
     try:
         bits = [bit for name in factor["settings"] for bit in resolve(name, dict(features), device)]
     except InputError:
-        return True  # not for here to say: the task that sets it names the feature and its like
+        return True  # reported elsewhere: the task that sets it names the feature and similar ones
     return any(not features[bit]["fixed"] for bit in bits)
 
 

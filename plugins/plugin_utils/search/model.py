@@ -85,8 +85,8 @@ def draws(found: Fit, number: int, generator: np.random.Generator) -> np.ndarray
 def next_rows(found: Fit, rows: np.ndarray, drawn: np.ndarray, best: int, number: int) -> list[int]:
     """Return the places of at most ``number`` rows to visit next: those that say most about what beats the best one.
 
-    In doubt is the difference between the best row and the row that a draw takes for the best, for each draw, weighted
-    by what is at stake. A visit takes away a part of the variance of these differences.
+    The uncertain quantity is, for each draw, the difference between the best row and the row that is best in that draw,
+    weighted by what is at stake. A visit removes a part of the variance of these differences.
     """
     values = drawn @ rows.T
     top = values.argmax(axis=1)

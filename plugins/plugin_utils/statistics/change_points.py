@@ -4,7 +4,7 @@
 """Change points of many series over the same campaigns: after which campaign did something change, and in what?
 
 One split of all series at once: the largest contrast between what is before and what is after it, over all places and
-series. Its p value comes from permuting the campaigns, all series together, so that the scatter from day to day is in
+series. Its p value comes from permuting the campaigns, all series together, so the scatter from day to day is in
 it and the chance of any false change is ALPHA for the whole family. A part beside a change is split again, with the
 share of ALPHA that is its share of the campaigns. docs/decisions/history.md says why.
 """

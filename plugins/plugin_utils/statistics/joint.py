@@ -9,7 +9,7 @@ of all effects under nearly every other choice of signs; then the second largest
 (step-down max-T, Westfall and Young 1993). Exact to 12 blocks, 9,999 draws with a fixed seed beyond.
 
 Where trials are slowed and never sped up, differences are skewed, and chance makes large sums of one sign. An effect of
-that sign counts for less, by what skewness adds to it; no effect counts for more, so that no claim is added.
+that sign counts for less, by what skewness adds to it; no effect counts for more, so no claim is added.
 
 Of few effects every set of them is tested instead (a closed test, Marcus et al. 1976), by the sum of its fourth powers:
 between the largest, which one strong effect passes, and the sum of squares, which many weaker ones pass together.
@@ -41,7 +41,7 @@ def table_scale(differences: np.ndarray, again: np.ndarray | None = None) -> np.
 
     ``again`` (tables, 1, blocks) are the differences between the control's two visits, one effect more, brought to the
     scatter of the others. The scale depends on the size of differences alone, never on their signs: flipping them does
-    not change it. Effects of one table share it, so that a quiet effect is not made large by a lucky block.
+    not change it. Effects of one table share it, so a lucky block does not make a quiet effect large.
     """
     everything = differences
     if again is not None:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""numpy and scipy, where the controller has them: a file that needs them can be imported without, as Ansible wants."""
+"""numpy and scipy, where the controller has them: a file that needs them can be imported without, as Ansible asks."""
 from __future__ import annotations
 
 import importlib

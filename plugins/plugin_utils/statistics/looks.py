@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Looks before the end, and what they cost: together with the end they spend 5 %, so that no more false claims follow.
+"""Looks before the end, and what they cost: together with the end they spend 5 %, so they add no false claims.
 
 Each look tests all effects of the report, also those that no longer are measured, at a level of its own; the levels of
 all looks and of the end add up to 5 % (alpha spending, Lan and DeMets 1983, with the bound of Bonferroni). Of n blocks

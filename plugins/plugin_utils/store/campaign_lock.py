@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One controller a campaign: a second one is refused, and a dead one holds nothing for longer than about a minute.
+"""One controller a campaign: a second one is refused, and the lock of a dead one ends after about a minute.
 
-A campaign is many tasks, each in a worker process of its own, so that no open file can be the lock. It is a lease
-(``_host/lease.py``) in the name of the controller's main process, renewed while trials are measured. Who finds the
-lease of a controller that it cannot look at, in another container, watches it: one that lives renews it.
+A campaign is many tasks, each in a worker process of its own, so no open file can be the lock. It is a lease
+(``_host/lease.py``) in the name of the controller's main process, renewed while trials are measured. A controller
+that cannot see the holder's process, in another container, watches the lease: a living holder renews it.
 """
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _clock_text(seconds: float) -> str:
 
 
 def refusal(holder: Holder, path: str) -> LabError:
-    """Return the error of who finds the campaign taken."""
+    """Return the error for a controller that finds the campaign locked."""
     return LabError(f"another controller measures this campaign: {_named(holder)}; its lease lasts until "
                     f"{_clock_text(holder.get('until', 0))}, and is renewed while it runs", path,
                     "Wait for it, or end it.")

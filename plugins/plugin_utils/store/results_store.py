@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a campaign's results goes to a store, and whether a folder goes with its job."""
+"""Which results of a campaign go to a store, and whether a folder is deleted with its job."""
 from __future__ import annotations
 
 import json
@@ -56,7 +56,7 @@ def _mount_point(path: str) -> str:
 
 
 def refuse_temporary(folder: str, environment: Mapping[str, str]) -> None:
-    """Raise InputError where the folder goes with the job of AWX: it is the container's, or the job's private one."""
+    """Raise InputError where AWX deletes the folder with the job: it is the container's, or the job's private one."""
     if not in_awx(environment):
         return
     private = os.path.dirname(os.path.dirname(environment.get("AWX_ISOLATED_DATA_DIR", "/runner/artifacts/1")))

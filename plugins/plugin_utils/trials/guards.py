@@ -62,7 +62,7 @@ def nothing_received(trial: Trial, _expected: Expected) -> Iterator[Mark]:
 
 
 def retransmits(trial: Trial, _expected: Expected) -> Iterator[Mark]:
-    """More than one segment in a hundred was sent again. Says so, excludes nothing: a profile may be the reason."""
+    """More than one segment in a hundred was retransmitted. Says so, excludes nothing: a profile may be the reason."""
     result = _result(trial)
     megabits = (result.get("throughput_mbps") or 0) * (result.get("elapsed_s") or 0)
     segments, size = result.get("retransmits"), result.get("mss")
@@ -124,7 +124,7 @@ def steal(trial: Trial, expected: Expected) -> Iterator[Mark]:
 
 
 def throttle(trial: Trial, _expected: Expected) -> Iterator[Mark]:
-    """A CPU was slowed by heat."""
+    """A CPU was throttled by heat."""
     for end, window in _ends(trial):
         if window.get("throttled"):
             yield mark("throttle", f"{end}: CPUs were throttled by heat {window['throttled']} times")
@@ -159,7 +159,7 @@ def one_cpu(trial: Trial, _expected: Expected) -> Iterator[Mark]:
 
 
 def overlap(trial: Trial, _expected: Expected) -> Iterator[Mark]:
-    """The streams ran beside each other for less than nine tenths of their time."""
+    """The streams ran simultaneously for less than nine tenths of their time."""
     share = _result(trial).get("overlap")
     if share is not None and share < OVERLAP_SHARE:
         yield mark("overlap", f"the streams overlap for {share:.0%} of their time")

@@ -156,7 +156,7 @@ class Measurement:
     def reach(self, cells: Iterable[CellToMeasure], collect: bool) -> list[Endpoint]:
         """Return the endpoints that must answer first: of all paths of a plan before it begins, or of plain cells.
 
-        In a visit of a plan nothing is asked beforehand: what fails there is a trial with its error.
+        In a visit of a plan nothing is checked beforehand: what fails there is a trial with its error.
         """
         if self.plan and not (collect and self.options["endpoints"]):
             return []

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """trials.jsonl: appended and synced line by line, read back whole or with what is damaged named.
 
-Each line ends with ``"check"``, the CRC-32 of the record without it, so that a line that was torn by a crash or
-changed on the disk is seen. A line without a check is taken as it is.
+Each line ends with ``"check"``, the CRC-32 of the record without it, so a line that was torn by a crash or
+changed on the disk is noticed. A line without a check is taken as it is.
 """
 from __future__ import annotations
 
@@ -153,9 +153,9 @@ def _set_aside(path: str, good: list[Good], bad: list[Bad]) -> None:
 
 @contextlib.contextmanager
 def _locked(path: str) -> Iterator[int]:
-    """Have the record file, made if it is missing, to ourselves: pairs that measure at once write to one file.
+    """Have the record file, made if it is missing, to ourselves: pairs that measure simultaneously write to one file.
 
-    Gives its descriptor. Who waited may hold a file that was repaired, and so replaced, meanwhile: it asks again.
+    Gives its descriptor. After waiting, the file may have been repaired, and so replaced: then it is opened again.
     """
     while True:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)

@@ -89,7 +89,7 @@ def due_again(plan: Plan, visits: list[Visit], known: Known, pair: str) -> set[s
     """Return the ids of the cells of a pair that are measured again, of one part of a campaign.
 
     These are the first that the machine spoilt, in the order of the visits, as far as the plan's budget goes. That
-    order is random, so that no profile is favoured. It follows from the visits' own trials alone: what was measured
+    order is random, so no profile is favoured. It follows from the visits' own trials alone: what was measured
     again changes nothing.
     """
     remeasure = plan.get("remeasure") or {"passes": 0, "share": 0}
@@ -178,7 +178,7 @@ def steps_again(part: Part, mtu: int, block: int) -> list[Step]:
 
 
 def steps_own(part: Part, mtu: int, block: int) -> list[Step]:
-    """Return the steps of a block's own visits that are left, under a plan from which visits fell away."""
+    """Return the steps of a block's own visits that are left, under a plan from which visits were dropped."""
     todo = [(visit, missing) for visit, missing in left(part.visits, part.known, part.pairs)
             if _place(visit) == (mtu, block)]
     return list(_steps(part, todo, part.mtu()))
