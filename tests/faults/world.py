@@ -210,8 +210,12 @@ class World:
             rows.append([(float(moment), int(value)) for moment, value in found])
         return [trial["id"] for trial in trials if not trial["error"] and (
             "clock_jump_s" not in trial if abs(trial["finished"] - trial["started"]) > JUMPED else
-            any(values_in(seen, trial["started"] + 0.1, trial["finished"] - 0.1) != {int(trial["profile"] == "all_on")}
+            any(values_in(seen, trial["started"] + 0.1, trial["finished"] - 0.1) != {self.wanted_tso(trial)}
                 for seen in rows))]
+
+    def wanted_tso(self, trial):
+        """Return what tso is in a trial's profile, 0 or 1."""
+        return int(trial["profile"] == "all_on")
 
 
 def values_in(rows, start, end):
