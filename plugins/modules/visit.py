@@ -79,7 +79,7 @@ options:
       endpoints:
         description:
           - Between what to measure. Each has C(address) and C(port) of a netserver, default 12865.
-    Optional are C(local), the client's address, C(netns), the client's network namespace, and C(data_port), the
+            Optional are C(local), the client's address, C(netns), the client's network namespace, and C(data_port), the
             server's port of the first stream's data, by default C(port) plus 5. Clients that use one netserver at the
             same time need ports that differ.
         type: list
