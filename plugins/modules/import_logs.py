@@ -12,7 +12,7 @@ description:
   - Writes them as a campaign marked C(imported).
   - M(offload.lab.report) and M(offload.lab.compare) read it like any other.
   - Runs with the same test, sizes, path, MTU and profile are counted as blocks. Fewer than six get no interval.
-  - A run that broke off is a failed trial. A confidence interval that netperf did not reach is shown with its width.
+  - A truncated run is a failed trial. A confidence interval that netperf did not reach is shown with its width.
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A pair with two ports and a tunnel over each: tenants are dealt to them, nothing loops, and both measure at once."""
+"""A pair with two ports and a tunnel over each: tenants are dealt to them, nothing loops, both measure together."""
 
 from __future__ import annotations
 
