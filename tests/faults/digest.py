@@ -27,7 +27,7 @@ def links(where):
             "gso": [row.get("gso_max_size"), row.get("gso_max_segs")], "txqlen": row.get("txqlen"),
             "kind": row.get("linkinfo"), "alias": row.get("ifalias"),
             "addresses": sorted(str(entry.get("local")) for entry in row["addr_info"] if entry.get("scope") != "link"),
-            "mac": row.get("address") if name == "underlay0" else None,  # other devices may be made anew
+            "mac": row.get("address") if name == "underlay0" else None,  # other devices may be recreated
             "ethtool": [shell(*enter, "ethtool", option, name) for option in ("-k", "-l", "-g", "-c", "-a")],
         }
     return found

@@ -30,7 +30,7 @@ NAMES = {
 LONG = os.environ.get("OFFLOAD_LAB_FAULTS") == "all"
 # What a message has to quote of a bad name, so that its reader finds it.
 QUOTED = {"shell": "touch", "option": "-K", "long": "aaaaa", "unicode": "n", "upwards": "../", "empty": ""}
-# Refused for another reason than the name, which then was never looked at.
+# Refused for another reason than the name, which was then never checked.
 NOT_THE_NAME = re.compile(r"(Uns|S)upported parameters|does not answer|needs root|is not installed")
 TENANT = {"name": "a", "addresses": ["192.0.2.1/24"]}
 CELL = {"id": "a", "workload": {"test": "TCP_STREAM"}}

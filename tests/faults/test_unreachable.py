@@ -19,7 +19,7 @@ from ansible_collections.offload.lab.tests.system.lab import Lab, differences, l
 pytestmark = pytest.mark.nightly
 CAMPAIGN = {"name": "unreachable", "blocks": 2, "paths": ["physical"], "mtus": [9000], "factors": ["tso"],
             "workloads": ["tcp_stream"], "duration": 1, "pairs": ["node1-node2", "node3-node4"]}
-NAME = f"systestgone{zlib.crc32(str(CHECKOUT).encode()) % 1000}"  # two checkouts may be tested at once
+NAME = f"systestgone{zlib.crc32(str(CHECKOUT).encode()) % 1000}"  # two checkouts may be tested simultaneously
 
 
 @pytest.fixture(scope="module")

@@ -123,7 +123,7 @@ class TwoHosts:
         return self.podman("inspect", "--format", "{{.State.Pid}}", container(node)).strip()
 
     def join(self):
-        """Make the underlay anew, as a restart of the machines does, and restart their network."""
+        """Recreate the underlay, as a reboot of the machines does, and restart their network."""
         self.inside("node1", "ip", "link", "delete", DEVICE, rc=None)
         run(["ip", "link", "add", DEVICE, "netns", self._pid("node1"),
              "type", "veth", "peer", DEVICE, "netns", self._pid("node2")])

@@ -204,7 +204,7 @@ def role_files(part):
 
 
 def role_defaults():
-    """Return ``{variable: {role: default}}``; what a role takes over from another host's variables is no default."""
+    """Return ``{variable: {role: default}}``; what a role takes over from another host's variables is not a default."""
     found = {}
     for role, values in role_files("defaults/main.yml").items():
         for name, value in values.items():

@@ -19,7 +19,7 @@ NETDEV = f"[NetDev]\nName={DEVICE}\nKind=veth\n[Peer]\nName=peer0\n"
 
 
 class Host:
-    """The container, which makes its device anew whenever it starts, as a machine does."""
+    """The container, which recreates its device whenever it starts, as a machine does."""
 
     def __init__(self, variables):
         self.variables = variables

@@ -16,7 +16,7 @@ from ansible_collections.offload.lab.tests.system.lab import Lab, changed, left_
 @pytest.fixture(scope="session")
 def lab(lab_packages_required):
     before = traces()
-    # Two checkouts may be tested at once, and workers of pytest -n have a lab each.
+    # Two checkouts may be tested simultaneously, and workers of pytest -n have a lab each.
     made = Lab(f"systest{zlib.crc32(str(CHECKOUT).encode()) % 1000}{os.environ.get('PYTEST_XDIST_WORKER', '')}")
     made.down()
     first = made.play("nodes")

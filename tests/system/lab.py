@@ -113,7 +113,7 @@ PODMANS = ("cni-podman0", "podman0")
 MOUNTPOINT = Path("/var/lib/offload-lab/.offload-lab-mountpoint")
 # What carries the name of a lab, or of a test that makes namespaces without one.
 OWNER = re.compile(r"(?:^|/)([\w-]+?)-(?:node\d+|fabric)\b|\(([\w-]+)\)$|^(systest-\w+)$")
-SECONDS_TO_GO = 30  # generous: a daemon that was told to end, on a busy machine
+SECONDS_TO_GO = 30  # generous: a daemon that was asked to end, on a busy machine
 
 
 def traces():
@@ -150,7 +150,7 @@ def lab_processes():
 def left_behind(before, name=None):
     """Return what is there now and was not at ``before``, an earlier :func:`traces`.
 
-    Tests run beside each other. What carries the name of another lab is not looked at: its test looks for it.
+    Tests run beside each other. What carries the name of another lab is ignored: its own test looks for it.
     What carries no name is everybody's, and what is about to go gets its time.
     """
     deadline = time.monotonic() + SECONDS_TO_GO

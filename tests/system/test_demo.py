@@ -86,7 +86,7 @@ def test_every_record_is_as_documented(demo):
 def test_every_trial_carries_its_evidence_and_cpu(demo):
     trials = [json.loads(line) for line in (demo[1] / "trials.jsonl").read_text().splitlines()]
     odd = [mark["reason"] for trial in trials for mark in trial["marks"] if mark["guard"] == "encapsulation"]
-    assert len(odd) <= 0.1 * len(trials), odd  # a stream may stand still while the path is looked at
+    assert len(odd) <= 0.1 * len(trials), odd  # a stream may stand still while the path is sampled
     for trial in trials:
         assert trial["cpu"]["combined"] is True and list(trial["cpu"]["ends"]) == ["combined"]
         vnis = {tuple(end["vnis"]) for end in trial["evidence"]["underlay"].values()}

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Role measure from plan to confirmation on nodes that only pretend: killed in the confirmation, it goes on as planned.
 
-The collection is copied, and the modules that touch a node are replaced by some that answer at once. What decides,
+The collection is copied, and the modules that touch a node are replaced by some that answer immediately. What decides,
 records and shows is the real thing.
 """
 from __future__ import annotations
@@ -57,7 +57,7 @@ CAMPAIGN = {"name": "x", "duration": 1, "paths": ["physical"], "design": "one_at
 
 
 class Pretended:
-    """Two nodes that answer at once, and the campaign on them."""
+    """Two nodes that answer immediately, and the campaign on them."""
 
     def __init__(self, folder):
         self.folder = folder

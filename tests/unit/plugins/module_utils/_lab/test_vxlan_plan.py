@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan for the kernel's VXLAN device: what is changed in place, what makes it anew, what is refused."""
+"""The plan for the kernel's VXLAN device: what is changed in place, what recreates it, what is refused."""
 from __future__ import annotations
 
 import pytest

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A kernel VXLAN device is kept in the snapshot, and made anew where the kernel cannot change it back."""
+"""A kernel VXLAN device is kept in the snapshot, and recreated where the kernel cannot change it back."""
 from __future__ import annotations
 
 import json

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Trials that cannot be used: counted, told with their reason, and never a gain."""
+"""Trials that cannot be used: counted, reported with their reason, and never a gain."""
 from __future__ import annotations
 
 import pytest

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the hardware cannot vary leaves a search before it is planned, and is told."""
+"""What the hardware cannot vary leaves a search before it is planned, and is reported."""
 from __future__ import annotations
 
 import pytest

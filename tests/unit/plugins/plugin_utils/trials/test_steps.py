@@ -32,7 +32,7 @@ def part_of(made, known, pairs=None, source=None, lab_mtu=9000):
 
 
 class Campaign:
-    """A campaign without nodes: each step is done at once. ``spoils`` tells which trials the machine spoils."""
+    """A campaign without nodes: each step is done immediately. ``spoils`` says which trials the machine spoils."""
 
     def __init__(self, made, spoils=lambda _name: False, pairs=None, known=None):
         self.plan, self.spoils, self.pairs = made, spoils, pairs or PAIRS
