@@ -183,6 +183,13 @@ def test_files_are_short():
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
 
 
+@pytest.mark.parametrize("path", [path for path in SOURCES if not kind_of(path).endswith("_utils")], ids=name_of)
+def test_documentation_is_yaml(path):
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in ANSIBLE_DOC:
+            list(yaml.load_all(ast.literal_eval(node.value), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+
+
 @pytest.mark.parametrize("path", sorted(CHECKOUT.glob("plugins/modules/*.py")), ids=name_of)
 def test_every_module_has_an_integration_target(path):
     # A target is run as a role: one of the name of a role of the collection would run that role in its place.
