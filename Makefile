@@ -120,7 +120,7 @@ fuzz: setup-test  ## 1,000,000 mutated inputs through every parser; hours
 
 faults: setup-test  ## 105 faults at random moments of campaigns, 200 states restored on each device (root); hours
 	$(ROOT) $(BIN)/python tests/faults
-	$(ROOT) env OFFLOAD_LAB_FAULTS=all $(BIN)/pytest -s tests/faults tests/system/test_nothing_lost.py \
+	$(ROOT) env OFFLOAD_LAB_FAULTS=all OFFLOAD_LAB_KILLS=30 $(BIN)/pytest -s tests/faults tests/system/faults \
 		"tests/molecule/test_molecule.py::test_scenario[measure]"
 	$(ROOT) env OFFLOAD_LAB_RESTORE_STATES=200 $(BIN)/pytest -s tests/integration/test_restore_states.py
 
