@@ -26,7 +26,7 @@ NAME = f"systestgone{zlib.crc32(str(CHECKOUT).encode()) % 1000}"  # two checkout
 def lab(lab_packages_required):
     before = traces()
     made = Lab(NAME, 4)
-    made.down()
+    made.clear()
     try:
         made.up()
         for number in range(1, 5):  # it stays after a campaign, until teardown

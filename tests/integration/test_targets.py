@@ -11,6 +11,7 @@ collections of requirements/collections.yml.
 """
 from __future__ import annotations
 
+import os
 import re
 import sys
 
@@ -30,8 +31,10 @@ def _outputs(lab_packages_required, request):
     """Return ``{target: what it printed}`` of a half, the targets that failed, and all that was printed."""
     asked = [item.callspec.params.get("target") for item in request.session.items if item.path == request.path]
     wanted = [target for target in HALVES[request.param] if target in asked]
-    output = run([sys.executable, "tools/run_ansible_test.py", "integration", "--allow-root", "--allow-destructive",
-                  "--continue-on-error", *wanted], rc=None, timeout=3600)
+    cpus = sorted(os.sched_getaffinity(0))  # an isolated run stays on one CPU, and two share none where there are two
+    cpu = cpus[list(HALVES).index(request.param) % len(cpus)]
+    output = run(["taskset", "--cpu-list", cpu, sys.executable, "tools/run_ansible_test.py", "integration",
+                  "--allow-root", "--allow-destructive", "--continue-on-error", *wanted], rc=None, timeout=3600)
     parts = BEGIN.split(output)
     failed = FAILED.search(output)
     return dict(zip(parts[1::2], parts[2::2])), failed.group(1).split() if failed else [], output

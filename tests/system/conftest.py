@@ -18,7 +18,7 @@ def lab(lab_packages_required):
     before = traces()
     # Two checkouts may be tested simultaneously, and workers of pytest -n have a lab each.
     made = Lab(f"systest{zlib.crc32(str(CHECKOUT).encode()) % 1000}{os.environ.get('PYTEST_XDIST_WORKER', '')}")
-    made.down()
+    made.clear()
     first = made.play("nodes")
     assert changed(first)["localhost"] == 1
     fresh = made.state()

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
+from ansible_collections.offload.lab.tests.system import direct
 
 DIGEST = CHECKOUT / "tests/faults/digest.py"
 RECAP = re.compile(r"^(\S+)\s+: ok=(\d+)\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.MULTILINE)
@@ -32,22 +33,26 @@ class Lab:
     def __init__(self, name, nodes=2):
         self.name, self.nodes = name, nodes
 
-    def play(self, playbook, *arguments, rc=0, timeout=600, **variables):
-        """Run a playbook of the collection; ``variables`` are extra variables of it."""
-        argv = ["ansible-playbook", f"playbooks/{playbook}.yml", *arguments]
+    def play(self, playbooks, *arguments, rc=0, timeout=600, **variables):
+        """Run playbooks of the collection, "restore revert" for example; ``variables`` are extra variables of them."""
+        argv = ["ansible-playbook", *(f"playbooks/{name}.yml" for name in playbooks.split()), *arguments]
         if variables:
             argv += ["-e", json.dumps({f"offload_lab_{key}": value for key, value in variables.items()})]
         return run(argv, rc=rc, timeout=timeout, OFFLOAD_LAB_NAME=self.name, OFFLOAD_LAB_NODES=str(self.nodes))
 
     def up(self, **variables):
         """Make the nodes and the lab."""
-        self.play("nodes")
-        return self.play("lab", **variables)
+        return self.play("nodes lab", **variables)
 
     def down(self):
         """Remove everything."""
-        self.play("teardown")
-        self.play("nodes_absent")
+        self.play("teardown nodes_absent")
+
+    def clear(self):
+        """Remove what a run that was broken off left, where it left something."""
+        spaces = run(["ip", "netns", "list"]).split()
+        if [*Path(SHARED[0]).glob(f"{self.name}-*"), *(name for name in spaces if name.startswith(f"{self.name}-"))]:
+            self.down()
 
     def module(self, module, host="lab_nodes", rc=0, **arguments):
         """Run one module on a host and return its output."""
@@ -59,14 +64,8 @@ class Lab:
         )
 
     def ask(self, module, host, **arguments):
-        """Run one module on a host and return its result."""
-        output = run(
-            ["ansible", host, "-o", "-m", module, "-a", json.dumps(arguments)],
-            OFFLOAD_LAB_NAME=self.name,
-            OFFLOAD_LAB_NODES=str(self.nodes),
-            ANSIBLE_CALLBACK_RESULT_FORMAT="json",
-        )
-        return json.loads(output[output.index("=> ") + 3 :])
+        """Run one module on a host, without a process of Ansible, and return its result."""
+        return direct.call(self, host, module, arguments)
 
     def inside(self, number, *argv, rc=0, netns=None, timeout=60):
         """Run a command inside a node, or inside a tenant of it, and return its output."""

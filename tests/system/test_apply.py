@@ -32,8 +32,7 @@ def recommended(path, driver):
 @pytest.fixture
 def restored(lab):
     yield features(lab)
-    lab.play("restore")
-    lab.play("revert")
+    lab.play("restore revert")
 
 
 def is_applied(found):
@@ -81,15 +80,14 @@ def test_another_driver_is_refused(lab, restored, tmp_path):
 
 def test_settings_stay_without_a_lab_and_after_one(lab_packages_required, tmp_path):
     own, settings = Lab("systestapply"), recommended(tmp_path / "recommended.yml", "veth")
-    own.down()
+    own.clear()
     own.play("nodes")
     try:
         before = own.state()
         own.play("apply", *settings)
         applied = own.state()
         assert "generic-receive-offload: on" in own.inside(1, "ethtool", "-k", "underlay0")
-        own.play("lab")
-        own.play("teardown")
+        own.play("lab teardown")
         assert list(differences(applied, own.state())) == []
         own.play("revert")
         assert list(differences(before, own.state())) == []

@@ -66,17 +66,23 @@ def key(device):
     return f"{device['netns']}/{device['name']}" if device.get("netns") else device["name"]
 
 
+def start(lab):
+    """Set everything on both nodes to a known start."""
+    for node in (SENDER, RECEIVER):
+        lab.ask("offload.lab.ethtool", node, devices=[UNDERLAY, TENANT], features=START)
+
+
 @pytest.fixture(scope="module")
 def probe(lab, probe):
     yield probe
-    lab.module("offload.lab.ethtool", devices=[UNDERLAY, TENANT], features=START)
+    start(lab)
     run(["ip", "netns", "exec", f"{lab.name}-fabric", "ethtool", "-K", "node2", "tso", "on"])
 
 
 def observe(lab, probe, case, level, tests):
     """Set everything to a known start, then one feature to a level; return what verdict() wants to know."""
     _what, node, device, feature, bits, path, sender_tso, _verdict = case
-    lab.module("offload.lab.ethtool", devices=[UNDERLAY, TENANT], features=START)
+    start(lab)
     if sender_tso is not None:
         lab.ask("offload.lab.ethtool", SENDER, devices=[UNDERLAY], features={"tso": sender_tso})
         # A veth gives its receiver's GRO only what a peer without TSO sends (veth_skb_is_eligible_for_gro).

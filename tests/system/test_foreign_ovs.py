@@ -27,7 +27,7 @@ CAMPAIGN = {"name": "foreign", "paths": ["physical_vxlan"], "factors": ["tunnel_
 @pytest.fixture(scope="module")
 def lab(lab_packages_required):
     made = Lab("systestforeign")
-    made.down()
+    made.clear()
     made.up()
     made.inside(1, "ovs-vsctl", *FOREIGN)
     yield made
@@ -82,8 +82,7 @@ def test_apply_and_restore_leave_it(lab, tmp_path):
     set_by_hand(lab, 30003)
     lab.play("apply", *recommended(tmp_path / "recommended.yml", "veth"))
     by_hand = set_by_hand(lab, 30004)
-    lab.play("restore")
-    lab.play("revert")
+    lab.play("restore revert")
     assert dump(lab) == by_hand
 
 

@@ -40,7 +40,7 @@ print(*sorted(waiting))
 def lab(lab_packages_required, request):
     before = traces()
     made = Lab("systestmany", request.param)
-    made.down()
+    made.clear()
     made.up(tenant_count=TENANTS)
     yield made
     made.down()

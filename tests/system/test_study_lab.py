@@ -45,9 +45,8 @@ def objects(text):
 @pytest.fixture(scope="module", name="made")
 def _made(lab_packages_required):
     lab = Lab("systeststudy")
-    lab.down()
-    lab.play("nodes")
-    lab.play("lab", "-e", f"@{VARIABLES}")
+    lab.clear()
+    lab.play("nodes lab", "-e", f"@{VARIABLES}")
     yield lab
     lab.down()
 

@@ -22,7 +22,7 @@ def lab(lab_packages_required):
     made = Lab("systesttunnels")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OFFLOAD_LAB_PORTS", "2")
-        made.down()
+        made.clear()
         made.up(**WANTED)
         yield made
         made.down()
