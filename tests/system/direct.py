@@ -20,7 +20,14 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
 PYTHON = "/usr/bin/python3"  # of the nodes, see lab_hosts
 PYTHONPATH = os.pathsep.join([str(Path(ansible.__path__[0]).parent), str(CHECKOUT / ".build/live")])
-SCRIPT = CHECKOUT / "tests/system/run_module.py"
+# What Ansible's wrapper does on a node. Since ansible-core 2.19 a module asks how its arguments were written.
+RUN_MODULE = """
+import json, runpy, sys
+from ansible.module_utils import basic
+basic._ANSIBLE_ARGS = json.dumps({"ANSIBLE_MODULE_ARGS": json.loads(sys.argv[2])}).encode()
+basic._ANSIBLE_PROFILE = "legacy"
+runpy.run_module("ansible_collections.offload.lab.plugins.modules." + sys.argv[1], run_name="__main__")
+"""
 ACTIONS = {path.stem for path in CHECKOUT.glob("plugins/action/*.py")}
 
 
@@ -40,7 +47,7 @@ def call(lab, host, module, arguments):
 
 def run_module(lab, host, name, arguments):
     """Run a module inside a node, in the folder and with the variables that Ansible's connection gives it."""
-    argv = enter(f"{lab.name}-{host}", ["env", "-C", "/", PYTHON, SCRIPT, name, json.dumps(arguments)])
+    argv = enter(f"{lab.name}-{host}", ["env", "-C", "/", PYTHON, "-c", RUN_MODULE, name, json.dumps(arguments)])
     output = run(argv, PYTHONPATH=PYTHONPATH, OFFLOAD_LAB_NAME=lab.name)
     return json.loads(next(line for line in reversed(output.splitlines()) if line.startswith("{")))
 
