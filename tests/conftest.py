@@ -17,6 +17,8 @@ import pytest
 # The longest begin first, so that no worker has one left when the others have ended.
 ORDER = ("system", "integration", "molecule", "lint", "older_core", "faults", "installed")
 HALVED = "tests/integration/test_targets.py"
+# They use the lab of tests/system/conftest.py, which takes half a minute of CPU time to make: one worker, one lab.
+ONE_LAB = tuple(f"tests/system/test_{name}.py" for name in ("apply", "evidence", "guards", "lab", "trials", "verify"))
 ONE_BY_ONE = ("tests/lint/test_linters.py", "tests/molecule/test_molecule.py", "tests/older_core/test_units.py")
 # A test that asks for one of these fixtures gets the mark; pyproject.toml says what each means.
 MARKS = {"root_required": "machine", "lab_packages_required": "lab", "podman_required": "containers",
@@ -34,8 +36,10 @@ def _fail_if_skipped(report):
 
 
 def _scope_of(test):
-    """Return what one worker runs, one after the other: a file, half of one, a test of those that take minutes each."""
+    """Return what one worker runs, one after the other: a file, several, half of one, a test that takes minutes."""
     path = test.split("::", 1)[0]
+    if path in ONE_LAB:
+        return "one lab"
     if path == HALVED:
         return path + test.partition("[")[2].partition("-")[0].rstrip("]")
     return test if path in ONE_BY_ONE else path
