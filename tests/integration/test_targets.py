@@ -8,6 +8,9 @@ runs in namespaces of its own (tools/isolated.sh), beside the other half and oth
 
 ansible-test takes the environment that runs the tests: with ``--venv`` it would make another, without the
 collections of requirements/collections.yml.
+
+What a target does beside the modules under test (``ip netns add``) is ``raw`` where it can be: each takes 0.25 s of CPU
+time less than ``command``, which starts a Python.
 """
 from __future__ import annotations
 
