@@ -62,4 +62,8 @@ trap 'exit 143' TERM
 play "Nodes" "playbooks/$nodes.yml"
 play "Lab" playbooks/lab.yml
 play "Campaign" playbooks/measure.yml
-play "Report" playbooks/report.yml
+# Its text is the result, which comes last, when the lab is gone.
+if ! play "Report" playbooks/report.yml >"$log" 2>&1; then
+    cat "$log" >&2
+    exit 1
+fi
