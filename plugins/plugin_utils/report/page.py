@@ -4,6 +4,7 @@
 """The content of the page, as text and rows, the same for HTML and Markdown; report/html.py adds the figures."""
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -187,7 +188,7 @@ def page(findings: dict[str, Any], plan: Plan, digest: Digest, manifest: Mapping
         "shown": items[0]["verdict"] == "better", "details": details,
         "details_title": "Comparison by comparison, so far" if running else "Setting by setting, table by table",
         "groups": groups,
-        "headline": " ".join(item["text"] for item in items[:2]),
+        "headline": " ".join(re.sub(":$", ".", item["text"]) for item in items[:2]),
         "error_rate": f"{text.sentence(findings['error_rate']['text'])}. A difference below {findings['matters']:g} % "
                       "does not matter here (matters).", "failures": failures(findings),
         "search": search_section.section(findings["search"], findings["recommendation"]),

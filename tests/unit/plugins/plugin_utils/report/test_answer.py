@@ -141,3 +141,10 @@ def test_a_saturated_cpu_and_ends_that_share_cpus_are_to_be_known():
 def test_nothing_measured_is_said_plainly(tmp_path):
     plan = synthetic.make_plan(1)
     assert campaign(tmp_path, plan, [])["headline"] == "Nothing can be said: no trial was recorded."
+
+
+def test_the_headline_does_not_announce_a_command_that_it_leaves_out(tmp_path):
+    plan = synthetic.make_plan(1)
+    trials = [trial for trial in synthetic.make_trials(plan) if trial["block"] == 1]
+    headline = campaign(tmp_path, plan, trials)["headline"]
+    assert "To finish it" in headline and headline.endswith(".")
