@@ -51,6 +51,12 @@ NOMINATE = """
 def nominate(plan, trials):
     return [{"role": "chosen", "name": "tso=on,gro=on", "levels": {"tso": "on", "gro": "on"}}]
 """
+NO_PROBE = """#!/usr/bin/python
+# WANT_JSON
+import json, sys
+second = json.load(open(sys.argv[1]))["address"] == "198.18.0.2"
+print(json.dumps({"failed": True, "msg": "no probe"} if second else {"changed": False, "token": "x"}))
+"""
 PLAY = [{"hosts": "all", "gather_facts": False, "connection": "local", "roles": ["offload.lab.measure"]}]
 CAMPAIGN = {"name": "x", "duration": 1, "paths": ["physical"], "design": "one_at_a_time", "factors": ["tso", "gro"],
             "blocks": 1, "confirm": 1}
@@ -100,6 +106,17 @@ class Pretended:
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+@pytest.mark.slow
+def test_an_end_that_cannot_be_prepared_is_the_only_error(tmp_path):
+    campaign = Pretended(tmp_path)
+    campaign.results("alone")
+    (tmp_path / "ansible_collections/offload/lab/plugins/modules/probe.py").write_text(NO_PROBE)
+    output = run(campaign.argv, cwd=tmp_path, rc=2, **campaign.variables)
+    failed = [line for line in output.splitlines() if line.startswith(("fatal:", "failed:"))]
+    assert len(failed) == 1 and "[node2]" in failed[0], output[-3000:]
+    assert campaign.trials() == []
 
 
 @pytest.mark.slow
