@@ -50,8 +50,8 @@ class Lab:
 
     def clear(self):
         """Remove what a run that was broken off left, where it left something."""
-        spaces = run(["ip", "netns", "list"]).split()
-        if [*Path(SHARED[0]).glob(f"{self.name}-*"), *(name for name in spaces if name.startswith(f"{self.name}-"))]:
+        names = [path.name for path in Path(SHARED[0]).glob("*")] + run(["ip", "netns", "list"]).split()
+        if any(name.startswith(f"{self.name}-") for name in names):
             self.down()
 
     def module(self, module, host="lab_nodes", rc=0, **arguments):
