@@ -29,8 +29,7 @@ def strike(world, names, random, measuring=MEASURING):
     world.start(jumping=CLOCK in names)
     struck, problems = [], []
     if random.random() < measuring:
-        while not world.measuring() and world.running():
-            time.sleep(0.05)
+        wait_for_visit(world)
     for name in names:
         wait(world, random.uniform(*GAP))
         if not world.running():
@@ -58,6 +57,12 @@ def wait(world, seconds):
     moment = time.monotonic() + seconds
     while time.monotonic() < moment and world.running():
         time.sleep(0.02)
+
+
+def wait_for_visit(world):
+    """Wait for the first visit, or until the campaign is at its end."""
+    while not world.measuring() and world.running():
+        time.sleep(0.05)
 
 
 def judge(world):

@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import read_whole_plan
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import records
 from ansible_collections.offload.lab.tests.support import CHECKOUT, environment, run
 from ansible_collections.offload.lab.tests.system.lab import differences
@@ -122,10 +123,13 @@ class World:
         return records.read(str(self.record))[0]
 
     def planned(self):
-        """Return the ids of the campaign's plan; none where a fault came before it was written."""
-        path = self.record.parent / "plan.json"
-        plan = json.loads(path.read_text()) if path.exists() else {"visits": []}
-        return [cell["id"] for visit in plan["visits"] for cell in visit["cells"]]
+        """Return the ids of the campaign's plan, as far as it is decided; none where a fault came before it."""
+        plan = self.plan()
+        return [cell["id"] for visit in plan["visits"] for cell in visit["cells"]] if plan else []
+
+    def plan(self):
+        """Return the plan with what was decided since, or None."""
+        return read_whole_plan(str(self.record.parent))
 
     def campaign(self, name):
         """Return the small campaign under a name."""
@@ -204,18 +208,14 @@ class World:
 
         A trial in which the clock jumped belongs to no time; it must say so itself.
         """
-        rows = []
+        rows, plan = [], self.plan()
         for _sampler, path in self.samplers:
             found = [line.split() for line in path.read_text().splitlines()]
             rows.append([(float(moment), int(value)) for moment, value in found])
         return [trial["id"] for trial in trials if not trial["error"] and (
             "clock_jump_s" not in trial if abs(trial["finished"] - trial["started"]) > JUMPED else
-            any(values_in(seen, trial["started"] + 0.1, trial["finished"] - 0.1) != {self.wanted_tso(trial)}
-                for seen in rows))]
-
-    def wanted_tso(self, trial):
-        """Return what tso is in a trial's profile, 0 or 1."""
-        return int(trial["profile"] == "all_on")
+            any(values_in(seen, trial["started"] + 0.1, trial["finished"] - 0.1) != {
+                int(plan["profiles"][trial["profile"]]["levels"]["tso"] == "on")} for seen in rows))]
 
 
 def values_in(rows, start, end):

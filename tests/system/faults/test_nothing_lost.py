@@ -17,10 +17,8 @@ pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture
-def world(lab, tmp_path):
-    lab.ask("offload.lab.probe", "node1", address="198.18.0.1")  # it stays after a campaign, until teardown
-    lab.ask("offload.lab.probe", "node2", address="198.18.0.2")
-    made = World(tmp_path, lab, blocks=3)  # with one it was at its end before the last fault, on a quiet machine
+def world(probed, tmp_path):
+    made = World(tmp_path, probed, blocks=3)  # with one it was at its end before the last fault, on a quiet machine
     made.begin(clock=False)
     try:
         yield made

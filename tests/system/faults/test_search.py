@@ -7,17 +7,20 @@ OFFLOAD_LAB_KILLS says how often it is killed; 30 kills take about a quarter of 
 """
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import random
 import time
-from contextlib import suppress
 
 import pytest
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
+    read_confirmation,
+    read_plan,
+    read_search,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils.search import decide
-from ansible_collections.offload.lab.tests.faults.strike import finish, judge
+from ansible_collections.offload.lab.tests.faults.strike import finish, judge, wait, wait_for_visit
 from ansible_collections.offload.lab.tests.faults.world import World
 
 KILLS = int(os.environ.get("OFFLOAD_LAB_KILLS", "4"))
@@ -34,42 +37,18 @@ class Searching(World):
     def campaign(self, name):
         return dict(SEARCH, name=name, seed=self.number + 1)
 
-    def document(self, name):
-        """Return a document of the campaign's folder; empty where it is not there yet."""
-        with suppress(FileNotFoundError):
-            return json.loads((self.record.parent / name).read_text())
-        return {}
-
-    def parts(self):
-        """Return the parts of the campaign that are decided so far: first visits, rounds, confirmation."""
-        rounds = self.document("search.json").get("rounds", [])
-        return [part for part in (self.document("plan.json"), *rounds, self.document("confirmation.json")) if part]
-
-    def planned(self):
-        return [cell["id"] for part in self.parts() for visit in part["visits"] for cell in visit["cells"]]
-
-    def wanted_tso(self, trial):
-        profiles = dict(itertools.chain.from_iterable(part["profiles"].items() for part in self.parts()))
-        return int(profiles[trial["profile"]]["levels"]["tso"] == "on")
-
     def ended(self):
-        """Tell whether the search has its confirmation, and all of it is measured."""
-        return bool(self.document("confirmation.json")) and len(self.trials()) == len(self.planned())
-
-
-def _until(condition):
-    while not condition():
-        time.sleep(0.05)
+        """Return whether the search has its confirmation, and all of it is measured."""
+        return bool(read_confirmation(str(self.record.parent))) and len(self.trials()) == len(self.planned())
 
 
 def killed(world, chance):
     """Start the search or go on with it, and kill it at a random moment; return when, or None if it ended before."""
     world.start()
-    begun, wait, everything = time.monotonic(), LONGEST * chance.random(), chance.random() < 0.5
+    begun, seconds, everything = time.monotonic(), LONGEST * chance.random(), chance.random() < 0.5
     if chance.random() < 0.6:  # else most kills would come before the first visit
-        _until(lambda: world.measuring() or not world.running())
-    kill_at = time.monotonic() + wait
-    _until(lambda: time.monotonic() > kill_at or not world.running())
+        wait_for_visit(world)
+    wait(world, seconds)
     if not world.running():
         return None
     world.kill(everything)
@@ -78,8 +57,10 @@ def killed(world, chance):
 
 def follows(world):
     """Return which rounds of a search are not what plan, earlier decisions and record lead to."""
-    plan, made, record = world.document("plan.json"), world.document("search.json"), world.trials()
+    folder, record = world.record.parent, world.trials()
+    plan, made = read_plan(str(folder / "plan.json")), read_search(str(folder))
     known, wrong = decide.begin(plan), []
+    assert made["rounds"]
     for one in made["rounds"]:
         block = one["visits"][0]["block"]
         again = decide.decide(plan, known, [trial for trial in record if trial["block"] < block])
@@ -89,10 +70,8 @@ def follows(world):
 
 
 @pytest.fixture
-def world(lab, tmp_path):
-    for number in (1, 2):  # probes stay after a campaign, until teardown
-        lab.ask("offload.lab.probe", f"node{number}", address=f"198.18.0.{number}")
-    made = Searching(tmp_path, lab)
+def world(probed, tmp_path):
+    made = Searching(tmp_path, probed)
     made.begin(clock=False)
     try:
         yield made
@@ -109,7 +88,8 @@ def test_a_search_killed_at_random_moments_makes_the_same_visits(world):
         if moment:
             kills += 1
             print(f"kill {kills}: {moment}", flush=True)
-        elif world.ended():
+        else:
+            assert world.ended(), (world.folder / "output").read_text()[-3000:]
             assert follows(world) == []
             world.new()
     assert finish(world) == []
