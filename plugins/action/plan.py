@@ -24,7 +24,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file imp
     summary,
     write_plan,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils.request.fixed import without_fixed
+from ansible_collections.offload.lab.plugins.plugin_utils.request.fixed import warnings, without_fixed
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.components import Scatter
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import stream_records
 
@@ -55,14 +55,15 @@ class ActionModule(ControllerAction):
         plan = make_plan(campaign, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
         if old is not None:
             _refuse_other_plan(old, plan, path)
-        lines = describe(plan, lab_mtu)
+        fixed = list(warnings(campaign, nodes))
+        lines = describe(plan, lab_mtu) + [f"warning: {text}" for text in fixed]
         if self._task.check_mode:
             lines += time_plan(plan, self._scatter(options["scatter_from"] or folder))
         for line in lines:
             Display().display(f"  {line}")
         if old is None and not self._task.check_mode:
             write_plan(path, plan)
-        return dict(summary(old or plan, folder), changed=old is None, warnings=list(warnings_of(plan)),
+        return dict(summary(old or plan, folder), changed=old is None, warnings=[*warnings_of(plan), *fixed],
                     diff={"before": "", "after": json.dumps(campaign, indent=2, sort_keys=True)} if old is None else {},
                     msg=f"{where}: {len(plan['visits'])} visits")
 

@@ -4,7 +4,7 @@
 """Which factors the hardware cannot vary: a screen and a search leave them out before they are planned. Pure.
 
 Their visits are few, and each profile differs in many factors: one that nothing can change would cost visits and show
-nothing. Other designs keep such a factor, and its verdict says ``unsupported``.
+nothing. Other designs keep such a factor: the plan warns of it, and its verdict says ``unsupported``.
 """
 from __future__ import annotations
 
@@ -46,6 +46,16 @@ def fixed(factor: Factor, nodes: Sequence[Node]) -> str | None:
     if not devices or any(_can_vary(factor, features, device) for device, features in devices):
         return None
     return f"it is fixed on {', '.join(dict.fromkeys(device for device, _features in devices))}"
+
+
+def warnings(campaign: Campaign, nodes: Sequence[Node]) -> Iterator[str]:
+    """Yield what a plan warns of that keeps factors although they cannot be varied, one sentence each."""
+    reasons = {factor["name"]: fixed(factor, nodes) for factor in campaign["factors"]}
+    for name, reason in reasons.items():
+        if reason:
+            yield f"{name} cannot be varied: {reason}. What needs it is measured without it, and not compared."
+    if reasons and all(reasons.values()):
+        yield "No factor can be varied here, so the report will compare nothing."
 
 
 def without_fixed(campaign: Campaign, nodes: Sequence[Node], planned: Mapping[str, str] | None) -> Campaign:

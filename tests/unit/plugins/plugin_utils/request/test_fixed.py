@@ -10,7 +10,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import In
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.dry_run import warnings_of
-from ansible_collections.offload.lab.plugins.plugin_utils.request.fixed import without_fixed
+from ansible_collections.offload.lab.plugins.plugin_utils.request.fixed import warnings, without_fixed
 
 CLASSES = {"underlay": [{"name": "eth1"}], "tenant": [{"name": "veth0", "netns": "tenant1"}]}
 EVERYTHING = ("tcp-segmentation-offload", "tx-tcp-segmentation", "tx-tcp6-segmentation", "generic-receive-offload",
@@ -48,7 +48,16 @@ def test_what_one_device_can_vary_or_nobody_has_read_stays(nodes):
 
 
 def test_other_designs_keep_it_for_its_verdict():
-    assert without_fixed(campaign("one_at_a_time"), [node("large-receive-offload")], None) == campaign("one_at_a_time")
+    asked, nodes = campaign("one_at_a_time"), [node("large-receive-offload")]
+    assert without_fixed(asked, nodes, None) == asked
+    assert list(warnings(asked, nodes)) == ["lro cannot be varied: it is fixed on eth1, tenant1/veth0. "
+                                            "What needs it is measured without it, and not compared."]
+    assert list(warnings(asked, [node()])) == []
+
+
+def test_a_plan_in_which_nothing_can_be_varied_warns_that_nothing_is_compared():
+    [_lro, nothing] = warnings(campaign("on_off", factors=["lro"]), [node("large-receive-offload")])
+    assert nothing == "No factor can be varied here, so the report will compare nothing."
 
 
 def test_a_plan_that_is_there_keeps_its_choice():
