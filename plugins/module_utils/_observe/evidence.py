@@ -28,7 +28,9 @@ BEGIN = 30  # seconds at most until a stream moves data; on a path that carries 
 LONGEST = 60  # seconds of a stream; it is ended when its packets have been seen
 TRIES = 5  # a stream can stand still for longer than one sample where CPUs are taken away
 TRAFFIC = 100000  # bytes in a sample that are certainly the stream's, not the probe's own talk
-QUIET, DRAIN = 0.02, 0.5  # seconds of one check that the stream is gone, and of all such checks at most
+# Of the checks that the stream is gone: seconds of one, bytes in it that are next to nothing (40 Mbit/s), how many in a
+# row must see that, and seconds of all at most.
+QUIET, QUIET_BYTES, QUIET_CHECKS, DRAIN = 0.005, 25000, 2, 0.5
 
 
 Samples = Dict[str, Sample]  # by device
@@ -152,12 +154,11 @@ def _wait_for_quiet(path: Path) -> None:
 
     On a path that drops packets under load the next trial's first ones were lost in it, and TCP waits a second then.
     """
-    deadline, before = time.monotonic() + DRAIN, _bytes(path)
-    while time.monotonic() < deadline:
+    deadline, before, quiet = time.monotonic() + DRAIN, _bytes(path), 0
+    while quiet < QUIET_CHECKS and time.monotonic() < deadline:
         time.sleep(QUIET)
         now = _bytes(path)
-        if now - before < TRAFFIC:
-            break
+        quiet = quiet + 1 if now - before < QUIET_BYTES else 0
         before = now
 
 

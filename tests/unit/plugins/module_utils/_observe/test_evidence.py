@@ -93,8 +93,9 @@ def test_a_stream_that_ended_is_an_error(looked):
 def test_a_trial_begins_when_the_stream_has_drained(looked, monkeypatch):
     slept = []
     monkeypatch.setattr(evidence.time, "sleep", slept.append)
-    looked([500000], [500000], counted=[0, 900000, 1100000, 1150000, 2000000])
-    assert slept == 3 * [evidence.QUIET]
+    # It drains, pauses for one check, drains again, and is quiet for two.
+    looked([500000], [500000], counted=[0, 900000, 910000, 1100000, 1120000, 1140000, 2000000])
+    assert slept == 5 * [evidence.QUIET]
 
 
 def test_a_stream_that_begins_late_is_waited_for(monkeypatch):
