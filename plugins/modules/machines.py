@@ -16,6 +16,7 @@ description:
     kernel datapath of Open vSwitch and drivers of real network cards without hardware.
   - SSH reaches a machine as root, at a port of 127.0.0.1. Through its device C(management0) a machine reaches nothing.
   - A Linux bridge in the network namespace C(LAB-fabric) connects the other devices of all machines, and nothing else.
+    A device can be in another namespace instead, such as that of a node, and what is there connects it.
   - Keys, disks and consoles are in O(folder). Nothing else on this machine is changed.
   - A machine whose options have changed is recreated. One that was killed is started again with its disk.
   - The module does not wait until a machine has booted. M(ansible.builtin.wait_for_connection) does.
@@ -104,6 +105,13 @@ options:
             description: Its MTU, bytes.
             type: int
             default: 1500
+          netns:
+            description:
+              - The network namespace in which the device's other end is, a tap with the name of the machine and the number
+                of the device, such as C(guest1-0). Something there connects it, such as a switch.
+              - By default it is on the bridge of the machines. Where the namespace was recreated, O(state=present)
+                starts the machine again.
+            type: str
   state:
     description:
       - V(present) makes the machines and starts them, V(absent) ends and removes them without a shutdown.
@@ -135,6 +143,20 @@ EXAMPLES = r"""
         nics:
           - address: 198.18.0.2/24
             model: vmxnet3
+
+- name: Start a tenant of a node of the single-host lab, at the tap guest1-0 in its namespace
+  offload.lab.machines:
+    name: guests
+    folder: /var/lib/offload-lab-guests
+    machines:
+      - name: guest1
+        image: /var/cache/offload-lab/machines/bookworm
+        port: 22181
+        nics:
+          - name: eth0
+            address: 192.168.10.101/24
+            mtu: 8950
+            netns: lab-node1
 
 - name: Remove all machines of the lab
   offload.lab.machines:
@@ -219,6 +241,7 @@ NIC_SPEC = {
     "properties": {"type": "dict", "default": {}},
     "address": {"type": "str"},
     "mtu": {"type": "int", "default": 1500},
+    "netns": {"type": "str"},
 }
 MACHINE_SPEC = {
     "name": {"type": "str", "required": True},

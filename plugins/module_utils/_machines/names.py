@@ -39,6 +39,11 @@ def tap_of(machine: str, index: int) -> str:
     return f"{machine}-{index}"
 
 
+def netns_of(lab: str, nic: Mapping[str, Any]) -> str:
+    """Return the namespace in which a device's other end is: the fabric, or the one that is given."""
+    return nic.get("netns") or fabric(lab)
+
+
 def mac_of(lab: str, machine: str, device: str) -> str:
     """Return the MAC address of a device, locally administered: a recreated machine has the same."""
     digest = hashlib.sha256(f"{lab} {machine} {device}".encode()).digest()
@@ -85,4 +90,6 @@ def _nic(machine: str, nic: Mapping[str, Any]) -> dict[str, Any]:
                              "Use letters, digits and the signs _.:- for both.")
     if nic["address"]:
         network.interface(nic["address"], f"address of {machine}")
-    return dict(nic)
+    if nic.get("netns"):
+        network.namespace_name(nic["netns"])
+    return {key: value for key, value in nic.items() if key != "netns" or value}

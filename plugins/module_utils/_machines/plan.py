@@ -13,7 +13,7 @@ from ansible_collections.offload.lab.plugins.module_utils._machines.guest import
 from ansible_collections.offload.lab.plugins.module_utils._machines.names import BRIDGE, MARKER, fabric, home
 
 # What is read of a machine that is not there.
-NOTHING = {"spec": None, "accel": None, "process": None, "disk": False}
+NOTHING = {"spec": None, "accel": None, "process": None, "disk": False, "taps": True}
 
 
 class Plan(NamedTuple):
@@ -28,7 +28,8 @@ def plan_present(lab: str, folder: str, wanted: Sequence[dict[str, Any]], state:
     """Return what makes the wanted machines. One with other options is recreated; one that was killed is started."""
     if state["foreign"]:
         raise InputError("this folder has files that are not the lab's", folder, "Give the lab a folder of its own.")
-    if state["fabric"] and not state["ours"]:
+    network = any(not nic.get("netns") for machine in wanted for nic in machine["nics"])
+    if network and state["fabric"] and not state["ours"]:
         raise InputError("a network namespace of this name exists, and it is not the lab's", fabric(lab),
                          "Choose another lab name, or remove it: ip netns delete " + fabric(lab))
     seen = {machine["name"]: state["machines"].get(machine["name"], NOTHING) for machine in wanted}
@@ -36,20 +37,24 @@ def plan_present(lab: str, folder: str, wanted: Sequence[dict[str, Any]], state:
            if seen[machine["name"]]["spec"] != machine or not seen[machine["name"]]["disk"]]
     # Without the namespace of their network machines that live are of no use.
     start = [machine for machine in wanted
-             if machine in new or not seen[machine["name"]]["process"] or not state["fabric"]]
+             if machine in new or not seen[machine["name"]]["process"] or not seen[machine["name"]]["taps"]
+             or (network and not state["fabric"])]
     stop = [machine["name"] for machine in start if seen[machine["name"]]["process"]]
-    steps = _common(lab, folder, state)
+    steps = _common(lab, folder, state, network)
     for machine in new:
         steps += _make(lab, folder, machine)
     return Plan(stop, steps, start)
 
 
-def _common(lab: str, folder: str, state: Mapping[str, Any]) -> list[Step]:
-    """Return the commands that make what all machines share: the folder, the network, and the keys of user and host."""
+def _common(lab: str, folder: str, state: Mapping[str, Any], network: bool) -> list[Step]:
+    """Return the commands that make what all machines share: the folder, the network, and the keys of user and host.
+
+    Machines whose devices are all in namespaces that are given have no network of their own.
+    """
     steps = []
     if not state["ours"]:
         steps += [Step(["mkdir", "-p", "-m", "0700", folder]), Step(["touch", f"{folder}/{MARKER}"])]
-    if not state["fabric"]:
+    if network and not state["fabric"]:
         steps += batch([f"netns add {fabric(lab)}"])
         steps += batch([f"link add name {BRIDGE} type bridge stp_state 0 mcast_snooping 0",
                         f"link set dev {BRIDGE} up"], fabric(lab))

@@ -11,7 +11,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import Co
 from ansible_collections.offload.lab.plugins.module_utils._host import daemons
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
 from ansible_collections.offload.lab.plugins.module_utils._machines import qemu, taps
-from ansible_collections.offload.lab.plugins.module_utils._machines.names import fabric, home
+from ansible_collections.offload.lab.plugins.module_utils._machines.names import home
 from ansible_collections.offload.lab.plugins.module_utils._machines.state import state_file
 
 KVM = "/dev/kvm"
@@ -41,7 +41,7 @@ def accelerator(asked: str, image: str) -> str:
 
 def start(lab: str, folder: str, machine: Mapping[str, Any], accel: str) -> None:
     """Start a machine; it is known by its state file."""
-    with taps.opened(fabric(lab), machine) as descriptors:
+    with taps.opened(lab, machine) as descriptors:
         argv = qemu.command(lab, folder, machine, accel, descriptors)
         passed = [one for several in descriptors.values() for one in several]
         run(argv, pass_fds=passed)

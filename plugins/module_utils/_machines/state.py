@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._host import daemons
 from ansible_collections.offload.lab.plugins.module_utils._host.netns import path_of
+from ansible_collections.offload.lab.plugins.module_utils._machines import taps
 from ansible_collections.offload.lab.plugins.module_utils._machines.names import MARKER, fabric, home
 
 
@@ -25,8 +26,9 @@ def read_machine(folder: str, machine: str) -> dict[str, Any]:
             state = json.load(stream)
     except (OSError, ValueError):
         state = {}
-    return {"spec": state.get("spec"), "accel": state.get("accel"),
-            "process": daemons.read(state_file(folder, machine)),
+    process = daemons.read(state_file(folder, machine))
+    return {"spec": state.get("spec"), "accel": state.get("accel"), "process": process,
+            "taps": not process or taps.are_there(state.get("spec") or {}),
             "disk": os.path.exists(os.path.join(home(folder, machine), "disk"))}
 
 

@@ -14,7 +14,8 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import La
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import batch
 from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._host.netns import inside
-from ansible_collections.offload.lab.plugins.module_utils._machines.names import BRIDGE, tap_of
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
+from ansible_collections.offload.lab.plugins.module_utils._machines.names import BRIDGE, netns_of, tap_of
 
 # linux/if_tun.h
 DEVICE = "/dev/net/tun"
@@ -32,21 +33,30 @@ def _open(name: str, flags: int) -> int:
     return descriptor
 
 
-@contextlib.contextmanager
-def opened(netns: str, machine: Mapping[str, Any]) -> Iterator[dict[str, list[int]]]:
-    """Have the taps of a machine's NICs open and on the bridge of the namespace: ``{device: [descriptor, ...]}``.
+def are_there(machine: Mapping[str, Any]) -> bool:
+    """Return whether the taps in namespaces that are not the lab's are there: with such a namespace its taps go."""
+    return all(run(["ip", "-netns", nic["netns"], "link", "show", "dev", tap_of(machine["name"], index)],
+                   check=False).rc == 0
+               for index, nic in enumerate(machine.get("nics", ())) if nic.get("netns"))
 
+
+@contextlib.contextmanager
+def opened(lab: str, machine: Mapping[str, Any]) -> Iterator[dict[str, list[int]]]:
+    """Have the taps of a machine's NICs open and up: ``{device: [descriptor, ...]}``.
+
+    Those in the fabric are on its bridge. In a namespace that is given whoever has it connects them.
     The header of virtio goes with each packet, so that one machine's super-packets reach the other's device whole.
     """
     with contextlib.ExitStack() as stack:
         found: dict[str, list[int]] = {}
-        with inside(netns):
-            for index, nic in enumerate(machine["nics"]):
-                flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | (IFF_MULTI_QUEUE if nic["queues"] > 1 else 0)
+        for index, nic in enumerate(machine["nics"]):
+            tap, netns = tap_of(machine["name"], index), netns_of(lab, nic)
+            flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | (IFF_MULTI_QUEUE if nic["queues"] > 1 else 0)
+            with inside(netns):
                 for _queue in range(nic["queues"]):
-                    descriptor = _open(tap_of(machine["name"], index), flags)
+                    descriptor = _open(tap, flags)
                     stack.callback(os.close, descriptor)
                     found.setdefault(nic["name"], []).append(descriptor)
-        apply(batch([f"link set dev {tap_of(machine['name'], index)} mtu {nic['mtu']} master {BRIDGE} up"
-                     for index, nic in enumerate(machine["nics"])], netns))
+            master = "" if nic.get("netns") else f"master {BRIDGE} "
+            apply(batch([f"link set dev {tap} mtu {nic['mtu']} {master}up"], netns))
         yield found

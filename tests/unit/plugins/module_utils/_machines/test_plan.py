@@ -28,7 +28,8 @@ def wanted(*numbers, **options):
 def running(*machines):
     """Return the state of a machine on which these run."""
     return {**EMPTY, "ours": True, "fabric": True, "keys": True, "machines": {
-        machine["name"]: {"spec": copy.deepcopy(machine), "accel": "tcg", "process": PROCESS, "disk": True}
+        machine["name"]: {"spec": copy.deepcopy(machine), "accel": "tcg", "process": PROCESS, "disk": True,
+                          "taps": True}
         for machine in machines}}
 
 
@@ -71,6 +72,28 @@ def test_without_their_network_all_are_started_again():
     state = {**running(*wanted(1, 2)), "fabric": False}
     plan = plan_present("a", FOLDER, wanted(1, 2), state)
     assert plan.stop == names(plan) == ["node1", "node2"] and "debugfs" not in programs(plan)
+
+
+def in_a_node(*numbers):
+    """Return machines whose device is in a namespace that is not theirs."""
+    return wanted(*numbers, nics=[{"name": "eth0", "model": "virtio-net-pci", "queues": 1, "address": None, "mtu": 8950,
+                                   "properties": {}, "netns": "lab-node1"}])
+
+
+def test_devices_in_other_namespaces_need_no_network_of_their_own():
+    others = {**EMPTY, "fabric": True}  # of another lab with this name: nothing of it is used or removed
+    plan = plan_present("a", FOLDER, in_a_node(1), others)
+    assert names(plan) == ["node1"] and not any("fabric" in (step.stdin or "") for step in plan.steps)
+    state = {**running(*in_a_node(1)), "fabric": False}
+    assert not any(plan_present("a", FOLDER, in_a_node(1), state))
+    assert not any("netns" in (step.stdin or "") for step in plan_absent("a", FOLDER, [], state).steps)
+
+
+def test_a_machine_whose_taps_went_with_their_namespace_is_started_again():
+    state = running(*in_a_node(1))
+    state["machines"]["node1"]["taps"] = False
+    plan = plan_present("a", FOLDER, in_a_node(1), state)
+    assert plan.stop == names(plan) == ["node1"] and "debugfs" not in programs(plan)
 
 
 def test_what_others_have_is_refused():
