@@ -11,7 +11,9 @@ from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
+from ansible_collections.offload.lab.plugins.plugin_utils.lab import guests
 from ansible_collections.offload.lab.plugins.plugin_utils.lab import node as lab
+from ansible_collections.offload.lab.plugins.plugin_utils.lab.nouns import Port
 
 PREFIX = "offload_lab_"
 SPEC: Spec = {
@@ -26,6 +28,8 @@ class ActionModule(ControllerAction):
     SPEC = SPEC
 
     def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        if task_vars["inventory_hostname"] in task_vars["groups"].get(guests.GROUP, ()):
+            return {**self._of_guest(options, task_vars), "changed": False}
         nodes = list(task_vars["groups"].get(self._value("group", task_vars, "lab_nodes"), ()))
         return {**self._part(options, self._variables(task_vars), nodes, task_vars), "changed": False}
 
@@ -41,10 +45,24 @@ class ActionModule(ControllerAction):
             raise AnsibleActionFail(checked.error_messages[0])
         return {name: checked.validated_parameters.get(PREFIX + name) for name in lab.VARIABLES}
 
+    def _of_guest(self, options: dict[str, Any], task_vars: dict[str, Any]) -> Mapping[str, Any]:
+        device = str(self._value("underlay_device", task_vars, ""))
+        if options["part"] == "devices":
+            return {"devices": guests.devices_of(device)}
+        return guests.in_lab(device, str(self._value("underlay_address", task_vars, "")),
+                             str(self._value("tenant_path", task_vars, "tenant_vxlan")), options["datapath"])
+
     def _part(self, options: dict[str, Any], variables: dict[str, Any], nodes: list[str],
               task_vars: dict[str, Any]) -> Mapping[str, Any]:
         if options["part"] == "devices":
-            return {"devices": lab.devices_of(variables, nodes, options["datapath"])}
+            mine = self._guests(variables, task_vars)
+            return {"devices": lab.devices_of(variables, nodes, options["datapath"], mine)}
         if options["part"] == "tunnels":
             return lab.tunnels_of(variables, nodes, task_vars["inventory_hostname"], task_vars["hostvars"])
-        return lab.ends_of(variables, nodes, options["datapath"])
+        return lab.ends_of(variables, nodes, options["datapath"], self._guests(variables, task_vars))
+
+    @staticmethod
+    def _guests(variables: dict[str, Any], task_vars: dict[str, Any]) -> list[Port]:
+        """Return the ports of the node's guests."""
+        there = {name: task_vars["hostvars"][name] for name in task_vars["groups"].get(guests.GROUP, ())}
+        return guests.ports_of(task_vars["inventory_hostname"], there, bool(variables["uplink_device"]))

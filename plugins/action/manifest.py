@@ -12,7 +12,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.plugin_utils.store import manifest
 
-OURS = ("part", "results", "campaign", "settings_of")  # options that the module on the node does not use
+OURS = ("part", "results", "campaign", "settings_of", "tenant_of")  # options that the module on the node does not use
 SETTINGS = ["features", "channels", "rings", "coalesce", "rx_flow_hash", "rss", "driver", "tunnels", "kernel_log"]
 
 
@@ -33,6 +33,8 @@ class ActionModule(ActionBase):
         conditions: manifest.Conditions = {
             "host": result["host"], "links": result["links"], "ovs": result["ovs"], "devices": read["devices"],
             "kernel_log": read["kernel_log"]}
+        if ours["tenant_of"] is not None:
+            conditions["tenant_of"] = str(ours["tenant_of"])
         try:
             result["changed"] = manifest.keep(os.path.abspath(ours["results"]), str(ours["campaign"]),
                                               (task_vars or {})["inventory_hostname"], ours["part"] or "before",

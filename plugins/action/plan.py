@@ -24,6 +24,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file imp
     summary,
     write_plan,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils.lab import guests
 from ansible_collections.offload.lab.plugins.plugin_utils.request.fixed import warnings, without_fixed
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.components import Scatter
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import stream_records
@@ -43,8 +44,10 @@ class ActionModule(ControllerAction):
     SPEC = SPEC
 
     def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        campaign, where, lab_mtu = asked_campaign(options, places(self._loader.get_basedir()),
-                                                  task_vars.get("ansible_play_hosts_all", ()), options["lab_mtu"])
+        homes = guests.homes_of(task_vars.get("groups", {}), task_vars.get("hostvars", {}))
+        playing = guests.measuring(task_vars.get("ansible_play_hosts_all", ()), homes)
+        campaign, where, lab_mtu = asked_campaign(options, places(self._loader.get_basedir()), playing,
+                                                  options["lab_mtu"])
         folder = os.path.join(os.path.abspath(options["results_dir"]), campaign["name"])
         path = os.path.join(folder, "plan.json")
         old = read_plan(path)
@@ -63,7 +66,9 @@ class ActionModule(ControllerAction):
             Display().display(f"  {line}")
         if old is None and not self._task.check_mode:
             write_plan(path, plan)
-        return dict(summary(old or plan, folder), changed=old is None, warnings=[*warnings_of(plan), *fixed],
+        pairs = plan["pairs"] or guests.first_pair(playing)
+        return dict(summary(old or plan, folder), measuring=pairs, members=guests.members(pairs, homes), homes=homes,
+                    changed=old is None, warnings=[*warnings_of(plan), *fixed],
                     diff={"before": "", "after": json.dumps(campaign, indent=2, sort_keys=True)} if old is None else {},
                     msg=f"{where}: {len(plan['visits'])} visits")
 

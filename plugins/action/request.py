@@ -17,6 +17,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.action.controller impo
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import CAMPAIGN, asked_campaign, places
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Campaign
+from ansible_collections.offload.lab.plugins.plugin_utils.lab import guests
 from ansible_collections.offload.lab.plugins.plugin_utils.request import campaign as campaign_checks
 from ansible_collections.offload.lab.plugins.plugin_utils.request import hosts as host_checks
 from ansible_collections.offload.lab.plugins.plugin_utils.request import variables as variable_checks
@@ -47,37 +48,42 @@ class ActionModule(ControllerAction):
         return {}
 
     def _problems(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> Iterator[Problem]:
-        group = list(task_vars["groups"].get(arguments["group"], ()))
+        homes = guests.homes_of(task_vars["groups"], task_vars["hostvars"])
+        group = [*task_vars["groups"].get(arguments["group"], ()), *homes]
         known = variable_checks.known_variables(ROLES)
         for node in group:
             variables = task_vars["hostvars"][node]
             yield from variable_checks.unknown_names(node, variables, known)
             yield from variable_checks.wrong_values(node, _values(variables), known)
         if arguments["campaign_required"] or arguments["campaign"] or arguments["campaign_file"]:
-            yield from self._campaign_problems(arguments, task_vars, group)
+            yield from self._campaign_problems(arguments, task_vars, group, homes)
 
     def _campaign(self, arguments: dict[str, Any], playing: list[str]) -> Campaign:
         return asked_campaign(arguments, places(self._loader.get_basedir()), playing).campaign
 
     def _campaign_problems(self, arguments: dict[str, Any], task_vars: dict[str, Any],
-                           group: list[str]) -> Iterator[Problem]:
-        playing, hostvars = list(task_vars["ansible_play_hosts_all"]), task_vars["hostvars"]
+                           group: list[str], homes: dict[str, str]) -> Iterator[Problem]:
+        there, hostvars = list(task_vars["ansible_play_hosts_all"]), task_vars["hostvars"]
+        playing = guests.measuring(there, homes)
         campaign = self._campaign(arguments, playing)
         make_plan(campaign, "")
-        wrong = list(campaign_checks.wrong_nodes(campaign, playing, group))
+        wrong = list(campaign_checks.wrong_nodes(campaign, there, group, homes))
         yield from wrong
         if not wrong:
             nodes = dict.fromkeys(node for pair in campaign_checks.pairs_of(campaign, playing) for node in pair)
             for node in nodes:
-                yield from campaign_checks.wrong_paths(campaign, node, _values(hostvars[node]))
+                values = _values(hostvars[node])
+                yield from (campaign_checks.wrong_guests(campaign, node, homes[node], values) if node in homes else
+                            campaign_checks.wrong_paths(campaign, node, values))
 
     def _nodes_read(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> list[Problem]:
         """Show what was read of the nodes as a table, and return what is wrong in it."""
-        campaign = None
+        campaign, homes = None, guests.homes_of(task_vars["groups"], task_vars["hostvars"])
         if arguments["campaign_required"]:
-            campaign = self._campaign(arguments, list(task_vars["ansible_play_hosts_all"]))
+            campaign = self._campaign(arguments, guests.measuring(task_vars["ansible_play_hosts_all"], homes))
         readings: dict[str, host_checks.Reading] = arguments["readings"]
-        wanted = {node: host_checks.wanted_of(_values(task_vars["hostvars"][node]), campaign) for node in readings}
+        wanted = {node: host_checks.wanted_of(_values(task_vars["hostvars"][node]), campaign, node in homes)
+                  for node in readings}
         rows = [row for node, reading in readings.items() for row in host_checks.judge(node, reading, wanted[node])]
         rows += host_checks.apart(readings, wanted, time.time())
         for line in host_checks.table(rows):

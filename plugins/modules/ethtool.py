@@ -37,6 +37,13 @@ options:
   classes:
     description: With O(settings), by class a list of devices with C(name) and C(netns), see M(offload.lab.lab_node).
     type: dict
+  elsewhere:
+    description:
+      - With O(settings), classes that another host has, such as the node of a tenant. They are left to it.
+      - What the CPUs of this host have done so far is then returned, so that a node has a CPU beside its tenant's.
+    type: list
+    elements: str
+    default: []
   netns:
     description:
       - The network namespace of the devices that do not name their own.
@@ -165,6 +172,13 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+cpu:
+  description:
+    - What all CPUs of the host have done since it booted, the seconds of each kind together, and when that was.
+    - The difference of two such readings is a window.
+  returned: with O(elsewhere)
+  type: dict
+  sample: {time: 1795440000.0, boot_id: 4b1d, seconds: {user: 12.5, system: 4.1, idle: 903.2}}
 devices:
   description: The result for each device, under its name, or C(netns/name).
   returned: success
@@ -238,6 +252,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host.apply import app
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
 from ansible_collections.offload.lab.plugins.module_utils._iproute import management
+from ansible_collections.offload.lab.plugins.module_utils._observe import cpu_so_far
 from ansible_collections.offload.lab.plugins.module_utils._restore.sign_of_life import renew
 from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot import exists
 
@@ -245,7 +260,8 @@ from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot impo
 def change(params: dict[str, Any], check_mode: bool) -> dict[str, dict[str, Any]]:
     """Return the result for each device after the change, or in check mode of the change that would be made."""
     common = {kind: params[kind] for kind in KINDS if params[kind]}
-    items = params["devices"] or devices_of_classes(params.get("settings") or {}, params.get("classes") or {})
+    items = params["devices"] or devices_of_classes(params.get("settings") or {}, params.get("classes") or {},
+                                                    elsewhere=params.get("elsewhere") or ())
     devices = parse_devices(items, params["netns"], common)
     if params.get("missing") == "skip":
         devices = [device for device in devices if exists({"name": device.name, "netns": device.netns})]
@@ -273,7 +289,8 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     devices = change(module.params, module.check_mode)
     for text in warnings(devices):
         module.warn(text)
-    return {"changed": any(device["steps"] for device in devices.values()), "devices": devices,
+    cpu = {"cpu": cpu_so_far.read()} if module.params["elsewhere"] else {}
+    return {"changed": any(device["steps"] for device in devices.values()), "devices": devices, **cpu,
             "cannot_vary": cannot_vary(devices),
             "diff": {"before": lines(devices, "before"), "after": lines(devices, "after")}}
 
@@ -283,6 +300,7 @@ def main() -> None:
         "devices": {"type": "list", "elements": "raw"},
         "settings": {"type": "dict"},
         "classes": {"type": "dict"},
+        "elsewhere": {"type": "list", "elements": "str", "default": []},
         "netns": {"type": "str"},
         "features": {"type": "dict", "default": {}},
         "rx_flow_hash": {"type": "dict", "default": {}},

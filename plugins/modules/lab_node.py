@@ -11,6 +11,7 @@ version_added: 0.1.0
 description:
   - Derives from a node's variables C(offload_lab_*), which role C(common) sets, its tenants, the addresses and devices
     by which it is measured, and the tunnels it needs.
+  - A host of the group C(lab_tenants) is a tenant. It has one device, and an end of one path.
   - Works on the controller alone. It needs no connection to the node, and the lab need not be there.
 author:
   - The offload.lab developers (@offload-lab)
@@ -68,6 +69,14 @@ endpoints:
   returned: with O(part=ends)
   type: dict
   sample: {physical: {address: 198.18.0.1, netns: null}}
+guest_ports:
+  description:
+    - The ports of the node's switch for tenants that are hosts of their own, as M(offload.lab.ovs_ports) takes them.
+      Those that a hypervisor connects are not among them.
+  returned: with O(part=ends)
+  type: list
+  elements: dict
+  sample: [{name: guest1-0}]
 links:
   description: The devices that have the underlay's MTU, C(outer), and those that have what the tunnel leaves, C(inner).
   returned: with O(part=ends)

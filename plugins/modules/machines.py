@@ -107,8 +107,8 @@ options:
             default: 1500
           netns:
             description:
-              - The network namespace in which the device's other end is, a tap with the name of the machine and the number
-                of the device, such as C(guest1-0). Something there connects it, such as a switch.
+              - The network namespace of the device's other end, a tap with the name of the machine and the number of
+                the device, such as C(guest1-0). Something there connects it, such as a switch.
               - By default it is on the bridge of the machines. Where the namespace was recreated, O(state=present)
                 starts the machine again.
             type: str

@@ -49,6 +49,11 @@ options:
     type: list
     elements: raw
     default: []
+  tenant_of:
+    description:
+      - With O(results), the node whose tenant this host is; empty for one whose node is not in the inventory.
+      - Without it this host is a node.
+    type: str
 """
 
 EXAMPLES = r"""
@@ -140,6 +145,7 @@ def main() -> None:
         "campaign": {"type": "str"},
         "part": {"type": "str", "choices": ["before", "after"], "default": "before"},
         "settings_of": {"type": "list", "elements": "raw", "default": []},
+        "tenant_of": {"type": "str"},
     }, gather, required_together=[("results", "campaign")])
 
 

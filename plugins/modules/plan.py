@@ -123,6 +123,53 @@ pairs:
   type: list
   elements: dict
   sample: []
+measuring:
+  description:
+    - The pairs that measure, RV(pairs) or else the first two hosts of the play. Tenants that are hosts of their own, in
+      the group C(lab_tenants), come before nodes.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{client: node1, server: node2}]
+members:
+  description: By host what it does in the campaign, the hosts of RV(measuring) and the nodes of those that are tenants.
+  returned: success
+  type: dict
+  contains:
+    member:
+      description: Whether it takes part.
+      type: bool
+      returned: always
+    end:
+      description: The end whose settings it gets, C(client) or C(server).
+      type: str
+      returned: always
+    partners:
+      description: The hosts that it measures with. Of a node that is here for its tenants these tenants.
+      type: list
+      elements: str
+      returned: always
+    needed:
+      description: The hosts that must have taken a profile for that.
+      type: list
+      elements: str
+      returned: always
+    rests:
+      description: By each of them the partners that are lost with it.
+      type: dict
+      returned: always
+    elsewhere:
+      description: Classes of devices that another host of the same end has.
+      type: list
+      elements: str
+      returned: always
+  sample:
+    node1: {member: true, end: client, partners: [node2], needed: [node2], rests: {node2: [node2]}, elsewhere: []}
+homes:
+  description: By tenant that is a host its node.
+  returned: success
+  type: dict
+  sample: {}
 rounds:
   description: Lists of RV(pairs) that are measured at the same time, in the order of the rounds.
   returned: success

@@ -15,9 +15,9 @@ INVENTORY = CHECKOUT / "inventories/virtual_machines"
 PATIENCE = 7200  # seconds: emulated guests on a busy machine
 
 
-def variables(name):
+def variables(name, inventory=INVENTORY):
     """Return the environment of the commands of a lab of this name."""
-    return {"OFFLOAD_LAB_NAME": name, "ANSIBLE_INVENTORY": str(INVENTORY)}
+    return {"OFFLOAD_LAB_NAME": name, "ANSIBLE_INVENTORY": str(inventory)}
 
 
 def folder_of(name):
@@ -28,34 +28,37 @@ def folder_of(name):
 class Guests:
     """Two virtual machines and the lab in them."""
 
+    inventory, first_port = INVENTORY, 22080
+
     def __init__(self, name, **options):
         self.name, self.folder, self.options = name, folder_of(name), options
+        self.variables = variables(name, self.inventory)
 
     def argv(self, playbook, **options):
         given = {f"offload_lab_{key}": value for key, value in {**self.options, **options}.items()}
         return ["ansible-playbook", f"playbooks/{playbook}.yml", "-e", json.dumps(given)]
 
     def play(self, playbook, rc=0, **options):
-        return run(self.argv(playbook, **options), rc=rc, timeout=PATIENCE, **variables(self.name))
+        return run(self.argv(playbook, **options), rc=rc, timeout=PATIENCE, **self.variables)
 
     def ask(self, module, node, **arguments):
         """Run one module in a machine and return its result."""
         output = run(["ansible", node, "-o", "-m", module, "-a", json.dumps(arguments)], timeout=PATIENCE,
-                     **variables(self.name), ANSIBLE_CALLBACK_RESULT_FORMAT="json")
+                     **self.variables, ANSIBLE_CALLBACK_RESULT_FORMAT="json")
         return json.loads(output[output.index("=> ") + 3:])
 
     def begin(self, playbook, log, **options):
         """Start a playbook in a process group of its own, and return its process."""
         with open(log, "w") as stream:
             return subprocess.Popen(self.argv(playbook, **options), cwd=CHECKOUT, stdin=subprocess.DEVNULL, text=True,
-                                    env=environment(**variables(self.name)), stdout=stream, stderr=subprocess.STDOUT,
+                                    env=environment(**self.variables), stdout=stream, stderr=subprocess.STDOUT,
                                     start_new_session=True)
 
     def inside(self, node, command, rc=0):
         """Run a shell command in a machine, and return its output."""
         options = {"UserKnownHostsFile": self.folder / "known_hosts", "StrictHostKeyChecking": "accept-new",
                    "LogLevel": "ERROR"}
-        return run(["ssh", "-i", self.folder / "key", "-p", 22080 + int(node[-1]),
+        return run(["ssh", "-i", self.folder / "key", "-p", self.first_port + int(node[-1]),
                     *(f"-o{key}={value}" for key, value in options.items()), "root@127.0.0.1", command],
                    rc=rc, timeout=PATIENCE)
 
@@ -65,6 +68,21 @@ class Guests:
 
     def lives(self, node):
         return os.path.exists(f"/proc/{self.pid(node)}/exe")
+
+
+class Tenants(Guests):
+    """Two nodes that are namespaces, and the virtual machine on the switch of each."""
+
+    inventory, first_port = CHECKOUT / "inventories/guest_tenants", 22180
+
+    def __init__(self, name, **options):
+        super().__init__(name, **options)
+        self.folder = folder_of(f"{name}-guests")
+
+    def at_node(self, node, command):
+        """Run a command in a node, and return its output."""
+        return run(["ansible", node, "-m", "ansible.builtin.command", "-a", command], timeout=PATIENCE,
+                   **self.variables)
 
 
 def left_behind(name):

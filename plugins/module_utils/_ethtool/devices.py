@@ -41,13 +41,16 @@ def parse_devices(items: Iterable[Any], netns: str | None = None,
 
 
 def devices_of_classes(settings: dict[str, dict[str, Any]], classes: dict[str, list[dict[str, Any]]],
-                       more: Iterable[str] = ()) -> list[dict[str, Any]]:
+                       more: Iterable[str] = (), elsewhere: Iterable[str] = ()) -> list[dict[str, Any]]:
     """Return the option ``devices`` for ``settings`` by device class, where ``classes`` has the devices of each.
 
-    Kinds that are neither ethtool's nor among ``more`` are left out. Of a device in two classes the later one wins.
+    Kinds that are neither ethtool's nor among ``more`` are left out, and classes that are ``elsewhere``, on another
+    host. Of a device in two classes the later one wins.
     """
     found: dict[tuple[str | None, str], dict[str, Any]] = {}
     for name, wanted in settings.items():
+        if name in elsewhere:
+            continue
         groups = {kind: values for kind, values in check_mapping(wanted, "settings", f"class {name}").items()
                   if kind in (*KINDS, *more) and values}
         if groups and not classes.get(name):

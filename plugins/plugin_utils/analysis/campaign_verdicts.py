@@ -51,10 +51,13 @@ def bits_of(names: Iterable[str], features: Features, device: str) -> list[str]:
 
 
 def class_of(device: str, manifest: Manifest, node: str) -> str:
-    """Return the device's class as a plan has it, from its key."""
+    """Return the device's class as a plan has it, from its key; before it is the name of the node of a guest."""
     if "/" in device:
         return "tenant"
+    node, device = device.split(":", 1) if ":" in device else (node, device)
     before = ((manifest or {}).get("nodes") or {}).get(node, {}).get("before") or {}
+    if before.get("tenant_of") is not None:
+        return "tenant"
     return "underlay" if device in (before.get("links") or {}) else "other"
 
 

@@ -15,6 +15,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.lab.nouns import (
     Devices,
     Endpoints,
     Links,
+    Port,
     Tenant,
     Tunnel,
 )
@@ -40,6 +41,7 @@ class InLab(TypedDict):
     endpoints: Endpoints
     addresses: list[str]  # of the ends of all paths
     datapath: str
+    guest_ports: Sequence[Port]  # of tenants that are hosts of their own
 
 
 def _tunnels(variables: Variables) -> int:
@@ -56,31 +58,34 @@ def tenants_of(variables: Variables, nodes: Sequence[str]) -> list[Tenant]:
                             bridged_network=variables["bridged_network"], tunnels=_tunnels(variables))
 
 
-def devices_of(variables: Variables, nodes: Sequence[str], datapath: str) -> Devices:
-    """Return the devices of a node by class, as a lab with this datapath has them."""
+def devices_of(variables: Variables, nodes: Sequence[str], datapath: str, guests: Sequence[Port] = ()) -> Devices:
+    """Return the devices of a node by class, as a lab with this datapath and these ports of guests has them."""
     more = [port["device"] for port in variables["more_ports"]]
-    return plan.devices(tenants_of(variables, nodes), variables["underlay_device"], datapath,
-                        [*more, *filter(None, [variables["uplink_device"]])], _tunnels(variables))
+    found = plan.devices(tenants_of(variables, nodes), variables["underlay_device"], datapath,
+                         [*more, *filter(None, [variables["uplink_device"]])], _tunnels(variables))
+    found["tenant_port"] += [{"name": port["name"]} for port in guests]
+    return found
 
 
-def links_of(tenants: Sequence[Tenant], devices: Devices) -> Links:
+def links_of(tenants: Sequence[Tenant], devices: Devices, guests: Sequence[Port] = ()) -> Links:
     """Return the devices that have the underlay's MTU (``outer``) and those that have what the tunnel leaves of it."""
     flat = {tenant["name"] + part for tenant in tenants if tenant.get("flat") for part in (DEVICE, PORT)}
+    flat |= {port["name"] for port in guests if port.get("tag") == plan.FLAT_TAG}
     inner: list[Device] = [device for name in INNER for device in devices[name]]
     return {"outer": devices["underlay"] + [device for device in inner if device["name"] in flat],
             "inner": [device for device in inner if device["name"] not in flat]}
 
 
-def ends_of(variables: Variables, nodes: Sequence[str], datapath: str) -> InLab:
+def ends_of(variables: Variables, nodes: Sequence[str], datapath: str, guests: Sequence[Port] = ()) -> InLab:
     """Return what a node has in the lab: tenants, the ends of its paths, its devices, and which MTU these have."""
     tenants = tenants_of(variables, nodes)
     plan.checked(tenants, variables["tenant_mtu"], variables["underlay_mtu"] - variables["encapsulation"])
-    devices = devices_of(variables, nodes, datapath)
+    devices = devices_of(variables, nodes, datapath, guests)
     more = [port["address"] for port in variables["more_ports"]]
     endpoints = plan.endpoints(tenants, variables["underlay_address"], more)
     addresses = [one["address"] for end in endpoints.values() for one in end.get("all", [end])]
-    return {"tenants": tenants, "devices": devices, "links": links_of(tenants, devices), "endpoints": endpoints,
-            "addresses": addresses, "datapath": datapath}
+    return {"tenants": tenants, "devices": devices, "links": links_of(tenants, devices, guests), "endpoints": endpoints,
+            "addresses": addresses, "datapath": datapath, "guest_ports": guests}
 
 
 def _addresses(variables: Variables, per_port: bool) -> list[str]:

@@ -35,6 +35,13 @@ class Device(TypedDict):
     netns: NotRequired[str]
 
 
+class Port(TypedDict):
+    """A port of a switch for a tenant that is a host of its own."""
+
+    name: str
+    tag: NotRequired[int]  # VLAN inside the switch, 0 for none
+
+
 class End(TypedDict):
     """A node's end of a path."""
 

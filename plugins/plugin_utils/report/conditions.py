@@ -122,7 +122,18 @@ def placement(nodes: Nodes) -> list[str]:
     return found
 
 
-def conditions(manifest: Mapping[str, Any] | None) -> dict[str, Any]:
+def _of_nodes(rows: Sequence[tuple[str, str, str, int, float]]) -> list[dict[str, Any]]:
+    """Return the table of what the nodes of tenants did, from its rows; none where there are none."""
+    if not rows:
+        return []
+    cells = [[profile, f"{node} ({end})", str(visits), f"{busy:.1f}"] for profile, node, end, visits, busy in rows]
+    table = _table("CPU of the tenants' nodes", ["Profile", "Node", "Visits", "Busy, %"], cells)
+    return [{**table, "caption": "Median of visits, from one visit's settings to the next's, with what lies between "
+                                 "trials. It stands beside the CPU of the ends, and is not added to it."}]
+
+
+def conditions(manifest: Mapping[str, Any] | None,
+               node_cpu: Sequence[tuple[str, str, str, int, float]] = ()) -> dict[str, Any]:
     """Return the conditions for the report: ``{"notes": [text], "tables": [table]}``."""
     nodes = nodes_of(manifest)
     if not nodes:
@@ -152,4 +163,4 @@ def conditions(manifest: Mapping[str, Any] | None) -> dict[str, Any]:
                              [[name] + values for name, values in different], folded=len(different) > 12))
     if changed:
         tables.append(_table("Changed between before and after", ["Node", "Setting", "Before", "After"], changed))
-    return {"notes": notes, "tables": tables}
+    return {"notes": notes, "tables": tables + _of_nodes(node_cpu)}

@@ -197,7 +197,8 @@ def page(findings: dict[str, Any], plan: Plan, digest: Digest, manifest: Mapping
         "leaders": advice.leader_table(findings["attribution"], titles), "overview": effect_tables.matrices(tables),
         "tables": tables, "blocks": effect_tables.blocks(tables),
         "reading": READING.format(matters=findings["matters"]),
-        "verdicts": verdicts(findings["verdicts"]), "conditions": conditions.conditions(manifest),
+        "verdicts": verdicts(findings["verdicts"]),
+        "conditions": conditions.conditions(manifest, digest.node_cpu.rows()),
         "marked": marked(digest), "repeat": repeat(plan), "files": FILES,
         "footer": "Made by offload.lab while the campaign runs." if running else FOOTER,
     }

@@ -10,6 +10,7 @@ from typing import Any
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._iproute.parse import Link
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Campaign
+from ansible_collections.offload.lab.plugins.plugin_utils.lab.guests import CLASS, measuring
 from ansible_collections.offload.lab.plugins.plugin_utils.lab.paths import path_of
 from ansible_collections.offload.lab.plugins.plugin_utils.request.variables import Problem
 
@@ -29,12 +30,22 @@ def pairs_of(campaign: Campaign, nodes: Sequence[str]) -> list[tuple[str, str]]:
     return [(pair["client"], pair["server"]) for pair in campaign["pairs"]] or [(nodes[0], nodes[1])]
 
 
-def wrong_nodes(campaign: Campaign, playing: Sequence[str], group: Sequence[str]) -> Iterator[Problem]:
-    """Yield what is wrong with the nodes of a campaign: ``group`` has all, ``playing`` those that --limit leaves."""
+def wrong_nodes(campaign: Campaign, playing: Sequence[str], group: Sequence[str],
+                homes: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield what is wrong with the nodes of a campaign: ``group`` has all, ``playing`` those that --limit leaves.
+
+    ``homes`` has the node of each of them that is a tenant.
+    """
     where = f"campaign {campaign['name']}"
+    for guest, node in homes.items():
+        if guest in playing and node and node not in playing:
+            yield Problem(where, f"{guest} is a tenant of {node}, whose settings are the campaign's, too. "
+                                 f"Have {node} in the group lab_nodes, and do not leave it out with --limit.")
     if not campaign["pairs"]:
         if len(group) < FEWEST_NODES:
             yield Problem(where, f"a campaign needs two nodes, the inventory has {len(group)}.")
+        elif len(measuring(playing, homes)) < FEWEST_NODES <= len(playing):
+            yield Problem(where, "a campaign needs two tenants that are hosts, or none. Name its pairs, or add one.")
         elif len(playing) < FEWEST_NODES:
             left_out = [node for node in group if node not in playing]
             yield Problem(where, f"a campaign needs two nodes. Do not leave out {' or '.join(left_out)} with --limit.")
@@ -62,6 +73,21 @@ def paths_of(variables: Mapping[str, Any]) -> set[str]:
     if variables.get("offload_lab_bridged_network"):
         paths.add("tenant_bridge_vxlan")
     return paths
+
+
+def wrong_guests(campaign: Campaign, guest: str, node: str, variables: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield the paths, the tenants and the devices of a campaign that a tenant that is a host does not have."""
+    mine = variables.get("offload_lab_tenant_path", "tenant_vxlan")
+    for path in campaign["paths"]:
+        if path != mine:
+            yield Problem(guest, f"the campaign's path {path} has no end in this tenant, which has {mine}. Leave out "
+                                 "the path, or name pairs of nodes for it in another campaign.")
+    if max([workload["tenants"] or 1 for workload in campaign["workloads"]]) > 1:
+        yield Problem(guest, "a workload of the campaign uses several tenants, and this host is one. Use 1.")
+    others = [name for factor in campaign["factors"] for name in factor["devices"] if name != CLASS]
+    if others and not node:
+        yield Problem(guest, f"the campaign sets {' and '.join(dict.fromkeys(others))} devices, which are this "
+                             "tenant's node's. Set offload_lab_tenant_of, or give the factors 'devices: [tenant]'.")
 
 
 def wrong_paths(campaign: Campaign, node: str, variables: Mapping[str, Any]) -> Iterator[Problem]:

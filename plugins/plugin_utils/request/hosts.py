@@ -12,6 +12,7 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool.alias import 
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import Feature
 from ansible_collections.offload.lab.plugins.module_utils._iproute.parse import Link
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Campaign
+from ansible_collections.offload.lab.plugins.plugin_utils.lab.guests import around
 from ansible_collections.offload.lab.plugins.plugin_utils.request.campaign import wrong_mtus
 from ansible_collections.offload.lab.plugins.plugin_utils.request.variables import PREFIX, Problem
 
@@ -89,9 +90,10 @@ class Wanted(NamedTuple):
     address: str
     campaign: Campaign | None
     factors: Sequence[str]
+    guest: bool  # a tenant that is a host
 
 
-def wanted_of(variables: Mapping[str, Any], campaign: Campaign | None) -> Wanted:
+def wanted_of(variables: Mapping[str, Any], campaign: Campaign | None, guest: bool = False) -> Wanted:
     """Return what the variables of a node, and the campaign if it is to be measured, ask of it."""
     def value(name: str, default: Any) -> Any:
         return variables.get(PREFIX + name, default)
@@ -100,10 +102,10 @@ def wanted_of(variables: Mapping[str, Any], campaign: Campaign | None) -> Wanted
     features = [name for factor in (campaign["factors"] if campaign else ()) if factor["kind"] == "feature"
                 for name in [*factor["settings"], *factor["needs"]]]
     return Wanted(
-        device=value("underlay_device", ""), mtu=int(mtu) if mtu else None, uplink=value("uplink_device", ""),
+        device=value("underlay_device", ""), guest=guest, mtu=int(mtu) - around(variables) * guest if mtu else None,
         more_devices=[port["device"] for port in value("more_ports", [])], factors=list(dict.fromkeys(features)),
         allowed=value("allow_management_device", []), campaign=campaign, address=value("underlay_address", ""),
-        install=str(install).lower() not in ("false", "no", "0", "off"))
+        uplink=value("uplink_device", ""), install=str(install).lower() not in ("false", "no", "0", "off"))
 
 
 def _user(reading: Reading) -> Iterator[tuple[str, str]]:
@@ -153,8 +155,9 @@ def _mtu(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
         return
     if wanted.mtu and wanted.mtu != link["mtu"]:
         state = NOTE if reading["measuring"] else WRONG  # a campaign that was left in the middle has set its own
-        yield state, (f"{wanted.device} has MTU {link['mtu']}, offload_lab_underlay_mtu is {wanted.mtu}. Change one.")
-    if wanted.campaign:
+        yield state, (f"{wanted.device} has MTU {link['mtu']}, offload_lab_underlay_mtu "
+                      f"{'leaves' if wanted.guest else 'is'} {wanted.mtu}. Change one.")
+    if wanted.campaign and not wanted.guest:
         for problem in wrong_mtus(wanted.campaign, "", wanted.address, link):
             yield WRONG, problem.what
     yield OK, str(link["mtu"])
@@ -213,17 +216,17 @@ def judge(node: str, reading: Reading, wanted: Wanted) -> Iterator[Row]:
     """Yield the rows of a node: of each check what is wrong or noted, or that it is right."""
     checks = {"user": _user(reading), "programs": _programs(reading, wanted), "device": _device(reading, wanted),
               "MTU": _mtu(reading, wanted), "management": _management(reading, wanted), "datapath": _switch(reading),
-              "ports": _ports(reading), "peers": _peers(reading, wanted)}
-    if wanted.factors:
-        checks["factors"] = _factors(reading, wanted)
-    for name, seen in checks.items():
-        rows = [Row(node, name, state, text) for state, text in seen]
+              "ports": _ports(reading), "peers": _peers(reading, wanted), "factors": _factors(reading, wanted)}
+    without = (() if wanted.factors else ("factors",)) + (("datapath", "peers") if wanted.guest else ())
+    for name in [name for name in checks if name not in without]:
+        rows = [Row(node, name, state, text) for state, text in checks[name]]
         yield from [row for row in rows if row.state != OK] or rows[:1]
 
 
 def apart(readings: Mapping[str, Reading], wanted: Mapping[str, Wanted], now: float) -> Iterator[Row]:
     """Yield what is wrong between the nodes: MTUs that differ, clocks that do."""
-    links = {node: reading["links"].get(wanted[node].device) for node, reading in readings.items()}
+    links = {node: reading["links"].get(wanted[node].device) for node, reading in readings.items()
+             if not wanted[node].guest}
     mtus = {node: link["mtu"] if link else None for node, link in links.items()}
     measuring = any(reading["measuring"] for reading in readings.values())
     if len({mtu for mtu in mtus.values() if mtu}) > 1 and not measuring:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from typing import Any, TypedDict, cast
+from typing import Any, NotRequired, TypedDict, cast
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.store.files import write_changed
@@ -24,6 +24,7 @@ class Conditions(TypedDict):
     ovs: dict[str, Any]
     devices: dict[str, Any]
     kernel_log: Any
+    tenant_of: NotRequired[str]  # the node of a tenant that is a host of its own, empty where it is not known
 
 
 class NodeConditions(TypedDict, total=False):

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, TypedDict
 
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import guards, progress
+from ansible_collections.offload.lab.plugins.plugin_utils.trials.node_cpu import NodeCpu
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import NOTHING, Trial
 
 KINDS = ("user", "system", "softirq", "irq", "steal", "iowait")  # user includes nice, as most tools show it
@@ -82,11 +83,13 @@ class Digest:
         self.last: float | None = None
         self.starts: progress.Starts = {}
         self.ids: set[str] = set()
+        self.node_cpu = NodeCpu()
 
     def see(self, trial: Trial) -> None:
         """Take one record in."""
         self.trials += 1
         self.ids.add(trial["id"])
+        self.node_cpu.see(trial)
         progress.see_start(self.starts, trial)
         left_out = guards.excluded(trial)
         if trial.get("started") is not None:

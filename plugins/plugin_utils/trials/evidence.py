@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.network import VXLAN_OVERHEAD
 from ansible_collections.offload.lab.plugins.module_utils._observe.packets import Sample
@@ -30,6 +30,14 @@ class Lab(TypedDict, total=False):
     steal_limit: float | None
 
 
+class Beside(TypedDict):
+    """What was set at the node of a tenant that is a host of its own."""
+
+    node: str
+    devices: dict[str, dict[str, Any]]  # as module ethtool returns it
+    cpu: NotRequired[dict[str, Any]]  # of the whole node, so far
+
+
 class Learned(TypedDict, total=False):
     """What was learned at a visit."""
 
@@ -37,6 +45,7 @@ class Learned(TypedDict, total=False):
     packets: dict[str, dict[str, Any]]  # {path: {test: as module evidence returns it}}
     underlay: dict[str, str]  # {end: key of the underlay device}
     uplink: dict[str, str]  # {end: key of the device that carries the path tenant}
+    beside: dict[str, Beside]  # {end: the node of the tenant there that is a host of its own}
 
 
 def path_mtu(path: str, underlay_mtu: int, underlay_ip: int = 4) -> int:
@@ -80,6 +89,11 @@ def trial_evidence(visit: Learned, path: str, test: str) -> Evidence:
     packets = (visit.get("packets") or {}).get(path, {}).get(direction, {})
     field: Evidence = {"settings": {end: {device: flat(report) for device, report in devices.items()}
                                     for end, devices in (visit.get("settings") or {}).items()}}
+    for end, own in (visit.get("beside") or {}).items():
+        field["settings"][end].update({f"{own['node']}:{device}": flat(report)
+                                       for device, report in own["devices"].items()})
+        if own.get("cpu"):
+            field.setdefault("nodes", {})[end] = {"node": own["node"], "cpu": own["cpu"]}
     if "error" in packets:
         return {**field, "error": packets["error"]}
     underlay = (visit.get("uplink") if path == "tenant" else None) or visit.get("underlay") or {}

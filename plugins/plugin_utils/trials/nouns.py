@@ -53,6 +53,8 @@ class Evidence(TypedDict):
     packets: NotRequired[dict[str, dict[str, Sample]]]  # {end: {device: what its packets show}}
     underlay: NotRequired[dict[str, dict[str, Any]]]  # {end: {"vnis", "outer_csum"}}
     error: NotRequired[str]  # why no packets were seen
+    # {end: {"node", "cpu"}}: of a tenant that is a host, what its node's CPUs had done when the visit began
+    nodes: NotRequired[dict[str, dict[str, Any]]]
 
 
 class EndCpu(TypedDict):

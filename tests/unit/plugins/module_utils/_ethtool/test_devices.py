@@ -92,6 +92,13 @@ def test_settings_that_are_not_of_ethtool_are_left_out():
         {"name": "underlay0", "netns": None, "rps": {"cpus": "all"}}]
 
 
+def test_classes_of_another_host_are_left_to_it():
+    settings = {"underlay": {"features": {"tso": False}}, "host": {"features": {"tso": False}}}
+    assert devices_of_classes(settings, CLASSES, elsewhere=["underlay", "host"]) == []
+    with pytest.raises(InputError, match="class host"):
+        devices_of_classes(settings, CLASSES, elsewhere=["underlay"])
+
+
 def test_a_device_of_two_classes_is_set_once():
     settings = {"underlay": {"features": {"tso": False, "gro": True}}, "host": {"features": {"tso": True}}}
     found = devices_of_classes(settings, {"underlay": [{"name": "eth0"}], "host": [{"name": "eth0", "netns": ""}]})

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.campaign_verdicts import (
+    class_of,
     matched,
     unsupported_profiles,
     verdicts_of,
@@ -65,6 +66,13 @@ def test_side_effects_belong_to_no_factor_when_all_change_at_once():
     found = verdicts_of(plan(all_on=("on", "on"), all_off=("off", "off")), trials, MANIFEST)
     assert rows(found)["tso", "client"] == "applied"
     assert all(row["confounded"] for row in found)
+
+
+def test_the_device_of_a_guest_is_a_tenants_and_its_nodes_are_the_nodes():
+    own = {"links": {"eth0": {}}, "devices": {}, "tenant_of": "node1"}
+    nodes = {"nodes": {**MANIFEST["nodes"], "guest1": {"before": own}}}
+    assert class_of("eth0", nodes, "guest1") == "tenant"
+    assert class_of("node1:underlay0", nodes, "guest1") == class_of("underlay0", nodes, "node1") == "underlay"
 
 
 @pytest.mark.parametrize("trials, manifest", [

@@ -42,6 +42,13 @@ def test_a_flat_tenant_has_the_mtu_of_the_underlay():
     assert names(mine["links"]["inner"]) == ["tenant1-veth0", "tenant1-veth1", "vxlan0"]
 
 
+def test_ports_of_guests_have_the_mtu_of_their_path():
+    ports = [{"name": "guest1-0", "tag": 0}, {"name": "guest2-0", "tag": 20}]
+    mine = ends_of(variables(uplink_device="eth2", tenant_count=0), NODES, "system", ports)
+    assert names(mine["devices"]["tenant_port"])[-2:] == ["guest1-0", "guest2-0"]
+    assert "guest2-0" in names(mine["links"]["outer"]) and names(mine["links"]["inner"]) == ["guest1-0"]
+
+
 def test_given_tenants_are_not_planned():
     assert ends_of(variables(tenants=TENANTS), NODES, "system")["endpoints"]["tenant_vxlan"]["address"] == "10.0.0.1"
     assert list(ends_of(variables(tenants=[]), NODES, "system")["endpoints"]) == ["physical"]

@@ -68,3 +68,10 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambd
 def test_any_manifest_part_becomes_text(value):
     assert all(isinstance(name, str) and isinstance(text, str) for name, text in flatten({"a": value}).items())
     conditions({"nodes": {"node1": {"before": {"a": value}}, "node2": {"before": {}, "after": {"b": value}}}})
+
+
+def test_the_nodes_of_tenants_have_a_table_of_their_own():
+    assert [table["title"] for table in conditions(manifest(), [])["tables"]] == [
+        table["title"] for table in conditions(manifest())["tables"]]
+    table = conditions(manifest(), [("all_on", "node1", "client", 3, 41.25)])["tables"][-1]
+    assert table["rows"] == [{"cells": ["all_on", "node1 (client)", "3", "41.2"]}] and "not added" in table["caption"]

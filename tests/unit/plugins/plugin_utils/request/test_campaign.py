@@ -7,7 +7,12 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
-from ansible_collections.offload.lab.plugins.plugin_utils.request.campaign import wrong_mtus, wrong_nodes, wrong_paths
+from ansible_collections.offload.lab.plugins.plugin_utils.request.campaign import (
+    wrong_guests,
+    wrong_mtus,
+    wrong_nodes,
+    wrong_paths,
+)
 
 GROUP = ["a", "b", "c"]
 
@@ -23,14 +28,36 @@ def campaign(**keys):
     (["a-z"], GROUP, "its pairs name z, which is not in the inventory. It has a, b, c."),
 ])
 def test_wrong_nodes(pairs, playing, words):
-    assert [problem.what for problem in wrong_nodes(campaign(pairs=pairs), playing, GROUP)] == [words]
+    assert [problem.what for problem in wrong_nodes(campaign(pairs=pairs), playing, GROUP, {})] == [words]
 
 
 def test_right_nodes():
-    assert list(wrong_nodes(campaign(), ["a", "b"], GROUP)) == []
-    assert list(wrong_nodes(campaign(pairs=["b-c"]), ["b", "c"], GROUP)) == []
-    [problem] = wrong_nodes(campaign(), ["a"], ["a"])
+    assert list(wrong_nodes(campaign(), ["a", "b"], GROUP, {})) == []
+    assert list(wrong_nodes(campaign(pairs=["b-c"]), ["b", "c"], GROUP, {})) == []
+    [problem] = wrong_nodes(campaign(), ["a"], ["a"], {})
     assert "the inventory has 1" in problem.what
+
+
+@pytest.mark.parametrize(("playing", "homes", "words"), [
+    (["b", "guest1", "guest2"], {"guest1": "a", "guest2": "b"}, "guest1 is a tenant of a, whose settings"),
+    (["a", "b", "guest1"], {"guest1": "a"}, "two tenants that are hosts, or none"),
+])
+def test_guests_come_with_their_nodes_and_in_twos(playing, homes, words):
+    [problem] = wrong_nodes(campaign(), playing, [*GROUP, *homes], homes)
+    assert words in problem.what
+
+
+@pytest.mark.parametrize(("keys", "node", "words"), [
+    ({"paths": ["tenant_vxlan"]}, "a", []),
+    ({"paths": ["physical", "tenant_vxlan"]}, "a", ["path physical has no end in this tenant, which has tenant_vxlan"]),
+    ({"paths": ["tenant_vxlan"]}, "", ["the campaign sets underlay devices, which are this tenant's node's"]),
+    ({"paths": ["tenant_vxlan"], "factors": [{"name": "tso", "devices": ["tenant"]}]}, "", []),
+    ({"paths": ["tenant_vxlan"], "workloads": [{"name": "x", "test": "TCP_STREAM", "tenants": 4}]}, "a",
+     ["uses several tenants"]),
+])
+def test_what_a_guest_does_not_have(keys, node, words):
+    found = [problem.what for problem in wrong_guests(campaign(**keys), "guest1", node, {})]
+    assert len(found) == len(words) and all(word in what for word, what in zip(words, found, strict=True)), found
 
 
 @pytest.mark.parametrize(("path", "wrong", "right"), [

@@ -86,6 +86,18 @@ def test_a_campaign_left_in_the_middle_has_set_its_own_mtu():
     assert problems(rows({"measuring": True}, underlay_mtu=9000)) == []
 
 
+def test_a_tenant_that_is_a_host_has_no_switch_and_the_mtu_that_the_tunnel_leaves():
+    mine = {"offload_lab_underlay_device": "eth1", "offload_lab_underlay_mtu": 1550}
+    refused = {**READING, "switch": {"datapath": "system", "refused": "br-int: it is not ours."}}
+    found = list(judge("guest1", refused, wanted_of(mine, CAMPAIGN, guest=True)))
+    assert {row.state for row in found} == {"ok"} and not {"datapath", "peers"} & {row.check for row in found}
+    [problem] = problems(judge("guest1", READING, wanted_of({**mine, "offload_lab_tenant_path": "tenant"}, None, True)))
+    assert "eth1 has MTU 1500, offload_lab_underlay_mtu leaves 1550. Change one." in str(problem)
+    wanted = {"node1": wanted_of(VARIABLES, None), "guest1": wanted_of(mine, None, guest=True)}
+    short = {**READING, "links": {"eth1": {**ETH1, "mtu": 1450}}}
+    assert list(apart({"node1": READING, "guest1": short}, wanted, 1000.0)) == []
+
+
 def test_nodes_that_differ():
     wanted = dict.fromkeys(("a", "b"), wanted_of(VARIABLES, None))
     other = {**READING, "links": {"eth1": {**ETH1, "mtu": 9000}}, "clock": 2000.0}

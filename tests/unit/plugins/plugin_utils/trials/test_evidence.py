@@ -77,6 +77,19 @@ def test_a_trial_carries_what_was_reported_and_not_whole_listings():
     assert settings == {"client": {"underlay0": report}}
 
 
+def test_what_a_guests_node_did_not_take_is_seen():
+    """The guest's own underlay is not seen, and its trials are not marked for that."""
+    missed = {"features": {"tx-tcp-segmentation": {"asked": True}}}
+    told = {"settings": {"client": {"eth0": {}}}, "underlay": {"client": "", "server": ""},
+            "packets": {"tenant_vxlan": {"TCP_STREAM": {"client": {"eth0": sample(0.0, [])}}}},
+            "beside": {"client": {"node": "node1", "devices": {"underlay0": {"not_honoured": missed}}}}}
+    seen = evidence.trial_evidence(told, "tenant_vxlan", "TCP_STREAM")
+    assert list(seen["settings"]["client"]) == ["eth0", "node1:underlay0"] and seen["underlay"] == {}
+    assert list(guards.encapsulation({"evidence": seen}, {"vnis": [10]})) == []
+    [mark] = guards.profile({"evidence": seen}, {})
+    assert mark["reason"] == "client: node1:underlay0 did not take tx-tcp-segmentation"
+
+
 def test_settings_of_other_kinds_are_told_apart_from_features():
     found = evidence.flat({"not_honoured": {"features": {"rx": 1}, "rings": {"rx": 2}}})
     assert found["not_honoured"] == {"rx": 1, "rings rx": 2}
