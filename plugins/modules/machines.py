@@ -227,6 +227,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
 from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._host.labs_lock import lock_labs
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
 from ansible_collections.offload.lab.plugins.module_utils._machines import plan as plans
@@ -268,6 +269,7 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     wanted = validate(lab, folder, module.params["machines"])
     names = [machine["name"] for machine in wanted]
     require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], to_do="Run the playbook with sudo, or as root.")
+    lock_labs()
     before = read_state(lab, folder)
     plan = plans.plan_present(lab, folder, wanted, before) if present else \
         plans.plan_absent(lab, folder, names, before)

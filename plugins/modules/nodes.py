@@ -154,20 +154,18 @@ commands:
   sample: [{"argv": ["ip", "-batch", "-"], "stdin": "netns add lab-node1\n"}]
 """
 
-import fcntl
 import os
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
 from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._host.labs_lock import lock_labs
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
 from ansible_collections.offload.lab.plugins.module_utils._host.processes import end_processes
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
-from ansible_collections.offload.lab.plugins.module_utils._host.waiting import PATIENCE, wait_until
 from ansible_collections.offload.lab.plugins.module_utils._nodes.names import Node, validate
 from ansible_collections.offload.lab.plugins.module_utils._nodes.plan import (
     inodes_of,
@@ -187,22 +185,6 @@ NODE_SPEC = {
         "addresses": {"type": "list", "elements": "str", "default": []},
     }},
 }
-
-
-def lock_labs(patience: float = PATIENCE) -> None:
-    """Wait until no other lab is made or removed; the lock ends with this process."""
-    folder = os.open("/run", os.O_RDONLY)
-
-    def locked() -> bool:
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    if not wait_until(locked, patience=patience):
-        raise LabError(f"another process has held the lock for {patience:g} s", "/run",
-                       "See which process holds it: lslocks")
 
 
 def make(lab: str, wanted: list[Node], state: str, names: list[str], check_mode: bool) -> dict[str, Any]:

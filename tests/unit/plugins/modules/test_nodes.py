@@ -58,16 +58,3 @@ def test_a_command_that_fails_ends_it(commands, monkeypatch):
     monkeypatch.setattr(apply, "run", fail)
     with pytest.raises(CommandError, match="mkdir -p .*no room"):
         make(check_mode=False)
-
-
-def test_the_lock_is_waited_for(monkeypatch):
-    class Taken:
-        LOCK_EX = LOCK_NB = 0
-
-        @staticmethod
-        def flock(place, operation):
-            raise BlockingIOError
-
-    monkeypatch.setattr(nodes, "fcntl", Taken)
-    with pytest.raises(nodes.LabError, match="another process has held the lock for 0.1 s"):
-        nodes.lock_labs(patience=0.1)
