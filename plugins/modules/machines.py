@@ -80,7 +80,7 @@ options:
         required: true
         suboptions:
           name:
-            description: Name in the machine.
+            description: Name in the machine. C(eth0) and the like are names that the kernel gives, and are refused.
             type: str
             default: underlay0
           model:
@@ -153,7 +153,7 @@ EXAMPLES = r"""
         image: /var/cache/offload-lab/machines/bookworm
         port: 22181
         nics:
-          - name: eth0
+          - name: tenant0
             address: 192.168.10.101/24
             mtu: 8950
             netns: lab-node1

@@ -35,7 +35,7 @@ def tenants(root_required):
 
 def features(tenants):
     return [tenants.at_node("node1", "ethtool -k underlay0").splitlines()[1:],
-            tenants.inside("guest1", "ethtool -k eth0").splitlines()]
+            tenants.inside("guest1", "ethtool -k tenant0").splitlines()]
 
 
 def test_they_reach_each_other_through_the_tunnel(tenants):
@@ -52,7 +52,7 @@ def test_a_campaign_sets_both_hosts_of_an_end_and_leaves_them_as_they_were(tenan
     assert {trial["pair"] for trial in trials} == {"guest1-guest2"} and not any(trial["error"] for trial in trials)
     for trial in trials:
         told, cpu = trial["evidence"], trial["cpu"]
-        assert {"eth0", "node1:underlay0"} <= set(told["settings"]["client"])
+        assert {"tenant0", "node1:underlay0"} <= set(told["settings"]["client"])
         assert set(cpu["ends"]) == {"client", "server"} and told["nodes"]["server"]["node"] == "node2"
     assert any(trial["profile"] == "all_on" for trial in trials)
 

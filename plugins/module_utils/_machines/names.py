@@ -19,6 +19,7 @@ LAB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 MACHINE_NAME = re.compile(r"[a-z][a-z0-9-]{0,11}")  # a host name, and with -0 to -9 a device's
 MODELS = ("virtio-net-pci", "e1000e", "igb", "vmxnet3")
 PROPERTY = re.compile(r"[A-Za-z0-9_.-]+=[A-Za-z0-9_.:-]+")
+KERNELS_NAME = re.compile(r"eth\d+")
 MOST_NICS = 9
 # QEMU's emulation of the others reads one queue of the network, whatever the guest sees.
 MULTI_QUEUE = "virtio-net-pci"
@@ -79,6 +80,9 @@ def _machine(machine: Mapping[str, Any]) -> dict[str, Any]:
 
 def _nic(machine: str, nic: Mapping[str, Any]) -> dict[str, Any]:
     network.device_name(nic["name"], f"NIC of {machine}")
+    if KERNELS_NAME.fullmatch(nic["name"]):
+        raise InputError(f"{nic['name']} is a name that the kernel gives, by chance to another device", machine,
+                         "Use one of your own, such as underlay0.")
     checks.number(nic["mtu"], f"{machine}: MTU", network.MIN_MTU, network.MAX_MTU)
     checks.number(nic["queues"], f"{machine}: queues", 1, 64)
     if nic["queues"] > 1 and nic["model"] != MULTI_QUEUE:

@@ -76,8 +76,8 @@ def test_without_their_network_all_are_started_again():
 
 def in_a_node(*numbers):
     """Return machines whose device is in a namespace that is not theirs."""
-    return wanted(*numbers, nics=[{"name": "eth0", "model": "virtio-net-pci", "queues": 1, "address": None, "mtu": 8950,
-                                   "properties": {}, "netns": "lab-node1"}])
+    return wanted(*numbers, nics=[{"name": "tenant0", "model": "virtio-net-pci", "queues": 1, "address": None,
+                                   "mtu": 8950, "properties": {}, "netns": "lab-node1"}])
 
 
 def test_devices_in_other_namespaces_need_no_network_of_their_own():
@@ -117,6 +117,12 @@ def test_the_folder_goes_with_the_last():
 def test_what_cannot_be_is_refused(change, complaint):
     with pytest.raises(InputError, match=complaint):
         wanted(1, **change)
+
+
+def test_a_device_has_no_name_of_the_kernels():
+    nic = {"name": "eth0", "model": "e1000e", "queues": 1, "address": None, "mtu": 1500, "properties": {}}
+    with pytest.raises(InputError, match="eth0 is a name that the kernel gives"):
+        wanted(1, nics=[nic])
 
 
 def test_two_machines_share_no_port():
