@@ -16,7 +16,7 @@ from ansible_collections.offload.lab.tests.support import run
 
 pytestmark = pytest.mark.guests
 CAMPAIGN = {"name": "short", "seed": 1, "blocks": 3, "design": "on_off", "paths": ["tenant_vxlan"], "mtus": [9000],
-            "factors": ["tso"], "workloads": ["tcp_stream"], "duration": 2, "confirm": False}
+            "factors": ["tso"], "workloads": ["tcp_stream"], "duration": 2, "confirm": 0}
 
 
 class World:
