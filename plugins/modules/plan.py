@@ -145,7 +145,7 @@ members:
       type: str
       returned: always
     partners:
-      description: The hosts that it measures with. Of a node that is here for its tenants these tenants.
+      description: The hosts that it measures with. Of a node that is here for its tenants, each tenant and its partner.
       type: list
       elements: str
       returned: always

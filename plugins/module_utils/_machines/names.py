@@ -45,6 +45,12 @@ def netns_of(lab: str, nic: Mapping[str, Any]) -> str:
     return nic.get("netns") or fabric(lab)
 
 
+def wanted_taps(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return ``(namespace, tap)`` of the devices of a machine whose other ends are in namespaces that are given."""
+    return [(nic["netns"], tap_of(machine["name"], index)) for index, nic in enumerate(machine.get("nics", ()))
+            if nic.get("netns")]
+
+
 def mac_of(lab: str, machine: str, device: str) -> str:
     """Return the MAC address of a device, locally administered: a recreated machine has the same."""
     digest = hashlib.sha256(f"{lab} {machine} {device}".encode()).digest()

@@ -5,15 +5,21 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step, batch
 from ansible_collections.offload.lab.plugins.module_utils._machines.guest import files_of, written
-from ansible_collections.offload.lab.plugins.module_utils._machines.names import BRIDGE, MARKER, fabric, home
+from ansible_collections.offload.lab.plugins.module_utils._machines.names import (
+    BRIDGE,
+    MARKER,
+    fabric,
+    home,
+    wanted_taps,
+)
 
 # What is read of a machine that is not there.
-NOTHING = {"spec": None, "accel": None, "process": None, "disk": False, "taps": True}
+NOTHING: dict[str, Any] = {"spec": None, "accel": None, "process": None, "disk": False, "taps": []}
 
 
 class Plan(NamedTuple):
@@ -37,13 +43,19 @@ def plan_present(lab: str, folder: str, wanted: Sequence[dict[str, Any]], state:
            if seen[machine["name"]]["spec"] != machine or not seen[machine["name"]]["disk"]]
     # Without the namespace of their network machines that live are of no use.
     start = [machine for machine in wanted
-             if machine in new or not seen[machine["name"]]["process"] or not seen[machine["name"]]["taps"]
-             or (network and not state["fabric"])]
+             if machine in new or not seen[machine["name"]]["process"]
+             or set(wanted_taps(machine)) - set(seen[machine["name"]]["taps"]) or (network and not state["fabric"])]
     stop = [machine["name"] for machine in start if seen[machine["name"]]["process"]]
     steps = _common(lab, folder, state, network)
     for machine in new:
+        steps += _without(set(seen[machine["name"]]["taps"]) - set(wanted_taps(machine)))
         steps += _make(lab, folder, machine)
     return Plan(stop, steps, start)
+
+
+def _without(taps: Iterable[tuple[str, str]]) -> list[Step]:
+    """Return the commands that remove taps from namespaces that are not the lab's: they would outlive their machine."""
+    return [step for netns, tap in sorted(taps) for step in batch([f"link delete dev {tap}"], netns)]
 
 
 def _common(lab: str, folder: str, state: Mapping[str, Any], network: bool) -> list[Step]:
@@ -84,10 +96,11 @@ def plan_absent(lab: str, folder: str, names: Sequence[str], state: Mapping[str,
     there = state["machines"]
     gone = [name for name in there if not names or name in names]
     stop = [name for name in gone if there[name]["process"]]
+    taps = _without(tap for name in gone for tap in there[name]["taps"])
     if set(gone) == set(there):
         fabric_gone = batch([f"netns del {fabric(lab)}"]) if state["fabric"] else []
-        return Plan(stop, [*fabric_gone, Step(["rm", "-rf", folder])], [])
-    return Plan(stop, [Step(["rm", "-rf", home(folder, name)]) for name in gone], [])
+        return Plan(stop, [*taps, *fabric_gone, Step(["rm", "-rf", folder])], [])
+    return Plan(stop, [*taps, *(Step(["rm", "-rf", home(folder, name)]) for name in gone)], [])
 
 
 def summary(state: Mapping[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ def read_machine(folder: str, machine: str) -> dict[str, Any]:
         state = {}
     process = daemons.read(state_file(folder, machine))
     return {"spec": state.get("spec"), "accel": state.get("accel"), "process": process,
-            "taps": not process or taps.are_there(state.get("spec") or {}),
+            "taps": taps.found(state.get("spec") or {}),
             "disk": os.path.exists(os.path.join(home(folder, machine), "disk"))}
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The taps of a virtual machine: open files that QEMU gets. They go with it, however it ends."""
+"""The taps of a virtual machine: open files that QEMU gets. Those in the fabric go with it, however it ends."""
 from __future__ import annotations
 
 import contextlib
@@ -15,11 +15,11 @@ from ansible_collections.offload.lab.plugins.module_utils._base.steps import bat
 from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._host.netns import inside
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
-from ansible_collections.offload.lab.plugins.module_utils._machines.names import BRIDGE, netns_of, tap_of
+from ansible_collections.offload.lab.plugins.module_utils._machines.names import BRIDGE, netns_of, tap_of, wanted_taps
 
 # linux/if_tun.h
 DEVICE = "/dev/net/tun"
-TUNSETIFF = 0x400454CA
+TUNSETIFF, TUNSETPERSIST = 0x400454CA, 0x400454CB
 IFF_TAP, IFF_MULTI_QUEUE, IFF_NO_PI, IFF_VNET_HDR = 0x0002, 0x0100, 0x1000, 0x4000
 
 
@@ -33,18 +33,19 @@ def _open(name: str, flags: int) -> int:
     return descriptor
 
 
-def are_there(machine: Mapping[str, Any]) -> bool:
-    """Return whether the taps in namespaces that are not the lab's are there: with such a namespace its taps go."""
-    return all(run(["ip", "-netns", nic["netns"], "link", "show", "dev", tap_of(machine["name"], index)],
-                   check=False).rc == 0
-               for index, nic in enumerate(machine.get("nics", ())) if nic.get("netns"))
+def found(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return ``(namespace, tap)`` of the taps of a machine that are in namespaces which are not the lab's own."""
+    wanted = wanted_taps(machine)
+    return [(netns, tap) for netns, tap in wanted
+            if run(["ip", "-netns", netns, "link", "show", "dev", tap], check=False).rc == 0]
 
 
 @contextlib.contextmanager
 def opened(lab: str, machine: Mapping[str, Any]) -> Iterator[dict[str, list[int]]]:
     """Have the taps of a machine's NICs open and up: ``{device: [descriptor, ...]}``.
 
-    Those in the fabric are on its bridge. In a namespace that is given whoever has it connects them.
+    Those in the fabric are on its bridge. In a namespace that is given whoever has it connects them; there they outlive
+    QEMU, because Open vSwitch holds on to a device that is gone, and gets nothing from one of the same name.
     The header of virtio goes with each packet, so that one machine's super-packets reach the other's device whole.
     """
     with contextlib.ExitStack() as stack:
@@ -56,6 +57,8 @@ def opened(lab: str, machine: Mapping[str, Any]) -> Iterator[dict[str, list[int]
                 for _queue in range(nic["queues"]):
                     descriptor = _open(tap, flags)
                     stack.callback(os.close, descriptor)
+                    if nic.get("netns"):
+                        fcntl.ioctl(descriptor, TUNSETPERSIST, 1)
                     found.setdefault(nic["name"], []).append(descriptor)
             master = "" if nic.get("netns") else f"master {BRIDGE} "
             apply(batch([f"link set dev {tap} mtu {nic['mtu']} {master}up"], netns))

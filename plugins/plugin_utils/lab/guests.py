@@ -30,7 +30,7 @@ class Member(TypedDict):
 
     member: bool
     end: str  # whose settings it gets
-    partners: list[str]  # the servers that it measures with, or that measure with it; of a node its guests
+    partners: list[str]  # the hosts that it measures with; of a node "GUEST PARTNER" of its guests
     needed: list[str]  # hosts that must have taken the profile, too
     rests: dict[str, list[str]]  # {one of them: the partners that it takes with it when it has not}
     elsewhere: list[str]  # classes of devices that another host of this end has
@@ -125,5 +125,10 @@ def _add_node(found: dict[str, Member], node: str, guest: str) -> None:
     if mine["end"] != found[guest]["end"]:
         raise InputError("its guests are at both ends of the campaign, and it can have the settings of one", node,
                          "Make pairs whose clients and whose servers are on different nodes.")
-    mine["partners"], mine["needed"] = [*mine["partners"], guest], [*mine["needed"], guest]
-    mine["rests"][guest] = [*mine["rests"].get(guest, []), guest]
+    for partner in found[guest]["partners"]:
+        label = f"{guest} {partner}"
+        mine["partners"] = [*mine["partners"], label]
+        for one in (guest, *(one for one, lost in found[guest]["rests"].items() if partner in lost)):
+            if one != node:
+                mine["rests"].setdefault(one, []).append(label)
+    mine["needed"] = list(mine["rests"])

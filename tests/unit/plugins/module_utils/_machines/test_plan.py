@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._machines.guest import files_of
-from ansible_collections.offload.lab.plugins.module_utils._machines.names import validate
+from ansible_collections.offload.lab.plugins.module_utils._machines.names import validate, wanted_taps
 from ansible_collections.offload.lab.plugins.module_utils._machines.plan import plan_absent, plan_present
 from ansible_collections.offload.lab.plugins.module_utils._machines.qemu import command
 
@@ -29,7 +29,7 @@ def running(*machines):
     """Return the state of a machine on which these run."""
     return {**EMPTY, "ours": True, "fabric": True, "keys": True, "machines": {
         machine["name"]: {"spec": copy.deepcopy(machine), "accel": "tcg", "process": PROCESS, "disk": True,
-                          "taps": True}
+                          "taps": wanted_taps(machine)}
         for machine in machines}}
 
 
@@ -86,12 +86,14 @@ def test_devices_in_other_namespaces_need_no_network_of_their_own():
     assert names(plan) == ["node1"] and not any("fabric" in (step.stdin or "") for step in plan.steps)
     state = {**running(*in_a_node(1)), "fabric": False}
     assert not any(plan_present("a", FOLDER, in_a_node(1), state))
-    assert not any("netns" in (step.stdin or "") for step in plan_absent("a", FOLDER, [], state).steps)
+    gone = [step for step in plan_absent("a", FOLDER, [], state).steps if step.argv[0] == "ip"]
+    assert [(step.netns, step.stdin) for step in gone] == [
+        ("lab-node1", "link delete dev node1-0\n")]
 
 
 def test_a_machine_whose_taps_went_with_their_namespace_is_started_again():
     state = running(*in_a_node(1))
-    state["machines"]["node1"]["taps"] = False
+    state["machines"]["node1"]["taps"] = []
     plan = plan_present("a", FOLDER, in_a_node(1), state)
     assert plan.stop == names(plan) == ["node1"] and "debugfs" not in programs(plan)
 
