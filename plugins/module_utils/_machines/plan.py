@@ -54,8 +54,8 @@ def plan_present(lab: str, folder: str, wanted: Sequence[dict[str, Any]], state:
 
 
 def _without(taps: Iterable[tuple[str, str]]) -> list[Step]:
-    """Return the commands that remove taps from namespaces that are not the lab's: they would outlive their machine."""
-    return [step for netns, tap in sorted(taps) for step in batch([f"link delete dev {tap}"], netns)]
+    """Return the commands that remove taps from namespaces that are not the lab's: most outlive their machine."""
+    return [Step(["ip", "link", "delete", "dev", tap], netns=netns, check=False) for netns, tap in sorted(taps)]
 
 
 def _common(lab: str, folder: str, state: Mapping[str, Any], network: bool) -> list[Step]:
