@@ -65,7 +65,7 @@ def test_guests_measure_and_their_nodes_have_the_profile_too(tmp_path):
     told = trials[0]["evidence"]["settings"]
     assert sorted(told["client"]) == ["node1:underlay-node1", "tenant-guest1"]
     assert sorted(told["server"]) == ["node2:underlay-node2", "tenant-guest2"]
-    asked = {name: classes for name, classes in map(json.loads, campaign.asked.read_text().splitlines())}
+    asked = dict(map(json.loads, campaign.asked.read_text().splitlines()))
     assert asked == {"underlay-node1": ["underlay"], "underlay-node2": ["underlay"],
                      "tenant-guest1": ["tenant"], "tenant-guest2": ["tenant"]}
     nodes = json.loads((tmp_path / "kept/x/manifest.json").read_text())["nodes"]
