@@ -114,6 +114,8 @@ def test_a_reboot_in_a_campaign(world, tmp_path):
     left = world.guests.inside("node2", "ip netns; ip -br link; ps ax; ls /run/offload-lab", rc=None)
     assert not re.search(r"tenant1|offload-lab-|dead_man|netserver", left), left
     assert world.features()[1] == before[1]
+    disk = world.guests.inside("node2", "find /var/lib/offload-lab -type f -printf '%P\\n'", rc=None).split()
+    assert all(name == "snapshot.json" or name.startswith("spool/") for name in disk), disk
     world.guests.play("lab")
     world.guests.play("measure", **world.options)
     assert world.features() == before and world.files() == files

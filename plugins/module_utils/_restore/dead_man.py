@@ -4,9 +4,9 @@
 """The dead man's switch: a process on the node that restores it when no controller has been heard of for a while.
 
 It is armed before the snapshot is written and disarmed after the snapshot is gone: at no moment is a node
-changed and unwatched. It needs nothing from the controller: the code that restores is written beside the snapshot,
-as one zip file that python3 runs. It waits by itself: a systemd timer would have to be restarted at each sign of
-life, this takes one utime(2).
+changed and unwatched. It needs nothing from the controller: the code that restores is written to the node as one zip
+file that python3 runs. A reboot ends the switch, and its files go with /run. It waits by itself: a systemd timer would
+have to be restarted at each sign of life, this takes one utime(2).
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host.waiting import w
 from ansible_collections.offload.lab.plugins.module_utils._restore import restore
 from ansible_collections.offload.lab.plugins.module_utils._restore.sign_of_life import ALIVE, FIRED, NOBODY, renew
 
-PROGRAM = "/var/lib/offload-lab/dead_man_switch.zip"
+PROGRAM = "/run/offload-lab/dead_man_switch.zip"
 STATE = "/run/offload-lab/dead_man_switch.json"
 UNIT = "offload-lab-dead-man-switch"
 PACKAGE = "ansible_collections.offload.lab.plugins.module_utils"

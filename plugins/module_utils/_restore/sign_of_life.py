@@ -9,7 +9,7 @@ import os
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 
-ALIVE = "/var/lib/offload-lab/alive"
+ALIVE = "/run/offload-lab/alive"
 FIRED = "/run/offload-lab/dead_man_switch.fired"
 NOBODY = 0  # a time of the last sign of life that says: there will be no other
 
