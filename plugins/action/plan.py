@@ -27,7 +27,10 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file imp
 from ansible_collections.offload.lab.plugins.plugin_utils.lab import guests
 from ansible_collections.offload.lab.plugins.plugin_utils.request.fixed import warnings, without_fixed
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.components import Scatter
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import preload
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import stream_records
+
+preload()
 
 SPEC: Spec = {
     **IN_RESULTS,

@@ -187,6 +187,11 @@ estimated_s:
   returned: success
   type: float
   sample: 540.0
+visit_s:
+  description: A rough estimate of the time that one visit takes, all its rounds, in seconds.
+  returned: success
+  type: float
+  sample: 30.0
 confirm:
   description: The number of blocks of the confirmation, 0 where there is none.
   returned: success

@@ -110,12 +110,16 @@ def blocks_needed(effects: int) -> int:
     return FEWEST_BLOCKS if effects == 1 else SPARED_BLOCKS
 
 
-def block_seconds(campaign: Outline, profiles: int) -> float:
-    """Return how long one block of a campaign, or of its plan, takes at one MTU, in seconds."""
+def visit_seconds(campaign: Outline) -> float:
+    """Return how long a visit of a campaign, or of its plan, takes in seconds: all its rounds."""
     rounds = campaign["rounds"] if "rounds" in campaign else rounds_of(campaign["pairs"], campaign["concurrent"])
     cells = len(campaign["paths"]) * max(1, len(rounds)) * (campaign.get("trials") or 1)
-    visit = VISIT_SECONDS + cells * sum(seconds_of(workload) + CELL_SECONDS for workload in campaign["workloads"])
-    return visit * (profiles + (campaign["design"] != "search"))
+    return VISIT_SECONDS + cells * sum(seconds_of(workload) + CELL_SECONDS for workload in campaign["workloads"])
+
+
+def block_seconds(campaign: Outline, profiles: int) -> float:
+    """Return how long one block of a campaign, or of its plan, takes at one MTU, in seconds."""
+    return visit_seconds(campaign) * (profiles + (campaign["design"] != "search"))
 
 
 def nominees_of(design: str) -> int:
@@ -197,8 +201,7 @@ def visits_of(campaign: Outline, profiles: Iterable[str], control: str, blocks: 
         stays.append((control, True))
     for mtu in _shuffled(campaign["mtus"], seed, "mtus"):
         for block in blocks:
-            # Which of the control's visits is the second is random: if it were always the later one, their difference
-            # would measure drift.
+            # Which of the control's visits is the repeat is random: always the later one would measure drift.
             for visit, (profile, repeat) in enumerate(_shuffled(stays, seed, mtu, block), 1):
                 prefix = f"m{mtu}-b{block:02d}-v{visit:02d}"
                 visits.append({"block": block, "visit": visit, "mtu": mtu, "profile": profile, "repeat": repeat,

@@ -15,15 +15,9 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Factor, Levels
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
-
-try:
-    from pyDOE3 import fracfact, fracfact_by_res
-except ImportError:
-    fracfact = fracfact_by_res = None
-
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import doe, np
 
 RESOLUTION = 4
 MOST_FACTORS = 15  # a fraction of resolution IV has at most 32 combinations then; pyDOE3 1.6 has none for 16
@@ -44,12 +38,10 @@ def screen(factors: Sequence[Factor], seed: int) -> list[Levels]:
 
 def _fraction(factors: Sequence[Factor]) -> list[Levels]:
     count = len(factors)
-    if count > 3 and fracfact is None:
-        raise LabError("pyDOE3 is not installed", "design screen", "Install it on the controller: pip install pyDOE3.")
     if count <= 3:
         signs = np.array(list(itertools.product((-1, 1), repeat=count)))
     else:
-        signs = fracfact("a b c abc") if count == 4 else fracfact_by_res(count, RESOLUTION)
+        signs = doe.fracfact("a b c abc") if count == 4 else doe.fracfact_by_res(count, RESOLUTION)
         signs = signs * -signs[0]  # the same fraction, turned so that all off is in it
     rows = sorted((tuple(int(sign > 0) for sign in row) for row in signs), key=lambda row: (sum(row), row))
     return [{factor["name"]: factor["levels"][place] for factor, place in zip(factors, row)} for row in rows]

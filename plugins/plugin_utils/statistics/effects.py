@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np, stats
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np, special
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.signflip import sign_flip, signs_for
 
 FEWEST_BLOCKS = 6  # of a test
@@ -37,7 +37,7 @@ def mean_of_visits(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 @functools.lru_cache(maxsize=None)
 def t_quantile(share: float, freedom: float) -> float:
     """Return a quantile of Student's t, remembered: scipy takes its time, and the same few are asked for."""
-    return float(stats.t.ppf(share, freedom))
+    return float(special.stdtrit(freedom, share))
 
 
 def contrast(data: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -139,6 +139,6 @@ def drift(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         spread = (x ** 2).sum(axis=-1)
         slope = (x * y).sum(axis=-1) / spread
         left = ((y - slope[..., None] * x) ** 2).sum(axis=-1)
-        p = 2 * stats.t.sf(np.abs(slope) / np.sqrt(left / (n - 2) / spread), n - 2)
+        p = 2 * special.stdtr(n - 2, -np.abs(slope) / np.sqrt(left / (n - 2) / spread))
     few = n < FEWEST_BLOCKS
     return np.where(few, np.nan, slope), np.where(few, np.nan, p)

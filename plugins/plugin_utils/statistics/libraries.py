@@ -1,43 +1,52 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""numpy and scipy, where the controller has them: a file that needs them can be imported without, as Ansible asks."""
+"""numpy, scipy and pyDOE3, imported at their first use: it takes more than a second, and few playbooks need them.
+
+A file that needs them can be imported on a controller that lacks them, as Ansible asks.
+"""
 from __future__ import annotations
 
+import contextlib
 import importlib
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 
 
-class Missing:
-    """Stands for a package that is not installed: its first use is the error."""
+class Lazy:
+    """Stands for the module ``name`` of a ``package``. Its first use imports it, or is the error that it is missing."""
 
-    def __init__(self, package: str) -> None:
-        self._package = package
+    def __init__(self, package: str, name: str) -> None:
+        self._package, self._name = package, name
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # what Python itself looks for
             raise AttributeError(name)
-        raise LabError(f"the Python package {self._package} is missing on the controller", "analysis",
-                       "Install it with: pip install scipy")
+        try:
+            found = getattr(importlib.import_module(self._name), name)
+        except ImportError as error:
+            raise LabError(f"the Python package {self._package} is missing on the controller", "analysis",
+                           f"Install it with: pip install {self._package}") from error
+        setattr(self, name, found)  # the next use is as fast as the module's own
+        return found
 
 
-def load(package: str, name: str) -> Any:
-    """Return the module ``name`` of an installed ``package``, or what stands for it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return Missing(package)
+def preload() -> None:
+    """Import what most statistics need. Each task runs in a fork of its own, which would have to import it again."""
+    for name in ("numpy", "scipy.special"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
 
 
 if TYPE_CHECKING:
     import numpy as np
     from scipy import optimize, special, stats
 else:
-    np = load("numpy", "numpy")
-    optimize = load("scipy", "scipy.optimize")
-    special = load("scipy", "scipy.special")
-    stats = load("scipy", "scipy.stats")
+    np = Lazy("numpy", "numpy")
+    optimize = Lazy("scipy", "scipy.optimize")
+    special = Lazy("scipy", "scipy.special")
+    stats = Lazy("scipy", "scipy.stats")
+doe: Any = Lazy("pyDOE3", "pyDOE3")
 
-__all__ = ["np", "optimize", "special", "stats"]
+__all__ = ["doe", "np", "optimize", "preload", "special", "stats"]

@@ -9,7 +9,7 @@ import math
 
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.effects import ALPHA
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import FEWEST_BLOCKS
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np, optimize, stats
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np, optimize, special
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.signflip import (
     MOST_EXACT_BLOCKS,
     sign_patterns,
@@ -38,7 +38,7 @@ def detectable_factor(blocks: int, effects: int, alpha: float = ALPHA, power: fl
     sign_sums = signs.sum(axis=0) / math.sqrt(blocks)
     # The largest of the other effects under each choice of signs, drawn from its distribution.
     tail = -np.expm1(np.log(generator.random(noise_sums.shape)) / max(1, effects - 1))
-    others = stats.norm.isf(tail / 2) if effects > 1 else np.zeros(noise_sums.shape)
+    others = -special.ndtri(tail / 2) if effects > 1 else np.zeros(noise_sums.shape)
 
     def missing(effect: float) -> float:
         sums = np.abs(noise_sums + effect * sign_sums)

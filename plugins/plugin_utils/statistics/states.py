@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np, stats
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np, special
 
 MATTERS = 3.0  # %
 FEWEST = 6  # blocks of a test
@@ -47,7 +47,7 @@ def more_blocks(found: dict[str, np.ndarray], matters: float) -> np.ndarray:
     """Return how many more blocks would show each estimate, or that it makes no difference that matters; NaN: many."""
     n = np.maximum(found["n"], 2)[..., None]
     blocks = np.arange(1, MOST_BLOCKS + 1)
-    quantiles = stats.t.ppf(0.975, np.maximum(blocks - 1, 1))
+    quantiles = special.stdtrit(np.maximum(blocks - 1, 1), 0.975)
     with np.errstate(invalid="ignore"):
         sd = (found["high"] - found["low"])[..., None] / 2 / quantiles[np.minimum(n, MOST_BLOCKS) - 1] * np.sqrt(n)
         half, size = sd * quantiles / np.sqrt(blocks), np.abs(found["mean"])[..., None]

@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign import design
 from ansible_collections.offload.lab.tests.support import run
 from ansible_collections.offload.lab.tests.unit.roles.test_measure_role import Pretended
 
@@ -25,6 +26,15 @@ if name == "underlay-node2" and times > %d:
     print(json.dumps({"failed": True, "msg": "the device is gone"}))
 else:
     print(json.dumps({"changed": False, "devices": {name: {}}}))
+"""
+SWITCH = """#!/usr/bin/python
+# WANT_JSON
+import json, sys
+asked = json.load(open(sys.argv[1]))
+if asked["state"] == "armed":
+    with open(%r, "a") as stream:
+        stream.write("%%s\\n" %% asked["minutes"])
+print(json.dumps({"changed": False}))
 """
 CLASSES = ("underlay", "tenant", "tenant_port", "host", "host_port", "tunnel")
 
@@ -54,6 +64,20 @@ class Guests(Pretended):
             f"guest{one}": host(f"guest{one}", "tenant", f"192.168.10.{one}", offload_lab_tenant_of=f"node{one}")
             for one in (1, 2)}}
         (folder / "hosts.yml").write_text(json.dumps(inventory))
+
+
+@pytest.mark.slow
+def test_the_switch_of_a_node_waits_longer_than_a_visit_of_its_guests(tmp_path):
+    campaign = Guests(tmp_path)
+    module = tmp_path / "ansible_collections/offload/lab/plugins/modules/dead_man_switch.py"
+    module.write_text(SWITCH % str(tmp_path / "armed"))
+    hosts = json.loads((tmp_path / "hosts.yml").read_text())
+    hosts["all"]["vars"]["offload_lab_dead_man_minutes"] = 0.1
+    (tmp_path / "hosts.yml").write_text(json.dumps(hosts))
+    run(campaign.argv, cwd=tmp_path, **campaign.variables)
+    visit = design.visit_seconds(json.loads((tmp_path / "kept/x/plan.json").read_text()))
+    armed = sorted(map(float, (tmp_path / "armed").read_text().split()))
+    assert armed == pytest.approx([0.1, 0.1, visit / 20, visit / 20], rel=0.05) and visit / 20 > 0.1
 
 
 @pytest.mark.slow
