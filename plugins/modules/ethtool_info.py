@@ -176,7 +176,12 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import parse_devices
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import KINDS, read, restore_item
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import (
+    FLOW_TYPES,
+    KINDS,
+    read,
+    restore_item,
+)
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.read import read_kernel_log
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot import exists
@@ -206,7 +211,7 @@ def main() -> None:
         "netns": {"type": "str"},
         "gather": {"type": "list", "elements": "str", "choices": KINDS, "default": KINDS[:8]},
         "missing": {"type": "str", "choices": ["error", "skip"], "default": "error"},
-        "flow_types": {"type": "list", "elements": "str", "default": ["tcp4", "udp4", "tcp6", "udp6"]},
+        "flow_types": {"type": "list", "elements": "str", "default": FLOW_TYPES},
     }, gather)
 
 

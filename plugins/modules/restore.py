@@ -25,6 +25,13 @@ options:
     description: The snapshot, a file of the node.
     type: path
     default: /var/lib/offload-lab/snapshot.json
+  disarm:
+    description:
+      - End the dead man's switch, too, when everything is as it was. Where that fails the switch stays armed.
+      - Then the module does something without a snapshot, too, where the switch is armed or has fired.
+    type: bool
+    default: false
+    version_added: 0.1.0
 seealso:
   - module: offload.lab.snapshot
   - module: offload.lab.dead_man_switch
@@ -35,6 +42,10 @@ notes:
 EXAMPLES = r"""
 - name: Leave the node as it was found
   offload.lab.restore:
+
+- name: Leave it so and without a dead man's switch
+  offload.lab.restore:
+    disarm: true
 """
 
 RETURN = r"""
@@ -62,6 +73,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ansible_collections.offload.lab.plugins.module_utils._restore import dead_man
 from ansible_collections.offload.lab.plugins.module_utils._restore.restore import restore
 from ansible_collections.offload.lab.plugins.module_utils._restore.sign_of_life import touch
 
@@ -71,12 +83,20 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     path = module.params["path"]
     touch()  # the dead man's switch must not begin the same now
     restored = restore(path, module.check_mode)
-    before = f"{path}\n" if restored["exists"] else ""
-    return dict(restored, changed=restored["exists"], diff={"before": before, "after": ""})
+    left = dead_man.leftovers() if module.params["disarm"] else []
+    if left and not module.check_mode:
+        # Last: until the node was read back, a controller that dies must not leave it as it is.
+        dead_man.settle()
+        dead_man.disarm()
+    before = [path] * restored["exists"] + left
+    return dict(restored, changed=bool(before), diff={"before": "".join(f"{one}\n" for one in before), "after": ""})
 
 
 def main() -> None:
-    run_module({"path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"}}, converge)
+    run_module({
+        "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
+        "disarm": {"type": "bool", "default": False},
+    }, converge)
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ from ansible_collections.offload.lab.tests.system.lab import Lab, differences, l
 pytestmark = pytest.mark.nightly  # each strike waits for the switch, and the machine must be its own
 ALL = os.environ.get("OFFLOAD_LAB_FAULTS") == "all"
 LABS = 5 if ALL else 1  # while one waits for its switch, the others are struck
-# Where a guard could be missing: between snapshot and change, between restore and disarm.
-MEASURE = ("See in the packets", "Disarm the dead man's switch")
+# Where a guard could be missing: between snapshot and change, and before the node is restored.
+MEASURE = ("See in the packets", "Restore the node, forget")
 APPLY = ("Keep the originals",)
-RESTORE = ("Disarm the dead man's switch",)
+RESTORE = ("Restore the node, forget",)
 SETTINGS = {"underlay": {"features": {"gro": True}, "rps": {"cpus": "all"}}, "tenant": {"features": {"gro": True}}}
 DRIVERS = {node: {"underlay0": "veth"} for node in ("node1", "node2")}
 APPLIED = {"recommended": {"campaign": "test", "client": SETTINGS, "server": SETTINGS, "drivers": DRIVERS}}

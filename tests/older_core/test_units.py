@@ -16,6 +16,8 @@ import pytest
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
 CORE_PYTHON = "3.11"
+CORE_FOLDERS = ["tests/unit/awx", "tests/unit/roles", "tests/unit/tools", *(
+    f"tests/unit/plugins/{kind}" for kind in ("callback", "connection", "filter", "inventory", "modules"))]
 TARGET_FOLDERS = ("tests/unit/plugins/module_utils/", "tests/unit/plugins/modules/")
 
 
@@ -37,11 +39,22 @@ def _older_core():
     return venv / "bin/python"
 
 
-@pytest.mark.parametrize("which", ["not slow and not nightly", pytest.param("slow", marks=pytest.mark.nightly)])
-def test_controller_code(older_core, which):
-    """Simulations and long property tests depend on neither ansible-core nor Python: once a night is enough."""
-    output = run([older_core, "-m", "pytest", "-m", which, "--hypothesis-profile=quick", "tests/unit"], timeout=1200)
+@pytest.mark.parametrize(("which", "folders"), [
+    pytest.param("not slow and not nightly", CORE_FOLDERS, id="what uses ansible-core"),
+    pytest.param("not nightly", ["tests/unit"], marks=pytest.mark.nightly, id="all")])
+def test_controller_code(older_core, which, folders):
+    """The rooms of plugin_utils, simulations and long tests do not use ansible-core: once a night is enough."""
+    output = run([older_core, "-m", "pytest", "-m", which, "--hypothesis-profile=quick", *folders], timeout=1200)
     assert " passed" in output
+
+
+def test_controller_code_can_be_imported(older_core):
+    """All of it, on the oldest Python of a controller."""
+    files = sorted(CHECKOUT.glob("plugins/*/*.py")) + sorted(CHECKOUT.glob("plugins/plugin_utils/*/*.py"))
+    names = [".".join(("ansible_collections.offload.lab", *path.relative_to(CHECKOUT).with_suffix("").parts))
+             for path in files if path.parent.name not in ("modules", "doc_fragments")]
+    run([older_core, "-c", f"import importlib\nfor name in {names!r}: importlib.import_module(name)"],
+        PYTHONPATH=str(CHECKOUT / ".build/live"))
 
 
 @pytest.mark.parametrize("version", ["3.8", pytest.param("3.13", marks=pytest.mark.nightly)])

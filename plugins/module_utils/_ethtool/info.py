@@ -27,6 +27,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host.privileges impor
 
 KINDS = ["features", "channels", "rings", "coalesce", "rx_flow_hash", "rss", "driver", "tunnels", "statistics",
          "kernel_log"]
+FLOW_TYPES = ["tcp4", "udp4", "tcp6", "udp6"]
 
 
 def describe_features(features: Features) -> dict[str, Any]:

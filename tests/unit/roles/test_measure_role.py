@@ -21,7 +21,8 @@ import pytest
 from ansible_collections.offload.lab.tests.support import BIN, CHECKOUT, environment, run
 
 ANSWERS = {
-    "ethtool": {"devices": {}}, "probe": {"token": "x"}, "manifest": {"host": {"sysctls": {}}, "links": {}, "ovs": {}},
+    "ethtool": {"devices": {}}, "probe": {"token": "x"},
+    "manifest": {"host": {"sysctls": {}}, "links": {}, "ovs": {}, "devices": {}, "kernel_log": []},
     "ethtool_info": {"devices": {}, "kernel_log": [], "restore": []},
     **{name: {} for name in ("snapshot", "restore", "dead_man_switch", "link", "path_check")},
 }
