@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis import failures
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube, collect
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metric_analysis import MetricAnalysis
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import Part, advantage, interval, part_of
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import Part, interval, part_of, separated
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Nominee, Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
@@ -53,9 +53,9 @@ def _helping(part: Part, cube: Cube) -> list[str]:
     matters, found = margin(part.plan), {}
     for place, name in enumerate(part.names):
         mean, low, _high = interval(part.scores[place])
-        if not low > 0 or name in fails:
-            continue
-        if not any(interval(piece.gains[place])[2] < -matters for piece in part.pieces):
+        above = low > 0  # not where there is no interval
+        if above and name not in fails and not any(
+                interval(piece.gains[place])[2] < -matters for piece in part.pieces):
             found[name] = mean
     return sorted(found, key=lambda name: (-found[name], name))
 
@@ -80,7 +80,7 @@ def _simplest_near(part: Part, helping: list[str]) -> str | None:
     """Return, of the profiles not separated from the best, the one that changes least, else the second best."""
     top, others = helping[0], helping[1:]
     near = [name for name in others if len(part.changes(name)) < len(part.changes(top))
-            and not advantage([part], top, name, 1 - effects.CONFIDENCE)[1] > 0]
+            and not separated([part], top, name)]
     if near:
         return min(near, key=lambda name: (len(part.changes(name)), -float(np.nanmean(part.score(name)))))
     return others[0] if others else None

@@ -12,8 +12,14 @@ from collections.abc import Callable, Collection
 from typing import Any, TypedDict
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Table
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import WRONG, Part, Piece, advantage, interval
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import (
+    WRONG,
+    Part,
+    Piece,
+    advantage,
+    interval,
+    separated,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.numbers import ratios
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import margin
@@ -110,7 +116,7 @@ def _pick(part: Part, able: list[str], parts: list[Part]) -> str:
     """Return, of the sets shown to help, the one that changes least and is not separated from the best."""
     top = max(able, key=lambda name: float(np.nanmean(part.score(name))))
     near = [name for name in able if name == top
-            or not advantage(parts, top, name, 1 - effects.CONFIDENCE)[1] > 0]
+            or not separated(parts, top, name)]
     if part.plan.get("searched"):  # whoever asks for the best set gets none that may be worse by what matters
         near = [name for name in near if not advantage(parts, top, name, 0.5)[2] > margin(part.plan)]
     return min(near, key=lambda name: (len(part.changes(name)), -float(np.nanmean(part.score(name))), name))

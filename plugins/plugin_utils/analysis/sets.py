@@ -182,3 +182,8 @@ def advantage(parts: list[Part], one: str, other: str, alpha: float) -> tuple[fl
         return mean - other_mean, np.nan, np.nan
     half = effects.t_quantile(1 - alpha / 2, min(n, other_n) - 1) * np.sqrt(error + other_error)
     return mean - other_mean, mean - other_mean - half, mean - other_mean + half
+
+
+def separated(parts: list[Part], one: str, other: str) -> bool:
+    """Return whether the interval of their difference has one set above another; not where there is no interval."""
+    return advantage(parts, one, other, 1 - effects.CONFIDENCE)[1] > 0
