@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,8 @@ def main(files):
         return 0
     print("setup: pip installs", ", ".join(wanted), flush=True)
     argv = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if os.geteuid() == 0:  # Python compiles what it imports, a third of it; a user's environment root must not write to
+        argv.append("--no-compile")
     for path in wanted:
         argv += ["--requirement", path]
     status = subprocess.call(argv)

@@ -17,7 +17,7 @@ from ansible_collections.offload.lab.tests.system.lab import changed
 pytestmark = pytest.mark.guests
 CAMPAIGN = {"name": "short", "seed": 1, "blocks": 1, "design": "on_off", "paths": ["tenant_vxlan"], "mtus": [9000],
             "factors": [{"name": "tso", "needs": ["tx", "sg"], "devices": ["underlay", "tenant"]}],
-            "workloads": ["tcp_stream"], "duration": 2, "steal_limit": 50, "confirm": False}
+            "workloads": ["tcp_stream"], "duration": 2, "steal_limit": 50, "confirm": 0}
 
 
 @pytest.fixture(scope="module")
