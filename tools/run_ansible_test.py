@@ -25,8 +25,7 @@ PYTHONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
 # ansible-test calls it with the arguments of get-pip.py, of which pip does not know the last two.
 GET_PIP = """import runpy, sys
 sys.path.insert(0, {wheel!r})
-unknown = ("--no-setuptools", "--no-wheel")
-sys.argv = ["pip", "install", "--no-compile"] + [word for word in sys.argv[1:] if word not in unknown]
+sys.argv = ["pip", "install"] + [word for word in sys.argv[1:] if word not in ("--no-setuptools", "--no-wheel")]
 runpy.run_module("pip", run_name="__main__", alter_sys=True)
 """
 
