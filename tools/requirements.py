@@ -42,7 +42,9 @@ def main(files):
         return 0
     print("setup: pip installs", ", ".join(wanted), flush=True)
     argv = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    if os.geteuid() == 0:  # Python compiles what it imports, a third of it; a user's environment root must not write to
+    # Python compiles a file at its first import, and few are ever imported. Not in a user's environment: a later run as
+    # root would leave files there that the user cannot remove.
+    if os.geteuid() == 0:
         argv.append("--no-compile")
     for path in wanted:
         argv += ["--requirement", path]

@@ -12,10 +12,7 @@ from ansible.utils.display import Display
 from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
 from ansible_collections.offload.lab.plugins.plugin_utils.history.folders import documents, history_of
 from ansible_collections.offload.lab.plugins.plugin_utils.history.page import answer
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import preload
 from ansible_collections.offload.lab.plugins.plugin_utils.store.files import write_changed
-
-preload()
 
 SPEC: Spec = {
     "results": {"type": "list", "elements": "path", "required": True},

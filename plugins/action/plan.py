@@ -30,7 +30,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.statistics.components 
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import preload
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import stream_records
 
-preload()
+preload()  # a campaign's later tasks need it, too
 
 SPEC: Spec = {
     **IN_RESULTS,

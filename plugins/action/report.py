@@ -13,9 +13,6 @@ from ansible_collections.offload.lab.plugins.plugin_utils.action.controller impo
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import IN_RESULTS, places, results_folder
 from ansible_collections.offload.lab.plugins.plugin_utils.live import refresh
 from ansible_collections.offload.lab.plugins.plugin_utils.report.report import make_report
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import preload
-
-preload()
 
 SPEC: Spec = {
     "results": {"type": "path"},

@@ -39,11 +39,8 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file imp
     write_search,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.search import decide
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import preload
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import steps
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import Records, stream_records
-
-preload()
 
 SPEC: Spec = {
     "plan": {"type": "path", "required": True},

@@ -179,6 +179,7 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices impor
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import (
     FLOW_TYPES,
     KINDS,
+    SETTINGS,
     read,
     restore_item,
 )
@@ -209,7 +210,7 @@ def main() -> None:
     run_module({
         "devices": {"type": "list", "elements": "raw"},
         "netns": {"type": "str"},
-        "gather": {"type": "list", "elements": "str", "choices": KINDS, "default": KINDS[:8]},
+        "gather": {"type": "list", "elements": "str", "choices": KINDS, "default": SETTINGS},
         "missing": {"type": "str", "choices": ["error", "skip"], "default": "error"},
         "flow_types": {"type": "list", "elements": "str", "default": FLOW_TYPES},
     }, gather)

@@ -88,7 +88,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import FLOW_TYPES, read
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import FLOW_TYPES, SETTINGS, read
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.read import read_kernel_log
 from ansible_collections.offload.lab.plugins.module_utils._host import runner
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
@@ -97,7 +97,6 @@ from ansible_collections.offload.lab.plugins.module_utils._ovs import database
 from ansible_collections.offload.lab.plugins.module_utils._ovs.tables import Row, parse_tables
 
 TABLES = ["--", "list", "Open_vSwitch", "--", "list", "Bridge", "--", "list", "Port", "--", "list", "Interface"]
-SETTINGS = ["features", "channels", "rings", "coalesce", "rx_flow_hash", "rss", "driver", "tunnels"]
 
 
 def bridges(bridge_rows: list[Row], port_rows: list[Row], interface_rows: list[Row],
@@ -139,7 +138,7 @@ def gather(module: AnsibleModule) -> dict[str, Any]:
     devices = [network.device_name(device) for device in module.params["devices"]]
     found = {"changed": False, "host": conditions.host(), "ovs": read_ovs(),
              "links": {device: conditions.link(device) for device in devices}}
-    if module.params["results"]:
+    if module.params["results"] and not module.check_mode:
         asked = {"devices": module.params["settings_of"], "netns": None, "gather": SETTINGS, "flow_types": FLOW_TYPES}
         found.update(devices=read(asked), kernel_log=read_kernel_log())
     return found

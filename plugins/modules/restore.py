@@ -27,11 +27,10 @@ options:
     default: /var/lib/offload-lab/snapshot.json
   disarm:
     description:
-      - End the dead man's switch, too, when everything is as it was. Where that fails the switch stays armed.
-      - Then the module does something without a snapshot, too, where the switch is armed or has fired.
+      - End the dead man's switch, too, when everything is as it was; also where there was no snapshot.
+      - If something could not be restored, the switch stays armed.
     type: bool
     default: false
-    version_added: 0.1.0
 seealso:
   - module: offload.lab.snapshot
   - module: offload.lab.dead_man_switch

@@ -17,7 +17,7 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
 CORE_PYTHON = "3.11"
 CORE_FOLDERS = ["tests/unit/awx", "tests/unit/roles", "tests/unit/tools", *(
-    f"tests/unit/plugins/{kind}" for kind in ("callback", "connection", "filter", "inventory", "modules"))]
+    f"tests/unit/plugins/{kind}" for kind in ("callback", "connection", "filter", "inventory"))]
 TARGET_FOLDERS = ("tests/unit/plugins/module_utils/", "tests/unit/plugins/modules/")
 
 

@@ -25,8 +25,8 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool.read import (
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.settings_plan import check_flow_types
 from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
 
-KINDS = ["features", "channels", "rings", "coalesce", "rx_flow_hash", "rss", "driver", "tunnels", "statistics",
-         "kernel_log"]
+SETTINGS = ["features", "channels", "rings", "coalesce", "rx_flow_hash", "rss", "driver", "tunnels"]
+KINDS = [*SETTINGS, "statistics", "kernel_log"]
 FLOW_TYPES = ["tcp4", "udp4", "tcp6", "udp6"]
 
 

@@ -22,11 +22,10 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import In
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.campaign_verdicts import DeviceVerdict, verdicts_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign import plan_file
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
-from ansible_collections.offload.lab.plugins.plugin_utils.exports import junit, openmetrics, recommended
+from ansible_collections.offload.lab.plugins.plugin_utils.exports import csv_file, junit, openmetrics, recommended
 from ansible_collections.offload.lab.plugins.plugin_utils.report import html, imported, plain, study
 from ansible_collections.offload.lab.plugins.plugin_utils.report import page as report_page
 from ansible_collections.offload.lab.plugins.plugin_utils.report.view import findings_of
-from ansible_collections.offload.lab.plugins.plugin_utils.trials import csv_file
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.digest import Digest
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Trial
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import stream_records

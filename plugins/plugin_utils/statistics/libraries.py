@@ -33,7 +33,7 @@ class Lazy:
 
 
 def preload() -> None:
-    """Import what most statistics need. Each task runs in a fork of its own, which would have to import it again."""
+    """Import what most statistics need, for all later tasks too: each runs in a fork, which would import it again."""
     for name in ("numpy", "scipy.special"):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)

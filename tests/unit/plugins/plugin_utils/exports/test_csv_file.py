@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._host.processes import started_at
-from ansible_collections.offload.lab.plugins.plugin_utils.trials import csv_file
+from ansible_collections.offload.lab.plugins.plugin_utils.exports import csv_file
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import encode
 from ansible_collections.offload.lab.tests.simulation import synthetic
 
