@@ -29,9 +29,11 @@ options:
     type: path
     default: /var/lib/offload-lab/snapshot.json
   devices:
-    description: The devices as they are set now, as M(offload.lab.ethtool_info) returns them in C(restore).
+    description:
+      - The devices that may have been changed. An item is a name, or a dictionary with the keys C(name) and C(netns).
+      - One that does not exist is left out.
     type: list
-    elements: dict
+    elements: raw
     required: true
 seealso:
   - module: offload.lab.snapshot
@@ -41,14 +43,9 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: Read how the devices are set now
-  offload.lab.ethtool_info:
-    devices: [eth0]
-  register: now
-
 - name: Keep what was changed
   offload.lab.applied:
-    devices: "{{ now.restore }}"
+    devices: [eth0]
 
 - name: Take it back
   offload.lab.restore:
@@ -70,13 +67,12 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._restore import applied, node_state, snapshot
+from ansible_collections.offload.lab.plugins.module_utils._restore import applied, node_state, settings, snapshot
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Keep the originals of what differs, forget the snapshot, and return the module's result."""
-    params, devices = module.params, module.params["devices"]
-    snapshot.check_devices(devices)
+    params, devices = module.params, settings.read_settings(module.params["devices"], missing="skip")
     before, kept = snapshot.read(params["snapshot"]), snapshot.read(params["path"])
     after = kept
     if before is not None:
@@ -95,7 +91,7 @@ def main() -> None:
     run_module({
         "path": {"type": "path", "default": "/var/lib/offload-lab/applied.json"},
         "snapshot": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
-        "devices": {"type": "list", "elements": "dict", "required": True},
+        "devices": {"type": "list", "elements": "raw", "required": True},
     }, converge)
 
 

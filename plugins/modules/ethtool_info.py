@@ -175,7 +175,6 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import parse_devices
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import (
     FLOW_TYPES,
     KINDS,
@@ -185,16 +184,14 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import (
 )
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.read import read_kernel_log
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot import exists
+from ansible_collections.offload.lab.plugins.module_utils._restore import settings
 
 
 def named(params: dict[str, Any]) -> list[Any] | None:
     """Return the devices to read, without those to skip."""
     if params["devices"] is None or params["missing"] == "error":
         return params["devices"]
-    parsed = parse_devices(params["devices"], params["netns"])
-    return [item for item, device in zip(params["devices"], parsed)
-            if exists({"name": device.name, "netns": device.netns})]
+    return settings.here(params["devices"], params["netns"])
 
 
 def gather(module: AnsibleModule) -> dict[str, Any]:
@@ -211,7 +208,7 @@ def main() -> None:
         "devices": {"type": "list", "elements": "raw"},
         "netns": {"type": "str"},
         "gather": {"type": "list", "elements": "str", "choices": KINDS, "default": SETTINGS},
-        "missing": {"type": "str", "choices": ["error", "skip"], "default": "error"},
+        "missing": settings.MISSING,
         "flow_types": {"type": "list", "elements": "str", "default": FLOW_TYPES},
     }, gather)
 

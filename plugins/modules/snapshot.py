@@ -9,8 +9,8 @@ module: snapshot
 short_description: Keep the state of a node on its disk until it is restored
 version_added: 0.1.0
 description:
-  - Writes the settings of devices, as M(offload.lab.ethtool_info) returns them in C(restore), and their MTU to a file
-    of the node. The file is on the disk when the task ends.
+  - Reads how devices are set, as M(offload.lab.ethtool_info) returns it in C(restore), and their MTU, and writes it to
+    a file of the node. The file is on the disk when the task ends.
   - Devices in the file are never replaced, because the node may have been changed since. Only new devices are added.
   - With the first devices it keeps their RSS tables and receive packet steering too, and the options of the lab's own
     tunnels; they are in RV(other). Ports of others and C(other_config) of Open vSwitch are not kept.
@@ -26,11 +26,18 @@ options:
     default: /var/lib/offload-lab/snapshot.json
   devices:
     description:
-      - Devices and their settings, each with C(name) and, inside a namespace, C(netns).
+      - The devices whose state to keep. An item is a name, or a dictionary with the keys C(name) and C(netns).
       - Without them the file is only read.
     type: list
-    elements: dict
+    elements: raw
     default: []
+  missing:
+    description: What to do when a device does not exist.
+    type: str
+    choices:
+      error: Fail.
+      skip: Leave it out.
+    default: error
   other:
     description: Other things to restore, by name.
     type: dict
@@ -45,14 +52,12 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: Read how the devices are set
-  offload.lab.ethtool_info:
-    devices: [eth0]
-  register: before
-
-- name: Keep it
+- name: Keep how two devices are set
   offload.lab.snapshot:
-    devices: "{{ before.restore }}"
+    devices:
+      - eth0
+      - name: tenant1-veth0
+        netns: tenant1
 
 - name: Read the snapshot, perhaps of an earlier run
   offload.lab.snapshot:
@@ -70,7 +75,7 @@ exists:
   type: bool
   sample: true
 devices:
-  description: The devices of the snapshot that are there now, in the form of O(devices).
+  description: The devices of the snapshot that are there now, in the form that M(offload.lab.ethtool) takes.
   returned: success
   type: list
   elements: dict
@@ -100,16 +105,20 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._restore import node_state, sign_of_life, snapshot
+from ansible_collections.offload.lab.plugins.module_utils._restore import (
+    node_state,
+    settings,
+    sign_of_life,
+    snapshot,
+)
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the snapshot to the wanted state and return the module's result."""
     sign_of_life.touch()
     path, wanted = module.params["path"], module.params["state"] == "present"
-    snapshot.check_devices(module.params["devices"])
+    devices, other = settings.read_settings(module.params["devices"], module.params["missing"]), module.params["other"]
     before = snapshot.read(path)
-    devices, other = module.params["devices"], module.params["other"]
     if devices and before is None:
         other = dict(node_state.read([device for device in devices if snapshot.exists(device)]), **other)
     after = snapshot.merge(before, devices, other) if devices or other else before
@@ -132,7 +141,8 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
 def main() -> None:
     run_module({
         "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
-        "devices": {"type": "list", "elements": "dict", "default": []},
+        "devices": {"type": "list", "elements": "raw", "default": []},
+        "missing": settings.MISSING,
         "other": {"type": "dict", "default": {}},
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     }, converge)

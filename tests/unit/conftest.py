@@ -10,5 +10,5 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile("offload_lab", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("offload_lab"), max_examples=20)
-# pytest --hypothesis-profile wins. An older Python repeats what the newest ran: it is to find syntax and calls it lacks.
+# pytest --hypothesis-profile wins. An older Python repeats what the newest ran, to find syntax and calls it lacks.
 settings.load_profile("offload_lab" if sys.version_info >= (3, 11) else "quick")

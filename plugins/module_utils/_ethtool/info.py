@@ -26,6 +26,7 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool.settings_plan
 from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
 
 SETTINGS = ["features", "channels", "rings", "coalesce", "rx_flow_hash", "rss", "driver", "tunnels"]
+RESTORED = ["features", "channels", "rings", "coalesce", "rx_flow_hash"]
 KINDS = [*SETTINGS, "statistics", "kernel_log"]
 FLOW_TYPES = ["tcp4", "udp4", "tcp6", "udp6"]
 
@@ -87,7 +88,7 @@ def restore_item(device: dict[str, Any]) -> dict[str, Any]:
     item = {"name": device["name"], "netns": device["netns"]}
     if "features_wanted" in device:
         item["features_wanted"] = device["features_wanted"]
-    for kind in ("channels", "rings", "coalesce", "rx_flow_hash"):
+    for kind in RESTORED[1:]:
         current = {name: value for name, value in device.get(kind, {}).get("current", {}).items() if value is not None}
         if current:
             item[kind] = current

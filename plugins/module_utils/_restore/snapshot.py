@@ -88,17 +88,6 @@ def link_of(device: Item) -> Item:
     return {"name": device["name"], "netns": device.get("netns"), "mtu": struct.unpack_from("i", answer, 16)[0]}
 
 
-def check_devices(devices: Iterable[Any]) -> None:
-    """Raise InputError unless every item names its device, by a name that one can have."""
-    for device in devices:
-        if not isinstance(device, dict) or not isinstance(device.get("name"), str):
-            raise InputError("not a device with its settings", repr(device)[:80],
-                             "Give what module offload.lab.ethtool_info returns as 'restore'.")
-        network.device_name(device["name"])
-        if device.get("netns"):
-            network.namespace_name(device["netns"])
-
-
 def _sync_folder(path: str) -> None:
     descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
     try:
