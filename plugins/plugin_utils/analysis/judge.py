@@ -50,7 +50,8 @@ class Judged:
 
 def _metric_members(family: Family, metric: MetricAnalysis, first: int, leaders: bool) -> dict[str, Member]:
     """Add a metric's effects to the report's test."""
-    members = {name: family.add(KINDS[name], differences, metric.scale(name), first, metric.name)
+    members = {name: family.add(KINDS[name], differences, metric.scale(name), first, metric.name,
+                                again=metric.again if name == "rows" else None)
                for name, differences in metric.differences.items()}
     labels, gains, _found = metric.by_factor()
     if leaders and len(labels) > 1:
@@ -89,7 +90,8 @@ def _tested(cube: Cube) -> tuple[Family, list[Made]]:
         part = part_of(own, metrics)
         score = None
         if part:
-            score = family.add("sets", part.scores[None], table_scale(part.scores[None], part.again[None]), first)
+            score = family.add("sets", part.scores[None], table_scale(part.scores[None], part.again[None]), first,
+                               again=part.again[None])
         made.append((own, metrics, members, part, score, _fail_member(family, own, first)))
     family.test()
     return family, made

@@ -36,7 +36,7 @@ def _effects(suite: ElementTree.Element, table: dict[str, Any]) -> None:
         for row in metric["rows"] if metric["compared"] else ():
             interval = f"{row['low']} to {row['high']}" if row["low"] is not None else "no interval"
             state = row["state"] or "for information"
-            text = f"ratio to the control {row['ratio']} ({interval}), {row['n']} blocks: {state}"
+            text = f"ratio to the control {row['ratio']} ({interval}), {row['n']} block{'s' * (row['n'] != 1)}: {state}"
             needs = f", {row['needs']['text']} would settle it" if row["needs"] else ""
             add_case(suite, table["id"], f"{metric['label']}{end}, effect of {row['profile']}", text + needs,
                      "skipped" if row["state"] == "unknown" else "")

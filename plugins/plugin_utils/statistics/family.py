@@ -11,14 +11,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.effects import ALPHA
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import joint_p
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.looks import paid
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.signflip import order_p
 
 
 @dataclass
 class Member:
-    """One array of differences with its scale (tables, effects); ``p`` is filled by :meth:`Family.test`."""
+    """One array of differences with its scale (tables, effects); ``p`` is filled by :meth:`Family.test`.
+
+    ``again`` (tables, 1, blocks) is the control's second visit less its first, of differences to the mean of both.
+    """
 
     kind: str
     differences: np.ndarray
@@ -26,6 +31,7 @@ class Member:
     first_block: int = 0
     p: Any = None
     metric: str = ""
+    again: np.ndarray | None = None
 
 
 @dataclass
@@ -35,11 +41,11 @@ class Family:
     members: list[Member] = field(default_factory=list)
 
     def add(self, kind: str, differences: np.ndarray, scale: np.ndarray, first_block: int = 0,
-            metric: str = "") -> Member:
+            metric: str = "", *, again: np.ndarray | None = None) -> Member:
         """Take in differences (tables, effects, blocks); ``scale`` is of the tables, or of each effect."""
         shape = differences.shape[:2]
         scale = np.broadcast_to(scale if np.ndim(scale) == 2 else np.asarray(scale)[:, None], shape)
-        self.members.append(Member(kind, differences, scale, first_block, metric=metric))
+        self.members.append(Member(kind, differences, scale, first_block, metric=metric, again=again))
         return self.members[-1]
 
     def test(self) -> None:
@@ -57,6 +63,20 @@ class Family:
         for member in self.members:
             member.p = p[start:start + member.scale.size].reshape(member.scale.shape)
             start += member.scale.size
+        self._in_order()
+
+    def _in_order(self) -> None:
+        """Make no p value of a profile that is a claim smaller than what the order of visits alone gives."""
+        for first in {member.first_block for member in self.members}:
+            own = [(member.p, member.differences, np.broadcast_to(member.again, member.differences.shape))
+                   for member in self.members if member.first_block == first and member.again is not None
+                   and not np.isnan(member.again).all()]  # two visits: signs are as good as orders
+            for place in range(own[0][0].shape[1] if own else 0):
+                shown = [p[:, place] <= ALPHA for p, _differences, _again in own]
+                if np.any(np.concatenate(shown)):
+                    least = order_p(*(np.concatenate([part[which][:, place] for part in own]) for which in (1, 2)))
+                    for (p, _differences, _again), claimed in zip(own, shown):
+                        p[claimed, place] = np.maximum(p[claimed, place], least)
 
     def pay(self, level: float, looks: list[tuple[Family, float]]) -> None:
         """Take in the looks before, each with its level; this test's own is ``level``. All p are then for 5 %."""
