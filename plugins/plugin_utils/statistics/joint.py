@@ -25,6 +25,7 @@ FEWEST_BLOCKS = 6  # of fewer, no choice of signs is rare enough: 2 of 2^5 are m
 CELLS = 1 << 22  # effects, or sets of them, by sign patterns that are in memory at once
 MOST_CLOSED = 12  # effects, whose 4,095 sets are tested one by one
 POWER = 4
+MOST_OF_ITS_SIZE = 3.0  # an effect's size is at most so many times that of its own differences
 MOST_SKEWED, SKEWED_TO = 0.1, 4.0  # the most that skewness takes, and the sum from which on it takes no more
 
 
@@ -68,6 +69,8 @@ def joint_p(differences: np.ndarray, scale: np.ndarray, groups: np.ndarray | Non
     found = np.where(n >= FEWEST_BLOCKS, 1.0, np.nan)
     if not len(tested):
         return found
+    # In a table that scatters hardly at all, one odd trial would be the largest effect under all signs, and hide all.
+    scale = np.maximum(scale, usual_size(differences, n) / MOST_OF_ITS_SIZE)
     scaled = np.where(present, differences, 0.0)[tested] / (scale * np.sqrt(np.maximum(n, 1)))[tested][:, None]
     if len(tested) <= MOST_CLOSED:
         found[tested] = _closed(scaled)

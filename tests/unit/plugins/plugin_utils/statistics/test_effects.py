@@ -89,6 +89,7 @@ def test_a_block_without_a_row_lacks_only_the_effects_of_that_row():
 def sums_by_hand(differences, scale):
     """The sizes of effects under all patterns of signs, the observed one first."""
     n = (~np.isnan(differences)).sum(axis=1)
+    scale = np.maximum(scale, np.sqrt(np.nanmean(differences ** 2, axis=1)) / 3)
     scaled = np.nan_to_num(differences) / (scale * np.sqrt(n))[:, None]
     return np.abs(scaled @ np.array(list(itertools.product((1, -1), repeat=differences.shape[1]))).T)
 
@@ -159,6 +160,17 @@ def test_a_quiet_table_keeps_its_own_scale():
     assert 0.1 < scale[0] < 0.3 and 0.005 < scale[1] < 0.02
     p = joint_p(both.reshape(12, 8), np.repeat(scale, 6))
     assert p[6] == 2 / 2 ** 8 and (p[:6] > 0.05).all()
+
+
+@pytest.mark.parametrize("others", [3, 20])
+def test_an_odd_trial_in_a_table_that_hardly_scatters_hides_nothing(others):
+    """A line that is full scatters by 0.01 %: one trial 5 % low is 500 times that, under all signs."""
+    generator = np.random.default_rng(4)
+    loud, quiet = generator.normal(0, 0.03, (others, 8)), generator.normal(0, 1e-4, (others, 8))
+    loud[0] += 0.26
+    quiet[1, 5] -= 0.05
+    p = joint_p(np.concatenate([loud, quiet]), np.repeat([0.03, 1e-4], others))
+    assert p[0] <= 0.05 and (p[1:] > 0.05).all()
 
 
 def test_seven_blocks_are_grouped_apart_from_eight():
