@@ -246,7 +246,11 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool.change import
     report,
     steps_of,
 )
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import devices_of_classes, parse_devices
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import (
+    MISSING,
+    devices_of_classes,
+    parse_devices,
+)
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.diff import cannot_vary, lines, warnings
 from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
@@ -310,7 +314,7 @@ def main() -> None:
         "fixed": {"type": "str", "choices": ["error", "report"], "default": "error"},
         "protect": {"type": "list", "elements": "str", "default": []},
         "allow_management_device": {"type": "list", "elements": "str", "default": []},
-        "missing": {"type": "str", "choices": ["error", "skip"], "default": "error"},
+        "missing": MISSING,
         "sign_of_life": {"type": "bool", "default": False},
     }, converge, mutually_exclusive=[("devices", "settings")], required_one_of=[("devices", "settings")],
         required_together=[("settings", "classes")])

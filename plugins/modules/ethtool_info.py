@@ -175,6 +175,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import MISSING
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import (
     FLOW_TYPES,
     KINDS,
@@ -191,7 +192,7 @@ def named(params: dict[str, Any]) -> list[Any] | None:
     """Return the devices to read, without those to skip."""
     if params["devices"] is None or params["missing"] == "error":
         return params["devices"]
-    return settings.here(params["devices"], params["netns"])
+    return settings.present(params["devices"], params["netns"])
 
 
 def gather(module: AnsibleModule) -> dict[str, Any]:
@@ -208,7 +209,7 @@ def main() -> None:
         "devices": {"type": "list", "elements": "raw"},
         "netns": {"type": "str"},
         "gather": {"type": "list", "elements": "str", "choices": KINDS, "default": SETTINGS},
-        "missing": settings.MISSING,
+        "missing": MISSING,
         "flow_types": {"type": "list", "elements": "str", "default": FLOW_TYPES},
     }, gather)
 

@@ -71,6 +71,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import rps
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import MISSING
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._iproute import management
 from ansible_collections.offload.lab.plugins.module_utils._restore import node_state
@@ -110,7 +111,7 @@ def main() -> None:
     run_module({
         "devices": {"type": "list", "elements": "str", "required": True},
         "cpus": {"type": "str", "required": True},
-        "missing": {"type": "str", "choices": ["error", "skip"], "default": "error"},
+        "missing": MISSING,
         "allow_management_device": {"type": "list", "elements": "str", "default": []},
     }, converge)
 

@@ -104,6 +104,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import MISSING
 from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
 from ansible_collections.offload.lab.plugins.module_utils._restore import (
     node_state,
@@ -142,7 +143,7 @@ def main() -> None:
     run_module({
         "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
         "devices": {"type": "list", "elements": "raw", "default": []},
-        "missing": settings.MISSING,
+        "missing": MISSING,
         "other": {"type": "dict", "default": {}},
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     }, converge)

@@ -21,6 +21,7 @@ class Device(NamedTuple):
 
 
 KINDS = ("channels", "rings", "coalesce", "rx_flow_hash", "features", "features_wanted")
+MISSING = {"type": "str", "choices": ["error", "skip"], "default": "error"}  # the option of that name
 
 
 def parse_devices(items: Iterable[Any], netns: str | None = None,

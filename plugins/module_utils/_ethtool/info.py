@@ -25,8 +25,8 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool.read import (
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.settings_plan import check_flow_types
 from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
 
-SETTINGS = ["features", "channels", "rings", "coalesce", "rx_flow_hash", "rss", "driver", "tunnels"]
 RESTORED = ["features", "channels", "rings", "coalesce", "rx_flow_hash"]
+SETTINGS = [*RESTORED, "rss", "driver", "tunnels"]
 KINDS = [*SETTINGS, "statistics", "kernel_log"]
 FLOW_TYPES = ["tcp4", "udp4", "tcp6", "udp6"]
 
@@ -88,7 +88,7 @@ def restore_item(device: dict[str, Any]) -> dict[str, Any]:
     item = {"name": device["name"], "netns": device["netns"]}
     if "features_wanted" in device:
         item["features_wanted"] = device["features_wanted"]
-    for kind in RESTORED[1:]:
+    for kind in RESTORED[1:]:  # features have their wanted bits
         current = {name: value for name, value in device.get(kind, {}).get("current", {}).items() if value is not None}
         if current:
             item[kind] = current

@@ -10,10 +10,8 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices impor
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import FLOW_TYPES, RESTORED, read, restore_item
 from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot import Item, exists
 
-MISSING = {"type": "str", "choices": ["error", "skip"], "default": "error"}
 
-
-def here(items: list[Any], netns: str | None = None) -> list[Any]:
+def present(items: list[Any], netns: str | None = None) -> list[Any]:
     """Return those items of an option ``devices`` whose devices exist."""
     return [item for item, device in zip(items, parse_devices(items, netns))
             if exists({"name": device.name, "netns": device.netns})]
@@ -21,6 +19,6 @@ def here(items: list[Any], netns: str | None = None) -> list[Any]:
 
 def read_settings(items: list[Any], missing: str) -> list[Item]:
     """Return each device with its settings, in the form that module ethtool restores; raise for one that is missing."""
-    devices = read({"devices": items if missing == "error" else here(items), "netns": None, "gather": RESTORED,
+    devices = read({"devices": items if missing == "error" else present(items), "netns": None, "gather": RESTORED,
                     "flow_types": FLOW_TYPES})
     return [restore_item(device) for device in devices.values()]
