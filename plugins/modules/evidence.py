@@ -85,7 +85,9 @@ options:
     choices: [TCP_STREAM, TCP_MAERTS]
     default: [TCP_STREAM]
   seconds:
-    description: How long each path is sampled, in seconds, 0.05 to 10.
+    description:
+      - How long each path is sampled at most, in seconds, 0.05 to 10.
+      - It ends when each device has seen 200 packets of the stream, in both directions where both are sampled.
     type: float
     default: 0.3
   vxlan_port:

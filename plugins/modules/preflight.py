@@ -109,7 +109,7 @@ preflight:
       type: dict
       returned: success
     taken:
-      description: Ports that others hold, with C(port), C(program) and C(pid).
+      description: Ports that others hold, with C(port), C(program) and C(pids).
       type: list
       elements: dict
       returned: success

@@ -14,11 +14,12 @@ from ansible_collections.offload.lab.plugins.module_utils._host import netns, ru
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
 from ansible_collections.offload.lab.plugins.module_utils._observe import sampler
 from ansible_collections.offload.lab.plugins.module_utils._observe.packets import (
-    MAIN_SHARE,
+    TRAFFIC,
     WAYS,
     Direction,
     Sample,
     Way,
+    are_streams,
 )
 from ansible_collections.offload.lab.plugins.module_utils._observe.probe import Probe
 from ansible_collections.offload.lab.plugins.module_utils._observe.sampler import Device
@@ -27,7 +28,6 @@ SETTLE = 0.05  # seconds until a stream has left slow start behind, on the machi
 BEGIN = 30  # seconds at most until a stream moves data; on a path that carries none it never does
 LONGEST = 60  # seconds of a stream; it is ended when its packets have been seen
 TRIES = 5  # a stream can stand still for longer than one sample where CPUs are taken away
-TRAFFIC = 100000  # bytes in a sample that are certainly the stream's, not the probe's own talk
 # Of the checks that the stream is gone: seconds of one, bytes in it that are next to nothing (40 Mbit/s), how many in a
 # row must see that, and seconds of all at most.
 QUIET, QUIET_BYTES, QUIET_CHECKS, DRAIN = 0.005, 25000, 2, 0.5
@@ -130,7 +130,7 @@ def _sample_streams(path: Path, tests: list[str], tries: int, params: Params,
     try:
         _wait_for_traffic(path, before, streams.values())
         for _try in range(tries):
-            samples = _sample_ends(path, params, probe)
+            samples = _sample_ends(path, params, len(tests) > 1, probe)
             ended = [test for test, stream in streams.items() if stream.poll() is not None]
             done = bool(ended) or all(_traffic_everywhere(devices, samples[end], len(tests) > 1)
                                       for end, devices in _devices_of(path).items())
@@ -186,9 +186,10 @@ def _bytes_of(device: Device) -> int:
     return 0
 
 
-def _sample_ends(path: Path, params: Params, probe: Probe) -> Ends:
-    probe.send("sample", devices=path["server_devices"], seconds=params["seconds"], vxlan_port=params["vxlan_port"])
-    client = sampler.sample(path["client_devices"], params["seconds"], params["vxlan_port"])
+def _sample_ends(path: Path, params: Params, both_ways: bool, probe: Probe) -> Ends:
+    probe.send("sample", devices=path["server_devices"], seconds=params["seconds"], vxlan_port=params["vxlan_port"],
+               both_ways=both_ways)
+    client = sampler.sample(path["client_devices"], params["seconds"], params["vxlan_port"], both_ways)
     return {"client": client, "server": probe.receive()}
 
 
@@ -200,8 +201,6 @@ def _traffic_everywhere(devices: Iterable[Device], samples: Samples, both_ways: 
 
 
 def _traffic(samples: Sequence[Sample], both_ways: bool) -> bool:
-    """Return whether these bytes are those of a stream, or of one in each direction that both move."""
+    """Return whether all streams passed, by what several devices saw together."""
     sent, received = [sum(seen[way]["bytes"] for seen in samples) for way in WAYS]
-    if both_ways:
-        return min(sent, received) >= max(TRAFFIC, MAIN_SHARE * (sent + received))
-    return sent + received >= TRAFFIC
+    return are_streams(sent, received, both_ways)

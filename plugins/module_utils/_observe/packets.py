@@ -20,6 +20,7 @@ VLAN_TAGS = (0x8100, 0x88A8)
 IPV4, IPV6 = 0x0800, 0x86DD
 TCP, UDP = 6, 17
 MAIN_SHARE = 0.1  # of the bytes of both directions: below are only acknowledgements, or a stream that stands still
+TRAFFIC = 100000  # bytes in a sample that are certainly the stream's, not the probe's own talk
 
 
 Way = Literal["out", "in"]
@@ -67,6 +68,13 @@ class Sample(Summary):
 
     mtu: int
     counters: dict[str, int]
+
+
+def are_streams(sent: int, received: int, both_ways: bool) -> bool:
+    """Return whether these bytes are those of a stream, or of one in each direction that both move."""
+    if both_ways:
+        return min(sent, received) >= max(TRAFFIC, MAIN_SHARE * (sent + received))
+    return sent + received >= TRAFFIC
 
 
 def _network_header(head: bytes) -> tuple[int, int]:

@@ -81,7 +81,8 @@ def answer(request: Mapping[str, Any]) -> Mapping[str, Any]:
         return snapshot(request.get("devices", ()))
     if request["op"] == "sample":
         seconds = min(float(request["seconds"]), MAX_SAMPLE)
-        return sampler.sample(request["devices"], seconds, request.get("vxlan_port", VXLAN_PORT))
+        return sampler.sample(request["devices"], seconds, request.get("vxlan_port", VXLAN_PORT),
+                              request.get("both_ways", True))
     if request["op"] == "give_up":
         sign_of_life.give_up()
         return {}

@@ -26,6 +26,9 @@ SOL_PACKET, PACKET_AUXDATA = 263, 8
 SIOCGIFMTU, SIOCETHTOOL = 0x8921, 0x8946
 ETHTOOL_GFEATURES = 0x3A
 FEATURE_BLOCKS = 4  # of 32 features each; Linux 6.18 uses two
+ENOUGH = 200  # packets each way: a share of them has a standard error of at most 3.5 %
+LIMIT = 20000  # packets of a device at most, so that a fast one cannot keep a CPU busy for long
+BATCH = 50  # packets that are read of a device before the next device's
 HEAD = 128  # bytes kept of each packet: VLAN tags, an IPv6 underlay, UDP and VXLAN fit
 
 
@@ -104,33 +107,56 @@ def _close(taps: Iterable[socket.socket]) -> None:
         tap.close()
 
 
+class _Tap:
+    """A device's socket, and the packets that it has heard."""
+
+    def __init__(self, device: Device) -> None:
+        self.device, self.socket = device, _tap(device)
+        self.counters = driver_counters.read(self.socket, device["name"])
+        self.packets: list[packets.Packet] = []
+        self.bytes = {True: 0, False: 0}  # of packets that go out, and of those that come in
+        self.count = {True: 0, False: 0}
+
+    def listen(self, vxlan_port: int) -> None:
+        """Read packets that are there; not all, because other devices have some, too."""
+        for _turn in range(min(BATCH, LIMIT - len(self.packets))):
+            packet = _receive(self.socket, vxlan_port)
+            if packet is None:
+                break
+            self.packets.append(packet)
+            self.bytes[packet.outgoing] += packet.length
+            self.count[packet.outgoing] += 1
+
+    def enough(self, both_ways: bool) -> bool:
+        """Return whether it has heard all that it reads, or enough of the streams."""
+        count = (min if both_ways else max)(self.count.values())
+        streams = packets.are_streams(self.bytes[True], self.bytes[False], both_ways)
+        return len(self.packets) >= LIMIT or count >= ENOUGH and streams
+
+    def summary(self) -> packets.Sample:
+        """Return what was heard."""
+        moved = driver_counters.moved(self.counters, driver_counters.read(self.socket, self.device["name"]))
+        size = mtu(self.socket, self.device)
+        return {**packets.summarise(self.packets, size), "mtu": size, "counters": moved}
+
+
 def sample(devices: Sequence[Device], seconds: float, vxlan_port: int = network.VXLAN_PORT,
-           limit: int = 20000) -> dict[str, packets.Sample]:
+           both_ways: bool = True) -> dict[str, packets.Sample]:
     """Watch devices simultaneously for ``seconds`` and return ``{device key: summary}`` (:func:`packets.summarise`).
 
-    A summary also has the device's ``mtu``, and the ``counters`` of its driver (:func:`driver_counters.moved`). At
-    most ``limit`` packets a device are read, so a fast device cannot keep a CPU busy for long.
+    It ends sooner when each device has seen enough of the streams, in each direction where they run ``both_ways``. A
+    summary also has the device's ``mtu``, and the ``counters`` of its driver (:func:`driver_counters.moved`).
     """
-    taps: list[tuple[Device, socket.socket, list[packets.Packet]]] = [(device, _tap(device), []) for device in devices]
+    taps: list[_Tap] = []
     try:
-        counters = [driver_counters.read(tap, device["name"]) for device, tap, _seen in taps]
+        for device in devices:
+            taps.append(_Tap(device))
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            left = max(0, end - time.monotonic())
-            ready = select.select([tap for _device, tap, _seen in taps], [], [], left)[0]
-            for _device, tap, seen in taps:
-                while tap in ready and len(seen) < limit and time.monotonic() < end:
-                    packet = _receive(tap, vxlan_port)
-                    if packet is None:
-                        break
-                    seen.append(packet)
-            if ready and all(len(seen) >= limit for _device, _open, seen in taps):
-                break
-        summaries: dict[str, packets.Sample] = {}
-        for (device, tap, seen), before in zip(taps, counters):
-            moved = driver_counters.moved(before, driver_counters.read(tap, device["name"]))
-            size = mtu(tap, device)
-            summaries[network.key_of(device)] = {**packets.summarise(seen, size), "mtu": size, "counters": moved}
-        return summaries
+        while time.monotonic() < end and not all(tap.enough(both_ways) for tap in taps):
+            ready = select.select([tap.socket for tap in taps], [], [], max(0, end - time.monotonic()))[0]
+            for tap in taps:
+                if tap.socket in ready:
+                    tap.listen(vxlan_port)
+        return {network.key_of(tap.device): tap.summary() for tap in taps}
     finally:
-        beside(_close, [tap for _device, tap, _seen in taps])
+        beside(_close, [tap.socket for tap in taps])

@@ -114,7 +114,7 @@ def read(asked: Asked) -> dict[str, Any]:
     return {
         "user": user(), "distribution": distribution(), "programs": programs(asked["programs"]),
         "links": shown, "features": features(asked["device"]), "management": management.find(),
-        "switch": switch(asked["bridge"], asked["datapath"]), "taken": [row for row in taken if "pid" in row],
+        "switch": switch(asked["bridge"], asked["datapath"]), "taken": [row for row in taken if "pids" in row],
         "peers": reached, "silent": silent, "vxlan_port": asked["vxlan_port"],
         "measuring": os.path.exists(SNAPSHOT), "clock": time.time(),
         "kernel": os.uname().release,

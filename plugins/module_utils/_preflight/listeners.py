@@ -22,12 +22,12 @@ REACHED = (0, errno.ECONNREFUSED)
 
 
 class Listener(TypedDict):
-    """Who listens; a program that ss may not see is empty, and its pid 0."""
+    """Who listens; of a program that ss may not see there is no pid."""
 
     address: str
     port: int
     program: str
-    pid: int
+    pids: list[int]  # of all processes that have the socket, such as a netserver's children, which inherit it
 
 
 class Reached(TypedDict):
@@ -47,9 +47,9 @@ def parse_listeners(text: str) -> list[Listener]:
         if len(words) < 5 or not words[3].rpartition(":")[2].isdigit():
             continue
         address, _colon, port = words[3].rpartition(":")
-        process = re.search(r'\("([^"]*)",pid=(\d+)', line)
+        processes = re.findall(r'\("([^"]*)",pid=(\d+)', line)
         rows.append({"address": address.strip("[]").partition("%")[0], "port": int(port),
-                     "program": process.group(1) if process else "", "pid": int(process.group(2)) if process else 0})
+                     "program": processes[0][0] if processes else "", "pids": [int(pid) for _name, pid in processes]})
     return rows
 
 
@@ -71,9 +71,9 @@ def ours(address: str | None, port: int) -> list[int]:
 
 def held(address: str | None, port: int, rows: Iterable[Listener]) -> Listener | None:
     """Return who else than the lab holds a port that we want to listen on, of :func:`listeners`; None if nobody."""
-    mine = ours(address, port)
+    mine = set(ours(address, port))
     for row in rows:
-        if row["port"] == port and row["address"] in (address, *ANY) and row["pid"] not in mine:
+        if row["port"] == port and row["address"] in (address, *ANY) and not mine.intersection(row["pids"]):
             return row
     return None
 

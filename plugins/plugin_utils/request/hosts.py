@@ -40,7 +40,7 @@ class Taken(TypedDict):
 
     port: int
     program: str
-    pid: int | None
+    pids: list[int]
 
 
 class Reached(TypedDict):
@@ -183,7 +183,7 @@ def _switch(reading: Reading) -> Iterator[tuple[str, str]]:
 
 def _ports(reading: Reading) -> Iterator[tuple[str, str]]:
     for row in reading["taken"]:
-        by = f"{row['program']}, process {row['pid']}" if row["pid"] else "another process"
+        by = f"{row['program']}, process {min(row['pids'])}" if row["pids"] else "another process"
         stop = " (on Debian: systemctl disable --now netperf)" if row["program"] == "netserver" else ""
         yield WRONG, (f"{row['port']} is taken by {by}. Stop it{stop}, or set {' or '.join(PORT_VARIABLES.values())}.")
     yield OK, "free, or the lab's"

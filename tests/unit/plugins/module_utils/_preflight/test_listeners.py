@@ -17,12 +17,16 @@ LISTEN 0      128             [::]:12865         [::]:*    users:(("netserver",p
 LISTEN 0      128     198.18.0.1%eth1:12866   0.0.0.0:*
 """
 
+# The same of a lab's netserver, while other hosts connect: a new child still has its socket.
+CHILD = ('LISTEN 602    1024    198.18.0.1:12865 0.0.0.0:* users:(("netserver",pid=17857,fd=3),'
+         '("netserver",pid=15141,fd=3))\n')
+
 
 def test_listeners_are_parsed():
     assert listeners.parse_listeners(SS + "nonsense\n") == [
-        {"address": "0.0.0.0", "port": 22, "program": "sshd", "pid": 512},
-        {"address": "::", "port": 12865, "program": "netserver", "pid": 733},
-        {"address": "198.18.0.1", "port": 12866, "program": "", "pid": 0}]
+        {"address": "0.0.0.0", "port": 22, "program": "sshd", "pids": [512]},
+        {"address": "::", "port": 12865, "program": "netserver", "pids": [733]},
+        {"address": "198.18.0.1", "port": 12866, "program": "", "pids": []}]
 
 
 @pytest.mark.parametrize(("address", "port", "program"), [
@@ -41,6 +45,15 @@ def test_a_host_without_an_address_is_asked_who_has_all():
 def test_our_own_listener_is_nobody(monkeypatch):
     monkeypatch.setattr(listeners, "ours", lambda *_where: [733])
     assert listeners.held("198.18.0.1", 12865, listeners.parse_listeners(SS)) is None
+
+
+def test_a_new_child_of_our_netserver_is_nobody_else(monkeypatch):
+    rows = listeners.parse_listeners(CHILD)
+    assert rows[0]["pids"] == [17857, 15141]
+    monkeypatch.setattr(listeners, "ours", lambda *_where: [15141])
+    assert listeners.held("198.18.0.1", 12865, rows) is None
+    monkeypatch.setattr(listeners, "ours", lambda *_where: [])
+    assert listeners.held("198.18.0.1", 12865, rows)["program"] == "netserver"
 
 
 def test_a_refusal_shows_that_the_other_end_is_reached():

@@ -51,7 +51,7 @@ def test_a_node_that_can_do_it():
     ({"management": ["eth2"]}, {"uplink_device": "eth2"}, "management: the uplink eth2 carries the controller's"),
     ({}, {"underlay_mtu": 9000}, "MTU: eth1 has MTU 1500, offload_lab_underlay_mtu is 9000. Change one."),
     ({"switch": {"datapath": "system", "refused": "br-int: it is not ours."}}, {}, "datapath: br-int: it is not ours."),
-    ({"taken": [{"port": 12865, "program": "netserver", "pid": 7}]}, {},
+    ({"taken": [{"port": 12865, "program": "netserver", "pids": [8, 7]}]}, {},
      "ports: 12865 is taken by netserver, process 7. Stop it (on Debian: systemctl disable --now netperf)"),
     ({"peers": [{"address": "198.18.0.2", "port": 12866, "reached": False, "answer": "no answer within 3 s"}]}, {},
      "peers: 198.18.0.2 cannot be reached on TCP port 12866: no answer within 3 s"),
