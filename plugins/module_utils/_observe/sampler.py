@@ -26,7 +26,7 @@ SOL_PACKET, PACKET_AUXDATA = 263, 8
 SIOCGIFMTU, SIOCETHTOOL = 0x8921, 0x8946
 ETHTOOL_GFEATURES = 0x3A
 FEATURE_BLOCKS = 4  # of 32 features each; Linux 6.18 uses two
-ENOUGH = 200  # packets each way: a share of them has a standard error of at most 3.5 %
+ENOUGH = 200  # packets each way: a share of so many that are independent has a standard error of at most 3.5 %
 LIMIT = 20000  # packets of a device at most, so that a fast one cannot keep a CPU busy for long
 BATCH = 50  # packets that are read of a device before the next device's
 HEAD = 128  # bytes kept of each packet: VLAN tags, an IPv6 underlay, UDP and VXLAN fit
@@ -77,7 +77,7 @@ def features_of(devices: Iterable[Device]) -> dict[str, str | None]:
     return features
 
 
-def _tap(device: Device) -> socket.socket:
+def _open_tap(device: Device) -> socket.socket:
     """Return a socket that sees every packet of the device, with its real length and checksum state."""
     try:
         # Without a protocol it hears nothing before it is bound: no packets of other devices, and no wait of 20 ms.
@@ -111,7 +111,7 @@ class _Tap:
     """A device's socket, and the packets that it has heard."""
 
     def __init__(self, device: Device) -> None:
-        self.device, self.socket = device, _tap(device)
+        self.device, self.socket = device, _open_tap(device)
         self.counters = driver_counters.read(self.socket, device["name"])
         self.packets: list[packets.Packet] = []
         self.bytes = {True: 0, False: 0}  # of packets that go out, and of those that come in
@@ -144,17 +144,21 @@ def sample(devices: Sequence[Device], seconds: float, vxlan_port: int = network.
            both_ways: bool = True) -> dict[str, packets.Sample]:
     """Watch devices simultaneously for ``seconds`` and return ``{device key: summary}`` (:func:`packets.summarise`).
 
-    It ends sooner when each device has seen enough of the streams, in each direction where they run ``both_ways``. A
-    summary also has the device's ``mtu``, and the ``counters`` of its driver (:func:`driver_counters.moved`).
+    It ends sooner when each device has seen enough of the streams, in each direction where they run ``both_ways``; one
+    that has is not read any more. A summary also has the device's ``mtu``, and the ``counters`` of its driver
+    (:func:`driver_counters.moved`).
     """
     taps: list[_Tap] = []
     try:
         for device in devices:
             taps.append(_Tap(device))
         end = time.monotonic() + seconds
-        while time.monotonic() < end and not all(tap.enough(both_ways) for tap in taps):
-            ready = select.select([tap.socket for tap in taps], [], [], max(0, end - time.monotonic()))[0]
-            for tap in taps:
+        while waiting := [tap for tap in taps if not tap.enough(both_ways)]:
+            left = end - time.monotonic()
+            if left <= 0:
+                break
+            ready = select.select([tap.socket for tap in waiting], [], [], left)[0]
+            for tap in waiting:
                 if tap.socket in ready:
                     tap.listen(vxlan_port)
         return {network.key_of(tap.device): tap.summary() for tap in taps}

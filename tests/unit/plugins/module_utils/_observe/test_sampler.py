@@ -33,7 +33,7 @@ def sample(monkeypatch):
             now.append(next(clock) / 1000)  # a millisecond from one look at the clock to the next
             return now[-1]
 
-        monkeypatch.setattr(sampler, "_tap", lambda device: sockets[device["name"]])
+        monkeypatch.setattr(sampler, "_open_tap", lambda device: sockets[device["name"]])
         monkeypatch.setattr(sampler, "_receive", lambda tap, _port: next(streams[tap]))
         monkeypatch.setattr(sampler.driver_counters, "read", lambda _tap, _name: {})
         monkeypatch.setattr(sampler, "mtu", lambda _tap, _device: 9000)
@@ -67,6 +67,7 @@ def test_small_packets_are_not_enough(sample):
 def test_a_device_that_sees_nothing_is_sampled_for_all_the_time(sample):
     seen, seconds = sample({"underlay0": [OUT, BACK], "tenant1-veth0": []})
     assert seconds >= 5 and seen["tenant1-veth0"] == {"out": 0, "in": 0}
+    assert seen["underlay0"] == {"out": sampler.ENOUGH, "in": sampler.ENOUGH}  # and is not read meanwhile
 
 
 def test_no_device_is_read_at_the_cost_of_another(sample):
