@@ -19,6 +19,8 @@ description:
   - The bridge carries C(external_ids:offload-lab=switch). A bridge without this mark is never changed.
   - V(absent) removes the bridge and the setting, and stops Open vSwitch if this module has started it and nobody else
     uses it. If C(ovs-vswitchd) has crashed, it is started first, because only it can remove its devices.
+  - Open vSwitch keeps its bridges over a reboot, while tenants in namespaces and VXLAN devices are gone then.
+    With O(until_reboot=true) the bridge goes, too.
 extends_documentation_fragment:
   - offload.lab.attributes
 options:
@@ -41,6 +43,16 @@ options:
     type: str
     choices: [auto, systemd, ovs-ctl]
     default: auto
+  until_reboot:
+    description:
+      - Whether the next boot removes the bridge as O(state=absent) does, and the snapshot of a campaign that the reboot
+        ended, C(/var/lib/offload-lab/snapshot.json).
+      - It does so by a unit of systemd, C(/etc/systemd/system/offload-lab-after-boot.service), which then removes
+        itself. There is one on a host. O(state=absent) removes it.
+      - Where systemd does not boot the node nothing is written.
+      - A bridge to which others have connected ports stays as it is.
+    type: bool
+    default: false
   state:
     description:
       - Whether the bridge should exist.
@@ -61,6 +73,11 @@ EXAMPLES = r"""
     bridge: br-int
     datapath: netdev
     service_manager: ovs-ctl
+
+- name: Make a bridge that a reboot takes away
+  offload.lab.switch:
+    bridge: br-int
+    until_reboot: true
 
 - name: Remove the bridge, and stop Open vSwitch if the lab has started it
   offload.lab.switch:
@@ -92,6 +109,11 @@ switch:
       type: str
       returned: success
   sample: {"running": true, "userspace_tso": true, "datapath": "netdev"}
+until_reboot:
+  description: Whether the next boot removes the bridge, or in check mode would.
+  returned: success
+  type: bool
+  sample: true
 commands:
   description: The commands that were run, or would be.
   returned: success
@@ -129,6 +151,7 @@ from ansible_collections.offload.lab.plugins.module_utils._ovs.switch_plan impor
     service_of,
     summary,
 )
+from ansible_collections.offload.lab.plugins.module_utils._restore import after_boot
 
 
 def make(bridge: str, datapath: str, service: Service, check_mode: bool) -> dict[str, Any]:
@@ -158,6 +181,17 @@ def finish(bridge: str, seen: Seen, steps: list[Step], predicted: Summary, check
             "diff": {"before": {"switch": before}, "after": {"switch": after}}}
 
 
+def at_boot(wanted: str | None, result: dict[str, Any], check_mode: bool) -> dict[str, Any]:
+    """Have the next boot do what is wanted (None: nothing), and return the result of the module with that."""
+    planned = after_boot.planned()
+    if wanted != planned and not check_mode:
+        after_boot.forget()
+        if wanted:
+            after_boot.plan(wanted)
+    result["diff"]["before"]["until_reboot"], result["diff"]["after"]["until_reboot"] = bool(planned), bool(wanted)
+    return {**result, "changed": result["changed"] or wanted != planned, "until_reboot": bool(wanted)}
+
+
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the switch to what is wanted; return the module's result."""
     params = module.params
@@ -166,11 +200,13 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     if datapath == "auto":
         datapath = "system" if switch_state.kernel_datapath() else "netdev"
     service = service_of(switch_state.unit_of(params["service_manager"]))
+    wanted = None
     if params["state"] == "present":
         result = make(bridge, datapath, service, module.check_mode)
+        wanted = after_boot.main_for(bridge, params["service_manager"]) if params["until_reboot"] else None
     else:
         result = remove(bridge, service, module.check_mode)
-    return dict(result, datapath=datapath)
+    return {**at_boot(wanted, result, module.check_mode), "datapath": datapath}
 
 
 def main() -> None:
@@ -178,6 +214,7 @@ def main() -> None:
         "bridge": {"type": "str", "default": "br-int"},
         "datapath": {"type": "str", "default": "auto", "choices": ["auto", "system", "netdev"]},
         "service_manager": {"type": "str", "default": "auto", "choices": ["auto", "systemd", "ovs-ctl"]},
+        "until_reboot": {"type": "bool", "default": False},
         "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
     }, converge)
 

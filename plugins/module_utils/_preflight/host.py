@@ -21,9 +21,9 @@ from ansible_collections.offload.lab.plugins.module_utils._iproute import read a
 from ansible_collections.offload.lab.plugins.module_utils._ovs import service
 from ansible_collections.offload.lab.plugins.module_utils._ovs import state as ovs_state
 from ansible_collections.offload.lab.plugins.module_utils._preflight import listeners
+from ansible_collections.offload.lab.plugins.module_utils._restore import snapshot
 
 NEEDED = ["CAP_NET_ADMIN", "CAP_SYS_ADMIN"]
-SNAPSHOT = "/var/lib/offload-lab/snapshot.json"
 LINK = ("name", "mtu", "min_mtu", "max_mtu", "up", "kind", "master", "global")
 
 
@@ -116,6 +116,6 @@ def read(asked: Asked) -> dict[str, Any]:
         "links": shown, "features": features(asked["device"]), "management": management.find(),
         "switch": switch(asked["bridge"], asked["datapath"]), "taken": [row for row in taken if "pids" in row],
         "peers": reached, "silent": silent, "vxlan_port": asked["vxlan_port"],
-        "measuring": os.path.exists(SNAPSHOT), "clock": time.time(),
+        "measuring": os.path.exists(snapshot.PATH), "clock": time.time(),
         "kernel": os.uname().release,
     }

@@ -10,16 +10,14 @@ have to be restarted at each sign of life, this takes one utime(2).
 """
 from __future__ import annotations
 
-import inspect
 import os
 import subprocess
 import sys
 import time
-import zipfile
 from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._host import daemons
+from ansible_collections.offload.lab.plugins.module_utils._host import daemons, program
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import run, start
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
 from ansible_collections.offload.lab.plugins.module_utils._restore import restore
@@ -28,8 +26,7 @@ from ansible_collections.offload.lab.plugins.module_utils._restore.sign_of_life 
 PROGRAM = "/run/offload-lab/dead_man_switch.zip"
 STATE = "/run/offload-lab/dead_man_switch.json"
 UNIT = "offload-lab-dead-man-switch"
-PACKAGE = "ansible_collections.offload.lab.plugins.module_utils"
-MAIN = f"import sys\nfrom {PACKAGE}._restore import dead_man\ndead_man.watch(float(sys.argv[1]), sys.argv[2])\n"
+MAIN = f"import sys\nfrom {program.PACKAGE}._restore import dead_man\ndead_man.watch(float(sys.argv[1]), sys.argv[2])\n"
 ATTEMPTS = 5
 
 
@@ -77,42 +74,14 @@ def find() -> dict[str, Any] | None:
     return daemons.read(STATE)
 
 
-def write_program() -> None:
-    """Write the code of this file and of all it rests on as one zip file."""
-    os.makedirs(os.path.dirname(PROGRAM), mode=0o755, exist_ok=True)
-    with zipfile.ZipFile(PROGRAM + ".new", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("__main__.py", MAIN)
-        folders = PACKAGE.split(".")
-        for depth in range(len(folders)):
-            archive.writestr("/".join(folders[:depth + 1]) + "/__init__.py", "")
-        for name, module in sorted(sys.modules.items()):
-            if name.startswith(PACKAGE + "."):
-                path = name.replace(".", "/")
-                if hasattr(module, "__path__"):  # a room: an empty file, which has no source for inspect
-                    archive.writestr(path + "/__init__.py", "")
-                else:
-                    archive.writestr(path + ".py", inspect.getsource(module))
-    os.chmod(PROGRAM + ".new", 0o600)
-    os.rename(PROGRAM + ".new", PROGRAM)
-
-
-def by_systemd() -> bool:
-    """Return whether systemd can start it here: it runs, and this is not a node in namespaces of its machine."""
-    try:
-        same = all(os.readlink("/proc/1/ns/" + kind) == os.readlink("/proc/self/ns/" + kind) for kind in ("net", "mnt"))
-    except OSError:
-        return False
-    return same and os.path.isdir("/run/systemd/system")
-
-
 def arm(minutes: float, path: str) -> dict[str, Any] | None:
     """Start the switch and return what :func:`find` then finds."""
-    write_program()
+    program.write(PROGRAM, MAIN)
     daemons.forget(FIRED)
     with open(ALIVE, "w"):
         pass
     argv = [sys.executable, PROGRAM, str(minutes), path]
-    if by_systemd():
+    if program.by_systemd():
         run(["systemd-run", "--quiet", "--collect", "--unit=" + UNIT] + argv)
         started = wait_until(lambda: find() is not None, _unit_runs)
     else:

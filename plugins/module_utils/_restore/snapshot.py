@@ -16,6 +16,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._host import netns
 
+PATH = "/var/lib/offload-lab/snapshot.json"  # where it is by default
 SCHEMA = 1
 Item = Dict[str, Any]  # a device, and what is to be restored of it, by kind
 SIOCGIFMTU = 0x8921  # linux/sockios.h

@@ -1,0 +1,50 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Code that a node keeps for later: the modules that are loaded now, as one zip file that python3 runs by itself."""
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import zipfile
+
+PACKAGE = "ansible_collections.offload.lab.plugins.module_utils"
+MAIN = "__main__.py"
+
+
+def write(path: str, main: str) -> None:
+    """Write the zip file at one stroke; ``main`` is the text of the program that it begins with."""
+    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+    with zipfile.ZipFile(path + ".new", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(MAIN, main)
+        folders = PACKAGE.split(".")
+        for depth in range(len(folders)):
+            archive.writestr("/".join(folders[:depth + 1]) + "/__init__.py", "")
+        for name, module in sorted(sys.modules.items()):
+            if name.startswith(PACKAGE + "."):
+                place = name.replace(".", "/")
+                if hasattr(module, "__path__"):  # a room: an empty file, which has no source for inspect
+                    archive.writestr(place + "/__init__.py", "")
+                else:
+                    archive.writestr(place + ".py", inspect.getsource(module))
+    os.chmod(path + ".new", 0o600)
+    os.rename(path + ".new", path)
+
+
+def main_of(path: str) -> str | None:
+    """Return the text that a program begins with, or None where there is no such file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.read(MAIN).decode()
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+        return None
+
+
+def by_systemd() -> bool:
+    """Return whether systemd can start it here: it runs, and this is not a node in namespaces of its machine."""
+    try:
+        same = all(os.readlink("/proc/1/ns/" + kind) == os.readlink("/proc/self/ns/" + kind) for kind in ("net", "mnt"))
+    except OSError:
+        return False
+    return same and os.path.isdir("/run/systemd/system")

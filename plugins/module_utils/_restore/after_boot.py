@@ -1,0 +1,79 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a reboot leaves of the lab goes when the node boots: the bridge in Open vSwitch's database, and the snapshot.
+
+Namespaces, settings and processes went with the reboot. A unit of systemd, which the lab writes when it makes the
+bridge, runs once at the next boot and removes the rest and itself. The unit needs no call of systemctl: systemd reads
+it when it starts.
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+from ansible_collections.offload.lab.plugins.module_utils._host import daemons, program
+from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._ovs import service
+from ansible_collections.offload.lab.plugins.module_utils._ovs.switch_plan import plan_absent, service_of
+from ansible_collections.offload.lab.plugins.module_utils._restore import snapshot
+
+PROGRAM = "/var/lib/offload-lab/after_boot.zip"
+UNITS = "/etc/systemd/system"
+UNIT = UNITS + "/offload-lab-after-boot.service"
+LINK = UNITS + "/multi-user.target.wants/offload-lab-after-boot.service"
+MAIN = "from {0}._restore import after_boot\nafter_boot.end({1!r}, {2!r})\n"
+# Before SSH: no controller makes the lab anew while the old one is removed.
+TEXT = """# Written by offload.lab (playbook lab.yml) for the next boot; playbook teardown.yml takes it away.
+[Unit]
+Description=Remove what a reboot leaves of the lab of offload.lab
+After=ovsdb-server.service ovs-vswitchd.service openvswitch-switch.service openvswitch.service
+Before=ssh.service sshd.service
+
+[Service]
+Type=oneshot
+TimeoutStartSec=120
+ExecStart={python} {program}
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def main_for(bridge: str, manager: str) -> str | None:
+    """Return the program that removes the bridge, or None on a node that systemd does not boot."""
+    return MAIN.format(program.PACKAGE, bridge, manager) if program.by_systemd() else None
+
+
+def planned() -> str | None:
+    """Return the program that the next boot runs, or None."""
+    return program.main_of(PROGRAM) if os.path.exists(UNIT) and os.path.lexists(LINK) else None
+
+
+def plan(main: str) -> None:
+    """Have the next boot run a program of :func:`main_for`."""
+    program.write(PROGRAM, main)
+    with open(UNIT, "w") as stream:
+        stream.write(TEXT.format(python=sys.executable, program=PROGRAM))
+    os.makedirs(os.path.dirname(LINK), mode=0o755, exist_ok=True)
+    if not os.path.lexists(LINK):
+        os.symlink(UNIT, LINK)
+
+
+def forget() -> None:
+    """Have the next boot do nothing."""
+    for path in (LINK, UNIT):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+    daemons.forget(PROGRAM)
+
+
+def end(bridge: str, manager: str) -> None:
+    """Remove the bridge, then the snapshot, which keeps options of its tunnels, then what made this run.
+
+    Raises :class:`LabError` where the bridge has ports of others; then all of it stays for the next boot.
+    """
+    apply(plan_absent(service.read(), bridge, service_of(service.unit_of(manager))))
+    snapshot.remove(snapshot.PATH)
+    forget()
