@@ -26,7 +26,8 @@ options:
   state:
     description:
       - Whether the switch is armed. Arming an armed switch is a sign of life.
-      - V(alive) is a sign of life, and fails when the switch has restored the node.
+      - V(alive) is a sign of life. It fails when the switch has restored the node, and when there is no snapshot,
+        because the node was rebooted or restored.
     type: str
     choices: [armed, alive, disarmed]
     default: armed
@@ -90,7 +91,7 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     state, fired = dead_man.find(), os.path.exists(sign_of_life.FIRED)
     same = state is not None and (state["minutes"], state["path"]) == (minutes, path)
     if params["state"] == "alive":
-        sign_of_life.renew()
+        sign_of_life.renew(path)
         return {"changed": False, "pid": state["pid"] if state else None, "fired": False, "diff": {}}
     armed = params["state"] == "armed"
     changed = not same if armed else bool(dead_man.leftovers())

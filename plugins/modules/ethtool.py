@@ -120,6 +120,12 @@ options:
       - When the switch has restored the node, the task fails before anything is changed.
     type: bool
     default: false
+  snapshot:
+    description:
+      - The snapshot of the node, for O(sign_of_life=true).
+      - When it is not there, because the node was rebooted or restored, the task fails before anything is changed -
+        nobody would restore the node.
+    type: path
 seealso:
   - module: offload.lab.ethtool_info
 notes:
@@ -289,7 +295,7 @@ def change(params: dict[str, Any], check_mode: bool) -> dict[str, dict[str, Any]
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the devices to what is wanted; return the module's result."""
     if module.params["sign_of_life"]:
-        renew()
+        renew(module.params["snapshot"])
     devices = change(module.params, module.check_mode)
     for text in warnings(devices):
         module.warn(text)
@@ -316,6 +322,7 @@ def main() -> None:
         "allow_management_device": {"type": "list", "elements": "str", "default": []},
         "missing": MISSING,
         "sign_of_life": {"type": "bool", "default": False},
+        "snapshot": {"type": "path"},
     }, converge, mutually_exclusive=[("devices", "settings")], required_one_of=[("devices", "settings")],
         required_together=[("settings", "classes")])
 

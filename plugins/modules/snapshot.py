@@ -74,6 +74,11 @@ exists:
   returned: success
   type: bool
   sample: true
+path:
+  description: The O(path).
+  returned: success
+  type: path
+  sample: /var/lib/offload-lab/snapshot.json
 devices:
   description: The devices of the snapshot that are there now, in the form that M(offload.lab.ethtool) takes.
   returned: success
@@ -133,7 +138,7 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     here = [device for device in shown["devices"] if snapshot.exists(device)]
     links = [link for link in shown["links"] if snapshot.exists(link)]
     names = [[network.key_of(device) for device in state["devices"]] if state else [] for state in (before, after)]
-    return {"changed": after != before, "exists": after is not None, "devices": here, "links": links,
+    return {"changed": after != before, "path": path, "exists": after is not None, "devices": here, "links": links,
             "other": shown["other"],
             "missing": sorted(set(map(network.key_of, shown["devices"])) - set(map(network.key_of, here))),
             "diff": dict(zip(("before", "after"), ("\n".join(sorted(part) + [""]) for part in names)))}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A host is not reached any more in the middle of a campaign: its pair stops, the others go on; part of make faults."""
+"""A host is not reached any more in the middle of a campaign, or was rebooted; part of make faults."""
 from __future__ import annotations
 
 import json
@@ -43,19 +43,26 @@ def applied(output, node):
     return sum(f"changed: [{node}]" in task or f"ok: [{node}]" in task for task in tasks if "Apply the profile" in task)
 
 
-@pytest.mark.parametrize(("gone", "other"), [("node3", "node4"), ("node4", "node3")])
-def test_its_pair_stops_and_the_others_go_on(lab, tmp_path, gone, other):
-    before, record = lab.state(), tmp_path / "unreachable" / "trials.jsonl"
-    settings = {"offload_lab_campaign": CAMPAIGN, "offload_lab_results_dir": str(tmp_path),
+def begin(folder):
+    """Start the campaign, and return its process when the second pair has recorded a trial."""
+    record = folder / "unreachable" / "trials.jsonl"
+    settings = {"offload_lab_campaign": CAMPAIGN, "offload_lab_results_dir": str(folder),
                 "offload_lab_evidence_seconds": 0}
-    ready = Path(f"/run/offload-lab/{NAME}-{gone}/ready")
-    with (tmp_path / "output").open("w") as stream:
+    with (folder / "output").open("w") as stream:
         process = subprocess.Popen(
             ["ansible-playbook", "playbooks/measure.yml", "-e", json.dumps(settings)], cwd=CHECKOUT, stdout=stream,
             stderr=subprocess.STDOUT, env=environment(OFFLOAD_LAB_NAME=NAME, OFFLOAD_LAB_NODES="4"))
+    while process.poll() is None and not any(row["pair"] == "node3-node4" for row in records.read(str(record))[0]):
+        time.sleep(0.05)
+    return process
+
+
+@pytest.mark.parametrize(("gone", "other"), [("node3", "node4"), ("node4", "node3")])
+def test_its_pair_stops_and_the_others_go_on(lab, tmp_path, gone, other):
+    before, record = lab.state(), tmp_path / "unreachable" / "trials.jsonl"
+    ready = Path(f"/run/offload-lab/{NAME}-{gone}/ready")
+    process = begin(tmp_path)
     try:
-        while process.poll() is None and not any(row["pair"] == "node3-node4" for row in records.read(str(record))[0]):
-            time.sleep(0.05)
         ready.rename(ready.with_name("hidden"))
         status = process.wait(timeout=400)
     finally:
@@ -78,4 +85,21 @@ def test_its_pair_stops_and_the_others_go_on(lab, tmp_path, gone, other):
     assert said in (record.parent / "report.md").read_text()
 
     lab.play("restore")  # it can be reached again
+    assert list(differences(before, lab.state())) == []
+
+
+def test_a_host_without_its_snapshot_is_not_changed(lab, tmp_path):
+    """A reboot takes it: a host that is back before anybody has missed it would never be restored."""
+    before, snapshot = lab.state(), "/var/lib/offload-lab/snapshot.json"
+    process = begin(tmp_path)
+    try:
+        lab.inside(4, "mv", snapshot, "/run/kept")
+        status = process.wait(timeout=400)
+    finally:
+        process.kill()
+        lab.inside(4, "mv", "/run/kept", snapshot)
+    output = (tmp_path / "output").read_text()
+    assert status == 2 and "fatal: [node4]: FAILED!" in output and "was rebooted" in output, output[-3000:]
+    assert applied(output, "node4") < applied(output, "node1")
+    lab.play("restore")
     assert list(differences(before, lab.state())) == []

@@ -114,8 +114,8 @@ def test_a_reboot_in_a_campaign(world, tmp_path):
     left = world.guests.inside("node2", "ip netns; ip -br link; ps ax; ls /run/offload-lab", rc=None)
     assert not re.search(r"tenant1|offload-lab-|dead_man|netserver", left), left
     assert world.features()[1] == before[1]
-    disk = world.guests.inside("node2", "find /var/lib/offload-lab -type f -printf '%P\\n' 2>/dev/null", rc=None).split()
-    assert all(name.startswith("spool/") for name in disk), disk
+    disk = world.guests.inside("node2", "find /var/lib/offload-lab -type f -printf '%P\\n' 2>/dev/null", rc=None)
+    assert all(name.startswith("spool/") for name in disk.split()), disk
     assert not world.guests.inside("node2", "ovs-vsctl show | grep -v ovs_version | tail -n +2; "
                                    "find /etc/systemd/system -name 'offload-lab*'").strip()
     world.guests.play("lab")

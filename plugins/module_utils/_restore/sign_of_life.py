@@ -14,15 +14,19 @@ FIRED = "/run/offload-lab/dead_man_switch.fired"
 NOBODY = 0  # a time of the last sign of life that says: there will be no other
 
 
-def renew() -> None:
+def renew(snapshot: str | None = None) -> None:
     """Tell the switch that a controller lives; nothing happens where none is armed.
 
     Raises :class:`LabError` where it has restored the node: what is measured now would have another profile's name.
+    Also where the file ``snapshot`` is missing: what is changed now nobody would restore.
     """
     if os.path.exists(FIRED):
         raise LabError("the dead man's switch has restored this node", FIRED,
                        "Run the campaign again: it goes on from here. If trials take long, raise "
                        "offload_lab_dead_man_minutes.")
+    if snapshot and not os.path.exists(snapshot):
+        raise LabError("the campaign's snapshot is gone: this node was rebooted, or somebody has restored it", snapshot,
+                       "Build the lab again (lab.yml), then run the campaign again: it goes on from here.")
     touch()
 
 

@@ -24,7 +24,8 @@ ANSWERS = {
     "ethtool": {"devices": {}}, "probe": {"token": "x"},
     "manifest": {"host": {"sysctls": {}}, "links": {}, "ovs": {}, "devices": {}, "kernel_log": []},
     "ethtool_info": {"devices": {}, "kernel_log": [], "restore": []},
-    **{name: {} for name in ("snapshot", "restore", "dead_man_switch", "link", "path_check")},
+    "snapshot": {"path": "snapshot.json"},
+    **{name: {} for name in ("restore", "dead_man_switch", "link", "path_check")},
 }
 ANSWER = """#!/usr/bin/python
 # WANT_JSON

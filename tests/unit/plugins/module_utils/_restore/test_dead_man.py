@@ -7,6 +7,9 @@ from __future__ import annotations
 import os
 import threading
 
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._restore import dead_man, restore, sign_of_life
 
 
@@ -52,3 +55,16 @@ def test_of_two_that_restore_at_once_the_second_finds_the_node_restored(tmp_path
     for thread in threads:
         thread.join(20)
     assert found == {"switch": True, "task": False}
+
+
+def test_no_profile_is_set_where_the_snapshot_is_gone(tmp_path, monkeypatch):
+    """A reboot takes the switch and the snapshot, and a fast host is back before anybody has missed it."""
+    for name in ("ALIVE", "FIRED"):
+        monkeypatch.setattr(sign_of_life, name, str(tmp_path / name))
+    snapshot = tmp_path / "snapshot.json"
+    snapshot.write_text("{}")
+    sign_of_life.renew(str(snapshot))
+    snapshot.unlink()
+    sign_of_life.renew()
+    with pytest.raises(LabError, match="was rebooted"):
+        sign_of_life.renew(str(snapshot))
