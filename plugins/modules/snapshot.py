@@ -77,7 +77,7 @@ exists:
 path:
   description: The O(path).
   returned: success
-  type: path
+  type: str
   sample: /var/lib/offload-lab/snapshot.json
 devices:
   description: The devices of the snapshot that are there now, in the form that M(offload.lab.ethtool) takes.
