@@ -30,7 +30,7 @@ def _scaled(trial: dict[str, Any], ratio: float) -> dict[str, Any]:
 
 def two_modes() -> Made:
     """A third of all trials is much slower, whatever was set; nothing else differs."""
-    plan = synthetic.make_plan(2, blocks=8, workloads=("tcp_stream",), name="two_modes")
+    plan = synthetic.make_plan(2, blocks=12, workloads=("tcp_stream",), name="two_modes")
     generator = random.Random(7)
     return plan, [_scaled(trial, 0.55 if generator.random() < 1 / 3 else 1.0) for trial in _trials(plan, {})]
 
@@ -61,7 +61,7 @@ def interaction() -> Made:
 
 def lacks_blocks() -> Made:
     """A quarter of the trials is left out because the host took the CPU; what is left is too little."""
-    plan = synthetic.make_plan(2, blocks=6, workloads=("tcp_stream", "udp_stream"), name="lacks_blocks")
+    plan = synthetic.make_plan(2, blocks=9, workloads=("tcp_stream", "udp_stream"), name="lacks_blocks")
     generator = random.Random(5)
     steal = [{"guard": "steal", "reason": "the hypervisor took 31 % of the CPU", "excludes": True}]
     return plan, [dict(trial, marks=steal) if generator.random() < 0.25 else trial

@@ -19,6 +19,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.dry_run import describe, time_plan, warnings_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
+    as_begun,
     differences,
     read_plan,
     summary,
@@ -54,8 +55,7 @@ class ActionModule(ControllerAction):
         folder = os.path.join(os.path.abspath(options["results_dir"]), campaign["name"])
         path = os.path.join(folder, "plan.json")
         old = read_plan(path)
-        if old and campaign["blocks"] is None and campaign["time_budget"] is None:
-            campaign["blocks"] = old["blocks"]  # what a design needs may be known better today
+        campaign = as_begun(campaign, old) if old else campaign
         nodes = list(zip(options["classes"], options["readings"]))
         campaign = without_fixed(campaign, nodes, old and old["untestable"])
         plan = make_plan(campaign, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))

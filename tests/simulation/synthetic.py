@@ -69,7 +69,7 @@ def _workload(index, name):
     return dict(known, name=name, duration=1)
 
 
-def make_plan(factors=2, *, blocks=6, paths=PATHS, mtus=(9000,), workloads=("tcp_stream", "udp_stream"),
+def make_plan(factors=2, *, blocks=9, paths=PATHS, mtus=(9000,), workloads=("tcp_stream", "udp_stream"),
               design="on_off", seed=1, name="synthetic"):
     """Return the real plan of a campaign; ``factors`` is how many of :data:`FEATURES` are varied."""
     campaign = {"name": name, "seed": seed, "blocks": blocks, "design": design, "paths": list(paths),

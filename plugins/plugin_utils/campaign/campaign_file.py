@@ -25,6 +25,7 @@ DEFAULTS: dict[str, Any] = {
     "workloads": ["tcp_stream", "udp_stream"], "duration": 10, "profiles": {}, "control": None, "pairs": [],
     "concurrent": False, "untestable": {}, "study": None, "steal_limit": None,
     "matters": 3, "confirm": 6, "trials": None, "goal": "throughput", "until": None,
+    "control_visits": None,
 }
 # Of a campaign file: PyYAML's time grows with the square of open brackets, its aliases can expand to any size.
 LONGEST, BRACKETS, VALUES = 100_000, 1000, 100_000
@@ -181,6 +182,8 @@ def read_campaign(campaign: object, where: str = "campaign", nodes: Sequence[str
 def _check_search(full: Any, where: str) -> None:
     if full["blocks"] is not None:
         raise InputError("a search has no number of blocks", where, "Leave out 'blocks'; 'time_budget' limits it.")
+    if full["control_visits"] == 2:
+        raise InputError("a search has no control that is visited twice a block", where, "Leave out 'control_visits'.")
     if len(full["mtus"]) > 1:
         raise InputError("a search is made at one MTU", where, "Give one MTU, and a campaign for each of the others.")
     full["trials"] = full["trials"] or SEARCH_TRIALS

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From a campaign to its plan: profiles by design, and a split plot in random order. Pure.
 
-MTU is the outer loop; in it blocks, in each block every profile once and the control twice, in each visit all cells.
+MTU is the outer loop; in it blocks, in each block every profile once, in each visit all cells. Where several
+profiles are compared with the control, it is visited twice a block.
 Order is random at each level. Each level draws from a generator of its own, named by its place, so more blocks
 or other workloads do not change the order of the rest.
 """
@@ -28,9 +29,8 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import 
     SearchLimits,
     Visit,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import check, rounds_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import check, rounds_of, visit_seconds
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import first_visits, screen
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
 
 SCHEMA = 1
 MOST_PROFILES = 256
@@ -38,14 +38,15 @@ MOST_NOMINEES = 2  # of a confirmation: the chosen one and the runner-up
 SEARCHED = 3  # of a search's confirmation: all on, too
 MOST_BLOCKS = 100  # that a time budget picks: more adds little to any answer
 FEWEST_BLOCKS = 6  # for a test
-SPARED_BLOCKS = 8  # what several effects have by default: one may lose a trial and still be shown
+# What a plan has by default: a block may lose a trial and the effect still be shown. One effect has short blocks.
+BLOCKS_OF_ONE, SPARED_BLOCKS = 9, 8
 SCREEN_BLOCKS = 3  # for an interval: a screen nominates, and its confirmation claims
 ROUND_VISITS = 3  # of a search: so many are chosen at a time
 # Trials that the machine spoilt are measured again at the end of their block: in how many passes, and how many of all
 # planned cells at most.
 REMEASURE: Remeasure = {"passes": 1, "share": 0.25}
-# What a run costs beside netperf's own seconds; rough, for estimates only.
-CELL_SECONDS, VISIT_SECONDS, MTU_SECONDS = 0.15, 2.0, 3.0
+# What a new MTU costs; rough, for estimates only.
+MTU_SECONDS = 3.0
 
 Item = TypeVar("Item")
 
@@ -106,20 +107,23 @@ def comparisons(design: str, profiles: int, factors: int) -> int:
 
 
 def blocks_needed(effects: int) -> int:
-    """Return the blocks of a plan that names none: the fewest of a test, and a spare where it has several effects."""
-    return FEWEST_BLOCKS if effects == 1 else SPARED_BLOCKS
+    """Return the blocks of a plan that names none."""
+    return BLOCKS_OF_ONE if effects == 1 else SPARED_BLOCKS
 
 
-def visit_seconds(campaign: Outline) -> float:
-    """Return how long a visit of a campaign, or of its plan, takes in seconds: all its rounds."""
-    rounds = campaign["rounds"] if "rounds" in campaign else rounds_of(campaign["pairs"], campaign["concurrent"])
-    cells = len(campaign["paths"]) * max(1, len(rounds)) * (campaign.get("trials") or 1)
-    return VISIT_SECONDS + cells * sum(seconds_of(workload) + CELL_SECONDS for workload in campaign["workloads"])
+def control_visits(campaign: Outline, profiles: int = 0) -> int:
+    """Return how often a block visits the control: once or twice.
+
+    ``campaign`` is a campaign of so many profiles, or its plan. A second visit makes each comparison with the control
+    surer, and their difference is the noise floor. For a single comparison more blocks are worth more than that.
+    """
+    few = campaign["design"] == "search" or profiles == 2
+    return campaign.get("control_visits") or (1 if few else 2)
 
 
 def block_seconds(campaign: Outline, profiles: int) -> float:
     """Return how long one block of a campaign, or of its plan, takes at one MTU, in seconds."""
-    return visit_seconds(campaign) * (profiles + (campaign["design"] != "search"))
+    return visit_seconds(campaign) * (profiles + control_visits(campaign, profiles) - 1)
 
 
 def nominees_of(design: str) -> int:
@@ -136,7 +140,7 @@ def confirmation_cost(campaign: Outline, profiles: int) -> tuple[int, int, float
     blocks = campaign.get("confirm", 0) if profiles > 2 else 0
     visited = min(nominees_of(campaign["design"]), profiles - 1) + 1
     mtus = len(campaign["mtus"]) if blocks else 0
-    return (blocks, mtus * blocks * (visited + (campaign["design"] != "search")),
+    return (blocks, mtus * blocks * (visited + control_visits(campaign, visited) - 1),
             mtus * (MTU_SECONDS + blocks * block_seconds(campaign, visited)))
 
 
@@ -197,7 +201,7 @@ def visits_of(campaign: Outline, profiles: Iterable[str], control: str, blocks: 
     """
     seed, visits = campaign["seed"], list[Visit]()
     stays = [(profile, False) for profile in profiles]
-    if campaign["design"] != "search":
+    if control_visits(campaign) == 2:
         stays.append((control, True))
     for mtu in _shuffled(campaign["mtus"], seed, "mtus"):
         for block in blocks:
@@ -217,6 +221,7 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
         raise InputError(f"the design has more than {MOST_PROFILES} profiles", where, "Leave out factors or levels.")
     if control not in profiles:
         raise InputError(f"control {control!r} is not one of the profiles", where, f"Use one of {', '.join(profiles)}.")
+    campaign = {**campaign, "control_visits": control_visits(campaign, len(profiles))}
     blocks = pick_blocks(campaign, len(profiles))
     looks = looks_of(campaign, blocks, where)
     seconds = len(campaign["mtus"]) * (MTU_SECONDS + blocks * block_seconds(campaign, len(profiles)))
@@ -239,12 +244,7 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
         "paths": campaign["paths"], "mtus": campaign["mtus"], "workloads": campaign["workloads"],
         "pairs": campaign["pairs"], "rounds": rounds, "untestable": campaign["untestable"],
         "estimated_s": round(seconds + confirm_seconds, 1), "matters": campaign["matters"], "confirm": confirm,
-        "remeasure": REMEASURE.copy(), "visits": [
+        "remeasure": REMEASURE.copy(), "control_visits": campaign["control_visits"], "visits": [
             visit for stage in stages(looks, blocks) for visit in visits_of(campaign, profiles, control, stage)],
         **optional,
     }
-
-
-def too_few_blocks(blocks: int, fewest: int) -> str:
-    """Return what is said of a campaign whose blocks give no test."""
-    return f"{blocks} block{'s give' if blocks != 1 else ' gives'} no test: {fewest} are needed"

@@ -11,11 +11,12 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import
     block_seconds,
     comparisons,
     confirmation_cost,
-    too_few_blocks,
+    control_visits,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.components import Scatter
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import too_few_blocks
 
 FOUND = (1.03, 1.05, 1.1, 1.2)  # the effects of which a plan says how long they take to be found
 SECONDS = (1, 2, 3, 5, 10, 20, 30)  # that a cell may measure
@@ -48,7 +49,7 @@ def describe(plan: Plan, lab_mtu: int | None = None) -> list[str]:
     """Return the dry run of a plan as a list of lines; ``lab_mtu`` is what it has because the campaign names none."""
     visits, cells = len(plan["visits"]), sum(len(visit["cells"]) for visit in plan["visits"])
     blocks, confirmed, seconds = confirmation_cost(plan, len(plan["profiles"]))
-    times = "once" if plan["design"] == "search" else "twice"
+    times = ("once", "twice")[control_visits(plan) - 1]
     lines = [
         f"campaign {plan['name']}: {plan['design']}, seed {plan['seed']}",
         f"{len(plan['profiles'])} profiles, control {plan['control']} {times} a block, {plan['blocks']} blocks, "
@@ -77,7 +78,8 @@ def detectable(plan: Plan) -> list[tuple[float, float | None]]:
 
     if plan["blocks"] < FEWEST_BLOCKS:
         return []
-    return [(noise, expected_detectable(plan["blocks"], _effects(plan), noise)) for noise in SCATTER]
+    return [(noise, expected_detectable(plan["blocks"], _effects(plan), noise, control_visits(plan)))
+            for noise in SCATTER]
 
 
 def _effects(plan: Plan) -> int:
@@ -93,7 +95,7 @@ def time_to_find(plan: Plan, ratio: float, noise: float, seconds: int | None = N
     """
     from ansible_collections.offload.lab.plugins.plugin_utils.statistics.power import blocks_to_find  # noqa: PLC0415
 
-    blocks = blocks_to_find(ratio, _effects(plan), noise)
+    blocks = blocks_to_find(ratio, _effects(plan), noise, control_visits(plan))
     asked: Plan = plan if seconds is None else {**plan, "workloads": [
         {**workload, "duration": seconds, "confidence": None} for workload in plan["workloads"]]}
     return (blocks, blocks * len(plan["mtus"]) * block_seconds(asked, len(plan["profiles"]))) if blocks else None

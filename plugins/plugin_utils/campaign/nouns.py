@@ -128,6 +128,7 @@ class Outline(TypedDict):
     study: NotRequired[str | None]
     steal_limit: NotRequired[float | None]  # % of the CPU time
     trials: NotRequired[int | None]  # of each cell at a visit
+    control_visits: NotRequired[int | None]  # of a block
 
 
 class Campaign(Outline):
@@ -197,7 +198,7 @@ class Search(TypedDict):
 
 
 class Plan(Outline):
-    """The content of plan.json. Plans of earlier versions lack ``matters``, ``confirm`` and ``remeasure``."""
+    """The content of plan.json. Of earlier versions it lacks keys: ``plan_file.ADDED``."""
 
     schema: int
     created: str

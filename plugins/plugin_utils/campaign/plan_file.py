@@ -11,12 +11,19 @@ from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign import confirmation, looks
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import SCHEMA, visit_seconds
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Confirmation, Decided, Plan, Search
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import SCHEMA, control_visits
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import (
+    Campaign,
+    Confirmation,
+    Decided,
+    Plan,
+    Search,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import visit_seconds
 
 CONFIRMATION, LOOKS = "confirmation.json", "looks.json"
 SEARCH = "search.json"
-ADDED = ("matters", "confirm", "remeasure")  # keys that plans of earlier versions lack
+ADDED = ("matters", "confirm", "remeasure", "control_visits")  # keys that plans of earlier versions lack
 MOST_VISITS = 800  # of an event, which must stay small
 
 
@@ -98,6 +105,16 @@ def write_plan(path: str, plan: Mapping[str, Any]) -> None:
         os.replace(path + ".new", path)
     except OSError as error:
         raise InputError(f"the file cannot be written ({error.strerror})", path, "Give a folder you may write to.")
+
+
+def as_begun(campaign: Campaign, old: Plan) -> Campaign:
+    """Return a campaign with what its plan has already and it does not name: a design's defaults may change."""
+    begun: Campaign = {**campaign}
+    if campaign["blocks"] is None and campaign["time_budget"] is None:
+        begun["blocks"] = old["blocks"]
+    if campaign["control_visits"] is None:
+        begun["control_visits"] = control_visits(old)
+    return begun
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

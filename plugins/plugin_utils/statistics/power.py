@@ -48,21 +48,21 @@ def detectable_factor(blocks: int, effects: int, alpha: float = ALPHA, power: fl
     return float(optimize.brentq(missing, 0.0, LARGEST, xtol=1e-4))
 
 
-def expected_detectable(blocks: int, effects: int, noise: float, controls: int = 2) -> float | None:
+def expected_detectable(blocks: int, effects: int, noise: float, control_visits: int = 2) -> float | None:
     """Return the smallest detectable effect as a ratio above 1, for a trial's log standard deviation ``noise``.
 
-    ``controls`` is how often the control is visited in a block. None where nothing can be shown.
+    ``control_visits`` is how often a block visits the control. None where nothing can be shown.
     """
     factor = detectable_factor(blocks, effects)
-    return None if factor is None else math.exp(factor * noise * math.sqrt(1 + 1.0 / controls))
+    return None if factor is None else math.exp(factor * noise * math.sqrt(1 + 1.0 / control_visits))
 
 
-def blocks_to_find(ratio: float, effects: int, noise: float) -> int | None:
+def blocks_to_find(ratio: float, effects: int, noise: float, control_visits: int = 2) -> int | None:
     """Return how many blocks find an effect, a ratio above 1, in 4 of 5 campaigns; None: more than the largest choice.
 
     ``noise`` is the log standard deviation of a value inside its block.
     """
-    wanted = math.log(ratio) / (noise * math.sqrt(1.5))  # the control is visited twice
+    wanted = math.log(ratio) / (noise * math.sqrt(1 + 1.0 / control_visits))
 
     def factor(blocks: int) -> float:
         # Beyond the exact test it falls with the root of the blocks, a little faster at first; drawn, it takes long.

@@ -17,15 +17,19 @@ from ansible_collections.offload.lab.tests.unit.plugins.plugin_utils.analysis.ex
 )
 
 
-def test_on_against_off():
-    made = plan(factors=["tso", "gro"])
+@pytest.mark.parametrize("visits", [1, 2])
+def test_on_against_off(visits):
+    """Only where a block visits the control twice there is a noise floor."""
+    made = plan(factors=["tso", "gro"], control_visits=visits)
     found = checked(made, trials(made, boost(tso=1.5)))
     row = metric(found)["rows"][0]
     assert row["profile"] == "all_on" and row["n"] == 8
     assert row["ratio"] == pytest.approx(1.5, rel=0.02) and row["low"] < 1.5 < row["high"]
     assert row["p"] == row["p_report"] == 2 / 2 ** 8 and row["state"] == "better"
-    assert metric(found)["control"]["n"] == 16
-    assert 1 < metric(found)["noise_floor"] < 1.05 and 1 < metric(found)["smallest_detectable"] < 1.1
+    assert metric(found)["control"]["n"] == 8 * visits
+    floor = metric(found)["noise_floor"]
+    assert floor is None if visits == 1 else 1 < floor < 1.05
+    assert 1 < metric(found)["smallest_detectable"] < 1.1
     assert found["attribution"] == []
     wanted = found["recommendation"]
     assert wanted["name"] == "all_on" and wanted["changes"] == {"tso": "on", "gro": "on"}
@@ -43,7 +47,7 @@ def test_nothing_differs_and_nothing_is_claimed():
 
 
 def test_below_six_blocks_there_is_an_interval_and_no_claim():
-    made = plan(factors=["tso"], blocks=5)
+    made = plan(factors=["tso"], blocks=5, control_visits=2)
     found = checked(made, trials(made, boost(tso=3.0)))
     row = metric(found)["rows"][0]
     assert row["ratio"] == pytest.approx(3.0, rel=0.03) and 2.8 < row["low"] < 3.0 < row["high"] < 3.2
@@ -68,7 +72,7 @@ def test_six_blocks_show_one_of_many_effects():
 
 
 def test_what_does_not_matter_is_said_to_be_the_same():
-    made = plan(factors=["tso"], blocks=8)
+    made = plan(factors=["tso"], blocks=8, control_visits=2)
     row = metric(checked(dict(made, matters=5), trials(made, boost(tso=1.005))))["rows"][0]
     assert row["state"] == "same" and row["needs"] is None and row["high"] < 1.05
     row = metric(checked(dict(made, matters=0.1), trials(made)))["rows"][0]

@@ -17,7 +17,7 @@ from ansible_collections.offload.lab.tests.unit.plugins.plugin_utils.analysis.ex
 
 
 def test_marked_failed_unplanned_and_repeated_trials_are_counted_and_left_out():
-    made = plan(factors=["tso"], blocks=8)
+    made = plan(factors=["tso"], blocks=12)
     rows = list(trials(made, boost(tso=1.5)))
     rows[0].update(marks=[{"guard": "mss", "reason": "r", "excludes": True}, {"guard": "steal", "reason": "r"}])
     rows[1].update(error="no route", result={})
@@ -68,7 +68,7 @@ def test_a_profile_whose_trials_are_all_left_out_says_why():
 
 def test_no_trials_at_all():
     found = checked(plan(), [])
-    assert found["tables"][0]["metrics"] == [] and found["trials"]["missing"] == 24
+    assert found["tables"][0]["metrics"] == [] and found["trials"]["missing"] == 16
 
 
 def test_what_could_not_act_is_not_recommended():
@@ -99,7 +99,7 @@ def test_what_receives_nothing_is_counted_and_not_recommended():
     rows[0].update(marks=[{"guard": "steal", "reason": "r"}])
     found = checked(made, rows)
     assert [(row["profile"], row["trials"], row["failed"]) for row in found["failures"]] == [
-        ("all_off", 16 - (rows[0]["profile"] == "all_off"), 0), ("all_on", 8 - (rows[0]["profile"] == "all_on"), 2)]
+        ("all_off", 8 - (rows[0]["profile"] == "all_off"), 0), ("all_on", 8 - (rows[0]["profile"] == "all_on"), 2)]
     assert found["tables"][0]["failures"][1]["kinds"] == {"nothing_received": 2}
     assert found["recommendation"]["name"] is None
     assert "trials failed or received nothing" in found["recommendation"]["forbidden"][0]["reason"]

@@ -15,10 +15,10 @@ def trial(plan, visit, cell, **more):
 
 
 def test_what_was_measured_again_takes_the_place_of_what_the_machine_spoilt():
-    plan = make_plan(1, blocks=6, paths=["physical"], workloads=["tcp_stream"])
+    plan = make_plan(1, blocks=9, paths=["physical"], workloads=["tcp_stream"])
     [*good, last] = [trial(plan, visit, cell) for visit in plan["visits"] for cell in visit["cells"]]
     spoilt = dict(last, marks=[{"guard": "steal", "reason": "the hypervisor took 9 %", "excludes": True}])
-    again = dict(last, id=last["id"] + "-again", again=last["id"], visit=last["visit"] + 3)
+    again = dict(last, id=last["id"] + "-again", again=last["id"], visit=last["visit"] + 2)
     counts = analyse(plan, [*good, spoilt, again])["trials"]
     assert [counts[key] for key in ("recorded", "used", "excluded", "twice", "missing")] == [19, 18, 1, 0, 0]
     assert analyse(plan, [*good[1:], spoilt, again])["trials"]["missing"] == 1

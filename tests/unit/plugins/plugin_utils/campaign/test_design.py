@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import blocks_needed, make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import block_seconds, blocks_needed, make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.dry_run import describe, length
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
     differences,
@@ -18,6 +18,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file imp
     summary,
     write_plan,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import visit_seconds
 
 
 def plan(**campaign):
@@ -58,6 +59,19 @@ def test_every_block_visits_every_profile_once_and_the_control_twice():
     assert orders == {(False, True), (True, False)}  # by chance: their difference is noise, not drift
 
 
+@pytest.mark.parametrize(("campaign", "visits"), [
+    ({}, 1), ({"control_visits": 2}, 2), ({"design": "one_at_a_time", "factors": ["tso"]}, 1),
+    ({"design": "one_at_a_time"}, 2), ({"design": "one_at_a_time", "control_visits": 1}, 1)])
+def test_the_control_of_a_single_comparison_is_visited_once_a_block(campaign, visits):
+    """Unless the campaign says otherwise; times are of the visits that are made."""
+    made = plan(blocks=3, **campaign)
+    control = [visit["block"] for visit in made["visits"] if visit["profile"] == "all_off"]
+    assert control == [block for block in (1, 2, 3) for _visit in range(visits)] and made["control_visits"] == visits
+    assert len(made["visits"]) == 3 * (len(made["profiles"]) - 1 + visits)
+    assert block_seconds(made, len(made["profiles"])) == pytest.approx(
+        visit_seconds(made) * len(made["visits"]) / 3)
+
+
 def test_mtu_is_the_outer_loop_and_ids_are_unique():
     made = plan(mtus=[9000, 1500, 4000], blocks=3)
     mtus = [visit["mtu"] for visit in made["visits"]]
@@ -67,7 +81,7 @@ def test_mtu_is_the_outer_loop_and_ids_are_unique():
 
 
 def test_more_blocks_leave_the_first_as_they_were():
-    assert order(plan(blocks=9))[:9] == order(plan(blocks=3))
+    assert order(plan(blocks=9))[:6] == order(plan(blocks=3))
 
 
 @pytest.mark.parametrize(("design", "names"), [
@@ -117,13 +131,13 @@ def test_needs_act_only_where_each_is_tried_alone():
     assert missed["tx=off"]["settings"]["client"] == {"underlay": {"features": {"tx": False, "tso": True}}}
 
 
-@pytest.mark.parametrize(("effects", "blocks"), [(1, 6), (2, 8), (40, 8)])
+@pytest.mark.parametrize(("effects", "blocks"), [(1, 9), (2, 8), (40, 8)])
 def test_several_effects_have_blocks_to_spare(effects, blocks):
     assert blocks_needed(effects) == blocks
 
 
 def test_blocks_by_default_and_by_time():
-    assert plan()["blocks"] == 6
+    assert plan()["blocks"] == 9
     assert plan(design="one_at_a_time", factors=["tx", "sg", "tso", "gso", "rx", "gro"])["blocks"] == 8
     budgeted = plan(time_budget="5 min")
     assert budgeted["blocks"] > 1 and budgeted["estimated_s"] <= 300
@@ -152,7 +166,8 @@ def test_the_dry_run_says_what_cannot_be_found():
     assert not any("the lab's" in line for line in describe(plan(mtus=[9000])))
     assert describe(plan(blocks=5))[-1] == "warning: 5 blocks give no test: 6 are needed."
     lines = describe(plan(blocks=8, untestable={"lro": "fixed by the driver"}))
-    assert lines[2].startswith("24 visits, 96 cells, about ")
+    assert lines[1].startswith("2 profiles, control all_off once a block, 8 blocks")
+    assert lines[2].startswith("16 visits, 64 cells, about ")
     assert any(line.startswith("4 of 5 such campaigns find an effect of ") for line in lines)
     assert lines[-1] == "warning: lro is not varied: fixed by the driver"
 

@@ -24,7 +24,7 @@ AWX_TYPES = {"text": str, "textarea": str, "password": str, "multiplechoice": st
              "integer": int, "float": float}
 # What a survey does not ask for, because an answer is no single value or it belongs to the file.
 NOT_ASKED = {"profiles", "control", "pairs", "concurrent", "untestable", "study", "steal_limit", "matters",
-             "trials", "goal", "until"}
+             "trials", "goal", "until", "control_visits"}
 ANSWERS = {"text": "20 min", "textarea": "tso, gso", "integer": 7, "float": 1.5}
 
 

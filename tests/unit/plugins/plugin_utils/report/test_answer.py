@@ -16,12 +16,12 @@ FIRST_LINES = {
     "two_modes": ["Nothing is recommended: no set of settings was shown to be better than the control.",
                   "Trials fall into two groups", "No mean describes them", '"blocks": '],
     "stalls": ["Nothing is recommended: all_on gave", "more throughput", "is refused:",
-               "trials failed or received nothing; of all_off 0 of 40"],
+               "trials failed or received nothing; of all_off 0 of 20"],
     "interaction": ["tx-tcp-segmentation=on, 22 % more throughput than all_off", "may be too good",
                     "tx-tcp-segmentation and tx-generic-segmentation act together: both on give 0.78", "To confirm it"],
     "lacks_blocks": ["Set tx-checksum-ip-generic=on and tx-tcp-segmentation=on", "23 of 72 trials were left out",
-                     "guard steal (the hypervisor took 31 % of the CPU)", "3 of 6 blocks could be compared",
-                     '"blocks": 12'],
+                     "guard steal (the hypervisor took 31 % of the CPU)", "3 of 9 blocks could be compared",
+                     '"blocks": 18'],
 }
 
 

@@ -126,7 +126,7 @@ def only_control(plan):
 
 def case(name):
     """Return (plan, trials, words that the page must say)."""
-    plan = synthetic.make_plan(2, blocks=4 if name == "four_blocks" else 6)
+    plan = synthetic.make_plan(2, blocks=4 if name == "four_blocks" else 9)
     plan = only_control(plan) if name == "one_profile" else plan
     trials = list(synthetic.make_trials(plan, cpu=name != "no_cpu", failures=float(name == "all_failed"),
                                         marked=float(name == "all_marked")))

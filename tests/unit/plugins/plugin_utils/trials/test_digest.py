@@ -19,7 +19,7 @@ def digest(records, control="all_off"):
 
 @pytest.fixture
 def records():
-    return list(synthetic.make_trials(synthetic.make_plan(1, blocks=2, paths=("physical",)), cpus=4))
+    return list(synthetic.make_trials(synthetic.make_plan(1, blocks=3, paths=("physical",)), cpus=4))
 
 
 def test_counts(records):

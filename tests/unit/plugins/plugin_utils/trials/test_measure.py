@@ -58,7 +58,7 @@ def test_a_visit_is_recorded_and_shown(controller):
     assert summary["changed"] is True
     assert [summary[count] for count in ("measured", "failed_trials", "skipped_trials", "collected")] == [2, 0, 0, 0]
     assert "trials" not in summary
-    assert controller.said[0].startswith("node1-node2: block 1/2 visit 1/3 [")
+    assert controller.said[0].startswith("node1-node2: block 1/2 visit 1/2 [")
     assert controller.said[0] == summary["progress"]
     assert "cells 2/2, 9.41 Gbit/s" in summary["progress"]
 
@@ -149,7 +149,7 @@ def test_what_the_machine_spoilt_is_measured_again_by_a_visit_of_the_same_block(
     answer = answered(work.chunks()[0])
     answer["cells"][0]["clock_jump_s"] = 2.0
     work.record(answer)
-    again = controller.task(block=1, visit=5)  # three visits a block: the fifth measures the second again
+    again = controller.task(block=1, visit=4)  # two visits a block: the fourth measures the second again
     assert [cell["id"] for part in again.chunks() for cell in part] == [answer["cells"][0]["id"] + "-again"]
     again.record(answered(again.chunks()[0]))
     assert "measured again" in controller.said[-1] and again.summary()["measured"] == 1
@@ -157,8 +157,8 @@ def test_what_the_machine_spoilt_is_measured_again_by_a_visit_of_the_same_block(
     assert recorded[-1]["again"] == answer["cells"][0]["id"]
     assert [trial[key] for key in ("block", "profile", "path") for trial in recorded[-1:]] == [
         recorded[0][key] for key in ("block", "profile", "path")]
-    assert controller.task(block=1, visit=5).chunks() == []
     assert controller.task(block=1, visit=4).chunks() == []
+    assert controller.task(block=1, visit=3).chunks() == []
 
 
 def test_trials_of_a_confirmation_say_so(controller):
