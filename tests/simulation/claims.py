@@ -74,9 +74,9 @@ def claims(plan, noise, tables, truth, generator):
 
     ``truth`` is (tables, profiles), logarithms of throughput.
     """
-    weights, profiles = families(plan), len(plan["profiles"])
+    weights = families(plan)
     rows = np.concatenate([truth, truth[:, :1]], axis=1)[..., None]
-    data = [direction * rows + size * worlds.draw(noise, generator, tables, profiles + 1, plan["blocks"])
+    data = [direction * rows + size * worlds.draw(noise, generator, tables, plan)
             for direction, size in zip(METRICS, (1.0, CPU_NOISE))]
     differences, scale, kinds = members_of(data, weights)
     found = effects.t_interval(differences)

@@ -15,13 +15,13 @@ import numpy as np
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube
 from ansible_collections.offload.lab.plugins.plugin_utils.compare.compare import Campaign, compare, rows_of
-from ansible_collections.offload.lab.tests.simulation import synthetic
+from ansible_collections.offload.lab.tests.simulation import synthetic, worlds
 
 PAIRS = 300
 TRIAL_SD = 0.03
 THRESHOLD = 0.05
 NOISES = ("plain", "AR(1)", "random walk", "a day effect of 5 %")
-DESIGNS = {"on_off, 6 blocks, 4 tables": {"factors": 1, "blocks": 6, "design": "on_off"},
+DESIGNS = {"on_off, 9 blocks, 4 tables": {"factors": 1, "blocks": 9, "design": "on_off"},
            "one_at_a_time, 6 factors, 9 blocks, 4 tables": {"factors": 6, "blocks": 9, "design": "one_at_a_time"}}
 
 
@@ -48,7 +48,7 @@ def campaign(name: str, plan: dict[str, Any], kind: str, generator: np.random.Ge
              ratios: dict[str, float] | None = None) -> Campaign:
     """Return one campaign; ``ratios`` {profile: its effect} is the truth of the first table."""
     cube = Cube(plan)
-    rows, tables = len(cube.profiles) + 1, len(cube.tables)
+    rows, tables = worlds.visits_of(plan), len(cube.tables)
     order = np.argsort(generator.random((plan["blocks"], rows)), axis=1)  # which row is visited at which place
     in_time = level(kind, generator, plan["blocks"] * rows * tables).reshape(plan["blocks"], rows, tables)
     logs = np.empty((tables, rows, plan["blocks"]))
@@ -57,7 +57,7 @@ def campaign(name: str, plan: dict[str, Any], kind: str, generator: np.random.Ge
     logs += TRIAL_SD * generator.standard_normal(logs.shape)
     for profile, ratio in (ratios or {}).items():
         logs[0, cube.profiles.index(profile)] += math.log(ratio)
-    cube.values["throughput"] = 4000.0 * np.exp(logs)
+    cube.values["throughput"] = 4000.0 * np.exp(worlds.as_rows(plan, logs))
     return Campaign(name, plan, None, cube)
 
 

@@ -53,11 +53,11 @@ def _fill(cube, noise, truth, stalls, generator):
     means = np.array([[truth(cube.plan["profiles"][name]["levels"], table) for name in rows]
                       for table in range(len(cube.tables))])
     shape = len(cube.tables), len(rows), cube.blocks
-    values = means[..., None] + worlds.draw(noise, generator, *shape)
+    values = means[..., None] + worlds.draw(noise, generator, len(cube.tables), cube.plan)
     stalled = generator.random(shape) < np.array([stalls.get(name, 0.0) for name in rows])[:, None]
     cube.attempts[...], cube.stalls[...] = ~np.isnan(values), stalled & ~np.isnan(values)
     cube.values["throughput"] = np.where(stalled, np.nan, MBPS * np.exp(values))
-    busy = 0.5 * worlds.draw(noise, generator, *shape)
+    busy = 0.5 * worlds.draw(noise, generator, len(cube.tables), cube.plan)
     cube.values["service_demand_client"] = np.where(stalled, np.nan, np.exp(busy - 0.5 * means[..., None]))
     cube.used_in[...] = 1
 

@@ -20,14 +20,14 @@ from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import i
 from ansible_collections.offload.lab.tests.simulation import decisions, worlds
 
 DESIGNS = {  # name: (design, factors, blocks, tables)
-    "on_off": ("on_off", 2, 6, 4),
+    "on_off": ("on_off", 2, 9, 4),
     "one_at_a_time": ("one_at_a_time", 6, 9, 8),
     "leave_one_out": ("leave_one_out", 6, 8, 4),
     "full_factorial": ("full_factorial", 3, 8, 4),
     "levels": ("one_at_a_time", [{"name": "rings", "kind": "rings", "levels": [256, 512, 1024, 4096]}], 8, 4),
     "screen": ("screen", 6, 3, 4),
 }
-PAIRED = {name: (name, ["tso", "gso"], 6 if name == "on_off" else 8, 4)
+PAIRED = {name: (name, ["tso", "gso"], 9 if name == "on_off" else 8, 4)
           for name in ("on_off", "one_at_a_time", "leave_one_out", "full_factorial")}
 SMALL = {"+2 %": 1.02, "+3 %": 1.03, "+5 %": 1.05}
 LINE = 100  # campaigns

@@ -16,7 +16,7 @@ MATTERS = np.log(1.03)
 def draw(plan, noise, truth, generator):
     """Return a whole campaign as (metrics, tables, rows, blocks), all visits made; ``truth`` is (tables, profiles)."""
     rows = np.concatenate([truth, truth[:, :1]], axis=1)[..., None]
-    return [direction * rows + size * worlds.draw(noise, generator, len(truth), rows.shape[1], plan["blocks"])
+    return [direction * rows + size * worlds.draw(noise, generator, len(truth), plan)
             for direction, size in zip(claims.METRICS, (1.0, claims.CPU_NOISE))]
 
 
@@ -38,7 +38,7 @@ def campaign(plan, data, with_looks=True):
     data, ever, made = [values.copy() for values in data], 0, []
     gone, visits, last = set(), 0, 0
     for look in looks.schedule(blocks) if with_looks else ():
-        visits += (look["block"] - last) * (profiles + 1 - len(gone))
+        visits += (look["block"] - last) * (worlds.visits_of(plan) - len(gone))
         last = look["block"]
         shown, settled, rows = _judged([values[..., :last] for values in data], weights, look["alpha"],
                                        looks.SAME_ALPHA)
@@ -54,7 +54,7 @@ def campaign(plan, data, with_looks=True):
                 values[..., last:] = np.nan
             break
     else:
-        visits += (blocks - last) * (profiles + 1 - len(gone))
+        visits += (blocks - last) * (worlds.visits_of(plan) - len(gone))
     shown, settled, rows = _judged(data, weights, looks.rest(made), effects.ALPHA)
     ever = np.where(ever, ever, shown)
     return ever, ((ever != 0) | settled)[rows], visits

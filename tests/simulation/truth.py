@@ -21,6 +21,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.family import Family
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import table_scale
+from ansible_collections.offload.lab.tests.simulation import worlds
 from ansible_collections.offload.lab.tests.simulation.noise import recorded_noise
 
 CAMPAIGNS = 1000
@@ -65,7 +66,7 @@ NOISES = {
     # Trials are slowed now and then, never sped up: far from the symmetry that a sign-flip test rests on.
     "skewed": _shaped(lambda generator, count: -generator.exponential(size=count)),
 }
-DESIGNS = (("on_off", 1, 6), ("on_off", 1, 8), ("one_at_a_time", 6, 8), ("leave_one_out", 6, 10),
+DESIGNS = (("on_off", 1, 9), ("on_off", 1, 12), ("one_at_a_time", 6, 8), ("leave_one_out", 6, 10),
            ("full_factorial", 3, 8))
 
 
@@ -83,7 +84,7 @@ def simulate(plan, noise, effects=None, *, seed=1, lost=0.0, campaigns=CAMPAIGNS
     """
     cube, generator = Cube(plan), np.random.default_rng(seed)
     cube.tables = cube.tables * campaigns
-    logs = noise.draw(generator, (campaigns, len(cube.profiles) + 1, plan["blocks"]))
+    logs = worlds.as_rows(plan, noise.draw(generator, (campaigns, worlds.visits_of(plan), plan["blocks"])))
     for profile, ratio in (effects or {}).items():
         logs[:, cube.profiles.index(profile)] += math.log(ratio)
     cube.values["throughput"] = BASE_MBPS * np.exp(np.where(generator.random(logs.shape) < lost, np.nan, logs))

@@ -89,11 +89,23 @@ LOST = {"5 % lost": 0.05, "30 % lost": 0.3}
 SCATTER = {"unequal scatter": (0.5, 4.0)}  # of profiles, in that of the others
 
 
-def draw(name, generator, tables, visits, blocks):
+def visits_of(plan):
+    """Return how many visits a block of a plan has: the control, profiles, and perhaps the control again."""
+    return len(plan["profiles"]) + plan["control_visits"] - 1
+
+
+def as_rows(plan, visits):
+    """Return (tables, visits, blocks) with the row of the control's second visit: NaN where there is none."""
+    return visits if plan["control_visits"] == 2 else np.pad(
+        visits, ((0, 0), (0, 1), (0, 0)), constant_values=np.nan)
+
+
+def draw(name, generator, tables, plan):
     """Return the noise of one metric as (tables, rows, blocks): the control, profiles, the control's second visit.
 
     The order of visits is random inside each block, the same for all tables.
     """
+    visits, blocks = visits_of(plan), plan["blocks"]
     shape = tables, visits, blocks
     noise = NOISES[name](generator, shape) + BLOCK_SD * generator.standard_normal((1, 1, blocks))
     order = np.argsort(generator.random((visits, blocks)), axis=0)
@@ -102,4 +114,4 @@ def draw(name, generator, tables, visits, blocks):
         size = np.where(np.arange(visits) % 2, *SCATTER[name])
         level = rows.mean(axis=1, keepdims=True)
         rows = level + (rows - level) * size[:, None]
-    return np.where(generator.random(shape) < LOST.get(name, 0.0), np.nan, rows)
+    return as_rows(plan, np.where(generator.random(shape) < LOST.get(name, 0.0), np.nan, rows))

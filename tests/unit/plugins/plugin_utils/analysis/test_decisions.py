@@ -14,7 +14,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import i
 from ansible_collections.offload.lab.tests.simulation import claims, decisions, worlds
 from ansible_collections.offload.lab.tests.simulation.truth import at_least
 
-BLOCKS = {"on_off": 6, "one_at_a_time": 8, "leave_one_out": 8, "full_factorial": 8}
+BLOCKS = {"on_off": 9, "one_at_a_time": 8, "leave_one_out": 8, "full_factorial": 8}
 DESIGNS = pytest.mark.parametrize("design", BLOCKS)
 
 
