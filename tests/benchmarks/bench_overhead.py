@@ -4,8 +4,8 @@
 """What the harness adds to netperf: real campaigns on a single-host lab of its own, against a bare loop of netperf.
 
 Promised: wall time over netperf's at most 1.03 with 10 s cells and 1.25 with 1 s cells, ten cells a visit, at most
-1.12 of a visit with 1 s cells, and at most 1.0 s a visit beyond its cells. Needs root. BENCH_BLOCKS=6 makes campaigns
-of full length (half an hour); by default they are short, and the ratio of one of six blocks is computed from what a
+1.12 of a visit with 1 s cells, and at most 1.0 s a visit beyond its cells. Needs root. BENCH_BLOCKS=9 makes campaigns
+of full length (half an hour); by default they are short, and the ratio of one of nine blocks is computed from what a
 visit and the rest of a run cost. BENCH_DURATIONS are the lengths of cells in seconds, "1 10" by default.
 """
 from __future__ import annotations
@@ -24,7 +24,7 @@ BIN = os.path.dirname(sys.executable)
 NAME = "bench"
 CAMPAIGN = {"seed": 1, "design": "on_off", "paths": ["physical", "tenant_vxlan"], "mtus": [9000],
             "workloads": ["tcp_stream", "tcp_maerts", "udp_stream", "tcp_rr", "udp_rr"]}
-CELLS, SIX_BLOCKS = 10, 18  # a visit's cells; visits of a campaign that has an interval
+CELLS, NINE_BLOCKS = 10, 18  # a visit's cells; visits of a campaign that has an interval
 DURATIONS = [int(word) for word in os.environ.get("BENCH_DURATIONS", "1 10").split()]
 BLOCKS = int(os.environ.get("BENCH_BLOCKS", "1"))
 FLOOR = ("for path in 198.18.0.2 192.168.10.2; do for test in TCP_STREAM TCP_MAERTS UDP_STREAM TCP_RR UDP_RR; do "
@@ -113,7 +113,7 @@ def report(duration, span, timeline, visits):
     once = wall - count * whole
     print(f"{duration} s cells, {CELLS} a visit, {count} visits: wall {wall:.1f} s, netperf ran {count * ran:.1f} s")
     print(f"  wall over netperf's time: {wall / count / ran:.3f}; of a visit {whole / ran:.3f}; "
-          f"of six blocks, computed: {(SIX_BLOCKS * whole + once) / (SIX_BLOCKS * ran):.3f}")
+          f"of nine blocks, computed: {(NINE_BLOCKS * whole + once) / (NINE_BLOCKS * ran):.3f}")
     print(f"  seconds a visit beyond its cells: {beyond:.2f} ({min(spread):.2f} to {max(spread):.2f})")
     for what, seconds in list(mean.items())[1:]:
         print(f"  {seconds:8.3f} s a visit  {what}")

@@ -49,7 +49,7 @@ def campaign(name: str, plan: dict[str, Any], kind: str, generator: np.random.Ge
     """Return one campaign; ``ratios`` {profile: its effect} is the truth of the first table."""
     cube = Cube(plan)
     rows, tables = worlds.visits_of(plan), len(cube.tables)
-    order = np.argsort(generator.random((plan["blocks"], rows)), axis=1)  # which row is visited at which place
+    order = worlds.order_of(generator, rows, plan["blocks"]).T  # which row is visited at which place
     in_time = level(kind, generator, plan["blocks"] * rows * tables).reshape(plan["blocks"], rows, tables)
     logs = np.empty((tables, rows, plan["blocks"]))
     for block, visited in enumerate(order):

@@ -100,6 +100,14 @@ def as_rows(plan, visits):
         visits, ((0, 0), (0, 1), (0, 0)), constant_values=np.nan)
 
 
+def order_of(generator, visits, blocks):
+    """Return at which place of its block each visit is made, as a plan has it: (visits, blocks)."""
+    order = np.argsort(generator.random((visits, blocks)), axis=0)
+    if visits == 2:  # each second block has the opposite order of the one before
+        order[:, 1::2] = order[::-1, 0:blocks - 1:2]
+    return order
+
+
 def draw(name, generator, tables, plan):
     """Return the noise of one metric as (tables, rows, blocks): the control, profiles, the control's second visit.
 
@@ -108,7 +116,7 @@ def draw(name, generator, tables, plan):
     visits, blocks = visits_of(plan), plan["blocks"]
     shape = tables, visits, blocks
     noise = NOISES[name](generator, shape) + BLOCK_SD * generator.standard_normal((1, 1, blocks))
-    order = np.argsort(generator.random((visits, blocks)), axis=0)
+    order = order_of(generator, visits, blocks)
     rows = np.take_along_axis(noise, np.broadcast_to(order, shape), axis=1)
     if name in SCATTER:
         size = np.where(np.arange(visits) % 2, *SCATTER[name])

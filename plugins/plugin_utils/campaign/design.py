@@ -10,30 +10,26 @@ or other workloads do not change the order of the rest.
 """
 from __future__ import annotations
 
-import itertools
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import level_name, settings_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import settings_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.looks import BLOCKS, looks_of, stages
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import (
     Campaign,
     Cell,
-    Factor,
-    Levels,
     Outline,
     Plan,
     Remeasure,
     SearchLimits,
     Visit,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.profiles import MOST_PROFILES, profiles_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import check, rounds_of, visit_seconds
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import first_visits, screen
 
 SCHEMA = 1
-MOST_PROFILES = 256
 MOST_NOMINEES = 2  # of a confirmation: the chosen one and the runner-up
 SEARCHED = 3  # of a search's confirmation: all on, too
 MOST_BLOCKS = 100  # that a time budget picks: more adds little to any answer
@@ -49,56 +45,6 @@ REMEASURE: Remeasure = {"passes": 1, "share": 0.25}
 MTU_SECONDS = 3.0
 
 Item = TypeVar("Item")
-
-
-def named(levels: Mapping[str, str], base: Mapping[str, str]) -> str:
-    """Name a profile by the levels in which it differs from the base."""
-    return ",".join(f"{factor}={level}" for factor, level in levels.items() if level != base[factor])
-
-
-def _one_by_one(factors: Iterable[Factor], base: Levels) -> Iterator[tuple[str, Levels]]:
-    """Yield ``(name, levels)`` of all profiles that differ from the base in one factor."""
-    for factor in factors:
-        for level in factor["levels"]:
-            if level != base[factor["name"]]:
-                yield f"{factor['name']}={level}", {**base, factor["name"]: level}
-
-
-def _all_combinations(factors: Sequence[Factor], base: Levels) -> Iterator[tuple[str, Levels]]:
-    for combination in itertools.product(*(factor["levels"] for factor in factors)):
-        levels = dict(zip((factor["name"] for factor in factors), combination))
-        yield named(levels, base) or "all_off", levels
-
-
-def _named_by_user(campaign: Campaign, base: Levels) -> Iterator[tuple[str, Levels]]:
-    known = {factor["name"]: factor["levels"] for factor in campaign["factors"]}
-    for name, asked in campaign["profiles"].items():
-        levels = {factor: level_name(level) for factor, level in asked.items()}
-        for factor, level in levels.items():
-            if level not in known.get(factor, ()):
-                raise InputError(f"{factor}={level} is not a level of any factor of the campaign", f"profile {name}",
-                                 f"Add it to 'factors', or use one of {', '.join(known)}.")
-        yield name, {**base, **levels}
-
-
-def profiles_of(campaign: Campaign) -> tuple[dict[str, Levels], str]:
-    """Return ``({profile: {factor: level}}, control)`` of a campaign that :func:`_campaign.read_campaign` returned."""
-    factors, design = campaign["factors"], campaign["design"]
-    off = {factor["name"]: factor["levels"][0] for factor in factors}
-    on = {factor["name"]: factor["levels"][-1] for factor in factors}
-    if design == "leave_one_out":
-        return {"all_on": on, **dict(_one_by_one(factors, on))}, "all_on"
-    if design == "one_at_a_time":
-        return {"all_off": off, **dict(_one_by_one(factors, off))}, "all_off"
-    if design == "full_factorial":
-        return dict(itertools.islice(_all_combinations(factors, off), MOST_PROFILES + 1)), "all_off"
-    if design in ("screen", "search"):
-        rows = (screen if design == "screen" else first_visits)(factors, campaign["seed"])
-        return {named(levels, off) or "all_off": levels for levels in rows}, "all_off"
-    if design == "profiles":
-        profiles = dict(_named_by_user(campaign, off))
-        return profiles, campaign["control"] or next(iter(profiles))
-    return {"all_off": off, "all_on": on}, "all_off"
 
 
 def comparisons(design: str, profiles: int, factors: int) -> int:
@@ -184,6 +130,17 @@ def _shuffled(items: Iterable[Item], *place: object) -> list[Item]:
     return items
 
 
+def _in_order(stays: list[Item], seed: int, mtu: int, block: int) -> list[Item]:
+    """Return the visits of a block in random order.
+
+    Of two visits, every second block has the opposite order of the one before (A B, B A): neither a drift nor what a
+    visit leaves behind for the next one favours either.
+    """
+    if len(stays) == 2 and block % 2 == 0:
+        return _shuffled(stays, seed, mtu, block - 1)[::-1]
+    return _shuffled(stays, seed, mtu, block)
+
+
 def _cells(campaign: Outline, prefix: str, *place: object) -> list[Cell]:
     pairs = [{"pair": f"{pair['client']}-{pair['server']}"} for pair in campaign["pairs"]] or [{}]
     trials: list[Any] = [{"trial": number} for number in range(1, (campaign.get("trials") or 0) + 1)] or [{}]
@@ -206,7 +163,7 @@ def visits_of(campaign: Outline, profiles: Iterable[str], control: str, blocks: 
     for mtu in _shuffled(campaign["mtus"], seed, "mtus"):
         for block in blocks:
             # Which of the control's visits is the repeat is random: always the later one would measure drift.
-            for visit, (profile, repeat) in enumerate(_shuffled(stays, seed, mtu, block), 1):
+            for visit, (profile, repeat) in enumerate(_in_order(stays, seed, mtu, block), 1):
                 prefix = f"m{mtu}-b{block:02d}-v{visit:02d}"
                 visits.append({"block": block, "visit": visit, "mtu": mtu, "profile": profile, "repeat": repeat,
                                "cells": _cells(campaign, prefix, seed, mtu, block, visit)})

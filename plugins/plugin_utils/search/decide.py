@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import stall
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metrics import values_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import SCHEMA, with_search
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import named, visits_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import visits_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import settings_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import (
     Nominee,
@@ -25,6 +25,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import 
     SearchStanding,
     Visit,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.profiles import named
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import every_combination, model_matrix
 from ansible_collections.offload.lab.plugins.plugin_utils.search import model
 from ansible_collections.offload.lab.plugins.plugin_utils.search.values import visit_values

@@ -72,6 +72,16 @@ def test_the_control_of_a_single_comparison_is_visited_once_a_block(campaign, vi
         visit_seconds(made) * len(made["visits"]) / 3)
 
 
+def test_of_two_visits_each_second_block_has_the_opposite_order():
+    """The first order of each two blocks is random."""
+    made = plan(blocks=9, mtus=[9000, 1500], factors=["tso"])
+    for mtu in (9000, 1500):
+        orders = [[visit["profile"] for visit in made["visits"] if (visit["mtu"], visit["block"]) == (mtu, block)]
+                  for block in range(1, 10)]
+        assert orders[1::2] == [order[::-1] for order in orders[0:8:2]]
+        assert {tuple(order) for order in orders[::2]} == {("all_off", "all_on"), ("all_on", "all_off")}
+
+
 def test_mtu_is_the_outer_loop_and_ids_are_unique():
     made = plan(mtus=[9000, 1500, 4000], blocks=3)
     mtus = [visit["mtu"] for visit in made["visits"]]

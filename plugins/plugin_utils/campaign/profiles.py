@@ -1,0 +1,65 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The profiles that a design visits, and their control. Pure."""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import level_name
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Campaign, Factor, Levels
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import first_visits, screen
+
+MOST_PROFILES = 256
+
+
+def named(levels: Mapping[str, str], base: Mapping[str, str]) -> str:
+    """Name a profile by the levels in which it differs from the base."""
+    return ",".join(f"{factor}={level}" for factor, level in levels.items() if level != base[factor])
+
+
+def _one_by_one(factors: Iterable[Factor], base: Levels) -> Iterator[tuple[str, Levels]]:
+    """Yield ``(name, levels)`` of all profiles that differ from the base in one factor."""
+    for factor in factors:
+        for level in factor["levels"]:
+            if level != base[factor["name"]]:
+                yield f"{factor['name']}={level}", {**base, factor["name"]: level}
+
+
+def _all_combinations(factors: Sequence[Factor], base: Levels) -> Iterator[tuple[str, Levels]]:
+    for combination in itertools.product(*(factor["levels"] for factor in factors)):
+        levels = dict(zip((factor["name"] for factor in factors), combination))
+        yield named(levels, base) or "all_off", levels
+
+
+def _named_by_user(campaign: Campaign, base: Levels) -> Iterator[tuple[str, Levels]]:
+    known = {factor["name"]: factor["levels"] for factor in campaign["factors"]}
+    for name, asked in campaign["profiles"].items():
+        levels = {factor: level_name(level) for factor, level in asked.items()}
+        for factor, level in levels.items():
+            if level not in known.get(factor, ()):
+                raise InputError(f"{factor}={level} is not a level of any factor of the campaign", f"profile {name}",
+                                 f"Add it to 'factors', or use one of {', '.join(known)}.")
+        yield name, {**base, **levels}
+
+
+def profiles_of(campaign: Campaign) -> tuple[dict[str, Levels], str]:
+    """Return ``({profile: {factor: level}}, control)`` of a campaign that :func:`_campaign.read_campaign` returned."""
+    factors, design = campaign["factors"], campaign["design"]
+    off = {factor["name"]: factor["levels"][0] for factor in factors}
+    on = {factor["name"]: factor["levels"][-1] for factor in factors}
+    if design == "leave_one_out":
+        return {"all_on": on, **dict(_one_by_one(factors, on))}, "all_on"
+    if design == "one_at_a_time":
+        return {"all_off": off, **dict(_one_by_one(factors, off))}, "all_off"
+    if design == "full_factorial":
+        return dict(itertools.islice(_all_combinations(factors, off), MOST_PROFILES + 1)), "all_off"
+    if design in ("screen", "search"):
+        rows = (screen if design == "screen" else first_visits)(factors, campaign["seed"])
+        return {named(levels, off) or "all_off": levels for levels in rows}, "all_off"
+    if design == "profiles":
+        profiles = dict(_named_by_user(campaign, off))
+        return profiles, campaign["control"] or next(iter(profiles))
+    return {"all_off": off, "all_on": on}, "all_off"
