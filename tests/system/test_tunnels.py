@@ -76,8 +76,8 @@ def test_streams_of_two_tenants_use_both_ports_at_once(lab, tmp_path):
     before = sent(lab, "bytes")
     lab.play("measure", **WANTED, campaign=campaign, results_dir=str(tmp_path))
     trials = [json.loads(line) for line in (tmp_path / "tunnels/trials.jsonl").read_text().splitlines()]
-    assert [len(trial["streams"]) for trial in trials] == [2] * 3
-    assert [trial["error"] for trial in trials] == [None] * 3
+    assert [len(trial["streams"]) for trial in trials] == [2] * 2
+    assert [trial["error"] for trial in trials] == [None] * 2
     bytes_sent = [now - then for now, then in zip(sent(lab, "bytes"), before)]
     assert min(bytes_sent) > 0.1 * max(bytes_sent), bytes_sent
     carried = sum(trial["result"]["throughput_mbps"] * 1e6 / 8 * trial["result"]["window_s"] for trial in trials)
