@@ -10,7 +10,9 @@ import pytest
 
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
+OWN_PYTHON = ["--python", f"{sys.version_info.major}.{sys.version_info.minor}"]
 LIVE = CHECKOUT / ".build/live"
+ANSIBLE_LINT = ["ansible-lint", "--offline", "--profile", "production", "--strict", "--exclude", "tests/integration"]
 SHELL_SCRIPTS = sorted(str(path.relative_to(CHECKOUT)) for path in [
     *CHECKOUT.glob("tools/**/*.sh"), *CHECKOUT.glob("tests/integration/targets/*/*.sh"), CHECKOUT / ".ci/run"])
 
@@ -18,7 +20,7 @@ SHELL_SCRIPTS = sorted(str(path.relative_to(CHECKOUT)) for path in [
 @pytest.mark.parametrize("argv", [
     ["ruff", "check"],
     ["mypy"],
-    ["ansible-lint", "--offline", "--profile", "production", "--strict"],
+    ANSIBLE_LINT,
     ["antsibull-docs", "lint-collection-docs", "--plugin-docs", "--validate-collection-refs", "dependent", "."],
     ["antsibull-changelog", "lint"],
     ["shellcheck", *SHELL_SCRIPTS],
@@ -28,10 +30,18 @@ def test_linter(argv):
     run(argv, ANSIBLE_COLLECTIONS_PATH=str(LIVE))
 
 
-@pytest.mark.parametrize("pythons", [
-    pytest.param(["--python", f"{sys.version_info.major}.{sys.version_info.minor}"], id="the controller's Python"),
+@pytest.mark.nightly
+def test_the_tests_own_playbooks():
+    """What ships is checked by test_linter."""
+    run([*ANSIBLE_LINT[:-2], "tests/integration"], ANSIBLE_COLLECTIONS_PATH=str(LIVE))
+
+
+@pytest.mark.parametrize("asked", [
+    pytest.param([*OWN_PYTHON, "--skip-test", "pylint"], id="the controller's Python"),
+    pytest.param([*OWN_PYTHON, "--test", "pylint", "--exclude", "tests/"], id="pylint"),
+    pytest.param([*OWN_PYTHON, "--test", "pylint"], marks=pytest.mark.nightly, id="pylint of tests too"),
     pytest.param(["--test", "compile", "--test", "import"], marks=pytest.mark.nightly, id="all Pythons")])
-def test_ansible_test_sanity(pythons):
+def test_ansible_test_sanity(asked):
     """All of ansible-test's checks, with no file of exceptions. tests/older_core imports on the oldest Python too."""
     assert not list(CHECKOUT.glob("tests/sanity/ignore*"))
-    run([sys.executable, "tools/run_ansible_test.py", "sanity", *pythons], timeout=1200)
+    run([sys.executable, "tools/run_ansible_test.py", "sanity", *asked], timeout=1200)

@@ -40,7 +40,7 @@ def _older_core():
 
 
 @pytest.mark.parametrize(("which", "folders"), [
-    pytest.param("not slow and not nightly", CORE_FOLDERS, id="what uses ansible-core"),
+    pytest.param("not slow and not nightly", CORE_FOLDERS, marks=pytest.mark.nightly, id="what uses ansible-core"),
     pytest.param("not nightly", ["tests/unit"], marks=pytest.mark.nightly, id="all")])
 def test_controller_code(older_core, which, folders):
     """The rooms of plugin_utils, simulations and long tests do not use ansible-core: once a night is enough."""
