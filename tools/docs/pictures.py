@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The pictures of README.md and docs/first-report.md, from a "make demo" that was recorded whole.
 
-It was run on 2026-11-23, with RESULTS=/tmp/pic-run/results, beside other work. pictures.py [FOLDER] draws console.svg
+It was run on 2026-11-24, RESULTS=/tmp/pic-run/results, with nothing beside it. pictures.py [FOLDER] draws console.svg
 and, with chromium, two parts of the report that the code of today makes of that campaign; into docs/figures by default.
 """
 from __future__ import annotations
@@ -23,12 +23,12 @@ from ansible_collections.offload.lab.plugins.plugin_utils.report.report import m
 FOLDER = CHECKOUT / "docs/figures"
 RECORDED = CHECKOUT / "tests/unit/recorded/whole"
 # Lines of console.txt that are shown, the first and the last; between them stands "...".
-KEPT = ((1, 9), (23, 25), (45, 47), (53, 55), (81, 83), (118, 120), (134, 136))
+KEPT = ((1, 9), (23, 25), (45, 47), (53, 54), (86, 87), (91, 93), (107, 109))
 LETTER, LINE, EDGE = 7.8, 18, 16  # pixels
 STYLE = "text{font:13px monospace;fill:#e6edf3;white-space:pre}.stage{font-weight:bold}.shown{fill:#79c0ff}"
 # What is on the picture of a report, and its height in pixels; everything else is hidden.
 PARTS = {"report.png": ("main > :not(.answer):not(.details)", 790),
-         "effects.png": ("header, main > :not(#effects), #effects table", 495)}
+         "effects.png": ("header, main > :not(#effects), #effects table", 590)}
 TOP = "#effects h2 { margin: 0; padding: 0; border: 0 }"
 WIDTH = 860  # pixels: narrow, so that letters can be read where a page shows the picture smaller
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import control_visits
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import trial_panels
@@ -42,8 +43,8 @@ READING = (
     "A ratio of 1.20 means a fifth more than the control in the same block. A filled mark is a difference that was "
     "shown. A hollow circle, printed as ~, is no difference that matters: its interval lies within ±{matters:g} %. All "
     "else is not known yet, a hollow diamond, printed with ?. Lines are 95 % intervals, the dots under a line are its "
-    "blocks, and a cross at the edge is a block farther out. The grey band is the noise floor: what two visits to the "
-    "control differ by.")
+    "blocks, and a cross at the edge is a block farther out.")
+NOISE_FLOOR = " The grey band is the noise floor: what two visits to the control differ by."  # where a block has two
 
 
 def facts(plan: Plan, digest: Digest) -> list[tuple[str, str]]:
@@ -196,7 +197,7 @@ def page(findings: dict[str, Any], plan: Plan, digest: Digest, manifest: Mapping
         "recommendations": advice.recommendations(findings, titles),
         "leaders": advice.leader_table(findings["attribution"], titles), "overview": effect_tables.matrices(tables),
         "tables": tables, "blocks": effect_tables.blocks(tables),
-        "reading": READING.format(matters=findings["matters"]),
+        "reading": READING.format(matters=findings["matters"]) + NOISE_FLOOR * (control_visits(plan) == 2),
         "verdicts": verdicts(findings["verdicts"]),
         "conditions": conditions.conditions(manifest, digest.node_cpu.rows()),
         "marked": marked(digest), "repeat": repeat(plan), "files": FILES,

@@ -54,6 +54,14 @@ def test_texts_are_the_golden_ones(tmp_path, name, make):
         assert (tmp_path / text).read_text() == golden.read_text(), text
 
 
+@pytest.mark.parametrize(("visits", "band"), [(1, False), (2, True)])
+def test_the_noise_floor_is_explained_where_there_is_one(tmp_path, visits, band):
+    plan = {**synthetic.make_plan(2), "control_visits": visits}
+    campaign(tmp_path, plan, synthetic.make_trials(plan), manifest())
+    said = " ".join(Page((tmp_path / "report.html").read_text()).words)
+    assert ("The grey band is the noise floor" in said) == band
+
+
 def test_console_fits_100_columns(made):
     assert max(map(len, (made / "report.txt").read_text().splitlines())) <= 100
 
