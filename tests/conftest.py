@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 # The longest begin first, so that no worker has one left when the others have ended.
-ORDER = ("system", "integration", "molecule", "lint", "older_core", "faults", "installed")
+ORDER = ("system", "integration", "molecule", "lint", "older_core", "faults", "installed", "unit/roles")
 HALVED = "tests/integration/test_targets.py"
 # They use the lab of tests/system/conftest.py, which takes half a minute of CPU time to make: one worker, one lab.
 ONE_LAB = tuple(f"tests/system/test_{name}.py" for name in ("apply", "evidence", "guards", "lab", "trials", "verify"))
@@ -60,7 +60,8 @@ def pytest_collection_modifyitems(items):
 
 
 def _folder(item):
-    return item.path.resolve().relative_to(TESTS).parts[0]
+    parts = item.path.resolve().relative_to(TESTS).parts
+    return "unit/roles" if parts[:2] == ("unit", "roles") else parts[0]
 
 
 @pytest.hookimpl(optionalhook=True)

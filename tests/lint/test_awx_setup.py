@@ -8,6 +8,7 @@ what AWX's modules would refuse is refused here, and no AWX is needed.
 """
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import re
@@ -39,34 +40,36 @@ class CapturedError(Exception):
     """Carries the argument spec of a module."""
 
 
-def argument_spec(name, monkeypatch):
+def argument_spec(name):
     """Return the argument spec that a module of awx.awx gives to its base class."""
     module = importlib.import_module(f"ansible_collections.awx.awx.plugins.modules.{name}")
 
     def capture(argument_spec, **_more):
         raise CapturedError(argument_spec)
 
-    monkeypatch.setattr(module, "ControllerAPIModule", capture)
-    with pytest.raises(CapturedError) as caught:
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(CapturedError) as caught:
+        patch.setattr(module, "ControllerAPIModule", capture)
         module.main()
     return caught.value.args[0]
 
 
-@pytest.fixture(name="play")
-def _play(tmp_path, monkeypatch):
-    """Return what runs a playbook and returns ``[(module, its arguments)]``."""
-    folder = tmp_path / "ansible_collections/awx/awx"
+@pytest.fixture(name="play", scope="module")
+def _play(tmp_path_factory):
+    """Return what runs a playbook, once, and returns ``[(module, its arguments)]``."""
+    path = tmp_path_factory.mktemp("awx")
+    folder = path / "ansible_collections/awx/awx"
     (folder / "plugins/modules").mkdir(parents=True)
     (folder / "galaxy.yml").write_text("namespace: awx\nname: awx\nversion: 24.6.1\n")
-    calls = tmp_path / "calls"
+    calls = path / "calls"
     for name in MODULES:
-        recorder = RECORDER.format(spec=argument_spec(name, monkeypatch), calls=str(calls), name=name)
+        recorder = RECORDER.format(spec=argument_spec(name), calls=str(calls), name=name)
         (folder / f"plugins/modules/{name}.py").write_text(recorder)
 
+    @functools.lru_cache(maxsize=None)
     def play(playbook):
         calls.write_text("")
         run(["ansible-playbook", "-i", "localhost,", f"playbooks/{playbook}.yml", "-e", json.dumps(GIVEN)],
-            ANSIBLE_COLLECTIONS_PATH=f"{tmp_path}:{CHECKOUT / '.build/live'}")
+            ANSIBLE_COLLECTIONS_PATH=f"{path}:{CHECKOUT / '.build/live'}")
         return [json.loads(line) for line in calls.read_text().splitlines()]
 
     return play
