@@ -19,10 +19,11 @@ from ansible_collections.offload.lab.plugins.plugin_utils.analysis.judge import 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.nominate import nominees_of
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import saturated
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.unfinished import Unfinished, unfinished
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import too_few_blocks
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Decided, Nominee, Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects, power
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.family import Family
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import MATTERS, too_few_blocks
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import MATTERS
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Trial
 
 SCHEMA = 1

@@ -12,6 +12,7 @@ from typing import Any
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis import contrasts, metrics
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.contrasts import Effects, Labels
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import too_few_blocks
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects as statistics
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import table_scale
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
@@ -22,7 +23,6 @@ from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states impo
     block_seconds,
     margin,
     states,
-    too_few_blocks,
 )
 
 OTHER_WAY = {"better": "worse", "worse": "better"}

@@ -27,7 +27,8 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import 
     Visit,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.profiles import MOST_PROFILES, profiles_of
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import check, rounds_of, visit_seconds
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import check, rounds_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
 
 SCHEMA = 1
 MOST_NOMINEES = 2  # of a confirmation: the chosen one and the runner-up
@@ -41,8 +42,8 @@ ROUND_VISITS = 3  # of a search: so many are chosen at a time
 # Trials that the machine spoilt are measured again at the end of their block: in how many passes, and how many of all
 # planned cells at most.
 REMEASURE: Remeasure = {"passes": 1, "share": 0.25}
-# What a new MTU costs; rough, for estimates only.
-MTU_SECONDS = 3.0
+# What a run costs beside netperf's own seconds; rough, for estimates only.
+CELL_SECONDS, VISIT_SECONDS, MTU_SECONDS = 0.15, 2.0, 3.0
 
 Item = TypeVar("Item")
 
@@ -65,6 +66,13 @@ def control_visits(campaign: Outline, profiles: int = 0) -> int:
     """
     few = campaign["design"] == "search" or profiles == 2
     return campaign.get("control_visits") or (1 if few else 2)
+
+
+def visit_seconds(campaign: Outline) -> float:
+    """Return how long a visit of a campaign, or of its plan, takes in seconds: all its rounds."""
+    rounds = campaign["rounds"] if "rounds" in campaign else rounds_of(campaign["pairs"], campaign["concurrent"])
+    cells = len(campaign["paths"]) * max(1, len(rounds)) * (campaign.get("trials") or 1)
+    return VISIT_SECONDS + cells * sum(seconds_of(workload) + CELL_SECONDS for workload in campaign["workloads"])
 
 
 def block_seconds(campaign: Outline, profiles: int) -> float:
@@ -205,3 +213,8 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
             visit for stage in stages(looks, blocks) for visit in visits_of(campaign, profiles, control, stage)],
         **optional,
     }
+
+
+def too_few_blocks(blocks: int, fewest: int) -> str:
+    """Return what is said of a campaign whose blocks give no test."""
+    return f"{blocks} block{'s give' if blocks != 1 else ' gives'} no test: {fewest} are needed"

@@ -12,11 +12,11 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import
     comparisons,
     confirmation_cost,
     control_visits,
+    too_few_blocks,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.components import Scatter
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import too_few_blocks
 
 FOUND = (1.03, 1.05, 1.1, 1.2)  # the effects of which a plan says how long they take to be found
 SECONDS = (1, 2, 3, 5, 10, 20, 30)  # that a cell may measure

@@ -8,19 +8,50 @@ A factor, as plan.json has it: ``name``, ``kind``, ``levels`` (names, the first 
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypedDict
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factor_levels import (
-    cpus,
-    hash_fields,
-    number,
-    number_or_switch,
-    switch,
-)
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Factor, Levels, Settings
 from ansible_collections.offload.lab.plugins.plugin_utils.lab.paths import device_classes
+
+# What a level may be: each function returns the value to set, or raises ValueError with what is allowed.
+SWITCH = {"off": False, "on": True}
+
+
+def switch(level: str) -> bool:
+    """Return the bool of ``off`` or ``on``."""
+    if level in SWITCH:
+        return SWITCH[level]
+    raise ValueError("off or on")
+
+
+def number(level: str) -> int:
+    """Return a number from 0 to 2^32 - 1."""
+    if re.fullmatch(r"[0-9]{1,10}", str(level), re.ASCII) and int(level) < 2 ** 32:
+        return int(level)
+    raise ValueError("a number from 0 to 4294967295")
+
+
+def number_or_switch(level: str) -> bool | int:
+    """Return a number, or the bool of ``off`` or ``on``."""
+    return SWITCH[level] if level in SWITCH else number(level)
+
+
+def hash_fields(level: str) -> str:
+    """Return the letters of ``ethtool -N DEV rx-flow-hash TYPE LETTERS``."""
+    if re.fullmatch(r"[mvtsdfnelr]{1,10}", str(level)):
+        return level
+    raise ValueError("letters of 'mvtsdfnelr', such as sd or sdfn")
+
+
+def cpus(level: str) -> str:
+    """Return ``off``, ``all``, or a hexadecimal mask of CPUs."""
+    text = str(level)
+    if text in ("off", "all") or re.fullmatch(r"[0-9a-f]{1,8}(,[0-9a-f]{8}){0,31}", text):
+        return text
+    raise ValueError("off, all, or a hexadecimal mask of CPUs such as f")
 
 
 class Kind(TypedDict):

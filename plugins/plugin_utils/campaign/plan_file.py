@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign import confirmation, looks
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import SCHEMA, control_visits
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import SCHEMA, control_visits, visit_seconds
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import (
     Campaign,
     Confirmation,
@@ -19,7 +19,6 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import 
     Plan,
     Search,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import visit_seconds
 
 CONFIRMATION, LOOKS = "confirmation.json", "looks.json"
 SEARCH = "search.json"

@@ -7,11 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Outline, Pair, Settings
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
-
-# What a cell and a visit cost beside netperf's own seconds; rough, for estimates only.
-CELL_SECONDS, VISIT_SECONDS = 0.15, 2.0
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Pair, Settings
 
 
 def everybody(nodes: Sequence[str]) -> list[Pair]:
@@ -67,10 +63,3 @@ def check(pairs: list[Pair], rounds: list[list[Pair]], profiles: Mapping[str, Se
         raise InputError(f"{sorted(both)[0]} is the client of one pair and the server of another, and profile "
                          f"{differing[0]} sets the two ends differently", where,
                          "Use 'sides: both', or pairs in which a node is always the same end.")
-
-
-def visit_seconds(campaign: Outline) -> float:
-    """Return how long a visit of a campaign, or of its plan, takes in seconds: all its rounds."""
-    rounds = campaign["rounds"] if "rounds" in campaign else rounds_of(campaign["pairs"], campaign["concurrent"])
-    cells = len(campaign["paths"]) * max(1, len(rounds)) * (campaign.get("trials") or 1)
-    return VISIT_SECONDS + cells * sum(seconds_of(workload) + CELL_SECONDS for workload in campaign["workloads"])

@@ -78,8 +78,3 @@ def all_needs(found: dict[str, np.ndarray], state: np.ndarray, matters: float,
 def block_seconds(plan: Mapping[str, Any]) -> float | None:
     """Return about how long one block takes, at all MTUs."""
     return plan["estimated_s"] / plan["blocks"] if plan.get("estimated_s") else None
-
-
-def too_few_blocks(blocks: int, fewest: int) -> str:
-    """Return what is said of a campaign whose blocks give no test."""
-    return f"{blocks} block{'s give' if blocks != 1 else ' gives'} no test: {fewest} are needed"

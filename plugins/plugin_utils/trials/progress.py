@@ -7,9 +7,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Collection
 
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import confirmation_cost
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import (
+    CELL_SECONDS,
+    VISIT_SECONDS,
+    confirmation_cost,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan, Visit
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import CELL_SECONDS, VISIT_SECONDS
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Result, Trial
 

@@ -53,6 +53,8 @@ BAD = [
     ({"name": "x", "workloads": [{"name": "w", "test": "TCP_RR", "confidence": {
         "iterations_max": 4, "iterations_min": 5}}]}, "iterations_min is larger"),
     ({"name": "x", "design": "profiles"}, "the key 'profiles' and the design 'profiles' need each other"),
+    ({"name": "x", "control_visits": 3}, "campaign: control_visits: 3 cannot be used. Give 1 or 2"),
+    ({"name": "x", "design": "search", "control_visits": 2}, "Leave out 'control_visits'"),
     ({"name": "x", "pairs": ["node1"]}, "campaign: pairs[0]"),
     (["x"], "cannot be used"),
 ]

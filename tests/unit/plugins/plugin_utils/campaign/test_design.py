@@ -10,7 +10,12 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import block_seconds, blocks_needed, make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import (
+    block_seconds,
+    blocks_needed,
+    make_plan,
+    visit_seconds,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.dry_run import describe, length
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
     differences,
@@ -18,7 +23,6 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file imp
     summary,
     write_plan,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import visit_seconds
 
 
 def plan(**campaign):
