@@ -188,7 +188,7 @@ estimated_s:
   type: float
   sample: 540.0
 visit_s:
-  description: A rough estimate of the time that one visit takes, all its rounds, in seconds.
+  description: A rough estimate of the time that one visit takes at most, all its rounds, in seconds.
   returned: success
   type: float
   sample: 30.0

@@ -78,4 +78,4 @@ def with_search(plan: Plan, decided: Search | None) -> Plan:
     return {**plan, "blocks": plan["blocks"] + len(rounds),
             "profiles": {**plan["profiles"], **{name: own for one in rounds for name, own in one["profiles"].items()}},
             "visits": [*plan["visits"], *(visit for one in rounds for visit in one["visits"])],
-            "decided": decided}
+            "trials": decided.get("trials") or plan.get("trials"), "decided": decided}

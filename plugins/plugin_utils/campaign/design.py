@@ -39,6 +39,7 @@ FEWEST_BLOCKS = 6  # for a test
 BLOCKS_OF_ONE, SPARED_BLOCKS = 9, 8
 SCREEN_BLOCKS = 3  # for an interval: a screen nominates, and its confirmation claims
 ROUND_VISITS = 3  # of a search: so many are chosen at a time
+MORE_TRIALS = 4  # times as many as at its first visits, at most, where a search finds that they scatter
 # Trials that the machine spoilt are measured again at the end of their block: in how many passes, and how many of all
 # planned cells at most.
 REMEASURE: Remeasure = {"passes": 1, "share": 0.25}
@@ -73,6 +74,13 @@ def visit_seconds(campaign: Outline) -> float:
     rounds = campaign["rounds"] if "rounds" in campaign else rounds_of(campaign["pairs"], campaign["concurrent"])
     cells = len(campaign["paths"]) * max(1, len(rounds)) * (campaign.get("trials") or 1)
     return VISIT_SECONDS + cells * sum(seconds_of(workload) + CELL_SECONDS for workload in campaign["workloads"])
+
+
+def longest_visit_seconds(plan: Plan) -> float:
+    """Return how long a visit of a plan takes at most, in seconds: a search may repeat its trials more often."""
+    trials = (plan.get("trials") or 1) * (MORE_TRIALS if plan["design"] == "search" else 1)
+    longest: Plan = {**plan, "trials": trials}
+    return visit_seconds(longest)
 
 
 def block_seconds(campaign: Outline, profiles: int) -> float:
@@ -118,10 +126,15 @@ def pick_blocks(campaign: Campaign, profiles: int) -> int:
     return min(fitting, campaign["blocks"] or MOST_BLOCKS)
 
 
+def usual_rounds(profiles: int) -> int:
+    """Return the rounds of a search without a time budget, which visits so many profiles first."""
+    return -(-profiles * 3 // (4 * ROUND_VISITS))
+
+
 def search_of(campaign: Campaign, profiles: Iterable[str]) -> SearchLimits:
     """Return what a search may do after its first visits."""
     budget, profiles = campaign["time_budget"], list(profiles)
-    rounds, limit = -(-len(profiles) * 3 // (4 * ROUND_VISITS)), "visits"
+    rounds, limit = usual_rounds(len(profiles)), "visits"
     if budget is not None:
         first = MTU_SECONDS + block_seconds(campaign, len(profiles)) + confirmation_cost(campaign, len(profiles))[2]
         rounds, limit = int((budget - first) / block_seconds(campaign, ROUND_VISITS)), "time_budget"

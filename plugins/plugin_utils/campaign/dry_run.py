@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import (
     FEWEST_BLOCKS,
+    MORE_TRIALS,
     block_seconds,
     comparisons,
     confirmation_cost,
@@ -60,6 +61,9 @@ def describe(plan: Plan, lab_mtu: int | None = None) -> list[str]:
         search = plan["search"]
         lines.append(f"then at most {search['rounds']} rounds of {search['visits']} visits, chosen by what is known, "
                      f"until the question is answered or the {LIMITS[search['limit']]}")
+        trials = plan.get("trials") or 1
+        lines.append(f"{trials} trials of each cell at a visit; from then on up to {MORE_TRIALS * trials}, which take "
+                     "as much longer, where trials scatter much" + _within(search["limit"]))
     if blocks:
         lines.append(f"then a confirmation of at most {confirmed} visits in {blocks} blocks, about {length(seconds)}")
     lines += [f"  {factor['name']}: {' or '.join(factor['levels'])}, on {' and '.join(factor['devices'])} of "
@@ -70,6 +74,10 @@ def describe(plan: Plan, lab_mtu: int | None = None) -> list[str]:
     if sizes:
         lines.append(f"4 of 5 such campaigns find an effect of {', '.join(sizes)}")
     return lines + [f"warning: {text}" for text in warnings_of(plan)]
+
+
+def _within(limit: str) -> str:
+    return " and the time budget allows it" if limit == "time_budget" else ""
 
 
 def detectable(plan: Plan) -> list[tuple[float, float | None]]:

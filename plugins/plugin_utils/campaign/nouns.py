@@ -176,6 +176,7 @@ class SearchRound(Part):
 
     round: int
     standing: SearchStanding
+    trials: NotRequired[int]  # of each cell at its visits; not in the files of earlier versions
 
 
 class Nominee(TypedDict):
@@ -195,6 +196,7 @@ class Search(TypedDict):
     ended: str | None  # why
     nominees: list[Nominee]
     standing: NotRequired[SearchStanding]  # at its end
+    trials: NotRequired[int]  # at its end: of each cell at the visits of the confirmation
 
 
 class Plan(Outline):

@@ -11,7 +11,11 @@ from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign import confirmation, looks
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import SCHEMA, control_visits, visit_seconds
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import (
+    SCHEMA,
+    control_visits,
+    longest_visit_seconds,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import (
     Campaign,
     Confirmation,
@@ -137,7 +141,8 @@ def summary(plan: Plan, folder: str) -> dict[str, Any]:
         "results": folder, "plan_file": os.path.join(folder, "plan.json"), "campaign": plan["name"],
         "seed": plan["seed"], "design": plan["design"], "blocks": plan["blocks"], "control": plan["control"],
         "mtus": plan["mtus"], "paths": plan["paths"], "pairs": plan["pairs"], "rounds": plan["rounds"],
-        "estimated_s": plan["estimated_s"], "visit_s": round(visit_seconds(plan), 1), "confirm": plan.get("confirm", 0),
+        "estimated_s": plan["estimated_s"], "visit_s": round(longest_visit_seconds(plan), 1),
+        "confirm": plan.get("confirm", 0),
         "rounds_of_search": plan["search"]["rounds"] if "search" in plan else 0, "looks": len(plan.get("looks") or ()),
         "tests": sorted({workload["test"] for workload in plan["workloads"]}),
         "profiles": {name: profile["settings"] for name, profile in plan["profiles"].items()},

@@ -27,16 +27,16 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import 
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.profiles import named
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import every_combination, model_matrix
-from ansible_collections.offload.lab.plugins.plugin_utils.search import model
-from ansible_collections.offload.lab.plugins.plugin_utils.search.values import visit_values
+from ansible_collections.offload.lab.plugins.plugin_utils.search import effort, model
+from ansible_collections.offload.lab.plugins.plugin_utils.search.values import trials_for, visit_values
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import margin
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.guards import excluded
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import Trial
 
 PART = "search"  # of a visit and of its trials
-DRAWS = 400
 ANSWERED = 0.99  # how sure it is that no combination is better than the best one by more than matters
+EQUAL = 0.1  # of matters: sets predicted to differ by less are equally good
 STALLS = 0.25  # of a profile's trials: one that fails so often is not nominated
 FEWEST_VISITS = 4
 GOALS = {"throughput": (("throughput", "transactions"), 1), "latency": (("latency_mean",), -1),
@@ -62,17 +62,24 @@ def decide(plan: Plan, decided: Search, trials: Iterable[Trial]) -> Search:
     found = _Standing(whole, seen(whole, trials), np.random.default_rng([plan["seed"], number]))
     standing = found.told()
     enough = len(found.seen.profiles) >= FEWEST_VISITS
-    last = number > plan["search"]["rounds"]
+    # Visits from here on, the confirmation's too, have as many trials as it takes for their scatter.
+    wanted = trials_for(found.seen.trials, margin(plan), effort.fewest_trials(plan))
+    affordable = effort.affordable(plan, decided, wanted)
+    last = not affordable
+    trials_each = affordable or effort.confirmed_with(plan, decided, wanted)
     # The first visits are too few to contradict the model: what it predicts is visited once before it is believed.
     answered = standing["sure"] >= ANSWERED and (number > 1 or last)
     ended = ("nothing measured" if not enough else "answered" if answered else
              plan["search"]["limit"] if last else None)
     if ended:
-        return {**decided, "ended": ended, "nominees": found.nominees() if enough else [], "standing": standing}
+        return {**decided, "ended": ended, "nominees": found.nominees() if enough else [], "standing": standing,
+                "trials": trials_each}
     profiles = found.next_profiles()
-    planned = visits_of(plan, profiles, plan["control"], [plan["blocks"] + number])
+    planned = visits_of(effort.with_trials(plan, trials_each), profiles, plan["control"],
+                        [plan["blocks"] + number])
     visits: list[Visit] = [{**visit, "part": PART} for visit in planned]
-    own: SearchRound = {"round": number, "profiles": profiles, "visits": visits, "standing": standing}
+    own: SearchRound = {"round": number, "profiles": profiles, "visits": visits, "standing": standing,
+                        "trials": trials_each}
     return {**decided, "rounds": [*decided["rounds"], own]}
 
 
@@ -123,13 +130,11 @@ class _Standing:
         if len(known.profiles) < FEWEST_VISITS:
             return
         own, _pairs = model_matrix(plan["factors"], [plan["profiles"][name]["levels"] for name in known.profiles])
-        values, spread = visit_values(known.trials, known.profiles)
-        self.fit = model.fit(own, len(pairs), values, spread)
-        self.drawn = model.draws(self.fit, DRAWS, generator)
-        self.mean, self.values = self.rows @ self.fit.mean, self.drawn @ self.rows.T
+        self.found = model.fit(own, len(pairs), *visit_values(known.trials, known.profiles), generator)
+        self.values = self.found.coefficients @ self.rows.T
         able = np.array([name not in known.failing for name in self.names])
         self.able = able | ~able.any()  # where all fail, none is worse for it
-        self.best = self._top(self.mean)
+        self.best = self._best()
 
     def _name(self, levels: Mapping[str, str]) -> str:
         return named(levels, self.off) or self.plan["control"]
@@ -139,6 +144,13 @@ class _Standing:
         able = np.where(self.able, scores, -np.inf)
         able[list(without)] = -np.inf
         return int(np.argmax(able))
+
+    def _best(self) -> int:
+        """Return the place of the set predicted to be the best; of equal ones, that which changes least."""
+        mean = self.values.mean(axis=0)
+        equal = self.able & (mean >= mean[self._top(mean)] - EQUAL * margin(self.plan))
+        changed = [sum(level != self.off[name] for name, level in levels.items()) for levels in self.levels]
+        return min(np.flatnonzero(equal).tolist(), key=lambda place: (changed[place], -mean[place]))
 
     def told(self) -> SearchStanding:
         """Return how the search stands: the best combination, its gain over the control, and how sure it is."""
@@ -153,7 +165,7 @@ class _Standing:
 
     def next_profiles(self) -> dict[str, Profile]:
         """Return the profiles of one more round."""
-        places = model.next_rows(self.fit, self.rows, self.drawn, self.best, self.plan["search"]["visits"])
+        places = model.next_rows(self.found, self.rows, self.best, self.plan["search"]["visits"])
         return {self.names[place]: {"levels": self.levels[place],
                                     "settings": dict(settings_of(self.plan["factors"], self.levels[place], False))}
                 for place in places}

@@ -3,102 +3,153 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A Bayesian linear model of main effects and pairs on the logarithms of visits, for few visits. Pure.
 
-Each pair has a prior variance of its own (together a Student-t prior): most pairs shrink to nothing, a large one stays.
-Drift is a random walk over the visits. Noise is Student's t: a visit far off counts less. Their sizes are learned from
-the visits (expectation maximisation); of a few sizes of drift the likeliest is taken.
+Each coefficient has one of a few sizes; that of a pair is most often 0 (George and McCulloch 1993), and so is what sets
+a single visit far off. Visits drift together (AR(1)) or scatter each by itself; how much is learned. The posterior is
+drawn by Gibbs sampling, in several chains at once: with few visits there are several explanations of what was seen, and
+an approximation around the likeliest one would be too sure.
 """
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 
-STEPS = 12  # of the expectation maximisation; 30 and 100 chose the same sets
-MAIN_SD, PAIR_SD, NOISE_SD = 0.05, 0.005, 0.03  # where the priors are centred: of a coefficient, of a visit
-PAIR_DEGREES, NOISE_DEGREES = 1.5, 5.0  # of the Student-t distributions: fewer have heavier tails
-PRIOR_COUNT = 2.0  # how many values a prior's centre counts for
-DRIFTS = (0.0, 0.05, 0.2, 0.8)  # variance of a step of the random walk, in that of a visit's noise
+CHAINS, SWEEPS, KEPT_AFTER = 24, 50, 20
+DRAWS = CHAINS * (SWEEPS - KEPT_AFTER)
+MAIN_SIZES, MAIN_ODDS = (0.003, 0.01, 0.03, 0.1, 0.3), (0.2, 0.2, 0.2, 0.2, 0.2)  # standard deviations
+PAIR_SIZES, PAIR_ODDS = (0.0, 0.01, 0.03, 0.1, 0.3), (0.85, 0.05, 0.05, 0.03, 0.02)
+VISIT_SIZES = (0.005, 0.01, 0.02, 0.04, 0.08)  # what visits scatter beyond their trials, each by itself
+DRIFT_SIZES = (0.01, 0.02, 0.04, 0.08, 0.16)  # or what they have in common with the visits before and after
+DRIFT_MEMORIES = (0.5, 0.8, 0.95, 0.99)  # the correlation of a visit with the next one
+FAR_OFF_SIZES, FAR_OFF_ODDS = (0.0, 0.05, 0.2, 0.8), (0.97, 0.02, 0.007, 0.003)  # of a single visit
+LEAST_SD = 0.001  # of a visit: no measurement is surer
 
 
-class Fit(NamedTuple):
-    """The posterior of the coefficients: their mean and covariance, and the variance of a visit of usual spread."""
+class Posterior(NamedTuple):
+    """Draws of the coefficients, (draws, columns), and the variance of one more visit of usual scatter."""
 
-    mean: np.ndarray
-    covariance: np.ndarray
+    coefficients: np.ndarray
     noise: float
 
 
-def fit(matrix: np.ndarray, pairs: int, values: np.ndarray, spread: np.ndarray) -> Fit:
-    """Return the posterior of the visits, a row of ``matrix`` each, in the order of time.
+@functools.lru_cache(maxsize=64)
+def _noises(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return what visits may have beyond the scatter of their trials: covariances, and the logarithms of their odds."""
+    apart = np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
+    own = [size ** 2 * np.eye(count) for size in VISIT_SIZES]
+    drifts = [size ** 2 * memory ** apart for size in DRIFT_SIZES for memory in DRIFT_MEMORIES]
+    odds = [0.3, *[0.3 / len(own)] * len(own), *[0.4 / len(drifts)] * len(drifts)]
+    return np.array([np.zeros((count, count)), *own, *drifts]), np.log(odds)
+
+
+def fit(matrix: np.ndarray, pairs: int, values: np.ndarray, variance: np.ndarray,
+        generator: np.random.Generator) -> Posterior:
+    """Return draws from the posterior of the visits, a row of ``matrix`` each, in the order of time.
 
     ``matrix`` has a column of ones, the main effects, and ``pairs`` columns of pairs. ``values`` are logarithms,
-    ``spread`` each visit's own variance as a multiple of the usual one.
+    ``variance`` what each visit's value scatters by that of its trials.
     """
-    middle, place = float(np.median(values)), np.arange(len(values))
-    walk = np.minimum.outer(place, place).astype(float)
-    found = [_fit(matrix, pairs, values - middle, spread, drift * walk) for drift in DRIFTS]
-    mean, covariance, noise = max(found, key=lambda one: one[1])[0]
-    mean[0] += middle
-    return Fit(mean, covariance, noise)
+    middle = float(np.median(values))
+    chains = _Chains(matrix, pairs, values - middle, np.maximum(variance, LEAST_SD ** 2), generator)
+    drawn, noise = list[np.ndarray](), list[float]()
+    for sweep in range(SWEEPS):
+        chains.sweep()
+        if sweep >= KEPT_AFTER:
+            drawn.append(chains.coefficients()[:, :matrix.shape[1]])
+            noise.append(chains.usual_noise())
+    found = np.concatenate(drawn)
+    found[:, 0] += middle
+    return Posterior(found, float(np.mean(noise)))
 
 
-def _fit(matrix: np.ndarray, pairs: int, values: np.ndarray, spread: np.ndarray, walk: np.ndarray) -> tuple[Fit, float]:
-    """Return the posterior for one size of drift, and how likely that is (a logarithm, twice)."""
-    count, columns = matrix.shape
-    pair = slice(columns - pairs, columns)
-    main = slice(1, columns - pairs)
-    variance = np.full(columns, MAIN_SD ** 2)
-    variance[0], variance[pair] = 1.0, 16 * PAIR_SD ** 2
-    noise, own = NOISE_SD ** 2, np.array(spread, dtype=float)
-    for _step in range(STEPS):
-        inverse = np.linalg.inv(np.diag(own) + walk)
-        weighted = matrix.T @ inverse
-        covariance = np.linalg.inv(weighted @ matrix / noise + np.diag(1 / variance))
-        mean = covariance @ (weighted @ values) / noise
-        second = mean ** 2 + np.diag(covariance)
-        variance[main] = (PRIOR_COUNT * MAIN_SD ** 2 + second[main].sum()) / (PRIOR_COUNT + len(second[main]))
-        variance[pair] = (PAIR_DEGREES * PAIR_SD ** 2 + second[pair]) / (PAIR_DEGREES + 1)
-        # What is left of each visit without the model and the drift, squared, with what is not known of it.
-        share = own[:, None] * inverse
-        left, part = share @ (values - matrix @ mean), share @ matrix
-        squares = left ** 2 + ((part @ covariance) * part).sum(axis=1) + noise * own * (1 - np.diag(share))
-        weight = (NOISE_DEGREES + 1) / (NOISE_DEGREES + squares / (noise * spread))
-        noise = (PRIOR_COUNT * NOISE_SD ** 2 + float((weight / spread * squares).sum())) / (PRIOR_COUNT + count)
-        own = spread / weight
-    whole = noise * (np.diag(own) + walk) + (matrix * variance) @ matrix.T
-    likelihood = -np.linalg.slogdet(whole)[1] - values @ np.linalg.solve(whole, values)
-    prior = (_inverse_gamma(variance[pair], PAIR_DEGREES, PAIR_SD ** 2) + _inverse_gamma(1 / weight, NOISE_DEGREES, 1))
-    return Fit(mean, covariance, noise), float(likelihood + prior)
+class _Chains:
+    """The state of all chains: the variance of each coefficient, and the kind of noise.
+
+    The coefficients of the model are followed by one for each visit: how far off it is by itself.
+    """
+
+    def __init__(self, matrix: np.ndarray, pairs: int, values: np.ndarray, variance: np.ndarray,
+                 generator: np.random.Generator) -> None:
+        count, columns = matrix.shape
+        self.matrix, self.values, self.generator = np.hstack([matrix, np.eye(count)]), values, generator
+        self.own = np.diag(variance)
+        self.noises, self.noise_odds = _noises(count)
+        self.products = np.einsum("ip,jp->pij", self.matrix, self.matrix)
+        main, pair, far_off = ((np.square(sizes), np.log(odds)) for sizes, odds in (
+            (MAIN_SIZES, MAIN_ODDS), (PAIR_SIZES, PAIR_ODDS), (FAR_OFF_SIZES, FAR_OFF_ODDS)))
+        self.sizes = [main] * (columns - 1 - pairs) + [pair] * pairs + [far_off] * count
+        self.prior = np.ones((CHAINS, columns + count))  # variances; the first is of the level of all visits
+        for column, (squares, odds) in enumerate(self.sizes, 1):
+            self.prior[:, column] = generator.choice(squares, CHAINS, p=np.exp(odds))
+        self.kinds = np.zeros(CHAINS, dtype=int)
+
+    def sweep(self) -> None:
+        """Draw the kind of noise and each coefficient's size once, each given all else but the coefficients."""
+        whole = self._model()[:, None] + self.noises + self.own
+        solved = np.linalg.solve(whole, np.broadcast_to(self.values[:, None], (*whole.shape[:-1], 1)))[..., 0]
+        chances = self.noise_odds - np.linalg.slogdet(whole)[1] / 2 - solved @ self.values / 2
+        self.kinds = self._one_of(chances)
+        self._draw_sizes(np.linalg.inv(whole[np.arange(CHAINS), self.kinds]))
+
+    def usual_noise(self) -> float:
+        """Return the variance of one more visit; half of a drift is known from the visits before."""
+        noise = self.noises[self.kinds, 0, 0] * np.where(self.kinds > len(VISIT_SIZES), 0.5, 1.0)
+        return float(np.median(np.diag(self.own)) + noise.mean())
+
+    def _model(self) -> np.ndarray:
+        return np.einsum("cp,pij->cij", self.prior, self.products)
+
+    def _one_of(self, chances: np.ndarray) -> np.ndarray:
+        """Draw one of the last axis by the logarithms of its chances (Gumbel's maximum)."""
+        return (chances + self.generator.gumbel(size=chances.shape)).argmax(axis=-1)
+
+    def _draw_sizes(self, inverse: np.ndarray) -> None:
+        """Draw the variance of each coefficient in turn.
+
+        ``inverse`` is that of the covariance of what was measured; it is kept up to date (Sherman and Morrison).
+        """
+        for column in 1 + self.generator.permutation(len(self.sizes)):
+            squares, odds = self.sizes[column - 1]
+            before, own = self.prior[:, column], self.matrix[:, column]
+            told = inverse @ own
+            size, fits = told @ own, told @ self.values
+            rest = 1 - before * size
+            more = 1 + squares * (size / rest)[:, None]
+            chosen = self._one_of(odds - np.log(more) / 2 + squares * (fits / rest)[:, None] ** 2 / more / 2)
+            change = squares[chosen] - before
+            inverse -= (change / (1 + change * size))[:, None, None] * told[:, :, None] * told[:, None, :]
+            self.prior[:, column] = squares[chosen]
+
+    def coefficients(self) -> np.ndarray:
+        """Draw the coefficients: (chains, columns). A draw from the prior is corrected by what was measured (Matheron).
+        """
+        draw, rest = self.generator.standard_normal, self.noises[self.kinds] + self.own
+        first = draw(self.prior.shape) * np.sqrt(self.prior)
+        noise = (np.linalg.cholesky(rest) @ draw((*rest.shape[:-1], 1)))[..., 0]
+        missed = self.values - first @ self.matrix.T - noise
+        solved = np.linalg.solve(self._model() + rest, missed[..., None])[..., 0]
+        return first + self.prior * (solved @ self.matrix)
 
 
-def _inverse_gamma(values: np.ndarray, degrees: float, scale: float) -> float:
-    """Return twice the logarithm of the prior of variances, but for a constant."""
-    return -float(((degrees + 2) * np.log(values) + degrees * scale / values).sum())
-
-
-def draws(found: Fit, number: int, generator: np.random.Generator) -> np.ndarray:
-    """Return draws of the coefficients from the posterior: (number, coefficients)."""
-    root = np.linalg.cholesky(found.covariance + 1e-12 * np.eye(len(found.mean)))
-    return found.mean + generator.standard_normal((number, len(found.mean))) @ root.T
-
-
-def next_rows(found: Fit, rows: np.ndarray, drawn: np.ndarray, best: int, number: int) -> list[int]:
+def next_rows(found: Posterior, rows: np.ndarray, best: int, number: int) -> list[int]:
     """Return the places of at most ``number`` rows to visit next: those that say most about what beats the best one.
 
     The uncertain quantity is, for each draw, the difference between the best row and the row that is best in that draw,
     weighted by what is at stake. A visit removes a part of the variance of these differences.
     """
-    values = drawn @ rows.T
+    values = found.coefficients @ rows.T
     top = values.argmax(axis=1)
     stake = values[np.arange(len(values)), top] - values[:, best]
     if not stake.any():  # all draws agree: what is left to see is the best row itself
         return [best]
-    differences = rows[top] - rows[best]
-    covariance, chosen = found.covariance.copy(), list[int]()
+    places, drawn = np.unique(top, return_inverse=True)
+    differences, stakes = rows[places] - rows[best], np.bincount(drawn, stake)
+    covariance, chosen = np.cov(found.coefficients, rowvar=False), list[int]()
     for _visit in range(min(number, len(rows))):
         told = rows @ covariance
         size = (told * rows).sum(axis=1) + found.noise
-        gain = (((told @ differences.T) ** 2) * stake).sum(axis=1) / size
+        gain = (((told @ differences.T) ** 2) * stakes).sum(axis=1) / size
         gain[chosen] = -1.0  # each row once in a round
         place = int(np.argmax(gain))
         chosen.append(place)

@@ -1,11 +1,12 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the trials of visits to one value a visit, with how much it scatters. Pure."""
+"""From the trials of visits to one value a visit, how much that scatters, and how many trials are enough. Pure."""
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import MORE_TRIALS
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np, special
 
 USUAL_COUNTS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)  # trials that the usual scatter may count for
@@ -13,17 +14,17 @@ APART = 5.5  # two modes are at least so many of their own standard deviations a
 
 
 def visit_values(trials: Sequence[Sequence[float]], profiles: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``(values, spread)`` of visits, each a list of the logarithms of its trials.
+    """Return ``(values, variance)`` of visits, each a list of the logarithms of its trials.
 
-    ``spread`` is the variance of a visit's value as a multiple of the usual one: it follows from the scatter of its
-    profile's trials, and from their number.
+    ``variance`` is that of a visit's value: it follows from the scatter of its profile's trials, and from their number.
+    Where no visit has two trials it is 0: nothing is known.
     """
     rows, unsure = _one_mode([np.array(row, dtype=float) for row in trials])
     count = np.array([len(row) for row in rows])
     squares = np.array([((row - row.mean()) ** 2).sum() for row in rows])
     values = np.array([row.mean() for row in rows])
     if not squares.any():
-        return values, np.median(count) / count
+        return values, np.zeros(len(rows))
     names = np.array(profiles)
     own = [(names == name) for name in dict.fromkeys(profiles)]
     degrees = np.array([(count[ours] - 1).sum() for ours in own], dtype=float)
@@ -32,7 +33,18 @@ def visit_values(trials: Sequence[Sequence[float]], profiles: Sequence[str]) -> 
     variance = np.empty(len(rows))
     for ours, free, total in zip(own, degrees, sums):
         variance[ours] = (counts * usual + total) / (counts + free)
-    return values, (variance / count + unsure) / np.median(variance / count)
+    return values, variance / count + unsure
+
+
+def trials_for(trials: Sequence[Sequence[float]], error: float, fewest: int) -> int:
+    """Return how many trials a visit needs for a standard error of ``error``, where they scatter as they did so far.
+
+    ``fewest`` to :data:`MORE_TRIALS` times as many.
+    """
+    rows, _unsure = _one_mode([np.array(row, dtype=float) for row in trials if len(row)])
+    free = sum(len(row) - 1 for row in rows)
+    scatter = sum(float(((row - row.mean()) ** 2).sum()) for row in rows) / max(1, free)
+    return int(min(max(fewest, np.ceil(scatter / error ** 2)), MORE_TRIALS * fewest))
 
 
 def _usual(sums: np.ndarray, degrees: np.ndarray) -> tuple[float, float]:
