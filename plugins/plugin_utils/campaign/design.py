@@ -11,7 +11,7 @@ or other workloads do not change the order of the rest.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
@@ -20,6 +20,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.looks import 
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import (
     Campaign,
     Cell,
+    Levels,
     Outline,
     Plan,
     Remeasure,
@@ -28,6 +29,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import 
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.profiles import MOST_PROFILES, profiles_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.rounds import check, rounds_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import ordered
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.workloads import seconds_of
 
 SCHEMA = 1
@@ -172,10 +174,12 @@ def _cells(campaign: Outline, prefix: str, *place: object) -> list[Cell]:
     return list(numbered)
 
 
-def visits_of(campaign: Outline, profiles: Iterable[str], control: str, blocks: Iterable[int]) -> list[Visit]:
+def visits_of(campaign: Outline, profiles: Iterable[str], control: str, blocks: Iterable[int],
+              shuffled: bool = True) -> list[Visit]:
     """Return all visits in the order in which they are made.
 
-    ``campaign`` is a campaign or its plan, ``profiles`` are names, ``blocks`` the numbers of the blocks.
+    ``campaign`` is a campaign or its plan, ``profiles`` are names, ``blocks`` the numbers of the blocks. Not
+    ``shuffled`` each block has the order of ``profiles``.
     """
     seed, visits = campaign["seed"], list[Visit]()
     stays = [(profile, False) for profile in profiles]
@@ -184,11 +188,19 @@ def visits_of(campaign: Outline, profiles: Iterable[str], control: str, blocks: 
     for mtu in _shuffled(campaign["mtus"], seed, "mtus"):
         for block in blocks:
             # Which of the control's visits is the repeat is random: always the later one would measure drift.
-            for visit, (profile, repeat) in enumerate(_in_order(stays, seed, mtu, block), 1):
+            order = _in_order(stays, seed, mtu, block) if shuffled else stays
+            for visit, (profile, repeat) in enumerate(order, 1):
                 prefix = f"m{mtu}-b{block:02d}-v{visit:02d}"
                 visits.append({"block": block, "visit": visit, "mtu": mtu, "profile": profile, "repeat": repeat,
                                "cells": _cells(campaign, prefix, seed, mtu, block, visit)})
     return visits
+
+
+def _in_drift(campaign: Campaign, profiles: Mapping[str, Levels]) -> list[str]:
+    """Return the names of a search's first profiles in an order that tells most while the machine drifts."""
+    names = {tuple(levels.items()): name for name, levels in profiles.items()}
+    rows = ordered(campaign["factors"], list(profiles.values()), campaign["seed"])
+    return [names[tuple(levels.items())] for levels in rows]
 
 
 def make_plan(campaign: Campaign, created: str) -> Plan:
@@ -210,6 +222,7 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
     # With all else off, a feature that depends on another would show nothing: what it needs is switched on with it.
     needs = campaign["design"] == "one_at_a_time"
     settings = {name: settings_of(campaign["factors"], levels, needs) for name, levels in profiles.items()}
+    order = _in_drift(campaign, profiles) if search else list(profiles)
     rounds = rounds_of(campaign["pairs"], campaign["concurrent"])
     check(campaign["pairs"], rounds, settings, where)
     optional: Any = {"looks": looks or None, "study": campaign.get("study"),
@@ -223,7 +236,8 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
         "pairs": campaign["pairs"], "rounds": rounds, "untestable": campaign["untestable"],
         "estimated_s": round(seconds + confirm_seconds, 1), "matters": campaign["matters"], "confirm": confirm,
         "remeasure": REMEASURE.copy(), "control_visits": campaign["control_visits"], "visits": [
-            visit for stage in stages(looks, blocks) for visit in visits_of(campaign, profiles, control, stage)],
+            visit for stage in stages(looks, blocks)
+            for visit in visits_of(campaign, order, control, stage, shuffled=not search)],
         **optional,
     }
 

@@ -23,6 +23,7 @@ VISIT_SIZES = (0.005, 0.01, 0.02, 0.04, 0.08)  # what visits scatter beyond thei
 DRIFT_SIZES = (0.01, 0.02, 0.04, 0.08, 0.16)  # or what they have in common with the visits before and after
 DRIFT_MEMORIES = (0.5, 0.8, 0.95, 0.99)  # the correlation of a visit with the next one
 FAR_OFF_SIZES, FAR_OFF_ODDS = (0.0, 0.05, 0.2, 0.8), (0.97, 0.02, 0.007, 0.003)  # of a single visit
+NOISE_ODDS = (0.1, 0.2, 0.7)  # of no more scatter than that of trials, of each visit's own, of a drift
 LEAST_SD = 0.001  # of a visit: no measurement is surer
 
 
@@ -39,7 +40,7 @@ def _noises(count: int) -> tuple[np.ndarray, np.ndarray]:
     apart = np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
     own = [size ** 2 * np.eye(count) for size in VISIT_SIZES]
     drifts = [size ** 2 * memory ** apart for size in DRIFT_SIZES for memory in DRIFT_MEMORIES]
-    odds = [0.3, *[0.3 / len(own)] * len(own), *[0.4 / len(drifts)] * len(drifts)]
+    odds = [NOISE_ODDS[0], *[NOISE_ODDS[1] / len(own)] * len(own), *[NOISE_ODDS[2] / len(drifts)] * len(drifts)]
     return np.array([np.zeros((count, count)), *own, *drifts]), np.log(odds)
 
 
