@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import model_matrix, reachable, screen
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import (
+    first_visits,
+    model_matrix,
+    ordered,
+    reachable,
+    screen,
+)
 
 
 def feature(name, levels=("off", "on"), needs=()):
@@ -54,6 +60,25 @@ def test_factors_of_several_levels():
 def test_the_same_seed_gives_the_same_screen():
     factors = [feature("tx"), feature("tso", needs=["tx"]), *map(feature, "abcde")]
     assert screen(factors, 7) == screen(factors, 7)
+
+
+def told_in_a_drift(factors, rows):
+    """Return the information on main effects, as a logarithm, where each visit goes on from the one before."""
+    mains, _pairs = mains_of(factors, rows)
+    steps = np.tril(np.ones((len(rows), len(rows))))
+    noise = 0.1 * np.eye(len(rows)) + steps @ steps.T  # a random walk: not the drift that the order was made for
+    return np.linalg.slogdet(mains.T @ np.linalg.solve(noise, mains))[1]
+
+
+def test_the_order_of_a_search_tells_more_in_a_drift_than_nearly_all_random_ones():
+    factors = [feature("tx"), feature("tso", needs=["tx"]), *map(feature, "abcde")]
+    rows = first_visits(factors, 3)
+    found = ordered(factors, rows, 3)
+    assert sorted(map(str, found)) == sorted(map(str, rows))
+    assert ordered(factors, rows, 3) == found != ordered(factors, rows, 4)
+    generator = np.random.default_rng(1)
+    random = [told_in_a_drift(factors, [rows[place] for place in generator.permutation(len(rows))]) for _ in range(200)]
+    assert told_in_a_drift(factors, found) > np.quantile(random, 0.95)
 
 
 @pytest.mark.parametrize("count", [1, 16])
