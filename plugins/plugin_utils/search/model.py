@@ -10,13 +10,13 @@ an approximation around the likeliest one would be too sure.
 """
 from __future__ import annotations
 
-import functools
 from typing import NamedTuple
 
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 
 CHAINS, SWEEPS, KEPT_AFTER = 24, 50, 20
-DRAWS = CHAINS * (SWEEPS - KEPT_AFTER)
+FEW = 32  # visits: with more there are fewer explanations, and chains take the longer
+FEWEST_CHAINS, KINDS_TRIED = 4, 6  # then, at least; and of the kinds of noise at a sweep
 MAIN_SIZES, MAIN_ODDS = (0.003, 0.01, 0.03, 0.1, 0.3), (0.2, 0.2, 0.2, 0.2, 0.2)  # standard deviations
 PAIR_SIZES, PAIR_ODDS = (0.0, 0.01, 0.03, 0.1, 0.3), (0.85, 0.05, 0.05, 0.03, 0.02)
 VISIT_SIZES = (0.005, 0.01, 0.02, 0.04, 0.08)  # what visits scatter beyond their trials, each by itself
@@ -34,7 +34,6 @@ class Posterior(NamedTuple):
     noise: float
 
 
-@functools.lru_cache(maxsize=64)
 def _noises(count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return what visits may have beyond the scatter of their trials: covariances, and the logarithms of their odds."""
     apart = np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
@@ -57,7 +56,7 @@ def fit(matrix: np.ndarray, pairs: int, values: np.ndarray, variance: np.ndarray
     for sweep in range(SWEEPS):
         chains.sweep()
         if sweep >= KEPT_AFTER:
-            drawn.append(chains.coefficients()[:, :matrix.shape[1]])
+            drawn += [chains.coefficients()[:, :matrix.shape[1]] for _draw in range(-(-CHAINS // chains.number))]
             noise.append(chains.usual_noise())
     found = np.concatenate(drawn)
     found[:, 0] += middle
@@ -76,22 +75,32 @@ class _Chains:
         self.matrix, self.values, self.generator = np.hstack([matrix, np.eye(count)]), values, generator
         self.own = np.diag(variance)
         self.noises, self.noise_odds = _noises(count)
-        self.products = np.einsum("ip,jp->pij", self.matrix, self.matrix)
+        self.few, self.number = count <= FEW, max(FEWEST_CHAINS, int(CHAINS * min(1.0, FEW / count) ** 2))
         main, pair, far_off = ((np.square(sizes), np.log(odds)) for sizes, odds in (
             (MAIN_SIZES, MAIN_ODDS), (PAIR_SIZES, PAIR_ODDS), (FAR_OFF_SIZES, FAR_OFF_ODDS)))
         self.sizes = [main] * (columns - 1 - pairs) + [pair] * pairs + [far_off] * count
-        self.prior = np.ones((CHAINS, columns + count))  # variances; the first is of the level of all visits
+        self.prior = np.ones((self.number, columns + count))  # variances; the first is of the level of all visits
         for column, (squares, odds) in enumerate(self.sizes, 1):
-            self.prior[:, column] = generator.choice(squares, CHAINS, p=np.exp(odds))
-        self.kinds = np.zeros(CHAINS, dtype=int)
+            self.prior[:, column] = generator.choice(squares, self.number, p=np.exp(odds))
+        self.kinds = np.zeros(self.number, dtype=int)
 
     def sweep(self) -> None:
         """Draw the kind of noise and each coefficient's size once, each given all else but the coefficients."""
-        whole = self._model()[:, None] + self.noises + self.own
+        tried = self._kinds_tried()
+        whole = self._model()[:, None] + self.noises[tried] + self.own
         solved = np.linalg.solve(whole, np.broadcast_to(self.values[:, None], (*whole.shape[:-1], 1)))[..., 0]
-        chances = self.noise_odds - np.linalg.slogdet(whole)[1] / 2 - solved @ self.values / 2
-        self.kinds = self._one_of(chances)
-        self._draw_sizes(np.linalg.inv(whole[np.arange(CHAINS), self.kinds]))
+        chances = self.noise_odds[tried] - np.linalg.slogdet(whole)[1] / 2 - solved @ self.values / 2
+        every, chosen = np.arange(self.number), self._one_of(chances)
+        self.kinds = tried[every, chosen]
+        self._draw_sizes(np.linalg.inv(whole[every, chosen]))
+
+    def _kinds_tried(self) -> np.ndarray:
+        """Return the kinds of noise of which each chain draws one: all, or its own and a few others at random."""
+        kinds = np.tile(np.arange(len(self.noises)), (self.number, 1))
+        if self.few:
+            return kinds
+        others = self.kinds[:, None] + self.generator.permuted(kinds[:, 1:], axis=1)[:, :KINDS_TRIED]
+        return np.column_stack([self.kinds, others % len(self.noises)])
 
     def usual_noise(self) -> float:
         """Return the variance of one more visit; half of a drift is known from the visits before."""
@@ -99,7 +108,7 @@ class _Chains:
         return float(np.median(np.diag(self.own)) + noise.mean())
 
     def _model(self) -> np.ndarray:
-        return np.einsum("cp,pij->cij", self.prior, self.products)
+        return (self.matrix * self.prior[:, None]) @ self.matrix.T
 
     def _one_of(self, chances: np.ndarray) -> np.ndarray:
         """Draw one of the last axis by the logarithms of its chances (Gumbel's maximum)."""

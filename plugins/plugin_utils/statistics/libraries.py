@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+
+# Matrices are small here: the threads of OpenBLAS only wait for each other, on a busy machine for a hundred times as
+# long as the work takes. It reads this when numpy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 class Lazy:

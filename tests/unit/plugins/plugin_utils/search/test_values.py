@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils.search import model
 from ansible_collections.offload.lab.plugins.plugin_utils.search.values import trials_for, visit_values
@@ -43,17 +44,18 @@ def test_one_trial_a_visit_is_enough():
     assert (values.tolist(), variance.tolist()) == ([1.0, 2.0], [0.0, 0.0])
 
 
-def test_the_model_finds_what_acts_together_under_drift_and_a_visit_far_off():
-    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=5)))
+@pytest.mark.parametrize("times", [1, 2])  # with many visits fewer chains are drawn
+def test_the_model_finds_what_acts_together_under_drift_and_a_visit_far_off(times):
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=5)) * times)
     pairs = list(itertools.combinations(range(5), 2))
-    rows = np.column_stack([np.ones(32), signs, *(signs[:, one] * signs[:, two] for one, two in pairs)])
+    rows = np.column_stack([np.ones(len(signs)), signs, *(signs[:, one] * signs[:, two] for one, two in pairs)])
     true = np.zeros(16)
     true[[0, 1, 3, 6 + pairs.index((0, 3))]] = 7.0, 0.1, -0.05, 0.08
     generator = np.random.default_rng(4)
-    order = generator.permutation(32)
-    values = rows[order] @ true + 0.01 * generator.standard_normal(32) + 0.02 * np.arange(32)
+    order = generator.permutation(len(rows))
+    values = rows[order] @ true + 0.01 * generator.standard_normal(len(rows)) + 0.02 * np.arange(len(rows))
     values[5] -= 0.5
-    found = model.fit(rows[order], 10, values, np.full(32, 0.01 ** 2), generator).coefficients
+    found = model.fit(rows[order], 10, values, np.full(len(rows), 0.01 ** 2), generator).coefficients
     assert np.abs(found.mean(axis=0)[1:] - true[1:]).max() < 0.02
     assert found.std(axis=0)[1:].max() < 0.02
 
