@@ -113,7 +113,10 @@ def _forbidden(parts: list[Part], fails: dict[str, str], idle: Collection[str],
 
 
 def _pick(part: Part, able: list[str], parts: list[Part]) -> str:
-    """Return, of the sets shown to help, the one that changes least and is not separated from the best."""
+    """Return, of the sets shown to help, the one that changes least and is not separated from the best.
+
+    Of a search it is the one that was predicted to be the best, unless another is likely to be better.
+    """
     def score(name: str) -> float:
         return float(np.nanmean(part.score(name)))
 

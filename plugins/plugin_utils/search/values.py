@@ -41,7 +41,9 @@ def trials_for(trials: Sequence[Sequence[float]], error: float, fewest: int) -> 
 
     ``fewest`` to :data:`MORE_TRIALS` times as many.
     """
-    rows, _unsure = _one_mode([np.array(row, dtype=float) for row in trials if len(row)])
+    if not trials:
+        return fewest
+    rows, _unsure = _one_mode([np.array(row, dtype=float) for row in trials])
     free = sum(len(row) - 1 for row in rows)
     scatter = sum(float(((row - row.mean()) ** 2).sum()) for row in rows) / max(1, free)
     return int(min(max(fewest, np.ceil(scatter / error ** 2)), MORE_TRIALS * fewest))

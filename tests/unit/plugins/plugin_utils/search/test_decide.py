@@ -138,10 +138,24 @@ def test_where_every_set_stalls_a_search_still_ends():
     assert decided["ended"] and decided["standing"]["best"]
 
 
-def test_what_the_model_predicts_is_visited_before_it_is_believed():
+def test_where_nothing_is_measured_a_search_ends():
+    class Failing(searching.Machine):
+        def visit(self, visit, levels, place):
+            found = super().visit(visit, levels, place)
+            for trial in found:
+                trial.update(result={}, error="netperf: connection refused")
+            return found
+    plan = searching.make_search(trials=4, factors=FACTORS)
+    decided, _record = searching.search(plan, Failing(truth, "plain", 3))
+    assert (decided["ended"], decided["rounds"], decided["nominees"]) == ("nothing measured", [], [])
+
+
+def test_what_the_model_predicts_is_visited_before_it_is_believed(monkeypatch):
+    monkeypatch.setattr(decide, "ANSWERED", 0.5)  # it is surer than that after the first visits
     sure = searching.Machine(lambda levels: sum(level == "on" for level in levels.values()), "plain", 3)
     decided, _record = searching.search(searching.make_search(factors=FACTORS), sure)
     assert (decided["ended"], len(decided["rounds"])) == ("answered", 1)
+    assert decided["rounds"][0]["standing"]["sure"] > 0.5
     assert decided["nominees"][0]["name"] in decided["rounds"][0]["profiles"]
     names = [own["name"] for own in decided["nominees"]]
     assert len(set(names)) == len(names), "the best set has all on: it is nominated once"
@@ -170,6 +184,7 @@ def test_where_trials_scatter_later_visits_have_more_of_them_within_the_time_bud
     assert max(own) > 4
     confirmation = confirmation_of(whole, decided["nominees"])
     assert {len(visit["cells"]) for visit in confirmation["visits"]} == {decided["trials"]}
+    assert design.longest_visit_seconds(plan) == design.visit_seconds({**plan, "trials": 16})
     if minutes is None:
         assert decided["trials"] == 16, "four times as many, at most"
     else:
