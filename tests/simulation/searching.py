@@ -32,10 +32,16 @@ NOISES = ("plain", "AR(1)", "heavy tails", "two modes", "unequal scatter")
 
 
 def make_search(seed=1, trials=8, factors=FACTORS, **more):
-    """Return the plan of a search with one table."""
+    """Return the plan of a search with one table; ``factors`` are names, or mappings as a plan has them."""
     campaign = {"name": "search", "design": "search", "seed": seed, "paths": ["physical"], "workloads": ["tcp_stream"],
-                "trials": trials, "matters": 2, "factors": [{"name": name, "needs": []} for name in factors], **more}
+                "trials": trials, "matters": 2, "factors": [_asked(factor) for factor in factors], **more}
     return make_plan(read_campaign(campaign), "")
+
+
+def _asked(factor):
+    if isinstance(factor, str):
+        return {"name": factor, "needs": []}
+    return {key: factor[key] for key in ("name", "kind", "levels", *(["needs"] if factor["needs"] else []))}
 
 
 def draw_truth(generator, kind, pairs=3):

@@ -1,0 +1,96 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Searches and shell loops replayed on the trials of all sets that a host can be in: truth and noise are theirs."""
+from __future__ import annotations
+
+import numpy as np
+
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metrics import values_of
+from ansible_collections.offload.lab.tests.simulation import searching
+
+
+class Pool(searching.Machine):
+    """Gives measured trials, drawn at random from those of the same set of settings."""
+
+    def __init__(self, plan, trials, seed=0):
+        super().__init__(self.mean, "pool", seed)
+        self.factors = plan["factors"]
+        values = [np.log(self.throughput(trial)) for trial in trials]
+        level = {block: np.mean([value for value, trial in zip(values, trials) if trial["block"] == block])
+                 for block in range(1, plan["blocks"] + 1)}
+        self.pool = {}  # by levels, in the order of the factors: logarithms, less those of their blocks
+        for value, trial in zip(values, trials):
+            place = self.key(plan["profiles"][trial["profile"]]["levels"])
+            self.pool.setdefault(place, []).append(value - level[trial["block"]])
+
+    @staticmethod
+    def throughput(trial):
+        """Return Mbit/s, or transactions a second."""
+        values = values_of(trial)
+        return values.get("throughput") or values["transactions"]
+
+    def key(self, levels):
+        return tuple(levels[factor["name"]] for factor in self.factors)
+
+    def mean(self, levels):
+        return float(np.mean(self.pool[self.key(levels)]))
+
+    def best(self):
+        """Return the levels with the highest mean."""
+        key = max(self.pool, key=lambda key: np.mean(self.pool[key]))
+        return dict(zip((factor["name"] for factor in self.factors), key))
+
+    def loss(self, levels):
+        """Return by how much a set is below the best one, as a logarithm, and its standard error."""
+        best, mine = (self.pool[self.key(one)] for one in (self.best(), levels))
+        errors = [np.std(part, ddof=1) / len(part) ** 0.5 for part in (best, mine)]
+        return float(np.mean(best) - np.mean(mine)), 0.0 if mine is best else float(np.hypot(*errors))
+
+    def draw(self, generator, levels, count):
+        return generator.choice(self.pool[self.key(levels)], count)
+
+    def visit(self, visit, levels, place):
+        """As the simulations do, with what was measured in place of truth and noise."""
+        values = self.draw(np.random.default_rng([self.seed, place]), levels, len(visit["cells"]))
+        return self.records(visit, values)
+
+    def searched(self, seed, trials):
+        """Return the loss of the recommended set of one search, or None, and its visits."""
+        self.seed = seed
+        chosen, _decided, visits = searching.answered(searching.make_search(seed, trials, self.factors), self)
+        return (self.loss(chosen)[0] if chosen else None), visits
+
+    def sets(self):
+        """Return the levels of all off and of all on."""
+        return [{factor["name"]: factor["levels"][place] for factor in self.factors} for place in (0, -1)]
+
+    def kept(self, levels):
+        """Return what the kernel makes of levels: a feature stays off while one that it needs is off."""
+        off, levels = self.sets()[0], dict(levels)
+        for factor in self.factors:
+            if any(levels.get(name) == off.get(name, "on") for name in factor["needs"]):
+                levels[factor["name"]] = off[factor["name"]]
+        return levels
+
+    def one_on(self, generator, repeats):
+        """Return the set that a shell loop ends with: all off, all on, and each setting on by itself.
+
+        What is above all off is taken, or all on where no mean is higher.
+        """
+        off, on = self.sets()
+        control, everything = (self.draw(generator, levels, repeats).mean() for levels in (off, on))
+        means = {name: self.draw(generator, self.kept({**off, name: on[name]}), repeats).mean() for name in on}
+        chosen = {name: on[name] if mean > control else off[name] for name, mean in means.items()}
+        return on if everything > max(control, *means.values()) else self.kept(chosen)
+
+    def one_off(self, generator, repeats):
+        """Return the set that the opposite loop ends with: all on, all off, and each setting off by itself.
+
+        What is not missed is taken away, unless all off is better than all of these.
+        """
+        off, on = self.sets()
+        control, nothing = (self.draw(generator, levels, repeats).mean() for levels in (on, off))
+        means = {name: self.draw(generator, self.kept({**on, name: off[name]}), repeats).mean() for name in on}
+        chosen = {name: off[name] if mean > control else on[name] for name, mean in means.items()}
+        return off if nothing > max(control, *means.values()) else self.kept(chosen)
