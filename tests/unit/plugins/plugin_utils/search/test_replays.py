@@ -30,9 +30,8 @@ def pool():
     for visit in plan["visits"]:
         levels = plan["profiles"][visit["profile"]]["levels"]
         value = 0.4 * (levels["tso"] == "on") - 0.1 * (levels["rps"] != "off") + NOISE * generator.standard_normal()
-        trials += [{"block": visit["block"], "profile": visit["profile"],
-                    "workload": {"test": "TCP_RR"}, "result": {"transactions_per_s": np.exp(9 + visit["block"] + value)}}
-                   for _cell in visit["cells"]]
+        trials.append({"block": visit["block"], "profile": visit["profile"], "workload": {"test": "TCP_RR"},
+                       "result": {"transactions_per_s": np.exp(9 + visit["block"] + value)}})
     return Pool(plan, trials)
 
 
