@@ -27,11 +27,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.profiles import named
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import every_combination
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.guards import excluded
-from ansible_collections.offload.lab.tests.simulation.replays import Pool
+from ansible_collections.offload.lab.tests.simulation.replays import Pool, every_set
 from ansible_collections.offload.lab.tests.system.lab import Lab
 
 BLOCKS, SEARCHES = int(os.environ.get("BENCH_BLOCKS", "10")), int(os.environ.get("BENCH_SEARCHES", "3"))
@@ -46,13 +43,6 @@ CASES = {
 NETPERF = {"stream": ("tenant1", "192.168.10.2", ["-t", "TCP_STREAM"], []),
            "rpc": (None, "198.18.0.2", ["-t", "TCP_RR"], ["--", "-r", "60000,60000"])}
 REPLAYS, REPEATS, TRIALS, WRONG = 200, (1, 2, 3, 5, 10, 30), 3, 0.02
-
-
-def every_set(case):
-    """Return the profiles of all sets that a host can be in."""
-    factors = read_campaign({"name": case, **CASES[case]})["factors"]
-    off = {factor["name"]: factor["levels"][0] for factor in factors}
-    return {named(levels, off) or "all_off": levels for levels in every_combination(factors)}
 
 
 def measured(lab, folder, case, name, **campaign):
@@ -98,8 +88,8 @@ def main():
 
 def on_lab(lab, folder, case):
     """Measure the truth and the searches; return the pool of trials, the seconds of a search and of one netperf."""
-    whole, whole_seconds = measured(lab, folder, case, "truth", design="profiles", profiles=every_set(case), seed=1,
-                                    blocks=BLOCKS, confirm=0)
+    whole, whole_seconds = measured(lab, folder, case, "truth", design="profiles", seed=1, blocks=BLOCKS,
+                                    confirm=0, profiles=every_set({"name": case, **CASES[case]}))
     plan, trials = read(whole)
     pool = Pool(plan, trials)
     print(f"all {len(pool.pool)} sets, {len(plan['visits'])} visits, {whole_seconds:.0f} s; "
@@ -142,10 +132,10 @@ def replay(pool, once, search_seconds):
     print(f"{REPLAYS} replays. search: {search_seconds:.0f} s, {visits:.1f} visits, wrong {wrong:.1%} of its answers, "
           f"{np.mean(answers or [np.nan]):.1%} below the best on average, no answer {1 - len(answers) / REPLAYS:.1%}",
           flush=True)
-    for name, loop in (("one on", pool.one_on), ("one off", pool.one_off)):
+    for name, from_all_on in (("one on", False), ("one off", True)):
         for repeats in REPEATS:
             generator = np.random.default_rng(repeats)
-            losses = [pool.loss(loop(generator, repeats))[0] for _replay in range(REPLAYS)]
+            losses = [pool.loss(pool.looped(generator, repeats, from_all_on))[0] for _replay in range(REPLAYS)]
             print(f"loop, {name} at a time, {repeats} times each: {once * repeats * (2 + len(pool.factors)):.0f} s, "
                   f"wrong {np.mean([loss > WRONG for loss in losses]):.1%}, "
                   f"{np.mean(losses):.1%} below the best on average")

@@ -7,7 +7,18 @@ from __future__ import annotations
 import numpy as np
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metrics import values_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.profiles import named
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import every_combination
+from ansible_collections.offload.lab.plugins.plugin_utils.search.decide import GOALS
 from ansible_collections.offload.lab.tests.simulation import searching
+
+
+def every_set(campaign):
+    """Return the profiles of all sets that a host can be in; ``campaign`` is as a user writes it."""
+    factors = read_campaign(campaign)["factors"]
+    off = {factor["name"]: factor["levels"][0] for factor in factors}
+    return {named(levels, off) or "all_off": levels for levels in every_combination(factors)}
 
 
 class Pool(searching.Machine):
@@ -28,7 +39,7 @@ class Pool(searching.Machine):
     def throughput(trial):
         """Return Mbit/s, or transactions a second."""
         values = values_of(trial)
-        return values.get("throughput") or values["transactions"]
+        return next(values[name] for name in GOALS["throughput"][0] if name in values)
 
     def key(self, levels):
         return tuple(levels[factor["name"]] for factor in self.factors)
@@ -69,28 +80,18 @@ class Pool(searching.Machine):
         """Return what the kernel makes of levels: a feature stays off while one that it needs is off."""
         off, levels = self.sets()[0], dict(levels)
         for factor in self.factors:
-            if any(levels.get(name) == off.get(name, "on") for name in factor["needs"]):
+            if any(name in off and levels[name] == off[name] for name in factor["needs"]):
                 levels[factor["name"]] = off[factor["name"]]
         return levels
 
-    def one_on(self, generator, repeats):
-        """Return the set that a shell loop ends with: all off, all on, and each setting on by itself.
+    def looped(self, generator, repeats, from_all_on=False):
+        """Return the set that a shell loop ends with: all off, all on, and each setting on by itself, n times each.
 
-        What is above all off is taken, or all on where no mean is higher.
+        What is above all off is taken, or all on where no mean is higher. ``from_all_on`` is the same the other way
+        round: from all on each setting is off by itself.
         """
-        off, on = self.sets()
-        control, everything = (self.draw(generator, levels, repeats).mean() for levels in (off, on))
-        means = {name: self.draw(generator, self.kept({**off, name: on[name]}), repeats).mean() for name in on}
-        chosen = {name: on[name] if mean > control else off[name] for name, mean in means.items()}
-        return on if everything > max(control, *means.values()) else self.kept(chosen)
-
-    def one_off(self, generator, repeats):
-        """Return the set that the opposite loop ends with: all on, all off, and each setting off by itself.
-
-        What is not missed is taken away, unless all off is better than all of these.
-        """
-        off, on = self.sets()
-        control, nothing = (self.draw(generator, levels, repeats).mean() for levels in (on, off))
-        means = {name: self.draw(generator, self.kept({**on, name: off[name]}), repeats).mean() for name in on}
-        chosen = {name: off[name] if mean > control else on[name] for name, mean in means.items()}
-        return off if nothing > max(control, *means.values()) else self.kept(chosen)
+        start, end = reversed(self.sets()) if from_all_on else self.sets()
+        control, everything = (self.draw(generator, levels, repeats).mean() for levels in (start, end))
+        means = {name: self.draw(generator, self.kept({**start, name: end[name]}), repeats).mean() for name in end}
+        chosen = {name: end[name] if mean > control else start[name] for name, mean in means.items()}
+        return end if everything > max(control, *means.values()) else self.kept(chosen)

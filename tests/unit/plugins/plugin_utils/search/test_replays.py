@@ -10,9 +10,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.profiles import named
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import every_combination
-from ansible_collections.offload.lab.tests.simulation.replays import Pool
+from ansible_collections.offload.lab.tests.simulation.replays import Pool, every_set
 
 FACTORS = ["tx", "sg", {"name": "tso", "needs": ["tx", "sg"]}, "rps"]
 NOISE = 0.01
@@ -23,9 +21,7 @@ def pool():
     """Trials of all sets: TSO makes it half as much again, RPS costs a tenth, and each block has a level of its own."""
     asked = {"name": "truth", "seed": 1, "design": "profiles", "blocks": 6, "confirm": 0, "paths": ["physical"],
              "workloads": ["tcp_rr"], "factors": FACTORS}
-    sets = every_combination(read_campaign({**asked, "design": "on_off"})["factors"])
-    plan = make_plan(read_campaign({**asked, "profiles": {named(levels, sets[0]) or "all_off": levels
-                                                          for levels in sets}}), "")
+    plan = make_plan(read_campaign({**asked, "profiles": every_set({**asked, "design": "on_off"})}), "")
     generator, trials = np.random.default_rng(1), []
     for visit in plan["visits"]:
         levels = plan["profiles"][visit["profile"]]["levels"]
@@ -53,11 +49,11 @@ def test_a_feature_stays_off_while_one_that_it_needs_is_off(pool):
 
 def test_a_loop_from_all_off_sees_nothing_of_what_needs_others(pool):
     _off, on = pool.sets()
-    assert pool.one_on(np.random.default_rng(1), 30) == on  # for all on is better than each alone, RPS and all
+    assert pool.looped(np.random.default_rng(1), 30) == on  # for all on is better than each alone, RPS and all
 
 
 def test_a_loop_from_all_on_takes_away_what_costs(pool):
-    found = pool.one_off(np.random.default_rng(1), 30)
+    found = pool.looped(np.random.default_rng(1), 30, from_all_on=True)
     assert found == {**pool.best(), "rps": "off", "tso": "on"}
 
 
