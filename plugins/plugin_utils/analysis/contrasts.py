@@ -73,8 +73,9 @@ def is_factorial(plan: Plan) -> bool:
 def screen_effects(plan: Plan) -> tuple[Effects, Effects]:
     """Return ``((labels, weights), (labels, weights))`` of a screen: main effects, and pairs, by least squares.
 
-    Pairs that the screen cannot separate are one row: ``aliases`` has the others. Where it cannot tell
-    any pair, main effects are those of a model without pairs.
+    A full factorial without the combinations that no host can be in is one, too. Pairs that the screen cannot separate
+    are one row: ``aliases`` has the others. Where it cannot tell any pair, main effects are those of a model without
+    pairs.
     """
     factors, rows = plan["factors"], [plan["profiles"][name]["levels"] for name in order_of(plan)]
     matrix, pairs = model_matrix(factors, rows)

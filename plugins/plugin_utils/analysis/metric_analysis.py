@@ -134,7 +134,7 @@ class MetricAnalysis:
         if contrasts.is_factorial(self.plan):
             families["main_effects"] = contrasts.main_effects(self.plan)
             families["interactions"] = contrasts.interactions(self.plan)
-        elif self.plan["design"] == "screen":
+        elif self.plan["design"] in ("screen", "full_factorial"):  # combinations are missing
             families["main_effects"], families["interactions"] = contrasts.screen_effects(self.plan)
         return {family: pair for family, pair in families.items() if pair[0]}
 

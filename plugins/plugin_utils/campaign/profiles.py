@@ -10,7 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import level_name
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Campaign, Factor, Levels
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import first_visits, screen
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import (
+    first_visits,
+    reachable,
+    screen,
+    within_reach,
+)
 
 MOST_PROFILES = 256
 
@@ -31,7 +36,16 @@ def _one_by_one(factors: Iterable[Factor], base: Levels) -> Iterator[tuple[str, 
 def _all_combinations(factors: Sequence[Factor], base: Levels) -> Iterator[tuple[str, Levels]]:
     for combination in itertools.product(*(factor["levels"] for factor in factors)):
         levels = dict(zip((factor["name"] for factor in factors), combination))
-        yield named(levels, base) or "all_off", levels
+        if reachable(factors, levels):
+            yield named(levels, base) or "all_off", levels
+
+
+def _one_left_out(factors: Sequence[Factor], on: Levels) -> Iterator[tuple[str, Levels]]:
+    """Yield ``(name, levels)`` of all on without one factor, and without what needs it: the kernel switches that off.
+    """
+    for _name, levels in _one_by_one(factors, on):
+        found = within_reach(factors, levels)
+        yield named(found, on), found
 
 
 def _named_by_user(campaign: Campaign, base: Levels) -> Iterator[tuple[str, Levels]]:
@@ -42,7 +56,12 @@ def _named_by_user(campaign: Campaign, base: Levels) -> Iterator[tuple[str, Leve
             if level not in known.get(factor, ()):
                 raise InputError(f"{factor}={level} is not a level of any factor of the campaign", f"profile {name}",
                                  f"Add it to 'factors', or use one of {', '.join(known)}.")
-        yield name, {**base, **levels}
+        levels = {**base, **levels}
+        for factor, level in within_reach(campaign["factors"], levels).items():
+            if level != levels[factor]:
+                raise InputError(f"no host can have {factor}={levels[factor]} here: what it needs is off",
+                                 f"profile {name}", f"Add what {factor} needs to the profile, or leave {factor} out.")
+        yield name, levels
 
 
 def profiles_of(campaign: Campaign) -> tuple[dict[str, Levels], str]:
@@ -51,7 +70,7 @@ def profiles_of(campaign: Campaign) -> tuple[dict[str, Levels], str]:
     off = {factor["name"]: factor["levels"][0] for factor in factors}
     on = {factor["name"]: factor["levels"][-1] for factor in factors}
     if design == "leave_one_out":
-        return {"all_on": on, **dict(_one_by_one(factors, on))}, "all_on"
+        return {"all_on": on, **dict(_one_left_out(factors, on))}, "all_on"
     if design == "one_at_a_time":
         return {"all_off": off, **dict(_one_by_one(factors, off))}, "all_off"
     if design == "full_factorial":

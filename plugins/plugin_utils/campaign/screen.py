@@ -49,16 +49,26 @@ def _fraction(factors: Sequence[Factor]) -> list[Levels]:
 
 
 def _excluding(factors: Sequence[Factor]) -> list[tuple[str, str]]:
-    """Return ``(factor, needed factor)`` where one factor needs the feature that another one varies."""
-    setting = {name: factor["name"] for factor in factors if factor["kind"] == "feature" for name in factor["settings"]}
-    return [(factor["name"], setting[need]) for factor in factors for need in factor.get("needs", ())
-            if need in setting and setting[need] != factor["name"]]
+    """Return ``(factor, needed factor)`` where one factor needs the feature that another one varies at the same end."""
+    return [(factor["name"], other["name"]) for factor in factors for other in factors
+            if other["kind"] == "feature" and other["name"] != factor["name"]
+            and set(factor["needs"]) & set(other["settings"]) and set(factor["sides"]) & set(other["sides"])
+            and set(factor["devices"]) & set(other["devices"])]
 
 
 def reachable(factors: Sequence[Factor], levels: Mapping[str, str]) -> bool:
     """Return whether a host can be in this combination: what a factor needs is on where the factor is."""
     off = {factor["name"]: factor["levels"][0] for factor in factors}
     return all(levels[name] == off[name] or levels[need] != off[need] for name, need in _excluding(factors))
+
+
+def within_reach(factors: Sequence[Factor], levels: Mapping[str, str]) -> Levels:
+    """Return the combination that a host is in when it is asked for this one: off is what needs something that is off.
+    """
+    off, found = {factor["name"]: factor["levels"][0] for factor in factors}, dict(levels)
+    while not reachable(factors, found):
+        found.update({name: off[name] for name, need in _excluding(factors) if found[need] == off[need]})
+    return found
 
 
 def _candidates(factors: Sequence[Factor], draw: random.Random) -> list[Levels]:
@@ -90,13 +100,17 @@ def alias_groups(factors: Sequence[Factor],
                  rows: Sequence[Mapping[str, str]]) -> list[list[tuple[str, str]]]:
     """Return the pairs of factors in groups whose effects this screen cannot separate.
 
-    An empty list where it has too few combinations to separate any pair.
+    An empty list where it has too few combinations to separate any pair. Two factors of which one needs the other are
+    in no group: how one acts without the other was not measured.
     """
     matrix, pairs = model_matrix(factors, rows)
     mains, columns = matrix[:, :matrix.shape[1] - len(pairs)], matrix[:, matrix.shape[1] - len(pairs):]
     groups: list[list[int]] = []
     products = columns.T @ columns
-    for place in range(len(pairs)):
+    ends = {factor["name"]: (factor["levels"][0], factor["levels"][-1]) for factor in factors}
+    for place, (one, two) in enumerate(pairs):
+        if not set(itertools.product(ends[one], ends[two])) <= {(row[one], row[two]) for row in rows}:
+            continue
         same = next((group for group in groups
                      if abs(products[group[0], place]) == products[place, place] == products[group[0], group[0]]), None)
         if same is None:

@@ -131,6 +131,23 @@ def test_full_factorial_has_main_effects_and_interactions():
     assert pairs["tso", "gro"][1] == pairs["gso", "gro"][1] == "same"
 
 
+def test_full_factorial_without_what_no_host_can_be_in():
+    def effect(levels, _test):
+        both = levels["tso"] == levels["gro"] == "on"
+        return boost(tx=1.3, tso=1.4, gro=1.1)(levels, _test) * (1.2 if both else 1.0)
+
+    made = plan(design="full_factorial", factors=["tx", {"name": "tso", "needs": ["tx"]}, "gro"], blocks=8)
+    found = metric(checked(made, trials(made, effect)))
+    assert len(found["rows"]) == 5
+    mains = {row["factor"]: row["ratio"] for row in found["main_effects"]}
+    assert mains == {"tx": pytest.approx(1.3, rel=0.02), "tso": pytest.approx(1.4 * 1.2 ** 0.5, rel=0.02),
+                     "gro": pytest.approx(1.1 * 1.2 ** 0.5, rel=0.02)}
+    pairs = {tuple(row["factors"]): (row["ratio"], row["state"]) for row in found["interactions"]}
+    assert set(pairs) == {("tx", "gro"), ("tso", "gro")}  # TSO without checksums was not measured
+    assert pairs["tso", "gro"] == (pytest.approx(1.2, rel=0.02), "better")
+    assert pairs["tx", "gro"][0] == pytest.approx(1.0, rel=0.02)
+
+
 def test_service_demand_and_cpu_of_both_ends():
     made = plan(design="one_at_a_time", factors=["tso", "gro"])
     demand = {"client": lambda levels: 0.5 if levels["tso"] == "on" else 1.0,

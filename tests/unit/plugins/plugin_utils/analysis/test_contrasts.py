@@ -20,7 +20,8 @@ def plan_of(factors):
 
 
 def feature(name, needs=(), levels=("off", "on")):
-    return {"name": name, "kind": "feature", "levels": list(levels), "settings": [name], "needs": list(needs)}
+    return {"name": name, "kind": "feature", "levels": list(levels), "settings": [name], "needs": list(needs),
+            "sides": ["client", "server"], "devices": ["underlay"]}
 
 
 def values_of(plan, pairs):

@@ -141,8 +141,27 @@ def test_needs_act_only_where_each_is_tried_alone():
     alone = plan(design="one_at_a_time", factors=factors, paths=["physical"])["profiles"]
     assert alone["tso=on"]["settings"]["client"] == {"underlay": {"features": {"tx": True, "tso": True}}}
     assert alone["tx=on"]["settings"]["client"] == {"underlay": {"features": {"tx": True, "tso": False}}}
-    missed = plan(design="leave_one_out", factors=factors, paths=["physical"])["profiles"]
-    assert missed["tx=off"]["settings"]["client"] == {"underlay": {"features": {"tx": False, "tso": True}}}
+
+
+NEEDING = ["tx", {"name": "sg", "needs": ["tx"]}, {"name": "tso", "needs": ["sg"]}, "gro"]
+
+
+def test_no_design_visits_what_no_host_can_be_in():
+    assert list(plan(design="leave_one_out", factors=NEEDING)["profiles"]) == [
+        "all_on", "tx=off,sg=off,tso=off", "sg=off,tso=off", "tso=off", "gro=off"]
+    everything = plan(design="full_factorial", factors=NEEDING)["profiles"]
+    assert set(everything) == {"all_off", "tx=on", "tx=on,sg=on", "tx=on,sg=on,tso=on", "gro=on", "tx=on,gro=on",
+                               "tx=on,sg=on,gro=on", "tx=on,sg=on,tso=on,gro=on"}
+    with pytest.raises(InputError, match="profile a: no host can have tso=on here: what it needs is off"):
+        plan(design="profiles", factors=NEEDING, profiles={"a": {"tx": "on", "tso": "on"}, "b": {}})
+
+
+def test_a_need_is_of_the_same_end_and_device():
+    apart = plan(design="leave_one_out", factors=["tx", {"name": "tso", "needs": ["tx"]}], sides=["tx", "rx"])
+    assert list(apart["profiles"]) == ["all_on", "tx@tx=off,tso@tx=off", "tx@rx=off,tso@rx=off", "tso@tx=off",
+                                       "tso@rx=off"]
+    elsewhere = [{"name": "tx", "devices": ["tenant"]}, {"name": "tso", "needs": ["tx"], "devices": ["underlay"]}]
+    assert "tx=off" in plan(design="leave_one_out", factors=elsewhere)["profiles"]
 
 
 @pytest.mark.parametrize(("effects", "blocks"), [(1, 9), (2, 8), (40, 8)])

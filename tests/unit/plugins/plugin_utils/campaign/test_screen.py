@@ -18,7 +18,8 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import
 
 
 def feature(name, levels=("off", "on"), needs=()):
-    return {"name": name, "kind": "feature", "levels": list(levels), "settings": [name], "needs": list(needs)}
+    return {"name": name, "kind": "feature", "levels": list(levels), "settings": [name], "needs": list(needs),
+            "sides": ["client", "server"], "devices": ["underlay"]}
 
 
 def mains_of(factors, rows):
