@@ -40,7 +40,7 @@ FEWEST_BLOCKS = 6  # for a test
 # What a plan has by default: a block may lose a trial and the effect still be shown. One effect has short blocks.
 BLOCKS_OF_ONE, SPARED_BLOCKS = 9, 8
 SCREEN_BLOCKS = 3  # for an interval: a screen nominates, and its confirmation claims
-ROUND_VISITS = 3  # of a search: so many are chosen at a time
+ROUND_VISITS = 1  # of a search: so many are chosen at a time
 MORE_TRIALS = 4  # times as many as at its first visits, at most, where a search finds that they scatter
 # Trials that the machine spoilt are measured again at the end of their block: in how many passes, and how many of all
 # planned cells at most.

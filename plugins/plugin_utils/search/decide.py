@@ -27,7 +27,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import 
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.profiles import named
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import every_combination, model_matrix
-from ansible_collections.offload.lab.plugins.plugin_utils.search import effort, model
+from ansible_collections.offload.lab.plugins.plugin_utils.search import effort, lookahead, model
 from ansible_collections.offload.lab.plugins.plugin_utils.search.values import trials_for, visit_values
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.states import margin
@@ -39,6 +39,7 @@ ANSWERED = 0.99  # how sure it is that no combination is better than the best on
 EQUAL = 0.1  # of matters: sets predicted to differ by less are equally good
 STALLS = 0.25  # of a profile's trials: one that fails so often is not nominated
 FEWEST_VISITS = 4
+FEWEST_ROUNDS = 3  # the first visits are too few to contradict the model: it is not believed before
 GOALS = {"throughput": (("throughput", "transactions"), 1), "latency": (("latency_mean",), -1),
          "cpu": (("service_demand_combined", "service_demand_client"), -1)}
 
@@ -67,8 +68,7 @@ def decide(plan: Plan, decided: Search, trials: Iterable[Trial]) -> Search:
     affordable = effort.affordable(plan, decided, wanted)
     last = not affordable
     trials_each = affordable or effort.confirmed_with(plan, decided, wanted)
-    # The first visits are too few to contradict the model: what it predicts is visited once before it is believed.
-    answered = standing["sure"] >= ANSWERED and (number > 1 or last)
+    answered = standing["sure"] >= ANSWERED and (number > FEWEST_ROUNDS or last)
     ended = ("nothing measured" if not enough else "answered" if answered else
              plan["search"]["limit"] if last else None)
     if ended:
@@ -122,7 +122,7 @@ class _Standing:
     """What is known of all combinations."""
 
     def __init__(self, plan: Plan, known: Seen, generator: np.random.Generator) -> None:
-        self.plan, self.seen = plan, known
+        self.plan, self.seen, self.generator = plan, known, generator
         self.off = plan["profiles"][plan["control"]]["levels"]
         self.levels = every_combination(plan["factors"])
         self.rows, pairs = model_matrix(plan["factors"], self.levels)
@@ -165,7 +165,8 @@ class _Standing:
 
     def next_profiles(self) -> dict[str, Profile]:
         """Return the profiles of one more round."""
-        places = model.next_rows(self.found, self.rows, self.best, self.plan["search"]["visits"])
+        places = lookahead.next_rows(self.found, self.rows, self.best, self.plan["search"]["visits"],
+                                     matters=margin(self.plan), generator=self.generator)
         return {self.names[place]: {"levels": self.levels[place],
                                     "settings": dict(settings_of(self.plan["factors"], self.levels[place], False))}
                 for place in places}

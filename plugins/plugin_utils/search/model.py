@@ -28,10 +28,16 @@ LEAST_SD = 0.001  # of a visit: no measurement is surer
 
 
 class Posterior(NamedTuple):
-    """Draws of the coefficients, (draws, columns), and the variance of one more visit of usual scatter."""
+    """Draws of the coefficients, (draws, columns), and how one more visit scatters.
+
+    Its value is that of its row, and ``memory`` times as much as the last visit, of row ``last``, was off; ``noise`` is
+    the variance beyond that.
+    """
 
     coefficients: np.ndarray
     noise: float
+    memory: float
+    last: np.ndarray
 
 
 def _noises(count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -52,15 +58,16 @@ def fit(matrix: np.ndarray, pairs: int, values: np.ndarray, variance: np.ndarray
     """
     middle = float(np.median(values))
     chains = _Chains(matrix, pairs, values - middle, np.maximum(variance, LEAST_SD ** 2), generator)
-    drawn, noise = list[np.ndarray](), list[float]()
+    drawn, ahead = list[np.ndarray](), list[tuple[float, float]]()
     for sweep in range(SWEEPS):
         chains.sweep()
         if sweep >= KEPT_AFTER:
             drawn += [chains.coefficients()[:, :matrix.shape[1]] for _draw in range(-(-CHAINS // chains.number))]
-            noise.append(chains.usual_noise())
+            ahead.append(chains.next_visit())
     found = np.concatenate(drawn)
     found[:, 0] += middle
-    return Posterior(found, float(np.mean(noise)))
+    noise, memory = np.mean(ahead, axis=0).tolist()
+    return Posterior(found, noise, memory, matrix[-1])
 
 
 class _Chains:
@@ -102,10 +109,13 @@ class _Chains:
         others = self.kinds[:, None] + self.generator.permuted(kinds[:, 1:], axis=1)[:, :KINDS_TRIED]
         return np.column_stack([self.kinds, others % len(self.noises)])
 
-    def usual_noise(self) -> float:
-        """Return the variance of one more visit; half of a drift is known from the visits before."""
-        noise = self.noises[self.kinds, 0, 0] * np.where(self.kinds > len(VISIT_SIZES), 0.5, 1.0)
-        return float(np.median(np.diag(self.own)) + noise.mean())
+    def next_visit(self) -> tuple[float, float]:
+        """Return ``(noise, memory)`` of one more visit of usual scatter, as :class:`Posterior` has them."""
+        own, sizes = float(np.median(np.diag(self.own))), self.noises[self.kinds, 0, 0]
+        # What is off at the last visit is drift or its own scatter; the drift goes on, by its memory.
+        drift = sizes / (sizes + own)
+        memory = np.divide(self.noises[self.kinds, 0, 1], sizes, out=np.zeros(self.number), where=sizes > 0)
+        return own + float((sizes * (1 - drift * memory ** 2)).mean()), float((memory * drift).mean())
 
     def _model(self) -> np.ndarray:
         return (self.matrix * self.prior[:, None]) @ self.matrix.T
@@ -140,28 +150,3 @@ class _Chains:
         missed = self.values - first @ self.matrix.T - noise
         solved = np.linalg.solve(self._model() + rest, missed[..., None])[..., 0]
         return first + self.prior * (solved @ self.matrix)
-
-
-def next_rows(found: Posterior, rows: np.ndarray, best: int, number: int) -> list[int]:
-    """Return the places of at most ``number`` rows to visit next: those that say most about what beats the best one.
-
-    The uncertain quantity is, for each draw, the difference between the best row and the row that is best in that draw,
-    weighted by what is at stake. A visit removes a part of the variance of these differences.
-    """
-    values = found.coefficients @ rows.T
-    top = values.argmax(axis=1)
-    stake = values[np.arange(len(values)), top] - values[:, best]
-    if not stake.any():  # all draws agree: what is left to see is the best row itself
-        return [best]
-    places, drawn = np.unique(top, return_inverse=True)
-    differences, stakes = rows[places] - rows[best], np.bincount(drawn, stake)
-    covariance, chosen = np.cov(found.coefficients, rowvar=False), list[int]()
-    for _visit in range(min(number, len(rows))):
-        told = rows @ covariance
-        size = (told * rows).sum(axis=1) + found.noise
-        gain = (((told @ differences.T) ** 2) * stakes).sum(axis=1) / size
-        gain[chosen] = -1.0  # each row once in a round
-        place = int(np.argmax(gain))
-        chosen.append(place)
-        covariance = covariance - np.outer(told[place], told[place]) / size[place]
-    return chosen
