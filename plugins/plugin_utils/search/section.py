@@ -16,23 +16,26 @@ ENDS = {
 }
 ROLES = {"chosen": "predicted to be the best", "runner_up": "the one most likely to be better than that",
          "all_on": "all on"}
+IN_A_ROW = 3  # rounds of the table: a row for each would be long
 
 
 def section(search: Mapping[str, Any] | None, recommended: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the section as ``{"text", "table"}``; None for other designs. ``search`` is that of analysis.json."""
     if not search:
         return None
-    rounds = search["rounds"]
-    made = search["first_visits"] + sum(len(one["profiles"]) for one in rounds)
-    text = [f"Goal: {search['goal']}. {search['first_visits']} first visits, then {len(rounds)} rounds of visits "
-            f"chosen by what was known so far, {made} visits in all; {ENDS[search['ended']]}. While it adapts, a "
+    rounds, first = search["rounds"], search["first_visits"]
+    chosen = sum(len(one["profiles"]) for one in rounds)
+    text = [f"Goal: {search['goal']}. {first} first visits, then {chosen} chosen by what was known so far, "
+            f"{first + chosen} visits in all; {ENDS[search['ended']]}. While it adapts, a "
             "search claims nothing: its numbers are predictions of a model of main effects and pairs."]
     if search["nominees"]:
         told = [f"{own['name']} ({ROLES[own['role']]})" for own in search["nominees"]]
         confirmed = (f"Of these the confirmation supports {recommended['name']}." if recommended["name"]
                      else "The confirmation showed none of them to be better than the control.")
         text.append(f"Visited again in fresh blocks, beside all off: {', '.join(told)}. {confirmed}")
-    steps = [(str(one["standing"]["visits"]), one["standing"], one["profiles"]) for one in rounds]
+    steps = [(str(rounds[place]["standing"]["visits"]), rounds[place]["standing"],
+              [name for one in rounds[place:place + IN_A_ROW] for name in one["profiles"]])
+             for place in range(0, len(rounds), IN_A_ROW)]
     if search["standing"]:
         steps.append((str(search["standing"]["visits"]), search["standing"], []))
     head = ["After visits", "Predicted to be the best", "Gain over all off", "Sure", "Visited next"]

@@ -88,7 +88,9 @@ def test_the_best_set_is_nominated_confirmed_and_told(searched):
     assert recommended["score"]["low"] < np.exp(truth(recommended["levels"])) < recommended["score"]["high"]
     assert set(found["error_rate"]["by_kind"]) == {"comparisons", "sets"}
     told = section.section(found["search"], recommended)
-    assert len(told["table"]["rows"]) == len(decided["rounds"]) + 1
+    assert len(told["table"]["rows"]) == -(-len(decided["rounds"]) // section.IN_A_ROW) + 1
+    visited = "; ".join(row["cells"][4] for row in told["table"]["rows"][:-1]).split("; ")
+    assert visited == [visit["profile"] for one in decided["rounds"] for visit in one["visits"]]
     assert recommended["name"] in told["text"][1]
 
 
