@@ -40,7 +40,6 @@ FEWEST_BLOCKS = 6  # for a test
 # What a plan has by default: a block may lose a trial and the effect still be shown. One effect has short blocks.
 BLOCKS_OF_ONE, SPARED_BLOCKS = 9, 8
 SCREEN_BLOCKS = 3  # for an interval: a screen nominates, and its confirmation claims
-ROUND_VISITS = 1  # of a search: so many are chosen at a time
 MORE_TRIALS = 4  # times as many as at its first visits, at most, where a search finds that they scatter
 # Trials that the machine spoilt are measured again at the end of their block: in how many passes, and how many of all
 # planned cells at most.
@@ -130,7 +129,7 @@ def pick_blocks(campaign: Campaign, profiles: int) -> int:
 
 def usual_rounds(profiles: int) -> int:
     """Return the rounds of a search without a time budget, which visits so many profiles first."""
-    return -(-profiles * 3 // (4 * ROUND_VISITS))
+    return -(-profiles * 3 // 4)
 
 
 def search_of(campaign: Campaign, profiles: Iterable[str]) -> SearchLimits:
@@ -139,12 +138,12 @@ def search_of(campaign: Campaign, profiles: Iterable[str]) -> SearchLimits:
     rounds, limit = usual_rounds(len(profiles)), "visits"
     if budget is not None:
         first = MTU_SECONDS + block_seconds(campaign, len(profiles)) + confirmation_cost(campaign, len(profiles))[2]
-        rounds, limit = int((budget - first) / block_seconds(campaign, ROUND_VISITS)), "time_budget"
+        rounds, limit = int((budget - first) / block_seconds(campaign, 1)), "time_budget"
         if rounds < 1:
             raise InputError(f"a time budget of {budget:.0f} s is less than the first visits, a round and the "
-                             f"confirmation, {first + block_seconds(campaign, ROUND_VISITS):.0f} s",
+                             f"confirmation, {first + block_seconds(campaign, 1):.0f} s",
                              f"campaign {campaign['name']}", "Give more time, shorter workloads, or fewer factors.")
-    return {"rounds": min(rounds, MOST_BLOCKS), "visits": ROUND_VISITS, "limit": limit, "goal": campaign["goal"]}
+    return {"rounds": min(rounds, MOST_BLOCKS), "limit": limit, "goal": campaign["goal"]}
 
 
 def _shuffled(items: Iterable[Item], *place: object) -> list[Item]:
@@ -218,7 +217,7 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
     confirm, _visits, confirm_seconds = confirmation_cost(campaign, len(profiles))
     search = search_of(campaign, profiles) if campaign["design"] == "search" else None
     if search:
-        seconds += search["rounds"] * block_seconds(campaign, search["visits"])
+        seconds += search["rounds"] * block_seconds(campaign, 1)
     # With all else off, a feature that depends on another would show nothing: what it needs is switched on with it.
     needs = campaign["design"] == "one_at_a_time"
     settings = {name: settings_of(campaign["factors"], levels, needs) for name, levels in profiles.items()}

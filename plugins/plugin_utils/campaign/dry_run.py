@@ -59,7 +59,7 @@ def describe(plan: Plan, lab_mtu: int | None = None) -> list[str]:
     ]
     if plan["design"] == "search":
         search = plan["search"]
-        lines.append(f"then at most {search['rounds']} rounds of {search['visits']} visits, chosen by what is known, "
+        lines.append(f"then at most {search['rounds']} more visits, each chosen by what is known, "
                      f"until the question is answered or the {LIMITS[search['limit']]}")
         trials = plan.get("trials") or 1
         lines.append(f"{trials} trials of each cell at a visit; from then on up to {MORE_TRIALS * trials}, which take "

@@ -147,8 +147,7 @@ class Campaign(Outline):
 class SearchLimits(TypedDict):
     """What a search may do after its first visits."""
 
-    rounds: int  # at most
-    visits: int  # of a round
+    rounds: int  # at most, a visit each
     limit: str  # what ends it where the question stays open: "visits" or "time_budget"
     goal: str
 

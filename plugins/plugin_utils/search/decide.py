@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import stall
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metrics import values_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import SCHEMA, with_search
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import visits_of
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import MOST_BLOCKS, visits_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import settings_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import (
     Nominee,
@@ -70,11 +70,11 @@ def decide(plan: Plan, decided: Search, trials: Iterable[Trial]) -> Search:
     trials_each = affordable or effort.confirmed_with(plan, decided, wanted)
     answered = standing["sure"] >= ANSWERED and (number > FEWEST_ROUNDS or last)
     ended = ("nothing measured" if not enough else "answered" if answered else
-             plan["search"]["limit"] if last else None)
+             "visits" if number > MOST_BLOCKS else plan["search"]["limit"] if last else None)
     if ended:
         return {**decided, "ended": ended, "nominees": found.nominees() if enough else [], "standing": standing,
                 "trials": trials_each}
-    profiles = found.next_profiles()
+    profiles = found.next_profile()
     planned = visits_of(effort.with_trials(plan, trials_each), profiles, plan["control"],
                         [plan["blocks"] + number])
     visits: list[Visit] = [{**visit, "part": PART} for visit in planned]
@@ -163,13 +163,11 @@ class _Standing:
         return {"visits": len(self.seen.profiles), "best": self.names[self.best], "gain": middle, "low": low,
                 "high": high, "sure": round(float((behind <= margin(self.plan)).mean()), 4)}
 
-    def next_profiles(self) -> dict[str, Profile]:
-        """Return the profiles of one more round."""
-        places = lookahead.next_rows(self.found, self.rows, self.best, self.plan["search"]["visits"],
-                                     matters=margin(self.plan), generator=self.generator)
+    def next_profile(self) -> dict[str, Profile]:
+        """Return the profile of one more round."""
+        place = lookahead.next_row(self.found, self.rows, self.best, margin(self.plan), self.generator)
         return {self.names[place]: {"levels": self.levels[place],
-                                    "settings": dict(settings_of(self.plan["factors"], self.levels[place], False))}
-                for place in places}
+                                    "settings": dict(settings_of(self.plan["factors"], self.levels[place], False))}}
 
     def nominees(self) -> list[Nominee]:
         """Return the best combination, the one most likely to be better by what matters, and all on, each once."""

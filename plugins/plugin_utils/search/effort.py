@@ -59,7 +59,7 @@ def with_trials(plan: Plan, trials: int) -> Plan:
 
 
 def _round_seconds(plan: Plan, trials: int) -> float:
-    return block_seconds(with_trials(plan, trials), plan["search"]["visits"])
+    return block_seconds(with_trials(plan, trials), 1)
 
 
 def _confirmation_seconds(plan: Plan, trials: int) -> float:

@@ -16,45 +16,34 @@ CANDIDATES, WORLDS = 40, 48  # combinations that are looked at, and draws in whi
 LIKELY = 256  # combinations that may be called the best
 
 
-def next_rows(found: Posterior, rows: np.ndarray, best: int, number: int, *, matters: float,
-              generator: np.random.Generator) -> list[int]:
-    """Return the places of at most ``number`` rows to visit next, in that order.
+def next_row(found: Posterior, rows: np.ndarray, best: int, matters: float, generator: np.random.Generator) -> int:
+    """Return the place of the row to visit next.
 
     Good is a row that is worse than the best one by at most ``matters``, a difference of logarithms.
     """
     values = found.coefficients @ rows.T
     good = values.max(axis=1, keepdims=True) - values <= matters
     if good[:, best].all():  # what is left to see is the best row itself
-        return [best]
-    candidates, chosen = _candidates(found, rows, best, max(number, CANDIDATES)), list[int]()
+        return best
     good = good[:, np.argsort(-good.mean(axis=0))[:LIKELY]].astype(float)
     worlds = np.linspace(0, len(values) - 1, WORLDS).astype(int)
-    chances, before = np.zeros((WORLDS, len(values))), found.coefficients @ found.last
-    for _visit in range(min(number, len(candidates))):
-        off = generator.standard_normal((WORLDS, 1)) * np.sqrt(found.noise)
-        worth = dict[int, float]()
-        for place in candidates:
-            if place not in chosen:
-                told = _told(chances, values[:, place] - found.memory * before, worlds, off, found.noise)
-                weights = np.exp(told - told.max(axis=1, keepdims=True))
-                worth[place] = float((weights @ good / weights.sum(axis=1, keepdims=True)).max(axis=1).mean())
-        place = max(worth, key=worth.__getitem__)
-        chosen.append(place)
-        chances = _told(chances, values[:, place] - found.memory * before, worlds, off, found.noise)
-        before = values[:, place]
-    return chosen
+    off = generator.standard_normal((WORLDS, 1)) * np.sqrt(found.noise)
+    known = found.memory * (found.coefficients @ found.last)
+    worth = dict[int, float]()
+    for place in _candidates(found, rows, best):
+        expected = values[:, place] - known
+        told = -(expected[worlds][:, None] + off - expected) ** 2 / (2 * found.noise)
+        weights = np.exp(told - told.max(axis=1, keepdims=True))
+        worth[place] = float((weights @ good / weights.sum(axis=1, keepdims=True)).max(axis=1).mean())
+    return max(worth, key=worth.__getitem__)
 
 
-def _told(chances: np.ndarray, expected: np.ndarray, worlds: np.ndarray, off: np.ndarray, noise: float) -> np.ndarray:
-    """Return the logarithms of each draw's chances, (worlds, draws), after a visit that is so far off in each world."""
-    return chances - (expected[worlds][:, None] + off - expected) ** 2 / (2 * noise)
-
-
-def _candidates(found: Posterior, rows: np.ndarray, best: int, number: int) -> list[int]:
-    """Return the places of ``number`` rows that say most about what beats the best one, by variances alone.
+def _candidates(found: Posterior, rows: np.ndarray, best: int) -> list[int]:
+    """Return the places of the rows that say most about what beats the best one, by variances alone.
 
     The uncertain quantity is, for each draw, the difference between the best row and the row that is best in that draw,
-    weighted by what is at stake. A visit removes a part of the variance of these differences.
+    weighted by what is at stake. A visit removes a part of the variance of these differences. Each candidate is chosen
+    as if those before it had been visited.
     """
     values = found.coefficients @ rows.T
     top = values.argmax(axis=1)
@@ -62,7 +51,7 @@ def _candidates(found: Posterior, rows: np.ndarray, best: int, number: int) -> l
     differences = rows[places] - rows[best]
     stakes = np.bincount(drawn, values[np.arange(len(values)), top] - values[:, best])
     covariance, last, chosen = np.cov(found.coefficients, rowvar=False), found.last, list[int]()
-    for _visit in range(min(number, len(rows))):
+    for _visit in range(min(CANDIDATES, len(rows))):
         new = rows - found.memory * last
         told = new @ covariance
         size = (told * new).sum(axis=1) + found.noise

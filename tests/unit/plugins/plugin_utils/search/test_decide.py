@@ -162,7 +162,7 @@ def test_a_model_that_is_sure_is_tried_before_it_is_believed(monkeypatch):
     assert len(set(names)) == len(names), "the best set has all on: it is nominated once"
 
 
-def test_the_time_budget_ends_it():
+def test_the_time_budget_ends_it(monkeypatch):
     plan = searching.make_search(factors=FACTORS, trials=4, time_budget="40 min")
     assert plan["search"]["limit"] == "time_budget"
     assert plan["estimated_s"] <= 40 * 60
@@ -171,6 +171,8 @@ def test_the_time_budget_ends_it():
     flat = searching.Machine(lambda levels: 0.0, "unequal scatter", 3)
     decided, _record = searching.search({**plan, "search": {**plan["search"], "rounds": 1}}, flat)
     assert (decided["ended"], len(decided["rounds"])) == ("time_budget", 1)
+    monkeypatch.setattr(decide, "MOST_BLOCKS", 1)  # the most rounds of any search: then no time was short
+    assert decide.decide(plan, {**decided, "ended": None}, _record)["ended"] == "visits"
 
 
 @pytest.mark.parametrize("minutes", [None, 60])
