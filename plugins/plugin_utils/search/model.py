@@ -25,6 +25,7 @@ DRIFT_MEMORIES = (0.5, 0.8, 0.95, 0.99)  # the correlation of a visit with the n
 FAR_OFF_SIZES, FAR_OFF_ODDS = (0.0, 0.05, 0.2, 0.8), (0.97, 0.02, 0.007, 0.003)  # of a single visit
 NOISE_ODDS = (0.1, 0.2, 0.7)  # of no more scatter than that of trials, of each visit's own, of a drift
 LEAST_SD = 0.001  # of a visit: no measurement is surer
+BORDER = 1e30  # in the corner of a bordered covariance: larger than any sum of squares
 
 
 class Posterior(NamedTuple):
@@ -95,11 +96,20 @@ class _Chains:
         """Draw the kind of noise and each coefficient's size once, each given all else but the coefficients."""
         tried = self._kinds_tried()
         whole = self._model()[:, None] + self.noises[tried] + self.own
-        solved = np.linalg.solve(whole, np.broadcast_to(self.values[:, None], (*whole.shape[:-1], 1)))[..., 0]
-        chances = self.noise_odds[tried] - np.linalg.slogdet(whole)[1] / 2 - solved @ self.values / 2
-        every, chosen = np.arange(self.number), self._one_of(chances)
+        every, chosen = np.arange(self.number), self._one_of(self.noise_odds[tried] + self._likelihoods(whole))
         self.kinds = tried[every, chosen]
         self._draw_sizes(np.linalg.inv(whole[every, chosen]))
+
+    def _likelihoods(self, whole: np.ndarray) -> np.ndarray:
+        """Return the logarithms of how likely the values are under these covariances, but for a constant.
+
+        The last row of the Cholesky factor of a covariance with the values as its border is the values in units of it.
+        """
+        bordered = np.pad(whole, [*[(0, 0)] * (whole.ndim - 2), (0, 1), (0, 1)], constant_values=BORDER)
+        bordered[..., -1, :-1] = self.values  # numpy reads the lower triangle
+        factor = np.linalg.cholesky(bordered)[..., :-1]
+        sizes = np.diagonal(factor, axis1=-2, axis2=-1)
+        return -np.log(sizes).sum(axis=-1) - np.square(factor[..., -1, :]).sum(axis=-1) / 2
 
     def _kinds_tried(self) -> np.ndarray:
         """Return the kinds of noise of which each chain draws one: all, or its own and a few others at random."""

@@ -1,15 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From trials to a visit's value and variance, and from visits to the coefficients of the model."""
+"""From trials to a visit's value and its variance, and how many trials are enough."""
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
-import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils.search import model
 from ansible_collections.offload.lab.plugins.plugin_utils.search.values import trials_for, visit_values
 
 
@@ -42,31 +38,6 @@ def test_who_scatters_more_counts_less_and_chance_counts_little():
 def test_one_trial_a_visit_is_enough():
     values, variance = visit_values([[1.0], [2.0]], ["one", "other"])
     assert (values.tolist(), variance.tolist()) == ([1.0, 2.0], [0.0, 0.0])
-
-
-@pytest.mark.parametrize("times", [1, 2])  # with many visits fewer chains are drawn
-def test_the_model_finds_what_acts_together_under_drift_and_a_visit_far_off(times):
-    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=5)) * times)
-    pairs = list(itertools.combinations(range(5), 2))
-    rows = np.column_stack([np.ones(len(signs)), signs, *(signs[:, one] * signs[:, two] for one, two in pairs)])
-    true = np.zeros(16)
-    true[[0, 1, 3, 6 + pairs.index((0, 3))]] = 7.0, 0.1, -0.05, 0.08
-    generator = np.random.default_rng(4)
-    order = generator.permutation(len(rows))
-    values = rows[order] @ true + 0.01 * generator.standard_normal(len(rows)) + 0.02 * np.arange(len(rows))
-    values[5] -= 0.5
-    found = model.fit(rows[order], 10, values, np.full(len(rows), 0.01 ** 2), generator).coefficients
-    assert np.abs(found.mean(axis=0)[1:] - true[1:]).max() < 0.02
-    assert found.std(axis=0)[1:].max() < 0.02
-
-
-def test_a_line_that_is_full_leaves_the_model_a_scatter():
-    """All visits alike to the last digit: nothing to divide by, and nothing to be infinitely sure of."""
-    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
-    rows = np.column_stack([np.ones(8), signs])
-    found = model.fit(rows, 0, np.full(8, 9.15), np.zeros(8), np.random.default_rng(5)).coefficients
-    assert np.isfinite(found).all()
-    assert np.abs(found.mean(axis=0) - [9.15, 0, 0, 0]).max() < 0.01
 
 
 def test_loud_trials_are_repeated_up_to_four_times_as_often():
