@@ -162,7 +162,8 @@ def _untestable(cube: Cube, tables: Iterable[dict[str, Any]]) -> dict[str, str]:
     """Return ``{factor or profile: reason}``: what the campaign says, and profiles without a single used trial."""
     plan = cube.plan
     found = dict(plan.get("untestable") or {})
-    seen = {row["profile"] for table in tables for metric in table["metrics"] for row in metric["rows"] if row["n"]}
+    seen = {row["profile"] for table in tables for metric in table["metrics"] for row in metric["rows"]
+            if row["median"] is not None}
     for name in plan["profiles"]:
         if name != plan["control"] and name not in seen:
             found[name] = f"no trial of this profile could be used ({cube.unusable.get(name, 'none was measured')})"

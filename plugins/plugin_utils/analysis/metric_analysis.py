@@ -64,7 +64,7 @@ class MetricAnalysis:
             self.differences = {family: statistics.contrast(self.data, weights)
                                 for family, (_labels, weights) in self.families.items()}
             self.found = {family: statistics.estimates(own) for family, own in self.differences.items()}
-        self.better = metrics.better(name)
+        self.better = None if self.plan["design"] == "search" else metrics.better(name)  # a search claims nothing
         self.claims = self.compared and self.better is not None
 
     def scale(self, family: str) -> np.ndarray:
@@ -222,6 +222,8 @@ class MetricAnalysis:
         return None if factor is None else factor * self.sd[table] * math.sqrt(squares)
 
     def _warnings(self, table: int, rows: list[dict[str, Any]]) -> Iterator[str]:
+        if not self.claims:
+            return
         blocks = self.blocks(table)
         if 0 < blocks < statistics.FEWEST_BLOCKS:
             yield too_few_blocks(blocks, statistics.FEWEST_BLOCKS)

@@ -39,6 +39,16 @@ class Effect(TypedDict):
     state: str | None
 
 
+class Against(TypedDict):
+    """The score of the recommended set against that of another one, inside the blocks that confirm it."""
+
+    profile: str
+    n: int
+    ratio: float | None
+    low: float | None
+    high: float | None
+
+
 class Recommendation(TypedDict):
     """What to set; ``name`` is None where nothing is recommended, and ``why`` says why."""
 
@@ -54,6 +64,7 @@ class Recommendation(TypedDict):
     costs_unknown_in: list[Effect]
     best: bool
     not_told_apart: list[str]
+    against: list[Against]
     forbidden: list[dict[str, Any]]
     why: str
 
@@ -62,7 +73,7 @@ def nothing(why: str, forbidden: list[dict[str, Any]] | None = None) -> Recommen
     """Return the recommendation of nothing."""
     return {"name": None, "levels": {}, "changes": {}, "settings": {}, "goals": [], "confirmed": False,
             "confirmed_by": None, "score": None, "by": [], "costs_unknown_in": [], "best": False,
-            "not_told_apart": [], "forbidden": forbidden or [], "why": why}
+            "not_told_apart": [], "against": [], "forbidden": forbidden or [], "why": why}
 
 
 def _effect(part: Part, piece: Piece, name: str, table_id: Callable[[Table], str]) -> Effect:
@@ -72,6 +83,13 @@ def _effect(part: Part, piece: Piece, name: str, table_id: Callable[[Table], str
             "goal": piece.goal, "n": int(found["n"][table, place]), "ratio": ratios(found["mean"][table, place]),
             "low": ratios(found["low"][table, place]), "high": ratios(found["high"][table, place]),
             "state": found["state"][table, place]}
+
+
+def _against(part: Part, name: str) -> list[Against]:
+    """Return a set against each other one that a confirmation visited with it: all at 95 %, for information."""
+    found = [(other, part.score(name) - part.score(other)) for other in part.names if other != name]
+    return [{"profile": other, "n": int((~np.isnan(gains)).sum()), "ratio": ratios(mean), "low": ratios(low),
+             "high": ratios(high)} for other, gains in found for mean, low, high in [interval(gains)]]
 
 
 def _costs(parts: list[Part], name: str) -> list[tuple[Part, Piece]]:
@@ -171,7 +189,8 @@ def recommendation(parts: list[Part], score_shown: list[dict[str, bool]], fails:
                   "n": int((~np.isnan(last.scores[place])).sum())},
         "by": [_effect(last, piece, name, table_id) for piece in shown],
         "costs_unknown_in": [_effect(last, piece, name, table_id) for piece in _may_cost(last, name, matters)],
-        "best": not behind, "not_told_apart": behind, "forbidden": listed, "why": "",
+        "best": not behind, "not_told_apart": behind, "against": _against(last, name) if second else [],
+        "forbidden": listed, "why": "",
     }
 
 

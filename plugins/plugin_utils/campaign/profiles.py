@@ -25,6 +25,11 @@ def named(levels: Mapping[str, str], base: Mapping[str, str]) -> str:
     return ",".join(f"{factor}={level}" for factor, level in levels.items() if level != base[factor])
 
 
+def levels_of(name: str, base: Mapping[str, str]) -> Levels:
+    """Return the levels of a profile that :func:`named` named."""
+    return {**base, **dict(item.split("=", 1) for item in name.split(",") if "=" in item)}
+
+
 def _one_by_one(factors: Iterable[Factor], base: Levels) -> Iterator[tuple[str, Levels]]:
     """Yield ``(name, levels)`` of all profiles that differ from the base in one factor."""
     for factor in factors:

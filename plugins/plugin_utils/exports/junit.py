@@ -7,6 +7,8 @@ from __future__ import annotations
 from typing import Any
 from xml.etree import ElementTree
 
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.claimed import claimed
+
 
 def add_case(suite: ElementTree.Element, where: str, name: str, text: str, kind: str = "") -> None:
     """Add a case; ``kind`` is empty where it passed, ``skipped``, or the type of a failure."""
@@ -53,6 +55,6 @@ def campaign(analysis: dict[str, Any]) -> str:
         text = f"{row['failed']} of {row['trials']} trials failed or received nothing"
         add_case(suite, "campaign", f"failures of {row['profile']}", text,
                  "fails more" if row["shown"] or row["forbids"] else "")
-    for table in analysis["tables"]:
+    for table in claimed(analysis):
         _effects(suite, table)
     return document(root)

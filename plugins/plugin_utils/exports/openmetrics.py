@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any, Iterator
 
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.claimed import claimed
+
 Sample = tuple[str, dict[str, Any], float]
 FAMILIES = {
     "offload_lab_value": "Median of a profile, in the unit of the label",
@@ -27,7 +29,7 @@ def _samples(analysis: dict[str, Any]) -> Iterator[Sample]:
     for row in analysis["failures"]:
         if row["share"] is not None:
             yield "offload_lab_failed_share", {**campaign, "profile": row["profile"]}, row["share"]
-    for table in analysis["tables"]:
+    for table in claimed(analysis):
         where = {**campaign, **{key: table[key] for key in ("pair", "path", "mtu", "workload")}}
         for metric in table["metrics"]:
             if metric["compared"]:

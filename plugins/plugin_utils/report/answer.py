@@ -115,7 +115,7 @@ def _recommendation(findings: dict[str, Any], tables: list[dict[str, Any]], plan
 
 
 def _confirmed(recommended: dict[str, Any], findings: dict[str, Any], plan: Plan) -> str:
-    others = recommended["not_told_apart"]
+    others = [findings["names"][name] for name in recommended["not_told_apart"]]
     least = "" if plan["design"] == "search" else "; it changes the fewest settings"
     apart = (f" Not shown to differ from it: {text.listed(others[:3] + ['others'] * (len(others) > 3))}{least}."
              if others else "")

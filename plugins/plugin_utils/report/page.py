@@ -89,7 +89,7 @@ def failures(findings: dict[str, Any]) -> dict[str, Any] | None:
     if not any(row["failed"] for row in rows):
         return None
     kinds: dict[str, dict[str, int]] = {}
-    for own in (own for table in findings["tables"] for own in table["failures"]):
+    for own in findings["failed_in"]:
         for kind, times in own["kinds"].items():
             held = kinds.setdefault(own["profile"], {})
             held[kind] = held.get(kind, 0) + times
@@ -192,7 +192,8 @@ def page(findings: dict[str, Any], plan: Plan, digest: Digest, manifest: Mapping
         "headline": " ".join(re.sub(":$", ".", item["text"]) for item in items[:2]),
         "error_rate": f"{text.sentence(findings['error_rate']['text'])}. A difference below {findings['matters']:g} % "
                       "does not matter here (matters).", "failures": failures(findings),
-        "search": search_section.section(findings["search"], findings["recommendation"]),
+        "search": search_section.section(findings["search"], findings["recommendation"], findings["names"]),
+        "visited": [effect_tables.medians(table) for table in tables if findings["search"] and table["quantities"]],
         "caveats": caveats(findings, tables, digest, manifest), "facts": facts(plan, digest),
         "recommendations": advice.recommendations(findings, titles),
         "leaders": advice.leader_table(findings["attribution"], titles), "overview": effect_tables.matrices(tables),

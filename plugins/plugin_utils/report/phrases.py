@@ -4,8 +4,10 @@
 """How a report names a place, an effect and an interval, the same in each of its sentences."""
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.profiles import levels_of
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
 
 MAIN = ("throughput", "transactions")
@@ -59,6 +61,32 @@ def effect(row: dict[str, Any], what: str = "", than: str = "") -> str:
 
 
 def settings(levels: dict[str, str], most: int = 6) -> str:
-    """Return settings as words: ``tso=on and gro=off``."""
-    words = [f"{factor}={level}" for factor, level in levels.items()]
-    return text.listed(words[:most] + ([f"{len(words) - most} more"] if len(words) > most else []))
+    """Return settings as words: ``tso=on and gro=off``; more than ``most`` by level: ``tx, sg, tso and gro on``."""
+    if len(levels) <= most:
+        return text.listed(f"{factor}={level}" for factor, level in levels.items())
+    factors: dict[str, list[str]] = {}
+    for factor, level in levels.items():
+        factors.setdefault(level, []).append(factor)
+    return "; ".join(f"{text.listed(names)} {level}" if len(names) > 1 else f"{names[0]}={level}"
+                     for level, names in factors.items())
+
+
+def set_name(name: str, levels: dict[str, str], factors: Sequence[Mapping[str, Any]]) -> str:
+    """Return how the report calls a set: by its name or, where that is shorter, by what all_on has and it has not.
+
+    A name that a user gave stays.
+    """
+    on = {factor["name"]: factor["levels"][-1] for factor in factors}
+    lacks = [f"{factor}={level}" for factor, level in levels.items() if level != on.get(factor)]
+    short = f"all_on but {text.listed(lacks)}" if lacks else "all_on"
+    generated = set(name.split(",")) <= {f"{factor}={level}" for factor, level in levels.items()}
+    return short if generated and levels.keys() == on.keys() and len(short) < len(name) else name
+
+
+def set_names(analysis: dict[str, Any]) -> dict[str, str]:
+    """Return what :func:`set_name` says of all profiles, and of the sets that a search predicted to be the best."""
+    factors, search = analysis["factors"], analysis["search"] or {"rounds": [], "standing": None}
+    standings = [*(one["standing"] for one in search["rounds"]), search["standing"]]
+    off = {factor["name"]: factor["levels"][0] for factor in factors}
+    predicted = {own["best"]: levels_of(own["best"], off) for own in standings if own and own["best"]}
+    return {name: set_name(name, levels, factors) for name, levels in {**predicted, **analysis["profiles"]}.items()}

@@ -153,6 +153,9 @@ def _advice(page: dict[str, Any]) -> list[str]:
     state = "confirmed" if advice["confirmed"] else "not confirmed"
     chosen = [f"**{advice['set']}** ({state})"] if advice["set"] else []
     table = [_plain_table(advice["table"])] if advice["table"]["rows"] else []
+    if advice["against"]:
+        own = advice["against"]
+        table += [f"**{own['title']}**", _plain_table(own), own["caption"]]
     return [*chosen, *table, "\n".join(advice["notes"])]
 
 

@@ -58,8 +58,9 @@ def more_blocks(tables: list[dict[str, Any]], plan: Plan) -> Remedy | None:
     if not unknown:
         return None
     row = max(unknown, key=lambda row: (abs(math.log(row["ratio"])), row["label"]))
-    asked, n = row["needs"]["blocks"], row["n"]
-    blocks = plan["blocks"] + math.ceil(asked * plan["blocks"] / max(n, 1))  # as many are lost again
+    searched = plan["design"] == "search"  # only what it confirms is compared in blocks
+    asked, n, planned = row["needs"]["blocks"], row["n"], plan["confirm"] if searched else plan["blocks"]
+    blocks = planned + math.ceil(asked * planned / max(n, 1))  # as many are lost again
     if blocks > MOST_BLOCKS:
         return Remedy(f"more than {MOST_BLOCKS} blocks would be needed. The differences are small against the noise: a "
                       "quieter machine helps more.", "")
@@ -67,9 +68,9 @@ def more_blocks(tables: list[dict[str, Any]], plan: Plan) -> Remedy | None:
     time = f", about {text.seconds(seconds / asked * blocks)}" if seconds else ""
     which = "it" if len(unknown) == 1 else "the largest of them"
     words = f"{blocks} blocks would settle {which}{time}:"
-    if n < plan["blocks"]:
-        words = f"{n} of {plan['blocks']} blocks could be compared; {words}"
-    return Remedy(words, measure({"blocks": blocks}))
+    if n < planned:
+        words = f"{n} of {planned} blocks could be compared; {words}"
+    return Remedy(words, measure({"confirm" if searched else "blocks": blocks}))
 
 
 def confirmation(plan: Plan) -> Remedy:

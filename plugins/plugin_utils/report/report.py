@@ -20,6 +20,7 @@ from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.campaign_verdicts import DeviceVerdict, verdicts_of
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.claimed import claimed
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign import plan_file
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.exports import csv_file, junit, openmetrics, recommended
@@ -128,7 +129,7 @@ def _text(path: str) -> str:
 
 def _artifacts(analysis: dict[str, Any]) -> dict[str, Any]:
     """Return what a job keeps of the analysis: how many effects are in each state, and the recommended levels."""
-    effects = [row.get("effect") or row for table in analysis["tables"] for metric in table["metrics"]
+    effects = [row.get("effect") or row for table in claimed(analysis) for metric in table["metrics"]
                for row in metric.get("main_effects") or metric["rows"]]
     wanted = analysis["recommendation"]
     states = Counter(effect["state"] for effect in effects if effect.get("state"))

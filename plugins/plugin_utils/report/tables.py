@@ -137,6 +137,18 @@ def blocks(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [decorate(table, number) for number, table in enumerate(tables, 1)]
 
 
+def medians(table: dict[str, Any]) -> dict[str, Any]:
+    """Return what each set of a search measured in a named table, those that were not visited again, too."""
+    quantities = [quantity for quantity in table["quantities"] if table["medians"].get(quantity["name"])]
+    head = ["Set", *(f"{quantity['label']}, {quantity['unit']}" for quantity in quantities)]
+    found = [table["medians"][quantity["name"]] for quantity in quantities]
+    rows = [{"cells": [name, *(text.number(own.get(name)) for own in found)]} for name in found[0]]
+    told = ("Medians over the trials of a set, most of them of one visit. They are not tested: what drifts between "
+            "visits is in them, too.")
+    return {"title": f"What each set measured, {table['title']}", "head": head, "text": head[:1], "rows": rows,
+            "folded": True, "caption": told}
+
+
 def _spans(words: Iterable[str]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for word in words:

@@ -7,7 +7,8 @@ A table has ``id``, ``pair``, ``path``, ``mtu``, ``workload``, ``test``, ``notes
 one first. A quantity has ``name``, ``group``, ``label``, ``unit``, ``better``, ``blocks``, ``control`` (what its ratios
 are to), ``control_row`` (None where it has no median), ``noise_floor`` and ``smallest`` (ratios above 1, or None) and
 ``rows`` of ``profile``, ``label``, ``n``, ``median``, ``q1``, ``q3``, ``ratio``, ``low``, ``high``, ``p``, ``verdict``
-(the state of the comparison), ``needs`` and ``blocks`` (the ratio of each block).
+(the state of the comparison), ``needs`` and ``blocks`` (the ratio of each block). Of a search they are the tables of
+its confirmation, once there is one: what it visited before claims nothing. ``names`` is how each profile is called.
 Attribution, recommendation and failures are passed on as they are: see schemas/analysis.json and report/advice.py.
 """
 from __future__ import annotations
@@ -15,7 +16,9 @@ from __future__ import annotations
 from typing import Any, Collection, Sequence
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.campaign_verdicts import unsupported_profiles
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.claimed import claimed
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
+from ansible_collections.offload.lab.plugins.plugin_utils.report.phrases import set_names
 
 MAIN = ("throughput", "transactions")
 LABELS = {"transactions": "transaction rate"}
@@ -56,11 +59,12 @@ def together(row: dict[str, Any]) -> str:
     return " or ".join(" × ".join(pair) for pair in [row["factors"], *row.get("aliases", ())])
 
 
-def _quantities(metrics: list[dict[str, Any]], left_out: Collection[str]) -> list[dict[str, Any]]:
+def _quantities(metrics: list[dict[str, Any]], left_out: Collection[str],
+                names: dict[str, str]) -> list[dict[str, Any]]:
     """Return the quantities of one table. A full factorial shows its main effects first, then what they rest on."""
     found, after = [], []
     for metric in metrics:
-        rows = [_row(row, row["profile"]) for row in metric["rows"] if row["profile"] not in left_out]
+        rows = [_row(row, names[row["profile"]]) for row in metric["rows"] if row["profile"] not in left_out]
         if not metric.get("main_effects"):
             found.append(_quantity(metric, rows))
             continue
@@ -106,21 +110,27 @@ def _not_compared(unsupported: dict[str, str]) -> list[str]:
             for reason, names in profiles.items()]
 
 
-def _medians(metrics: list[dict[str, Any]], left_out: Collection[str]) -> dict[str, dict[str, float]]:
-    """Return ``{metric: {profile: median}}``, the control first."""
-    medians = {}
+def _medians(metrics: list[dict[str, Any]], left_out: Collection[str],
+             names: dict[str, str]) -> dict[str, dict[str, float]]:
+    """Return ``{metric: {name: median}}``, the control first; a later metric of the same name counts more."""
+    medians: dict[str, dict[str, float]] = {}
     for metric in metrics:
         rows = [metric["control"], *(row for row in metric["rows"] if row["profile"] not in left_out)]
-        medians[metric["metric"]] = {row["profile"]: row["median"] for row in rows if row["median"] is not None}
+        medians.setdefault(metric["metric"], {}).update(
+            {names[row["profile"]]: row["median"] for row in rows if row["median"] is not None})
     return medians
 
 
-def _table(table: dict[str, Any], analysis: dict[str, Any], left_out: Collection[str]) -> dict[str, Any]:
+def _table(table: dict[str, Any], analysis: dict[str, Any], left_out: Collection[str],
+           names: dict[str, str]) -> dict[str, Any]:
     metrics = [metric for metric in table["metrics"] if _shown(metric)]
+    planned = next(own["metrics"] for own in analysis["tables"] if own["id"] == table["id"])
+    visited = [metric for metric in planned if _shown(metric)]  # of a search, more sets than were confirmed
     return dict(((key, table[key]) for key in ("id", "pair", "path", "mtu", "workload", "test", "saturated",
                                                "failures")),
-                notes=_notes(metrics, analysis["warnings"]), medians=_medians(metrics, left_out),
-                cpu=_cpu(table, analysis["control"]), quantities=_quantities(metrics, left_out))
+                notes=_notes(metrics, analysis["warnings"]), cpu=_cpu(table, analysis["control"]),
+                medians=_medians([*visited, *metrics], left_out, names),
+                quantities=_quantities(metrics, left_out, names))
 
 
 def _common_notes(tables: list[dict[str, Any]]) -> list[str]:
@@ -136,10 +146,12 @@ def _common_notes(tables: list[dict[str, Any]]) -> list[str]:
 def findings_of(analysis: dict[str, Any], problems: Sequence[str] = ()) -> dict[str, Any]:
     """Return an analysis as the report shows it; ``problems`` are texts on lines of trials.jsonl that are damaged."""
     unsupported = unsupported_profiles(analysis)
-    tables = [_table(table, analysis, unsupported) for table in analysis["tables"]]
+    names = set_names(analysis)
+    tables = [_table(table, analysis, unsupported, names) for table in claimed(analysis)]
     damaged = [f"damaged lines in trials.jsonl, {len(problems)} of them: {'; '.join(problems[:3])}"] if problems else []
     warnings = analysis["warnings"] + _not_compared(unsupported) + _common_notes(tables) + damaged
-    return {"tables": tables, "warnings": warnings, "nominated": analysis.get("nominated"),
+    return {"tables": tables, "names": names, "warnings": warnings, "nominated": analysis.get("nominated"),
+            "failed_in": [own for table in analysis["tables"] for own in table["failures"]],
             "matters": analysis["methods"]["matters_percent"], "one_host": analysis["methods"]["one_host"],
             **{key: analysis[key] for key in (
                 "attribution", "recommendation", "failures", "confirmation", "search", "unfinished", "error_rate",

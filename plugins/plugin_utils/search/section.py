@@ -19,8 +19,12 @@ ROLES = {"chosen": "predicted to be the best", "runner_up": "the one most likely
 IN_A_ROW = 3  # rounds of the table: a row for each would be long
 
 
-def section(search: Mapping[str, Any] | None, recommended: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the section as ``{"text", "table"}``; None for other designs. ``search`` is that of analysis.json."""
+def section(search: Mapping[str, Any] | None, recommended: Mapping[str, Any],
+            names: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return the section as ``{"text", "table"}``; None for other designs.
+
+    ``search`` and ``recommended`` are those of analysis.json, ``names`` is how the report calls each profile.
+    """
     if not search:
         return None
     rounds, first = search["rounds"], search["first_visits"]
@@ -29,19 +33,19 @@ def section(search: Mapping[str, Any] | None, recommended: Mapping[str, Any]) ->
             f"{first + chosen} visits in all; {ENDS[search['ended']]}. While it adapts, a "
             "search claims nothing: its numbers are predictions of a model of main effects and pairs."]
     if search["nominees"]:
-        told = [f"{own['name']} ({ROLES[own['role']]})" for own in search["nominees"]]
-        confirmed = (f"Of these the confirmation supports {recommended['name']}." if recommended["name"]
+        told = [f"{names[own['name']]} ({ROLES[own['role']]})" for own in search["nominees"]]
+        confirmed = (f"Of these the confirmation supports {names[recommended['name']]}." if recommended["name"]
                      else "The confirmation showed none of them to be better than the control.")
-        text.append(f"Visited again in fresh blocks, beside all off: {', '.join(told)}. {confirmed}")
+        text.append(f"Visited again in fresh blocks, beside all_off: {'; '.join(told)}. {confirmed}")
     steps = [(str(rounds[place]["standing"]["visits"]), rounds[place]["standing"],
-              [name for one in rounds[place:place + IN_A_ROW] for name in one["profiles"]])
+              [names[name] for one in rounds[place:place + IN_A_ROW] for name in one["profiles"]])
              for place in range(0, len(rounds), IN_A_ROW)]
     if search["standing"]:
         steps.append((str(search["standing"]["visits"]), search["standing"], []))
-    head = ["After visits", "Predicted to be the best", "Gain over all off", "Sure", "Visited next"]
-    return {"text": text, "table": {"head": head, "text": [head[1], head[4]], "rows": [{"cells": [
-        after, standing["best"] or "", _gain(standing), f"{standing['sure']:.0%}", "; ".join(profiles)]}
-        for after, standing, profiles in steps]}}
+    head = ["After visits", "Predicted to be the best", "Gain over all_off", "Sure", "Visited next"]
+    rows = [{"cells": [after, standing["best"] and names[standing["best"]] or "", _gain(standing),
+                       f"{standing['sure']:.0%}", "; ".join(profiles)]} for after, standing, profiles in steps]
+    return {"text": text, "table": {"head": head, "text": [head[1], head[4]], "rows": rows}}
 
 
 def _gain(standing: Mapping[str, Any]) -> str:

@@ -62,7 +62,7 @@ RECOMMENDATION = {"name": "tso=on", "changes": {"tso": "on"}, "levels": {}, "set
 
 def lines(recommendation=None, tables=None, digest=None, plan=None, **findings):
     told = {"recommendation": dict(RECOMMENDATION, **(recommendation or {})), "unfinished": None, "failures": [],
-            "confirmation": {"blocks": 6}, "matters": 3.0}
+            "confirmation": {"blocks": 6}, "matters": 3.0, "names": {"gro=on": "gro=on"}}
     if digest is None:
         digest = Digest("all_off")
         digest.trials = 12
@@ -114,6 +114,13 @@ def test_lost_blocks_are_counted_in_what_would_settle_it():
     assert told[-1]["command"] == remedy.measure({"blocks": 10})
     hopeless = lines({"name": None, "why": "no set was shown"}, [table(row(1.001, "unknown", dict(needs, blocks=150)))])
     assert "a quieter machine helps more" in hopeless[-1]["text"] and not hopeless[-1]["command"]
+
+
+def test_what_a_search_confirms_is_settled_by_more_blocks_of_its_confirmation():
+    needs = {"blocks": 4, "seconds": 60.0, "text": "4 more blocks"}
+    plan = {"design": "search", "blocks": 10, "confirm": 6}
+    told = lines({"name": None, "why": "no set was shown"}, [table(row(1.2, "unknown", needs))], plan=plan)
+    assert told[-1]["command"] == remedy.measure({"confirm": 10})
 
 
 def test_profiles_that_fail_more_are_named():

@@ -235,6 +235,6 @@ def test_a_job_keeps_the_states_and_the_recommended_levels():
     metric = {"rows": [{"profile": "all_off"}], "main_effects": [{"state": "better"}, {"state": "unknown"}]}
     without_factors = {"rows": [{"profile": "all_off"}, {"profile": "all_on", "effect": {"state": "better"}},
                                 {"profile": "other", "state": None}]}
-    analysis = {"tables": [{"metrics": [metric, without_factors]}],
+    analysis = {"tables": [{"metrics": [metric, without_factors]}], "search": None, "confirmation": None,
                 "recommendation": {"changes": {"tso": "on"}, "levels": {"tso": "on", "gro": "off"}}}
     assert report._artifacts(analysis) == {"states": {"better": 2, "unknown": 1}, "recommended": {"tso": "on"}}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import json
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -20,6 +21,9 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation 
     with_confirmation,
     with_search,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils.exports import junit
+from ansible_collections.offload.lab.plugins.plugin_utils.report.phrases import set_names
+from ansible_collections.offload.lab.plugins.plugin_utils.report.view import findings_of
 from ansible_collections.offload.lab.plugins.plugin_utils.search import decide, effort, section
 from ansible_collections.offload.lab.tests.simulation import searching
 
@@ -87,11 +91,32 @@ def test_the_best_set_is_nominated_confirmed_and_told(searched):
     assert (recommended["levels"]["tso"], recommended["levels"]["gso"]) == ("on", "off")
     assert recommended["score"]["low"] < np.exp(truth(recommended["levels"])) < recommended["score"]["high"]
     assert set(found["error_rate"]["by_kind"]) == {"comparisons", "sets"}
-    told = section.section(found["search"], recommended)
+    names = set_names(found)
+    told = section.section(found["search"], recommended, names)
     assert len(told["table"]["rows"]) == -(-len(decided["rounds"]) // section.IN_A_ROW) + 1
     visited = "; ".join(row["cells"][4] for row in told["table"]["rows"][:-1]).split("; ")
-    assert visited == [visit["profile"] for one in decided["rounds"] for visit in one["visits"]]
-    assert recommended["name"] in told["text"][1]
+    assert visited == [names[visit["profile"]] for one in decided["rounds"] for visit in one["visits"]]
+    assert names[recommended["name"]] in told["text"][1]
+
+
+def test_the_report_of_a_search_shows_what_was_confirmed_and_names_what_was_only_visited_as_measured(searched):
+    plan, machine, decided, record = searched
+    whole, record = with_search(plan, decided), list(record)
+    confirmation = confirmation_of(whole, decided["nominees"])
+    searching.measure(machine, confirmation["visits"], confirmation["profiles"], record)
+    found = analyse(with_confirmation(whole, confirmation), record)
+    assert found["untestable"] == {}, "each set was measured"
+    planned = found["tables"][0]["metrics"][0]
+    assert {(row["state"], row["needs"]) for row in planned["rows"]} == {(None, None)} and not planned["warnings"]
+    shown = findings_of(found)
+    confirmed = set(confirmation["profiles"]) - {"all_off"}
+    assert {row["profile"] for row in shown["tables"][0]["quantities"][0]["rows"]} == confirmed
+    assert len(shown["tables"][0]["medians"]["throughput"]) == len({*whole["profiles"], *confirmed})
+    recommended = found["recommendation"]
+    assert {row["profile"] for row in recommended["against"]} == confirmed - {recommended["name"]}
+    cases = [case for case in ElementTree.fromstring(junit.campaign(found)).iter("testcase")
+             if "effect of" in case.get("name")]
+    assert len(cases) == len(confirmed) and not any(case.find("skipped") is not None for case in cases)
 
 
 def test_a_visit_counts_once_with_the_mean_of_its_trials_and_a_trial_only_once(searched):
