@@ -73,8 +73,21 @@ def _nominated(findings: dict[str, Any], plan: Plan) -> str:
     return f"Nominated so far: {names[0]}{f'; after it {names[1]}' if len(names) > 1 else ''}."
 
 
+def _predicted(findings: dict[str, Any], plan: Plan) -> str:
+    """Return how a search stands that has not nominated anything yet."""
+    told = [one["standing"] for one in findings["search"]["rounds"] if one["standing"]["best"]]
+    if not told:
+        return "The first visits of the search are made: nothing is predicted yet."
+    last = told[-1]
+    gain = f"{text.ratio(last['gain'])} times {plan['control']} ({text.interval(last['low'], last['high'])})"
+    return (f"Predicted to be the best after {last['visits']} visits: {findings['names'][last['best']]}, {gain}, "
+            f"{last['sure']:.0%} sure. Only what is confirmed will be claimed.")
+
+
 def _settled(plan: Plan) -> str:
     """Return which profiles the looks have settled: in all tables shown, or without a difference that matters."""
+    if plan["design"] == "search":
+        return ""
     names = [name for look in plan.get("looked") or () for name in look["settled"]]
     return f"Settled, and out of the plan: {text.listed(names)}." if names else "Nothing is settled."
 
@@ -85,17 +98,21 @@ def section(findings: dict[str, Any], tables: list[dict[str, Any]], plan: Plan, 
     left = progress.seconds_left(plan, plan["visits"], digest.ids, digest.starts)
     visits = len({place[:3] for place in digest.starts}
                  & {(visit["mtu"], visit["block"], visit["visit"]) for visit in plan["visits"]})
-    planned = len(plan["visits"])
+    undecided = progress.to_come(plan, plan["visits"])[0]
+    planned = f"at most {len(plan['visits']) + undecided}" if undecided else len(plan["visits"])
     pace = progress.pace(plan, plan["visits"], digest.starts) * (plan["estimated_s"] or 0) / plan["blocks"]
     due = time.strftime("%H:%M UTC", time.gmtime(now + max(60.0, LATE * pace)))
     made = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
     how_far = f"{visits} of {planned} visits done, about {progress.time_text(left)}"
+    running = [
+        line("unknown", f"Running: {how_far}. Nothing is claimed before the end. {_settled(plan)}".rstrip()),
+        line("note", f"As of {made}. If it is after {due} and this line has not changed, the campaign has "
+                     "stopped: start it again with the same command, and it goes on.")]
+    if findings["search"] and not findings["confirmation"]:
+        predicted = _predicted(findings, plan)
+        return {"reload": RELOAD, "standing": [], "line": f"{how_far}; {predicted[0].lower() + predicted[1:]}",
+                "answer": [*running, line("note", predicted)]}
     counted, nominated = _counted(findings, tables), _nominated(findings, plan)
-    return {
-        "reload": RELOAD, "standing": comparisons(findings, tables),
-        "line": f"{how_far}; {counted[0].lower() + counted[1:]}. {nominated}",
-        "answer": [
-            line("unknown", f"Running: {how_far}. Nothing is claimed before the end. {_settled(plan)}"),
-            line("note", f"As of {made}. If it is after {due} and this line has not changed, the campaign has "
-                         "stopped: start it again with the same command, and it goes on."),
-            line("note", nominated), line("note", f"{counted}.")]}
+    return {"reload": RELOAD, "standing": comparisons(findings, tables),
+            "line": f"{how_far}; {counted[0].lower() + counted[1:]}. {nominated}",
+            "answer": [*running, line("note", nominated), line("note", f"{counted}.")]}

@@ -7,9 +7,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Collection
 
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import PART
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import (
     CELL_SECONDS,
     VISIT_SECONDS,
+    block_seconds,
     confirmation_cost,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan, Visit
@@ -68,12 +70,21 @@ def pace(plan: Plan, visits: list[Visit], starts: Starts) -> float:
 def seconds_left(plan: Plan, visits: list[Visit], known: Collection[str], starts: Starts) -> float:
     """Return the seconds until a campaign is measured; ``known`` are ids of trials.
 
-    ``visits`` are the planned ones and those of the confirmation; where that is not decided yet it is expected.
+    ``visits`` are all that are decided; the rounds of a search (at most) and the confirmation are expected.
     """
-    left = sum(_costs(plan, visits, known))
-    if plan.get("confirm") and not any(visit.get("part") for visit in visits):
-        left += confirmation_cost(plan, len(plan["profiles"]))[2]
-    return left * pace(plan, visits, starts)
+    return (sum(_costs(plan, visits, known)) + to_come(plan, visits)[1]) * pace(plan, visits, starts)
+
+
+def to_come(plan: Plan, visits: list[Visit]) -> tuple[int, float]:
+    """Return how many visits, at most, are not decided yet, and how many seconds the plan expects of them."""
+    parts = [visit.get("part") for visit in visits]
+    if PART in parts:  # the confirmation is the last part
+        return 0, 0.0
+    _blocks, more, seconds = confirmation_cost(plan, len(plan["profiles"])) if plan.get("confirm") else (0, 0, 0.0)
+    if "search" in plan:
+        rounds = plan["search"]["rounds"] - len(list(filter(None, parts)))
+        more, seconds = more + rounds, seconds + rounds * block_seconds(plan, 1)
+    return more, seconds
 
 
 def progress_line(planned: list[Visit], visit: Visit, done: int, last: Result, left: float) -> str:

@@ -13,9 +13,10 @@ import time
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils.live import refresh, standing
+from ansible_collections.offload.lab.plugins.plugin_utils.search import decide
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import encode
 from ansible_collections.offload.lab.tests.report_pages import Page
-from ansible_collections.offload.lab.tests.simulation import synthetic
+from ansible_collections.offload.lab.tests.simulation import searching, synthetic
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +32,30 @@ def test_all_planned_blocks_claim_nothing_before_the_end(tmp_path, measured):
     assert told["made"] and "Nominated so far:" in told["line"]
     page = Page((tmp_path / "report.html").read_text())
     words = " ".join(page.words)
-    assert "Running: 32 of 32 visits done" in words and "Nothing is claimed before the end" in words
+    assert "Running: 32 of at most 56 visits done" in words and "Nothing is claimed before the end" in words
     assert "better so far:" in words and "1.4" in words
     assert not {"better", "worse"} & set(re.findall(r'<li class="(\w+)"', (tmp_path / "report.html").read_text()))
     assert "http-equiv=\"refresh\"" in (tmp_path / "report.html").read_text()
     assert not (tmp_path / "recommended.yml").exists() and not (tmp_path / "analysis.json").exists()
     assert "1.4" in (tmp_path / "report.txt").read_text() and "?" in (tmp_path / "report.txt").read_text()
+
+
+def test_a_search_tells_its_prediction_and_counts_what_it_has_not_decided(tmp_path):
+    plan = searching.make_search(trials=2, factors=["tso", "gso", "gro", "rx"])
+    machine = searching.Machine(lambda levels: 0.5 * (levels["tso"] == "on"), "plain", 3)
+    begun, record = decide.begin(plan), []
+    searching.measure(machine, plan["visits"], plan["profiles"], record)
+    decided = decide.decide(plan, begun, record)
+    first = len(plan["visits"])
+    texts = {"plan.json": json.dumps(plan), "search.json": json.dumps(decided),
+             "trials.jsonl": "".join(encode({**trial, "started": time.time() - 900}) for trial in record)}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    told = refresh.refresh(str(tmp_path))
+    assert told["made"] and re.search(rf"{first} of at most {first + plan['search']['rounds'] + 24} visits done",
+                                      told["line"])
+    assert re.search(r"predicted to be the best after \d+ visits: \S.* times all_off .*% sure", told["line"])
+    assert "unknown" not in told["line"] and "nominated" not in told["line"]
 
 
 def test_the_end_is_the_ordinary_report(tmp_path, measured):

@@ -60,6 +60,20 @@ def test_time_left_counts_a_confirmation_that_is_not_decided():
     assert progress.seconds_left(plan, decided, {"c1", "c2", "x"}, {}) == 0
 
 
+def test_time_left_of_a_search_counts_its_rounds_and_its_confirmation():
+    plan = dict(PLAN, confirm=6, design="search", search={"rounds": 9}, control_visits=1,
+                profiles={name: {} for name in "abcd"})
+    planned = visits(4)
+    known = {f"c{number}" for number in range(1, 5)}
+    assert progress.to_come(plan, planned)[0] == 9 + 6 * 4
+    left = progress.seconds_left(plan, planned, known, {})
+    assert left > (9 + 6 * 4) * ONE
+    one = dict(planned[0], block=2, part="search", cells=[{"id": "x", "workload": "w"}])
+    after = progress.seconds_left(plan, [*planned, one], known, {})
+    assert after == pytest.approx(left), "a round that is decided takes what it was expected to take"
+    assert progress.seconds_left(plan, [*planned, one], {*known, "x"}, {}) == pytest.approx(left - ONE)
+
+
 def test_the_line():
     planned = [visit(3, number, "a", "b") for number in range(1, 13)] + [visit(10, 1, "z")]
     line = progress.progress_line(planned, planned[3], 1, {"throughput_mbps": 9412.0}, 720)
