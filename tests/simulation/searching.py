@@ -130,13 +130,18 @@ def search(plan, machine, decided=None, record=None):
         decided = decide.decide(plan, decided, record)
 
 
-def answered(plan, machine):
-    """Search, confirm and recommend; return the recommended levels or None, what was decided, and the visits."""
+def confirmed(plan, machine):
+    """Search and confirm; return the plan with all visits, the record, and what was decided."""
     decided, record = search(plan, machine)
     whole = with_search(plan, decided)
     confirmation = confirmation_of(whole, decided["nominees"])
     measure(machine, confirmation["visits"], confirmation["profiles"], record)
-    whole = with_confirmation(whole, confirmation)
+    return with_confirmation(whole, confirmation), record, decided
+
+
+def answered(plan, machine):
+    """Search, confirm and recommend; return the recommended levels or None, what was decided, and the visits."""
+    whole, record, decided = confirmed(plan, machine)
     judged, _family = judge(collect(whole, record))
     recommended = recommend(judged, {}, lambda table: table["path"])
     return recommended["levels"] if recommended["name"] else None, decided, len(whole["visits"])

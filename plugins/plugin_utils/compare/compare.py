@@ -53,9 +53,10 @@ class Campaign(NamedTuple):
 
 def load(plan: Plan, trials: Iterable[Trial], manifest: dict[str, Any] | None = None,
          label: str | None = None) -> Campaign:
-    """Return a campaign from its plan and trial records."""
-    return Campaign(label or plan["name"], plan, manifest,
-                    collect(plan, trials, one_host=analysis_metrics.one_host(manifest)))
+    """Return a campaign from its plan and trial records; of a search what it confirmed, in blocks, is compared."""
+    cube = collect(plan, trials, one_host=analysis_metrics.one_host(manifest))
+    confirmed = cube.confirmation if plan["design"] == "search" else None
+    return Campaign(label or plan["name"], plan, manifest, confirmed or cube)
 
 
 def welch(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -12,7 +12,7 @@ from scipy import stats
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils.compare.compare import compare, load, rows_of, welch
 from ansible_collections.offload.lab.plugins.plugin_utils.compare.junit import junit
-from ansible_collections.offload.lab.tests.simulation import synthetic
+from ansible_collections.offload.lab.tests.simulation import searching, synthetic
 
 FEATURES = synthetic.FEATURES
 NOISE = {"noise": 0.01, "block_noise": 0.01}
@@ -38,6 +38,20 @@ def effects(comparison):
 
 def values(comparison):
     return {row["profile"]: row for row in metric_of(comparison)["values"]}
+
+
+def test_of_two_searches_the_confirmed_sets_are_compared():
+    """Between them tso has become worthless. Both confirmed all_on; what each visited once is not compared."""
+    pair = []
+    for label, gain in (("before", 0.5), ("after", 0.0)):
+        plan = searching.make_search(trials=2, factors=["tso", "gso", "gro", "rx"], name=label)
+        machine = searching.Machine(lambda levels, gain=gain: gain * (levels["tso"] == "on") + 0.1 * (
+            levels["gro"] == "on"), "plain", 5)
+        whole, record, _decided = searching.confirmed(plan, machine)
+        pair.append(load(whole, record))
+    found = effects(compare(pair, threshold=0.05))
+    all_on = "tso=on,gso=on,gro=on,rx=on"
+    assert found[all_on]["n"] == found[all_on]["n_baseline"] == 6 and found[all_on]["regression"]
 
 
 def test_welch_takes_what_each_campaign_measured():
