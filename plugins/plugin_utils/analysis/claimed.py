@@ -9,5 +9,5 @@ from typing import Any
 
 def claimed(analysis: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the tables of an analysis whose effects may be claimed: a search claims only what was confirmed."""
-    confirmation = analysis["confirmation"]
-    return confirmation["tables"] if analysis["search"] and confirmation else analysis["tables"]
+    confirmed = (analysis["confirmation"] or {}).get("tables")
+    return confirmed if analysis["search"] and confirmed else analysis["tables"]

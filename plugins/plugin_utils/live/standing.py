@@ -108,7 +108,7 @@ def section(findings: dict[str, Any], tables: list[dict[str, Any]], plan: Plan, 
         line("unknown", f"Running: {how_far}. Nothing is claimed before the end. {_settled(plan)}".rstrip()),
         line("note", f"As of {made}. If it is after {due} and this line has not changed, the campaign has "
                      "stopped: start it again with the same command, and it goes on.")]
-    if findings["search"] and not findings["confirmation"]:
+    if findings["search"] and not (findings["confirmation"] or {}).get("tables"):
         predicted = _predicted(findings, plan)
         return {"reload": RELOAD, "standing": [], "line": f"{how_far}; {predicted[0].lower() + predicted[1:]}",
                 "answer": [*running, line("note", predicted)]}

@@ -192,7 +192,8 @@ def page(findings: dict[str, Any], plan: Plan, digest: Digest, manifest: Mapping
         "headline": " ".join(re.sub(":$", ".", item["text"]) for item in items[:2]),
         "error_rate": f"{text.sentence(findings['error_rate']['text'])}. A difference below {findings['matters']:g} % "
                       "does not matter here (matters).", "failures": failures(findings),
-        "search": search_section.section(findings["search"], findings["recommendation"], findings["names"]),
+        "search": search_section.section(findings["search"], findings["recommendation"], findings["names"],
+                                         confirmed=findings["confirmation"] is not None),
         "visited": [effect_tables.medians(table) for table in tables if findings["search"] and table["quantities"]],
         "caveats": caveats(findings, tables, digest, manifest), "facts": facts(plan, digest),
         "recommendations": advice.recommendations(findings, titles),

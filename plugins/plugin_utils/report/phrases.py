@@ -12,6 +12,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers
 
 MAIN = ("throughput", "transactions")
 SHOWN = ("better", "worse")  # the states that the report claims
+MOST_NAMED = 12  # settings of a level in a sentence
 
 
 class Line(TypedDict):
@@ -61,14 +62,20 @@ def effect(row: dict[str, Any], what: str = "", than: str = "") -> str:
 
 
 def settings(levels: dict[str, str], most: int = 6) -> str:
-    """Return settings as words: ``tso=on and gro=off``; more than ``most`` by level: ``tx, sg, tso and gro on``."""
+    """Return settings as words: ``tso=on and gro=off``; more than ``most`` by level: ``tx, sg, tso and gro on``.
+
+    Of more than :data:`MOST_NAMED` of a level the rest is counted.
+    """
     if len(levels) <= most:
         return text.listed(f"{factor}={level}" for factor, level in levels.items())
     factors: dict[str, list[str]] = {}
     for factor, level in levels.items():
         factors.setdefault(level, []).append(factor)
-    return "; ".join(f"{text.listed(names)} {level}" if len(names) > 1 else f"{names[0]}={level}"
-                     for level, names in factors.items())
+    words = []
+    for level, names in factors.items():
+        rest = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+        words.append(f"{text.listed(names[:MOST_NAMED] + rest)} {level}" if len(names) > 1 else f"{names[0]}={level}")
+    return "; ".join(words)
 
 
 def set_name(name: str, levels: dict[str, str], factors: Sequence[Mapping[str, Any]]) -> str:
@@ -84,9 +91,10 @@ def set_name(name: str, levels: dict[str, str], factors: Sequence[Mapping[str, A
 
 
 def set_names(analysis: dict[str, Any]) -> dict[str, str]:
-    """Return what :func:`set_name` says of all profiles, and of the sets that a search predicted to be the best."""
-    factors, search = analysis["factors"], analysis["search"] or {"rounds": [], "standing": None}
+    """Return what :func:`set_name` says of all profiles, and of sets that a search predicted or nominated."""
+    factors, search = analysis["factors"], analysis["search"] or {"rounds": [], "standing": None, "nominees": []}
     standings = [*(one["standing"] for one in search["rounds"]), search["standing"]]
     off = {factor["name"]: factor["levels"][0] for factor in factors}
-    predicted = {own["best"]: levels_of(own["best"], off) for own in standings if own and own["best"]}
-    return {name: set_name(name, levels, factors) for name, levels in {**predicted, **analysis["profiles"]}.items()}
+    sets = {own["best"]: levels_of(own["best"], off) for own in standings if own and own["best"]}
+    sets.update({nominee["name"]: nominee["levels"] for nominee in search["nominees"]}, **analysis["profiles"])
+    return {name: set_name(name, levels, factors) for name, levels in sets.items()}

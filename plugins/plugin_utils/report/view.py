@@ -124,7 +124,7 @@ def _medians(metrics: list[dict[str, Any]], left_out: Collection[str],
 def _table(table: dict[str, Any], analysis: dict[str, Any], left_out: Collection[str],
            names: dict[str, str]) -> dict[str, Any]:
     metrics = [metric for metric in table["metrics"] if _shown(metric)]
-    planned = next(own["metrics"] for own in analysis["tables"] if own["id"] == table["id"])
+    planned: list[dict[str, Any]] = next((own["metrics"] for own in analysis["tables"] if own["id"] == table["id"]), [])
     visited = [metric for metric in planned if _shown(metric)]  # of a search, more sets than were confirmed
     return dict(((key, table[key]) for key in ("id", "pair", "path", "mtu", "workload", "test", "saturated",
                                                "failures")),

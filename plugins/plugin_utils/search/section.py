@@ -19,11 +19,12 @@ ROLES = {"chosen": "predicted to be the best", "runner_up": "the one most likely
 IN_A_ROW = 3  # rounds of the table: a row for each would be long
 
 
-def section(search: Mapping[str, Any] | None, recommended: Mapping[str, Any],
-            names: Mapping[str, str]) -> dict[str, Any] | None:
+def section(search: Mapping[str, Any] | None, recommended: Mapping[str, Any], names: Mapping[str, str], *,
+            confirmed: bool) -> dict[str, Any] | None:
     """Return the section as ``{"text", "table"}``; None for other designs.
 
-    ``search`` and ``recommended`` are those of analysis.json, ``names`` is how the report calls each profile.
+    ``search`` and ``recommended`` are those of analysis.json, ``names`` is how the report calls each profile,
+    ``confirmed`` says whether there was a confirmation.
     """
     if not search:
         return None
@@ -34,9 +35,10 @@ def section(search: Mapping[str, Any] | None, recommended: Mapping[str, Any],
             "search claims nothing: its numbers are predictions of a model of main effects and pairs."]
     if search["nominees"]:
         told = [f"{names[own['name']]} ({ROLES[own['role']]})" for own in search["nominees"]]
-        confirmed = (f"Of these the confirmation supports {names[recommended['name']]}." if recommended["name"]
+        supported = (f"Of these the confirmation supports {names[recommended['name']]}." if recommended["name"]
                      else "The confirmation showed none of them to be better than the control.")
-        text.append(f"Visited again in fresh blocks, beside all_off: {'; '.join(told)}. {confirmed}")
+        text.append(f"Visited again in fresh blocks, beside all_off: {'; '.join(told)}. {supported}" if confirmed
+                    else f"Nominated, but not visited again: {'; '.join(told)}.")
     steps = [(str(rounds[place]["standing"]["visits"]), rounds[place]["standing"],
               [names[name] for one in rounds[place:place + IN_A_ROW] for name in one["profiles"]])
              for place in range(0, len(rounds), IN_A_ROW)]

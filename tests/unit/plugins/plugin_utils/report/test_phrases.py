@@ -12,6 +12,7 @@ OFFLOADS = ("tx", "sg", "tso", "gso", "rx", "gro", "lro")
 def test_a_few_settings_are_listed_and_many_by_level_and_none_is_left_out():
     assert phrases.settings({"tso": "on", "gro": "off"}) == "tso=on and gro=off"
     assert phrases.settings(dict.fromkeys(OFFLOADS, "on")) == "tx, sg, tso, gso, rx, gro and lro on"
+    assert phrases.settings({f"f{number}": "on" for number in range(40)}).endswith("f10, f11 and 28 more on")
     assert phrases.settings({**dict.fromkeys(OFFLOADS, "on"), "lro": "off", "rps": "all"}) == (
         "tx, sg, tso, gso, rx and gro on; lro=off; rps=all")
 
@@ -36,5 +37,8 @@ def test_imported_profiles_without_levels_keep_their_names():
 def test_a_set_that_a_search_predicted_and_never_visited_has_a_name_too():
     factors = [{"name": name, "levels": ["off", "on"]} for name in OFFLOADS]
     best = ",".join(f"{name}=on" for name in OFFLOADS[:-1])
-    search = {"rounds": [{"standing": {"best": best}}, {"standing": {"best": None}}], "standing": None}
-    assert phrases.set_names({"factors": factors, "profiles": {}, "search": search}) == {best: "all_on but lro=off"}
+    nominee = {"name": best.replace(",gro=on", ",lro=on"), "levels": {**dict.fromkeys(OFFLOADS, "on"), "gro": "off"}}
+    search = {"rounds": [{"standing": {"best": best}}, {"standing": {"best": None}}], "standing": None,
+              "nominees": [nominee]}
+    assert phrases.set_names({"factors": factors, "profiles": {}, "search": search}) == {
+        best: "all_on but lro=off", nominee["name"]: "all_on but gro=off"}

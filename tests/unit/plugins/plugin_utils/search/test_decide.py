@@ -92,7 +92,7 @@ def test_the_best_set_is_nominated_confirmed_and_told(searched):
     assert recommended["score"]["low"] < np.exp(truth(recommended["levels"])) < recommended["score"]["high"]
     assert set(found["error_rate"]["by_kind"]) == {"comparisons", "sets"}
     names = set_names(found)
-    told = section.section(found["search"], recommended, names)
+    told = section.section(found["search"], recommended, names, confirmed=True)
     assert len(told["table"]["rows"]) == -(-len(decided["rounds"]) // section.IN_A_ROW) + 1
     visited = "; ".join(row["cells"][4] for row in told["table"]["rows"][:-1]).split("; ")
     assert visited == [names[visit["profile"]] for one in decided["rounds"] for visit in one["visits"]]
@@ -117,6 +117,16 @@ def test_the_report_of_a_search_shows_what_was_confirmed_and_names_what_was_only
     cases = [case for case in ElementTree.fromstring(junit.campaign(found)).iter("testcase")
              if "effect of" in case.get("name")]
     assert len(cases) == len(confirmed) and not any(case.find("skipped") is not None for case in cases)
+
+
+def test_a_search_without_a_confirmation_has_a_report_that_claims_nothing(searched):
+    plan, _machine, decided, record = searched
+    found = findings_of(analyse(with_search(plan, decided), record))
+    assert found["recommendation"]["name"] is None
+    told = section.section(found["search"], found["recommendation"], found["names"], confirmed=False)
+    assert told["text"][1].startswith("Nominated, but not visited again: ")
+    assert found["names"][decided["nominees"][0]["name"]] in told["text"][1]
+    assert {row["verdict"] for row in found["tables"][0]["quantities"][0]["rows"]} == {"unknown"}
 
 
 def test_a_visit_counts_once_with_the_mean_of_its_trials_and_a_trial_only_once(searched):
