@@ -70,7 +70,7 @@ def analyse(plan: Plan, trials: Iterable[Trial], manifest: Mapping[str, Any] | N
         "tables": tables, "attribution": found, "failures": judged[0].failures,
         "recommendation": wanted,
         "confirmation": _confirmation(judged[1:]), "search": _search(plan), "unfinished": lacks,
-        "verdicts": rows, "untestable": {**_untestable(cube, tables), **idle},
+        "verdicts": rows, "untestable": {**_untestable(cube, tables, running), **idle},
         "warnings": list(_warnings(cube, lacks)),
         **({"nominated": _nominated(plan, cube)}
            if running else {}),
@@ -158,13 +158,13 @@ def _idle(verdicts: Iterable[DeviceVerdict]) -> dict[str, str]:
     return {factor: f"{row['verdict']}: {row['reason']}" for factor, row in of_all(verdicts, CANNOT_ACT).items()}
 
 
-def _untestable(cube: Cube, tables: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Return ``{factor or profile: reason}``: what the campaign says, and profiles without a single used trial."""
+def _untestable(cube: Cube, tables: Iterable[dict[str, Any]], running: bool) -> dict[str, str]:
+    """Return ``{factor or profile: reason}``: what the campaign says, and at its end profiles without a used trial."""
     plan = cube.plan
     found = dict(plan.get("untestable") or {})
     seen = {row["profile"] for table in tables for metric in table["metrics"] for row in metric["rows"]
             if row["median"] is not None}
-    for name in plan["profiles"]:
+    for name in () if running else plan["profiles"]:
         if name != plan["control"] and name not in seen:
             found[name] = f"no trial of this profile could be used ({cube.unusable.get(name, 'none was measured')})"
     return found

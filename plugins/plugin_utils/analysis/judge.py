@@ -123,7 +123,9 @@ def recommend(judged: list[Judged], idle: Collection[str], table_id: Callable[[T
     """Return the recommendation, from the parts of a campaign."""
     known = [own for own in judged if own.part is not None]
     if not known:
-        return nothing("no trial gave a result that can be compared")
+        searching = judged[0].cube.plan["design"] == "search" and len(judged) == 1
+        return nothing("a search recommends only what was confirmed" if searching else
+                       "no trial gave a result that can be compared")
     fails = failures.merged(judged[0].failures, judged[-1].failures)
     return recommendation([own.part for own in known if own.part], [own.score_shown for own in known], fails, idle,
                           table_id)

@@ -122,7 +122,7 @@ def test_the_report_of_a_search_shows_what_was_confirmed_and_names_what_was_only
 def test_a_search_without_a_confirmation_has_a_report_that_claims_nothing(searched):
     plan, _machine, decided, record = searched
     found = findings_of(analyse(with_search(plan, decided), record))
-    assert found["recommendation"]["name"] is None
+    assert found["recommendation"]["why"] == "a search recommends only what was confirmed"
     told = section.section(found["search"], found["recommendation"], found["names"], confirmed=False)
     assert told["text"][1].startswith("Nominated, but not visited again: ")
     assert found["names"][decided["nominees"][0]["name"]] in told["text"][1]
