@@ -125,10 +125,7 @@ def notes(findings: dict[str, Any]) -> list[str]:
         words.append(f"Not known whether it costs more than {findings['matters']:g} % in "
                      f"{text.count(len(advice['costs_unknown_in']), 'comparison')}: those marked ?.")
     names = findings["names"]
-    if advice["not_told_apart"]:
-        others = text.listed(names[name] for name in advice["not_told_apart"][:8])
-        least = "" if findings["search"] else " It changes the fewest settings."
-        words.append(f"Not shown to differ from it: {others}.{least}")
+    words += list(filter(None, [phrases.alike(findings)]))
     words += [f"Refused: {names[row['profile']]}, {row['reason']}." for row in advice["forbidden"][:8]]
     words += [f"Not tested: {names.get(name, name)}, {reason}." for name, reason in findings["untestable"].items()]
     return words

@@ -14,6 +14,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.report.phrases import 
     MAIN,
     SHOWN,
     Line,
+    alike,
     effect,
     line,
     place,
@@ -115,10 +116,7 @@ def _recommendation(findings: dict[str, Any], tables: list[dict[str, Any]], plan
 
 
 def _confirmed(recommended: dict[str, Any], findings: dict[str, Any], plan: Plan) -> str:
-    others = [findings["names"][name] for name in recommended["not_told_apart"]]
-    least = "" if plan["design"] == "search" else "; it changes the fewest settings"
-    apart = (f" Not shown to differ from it: {text.listed(others[:3] + ['others'] * (len(others) > 3))}{least}."
-             if others else "")
+    apart = f" {alike(findings)}" if recommended["not_told_apart"] else ""
     if recommended["confirmed_by"] == "confirmation":
         blocks = findings["confirmation"]["blocks"]
         return (f"Confirmed in {text.count(blocks, 'fresh block')} after it was chosen; the number is from there."

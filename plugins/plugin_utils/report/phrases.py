@@ -13,6 +13,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers
 MAIN = ("throughput", "transactions")
 SHOWN = ("better", "worse")  # the states that the report claims
 MOST_NAMED = 12  # settings of a level in a sentence
+MOST_ALIKE = 3  # sets in a sentence
 
 
 class Line(TypedDict):
@@ -76,6 +77,17 @@ def settings(levels: dict[str, str], most: int = 6) -> str:
         rest = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
         words.append(f"{text.listed(names[:MOST_NAMED] + rest)} {level}" if len(names) > 1 else f"{names[0]}={level}")
     return "; ".join(words)
+
+
+def alike(findings: dict[str, Any]) -> str:
+    """Name the sets that were not shown to differ from the recommended one; nothing where there is none."""
+    others = [findings["names"][name] for name in findings["recommendation"]["not_told_apart"]]
+    if not others:
+        return ""
+    words = others[:MOST_ALIKE] + [f"{len(others) - MOST_ALIKE} more"] * (len(others) > MOST_ALIKE)
+    named = "; ".join(words) if any("," in word for word in words) else text.listed(words)
+    fewest = ". It changes the fewest settings" if findings["changes_fewest"] else ""
+    return f"Not shown to differ from it: {named}{fewest}."
 
 
 def set_name(name: str, levels: dict[str, str], factors: Sequence[Mapping[str, Any]]) -> str:

@@ -143,6 +143,15 @@ def _common_notes(tables: list[dict[str, Any]]) -> list[str]:
     return common
 
 
+def _changes_fewest(analysis: dict[str, Any]) -> bool:
+    """Return whether no set that was not shown to differ from the recommended one changes fewer settings."""
+    profiles, wanted = analysis["profiles"], analysis["recommendation"]
+    control = profiles[analysis["control"]]
+    changed = {name: sum(level != control.get(factor) for factor, level in levels.items())
+               for name, levels in profiles.items()}
+    return all(changed[name] >= changed[wanted["name"]] for name in wanted["not_told_apart"] if wanted["name"])
+
+
 def findings_of(analysis: dict[str, Any], problems: Sequence[str] = ()) -> dict[str, Any]:
     """Return an analysis as the report shows it; ``problems`` are texts on lines of trials.jsonl that are damaged."""
     unsupported = unsupported_profiles(analysis)
@@ -150,7 +159,8 @@ def findings_of(analysis: dict[str, Any], problems: Sequence[str] = ()) -> dict[
     tables = [_table(table, analysis, unsupported, names) for table in claimed(analysis)]
     damaged = [f"damaged lines in trials.jsonl, {len(problems)} of them: {'; '.join(problems[:3])}"] if problems else []
     warnings = analysis["warnings"] + _not_compared(unsupported) + _common_notes(tables) + damaged
-    return {"tables": tables, "names": names, "warnings": warnings, "nominated": analysis.get("nominated"),
+    return {"tables": tables, "names": names, "changes_fewest": _changes_fewest(analysis),
+            "warnings": warnings, "nominated": analysis.get("nominated"),
             "failed_in": [own for table in analysis["tables"] for own in table["failures"]],
             "matters": analysis["methods"]["matters_percent"], "one_host": analysis["methods"]["one_host"],
             **{key: analysis[key] for key in (

@@ -67,7 +67,7 @@ def findings(**changed):
         "not_told_apart": ["gro=on"], "forbidden": [{"profile": "gso=on", "reason": "3 of 6 trials failed"}], "why": "",
         "against": []}
     return {"recommendation": dict(recommendation, **changed), "matters": 3.0, "untestable": {"lro": "fixed"},
-            "search": None, "names": {name: name for name in ("tso=on", "gro=on", "gso=on")}}
+            "changes_fewest": True, "names": {name: name for name in ("tso=on", "gro=on", "gso=on")}}
 
 
 def test_the_recommended_set_is_shown_table_by_table_with_what_is_not_known():
@@ -88,11 +88,11 @@ def test_the_recommended_set_is_shown_table_by_table_with_what_is_not_known():
 
 def test_what_was_confirmed_with_it_is_compared_with_the_recommended_set():
     others = [{"profile": "gro=on", "n": 6, "ratio": 1.08, "low": 1.02, "high": 1.14}]
-    found = dict(findings(against=others), search={"ended": "answered"}, names={"gro=on": "all_on but tso=off"})
+    found = dict(findings(against=others), changes_fewest=False, names={"gro=on": "all_on but tso=off"})
     found["recommendation"]["forbidden"] = []
     told = advice.recommendations(found, {"t": "physical"})
     assert [row["cells"] for row in told["against"]["rows"]] == [["all_on but tso=off", "1.08", "1.02 to 1.14"]]
-    assert "Not shown to differ from it: all_on but tso=off." in told["notes"], "a search does not say: the fewest"
+    assert "Not shown to differ from it: all_on but tso=off." in told["notes"]
     assert advice.recommendations(findings(), {"t": "physical"})["against"] is None
 
 

@@ -62,7 +62,7 @@ RECOMMENDATION = {"name": "tso=on", "changes": {"tso": "on"}, "levels": {}, "set
 
 def lines(recommendation=None, tables=None, digest=None, plan=None, **findings):
     told = {"recommendation": dict(RECOMMENDATION, **(recommendation or {})), "unfinished": None, "failures": [],
-            "confirmation": {"blocks": 6}, "matters": 3.0, "names": {"gro=on": "gro=on"}}
+            "confirmation": {"blocks": 6}, "matters": 3.0, "names": {"gro=on": "gro=on"}, "changes_fewest": True}
     if digest is None:
         digest = Digest("all_off")
         digest.trials = 12
@@ -93,7 +93,7 @@ DECIDED = {"profiles": {"all_off": {"role": "control"}}}  # there was nothing to
 def test_what_is_not_confirmed_says_so_first_and_how_to_confirm_it(plan, command):
     told = lines({"confirmed": False, "confirmed_by": None, "not_told_apart": ["gro=on"]}, plan=plan)
     assert told[0]["verdict"] == "unknown" and told[0]["text"].startswith("Best so far, not confirmed: tso=on, 40 %")
-    assert told[1]["text"].endswith("Not shown to differ from it: gro=on; it changes the fewest settings.")
+    assert told[1]["text"].endswith("Not shown to differ from it: gro=on. It changes the fewest settings.")
     assert told[-1]["command"] == command
 
 
