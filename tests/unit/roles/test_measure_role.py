@@ -140,18 +140,18 @@ def test_a_campaign_killed_in_its_confirmation_goes_on_with_the_same_visits(tmp_
     assert {trial["profile"] for trial in whole if trial.get("part") == "confirm"} == {"all_off", "tso=on,gro=on"}
 
 
-@pytest.mark.nightly  # 21 visits, for what test_looks.py shows without Ansible
+@pytest.mark.nightly  # 14 visits, for what test_looks.py shows without Ansible
 def test_a_campaign_killed_at_its_look_ends_when_it_is_answered(tmp_path):
     campaign = Pretended(tmp_path)
     with open(tmp_path / "ansible_collections/offload/lab/plugins/plugin_utils/live/refresh.py", "a") as stream:
         stream.write("\n\nSHARE = 1.0\n")  # pretended visits are too short for a live report
     campaign.results("looked", design="on_off", factors=["tso"], blocks=12, until="answered", workloads=["tcp_stream"])
-    campaign.killed_at(12)
-    campaign.killed_at(21)
+    campaign.killed_at(9)
+    campaign.killed_at(14)
     first = campaign.trials()
     run(campaign.argv, cwd=tmp_path, **campaign.variables)
     [look] = json.loads((tmp_path / "looked/x/looks.json").read_text())["made"]
     assert (look["block"], look["settled"], look["answered"]) == (7, ["all_on"], True)
     whole = [trial for trial in campaign.trials() if not trial.get("again")]
-    assert len(whole) == 21 and campaign.trials()[:len(first)] == first
+    assert len(whole) == 14 and campaign.trials()[:len(first)] == first
     assert "Running:" not in (tmp_path / "looked/x/report.html").read_text()
