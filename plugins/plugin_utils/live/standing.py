@@ -65,9 +65,9 @@ def _counted(findings: dict[str, Any], tables: list[dict[str, Any]]) -> str:
 
 
 def _nominated(findings: dict[str, Any], plan: Plan) -> str:
-    names = [settings({factor: level for factor, level in nominee["levels"].items()
-                       if level != plan["profiles"][plan["control"]]["levels"][factor]})
-             for nominee in findings["nominated"]]
+    names = [findings["names"].get(nominee["name"]) or settings({
+        factor: level for factor, level in nominee["levels"].items()
+        if level != plan["profiles"][plan["control"]]["levels"][factor]}) for nominee in findings["nominated"]]
     if not names:
         return "Nothing is nominated so far."
     return f"Nominated so far: {names[0]}{f'; after it {names[1]}' if len(names) > 1 else ''}."

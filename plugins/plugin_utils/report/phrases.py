@@ -91,12 +91,13 @@ def alike(findings: dict[str, Any]) -> str:
 
 
 def set_name(name: str, levels: dict[str, str], factors: Sequence[Mapping[str, Any]]) -> str:
-    """Return how the report calls a set: by its name or, where that is shorter, by what all_on has and it has not.
+    """Return how the report calls a set: by its name or, where that is shorter, by what is off: ``all_on but gso``.
 
     A name that a user gave stays.
     """
     on = {factor["name"]: factor["levels"][-1] for factor in factors}
-    lacks = [f"{factor}={level}" for factor, level in levels.items() if level != on.get(factor)]
+    lacks = [factor if level == "off" else f"{factor}={level}"
+             for factor, level in levels.items() if level != on.get(factor)]
     short = f"all_on but {text.listed(lacks)}" if lacks else "all_on"
     generated = set(name.split(",")) <= {f"{factor}={level}" for factor, level in levels.items()}
     return short if generated and levels.keys() == on.keys() and len(short) < len(name) else name

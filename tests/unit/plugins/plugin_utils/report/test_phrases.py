@@ -26,7 +26,7 @@ def test_a_set_of_many_is_called_by_what_it_lacks_and_a_name_of_the_user_stays()
         "all_off": off, generated: on, "tso=on": {**off, "tso": "on"},
         generated.replace(",gro=on", ""): {**on, "gro": "off"}, "the set that was in use until the last upgrade": on}
     names = phrases.set_names({"factors": factors, "profiles": profiles, "search": None})
-    assert list(names.values()) == ["all_off", "all_on", "tso=on", "all_on but gro=off", list(profiles)[-1]]
+    assert list(names.values()) == ["all_off", "all_on", "tso=on", "all_on but gro", list(profiles)[-1]]
 
 
 def test_imported_profiles_without_levels_keep_their_names():
@@ -41,4 +41,4 @@ def test_a_set_that_a_search_predicted_and_never_visited_has_a_name_too():
     search = {"rounds": [{"standing": {"best": best}}, {"standing": {"best": None}}], "standing": None,
               "nominees": [nominee]}
     assert phrases.set_names({"factors": factors, "profiles": {}, "search": search}) == {
-        best: "all_on but lro=off", nominee["name"]: "all_on but gro=off"}
+        best: "all_on but lro", nominee["name"]: "all_on but gro"}
