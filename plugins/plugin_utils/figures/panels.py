@@ -23,9 +23,10 @@ def table_key(table: dict[str, Any]) -> tuple[Any, ...]:
     return table["path"], table["mtu"], table["workload"]
 
 
-def _profiles(table: dict[str, Any], plan: Plan) -> list[str]:
-    order = [plan["control"]] + [row["profile"] for row in table["quantities"][0]["rows"]]
-    return order[:MOST_ROWS]
+def _profiles(table: dict[str, Any], plan: Plan) -> dict[str, str]:
+    """Return the first profiles of a table, and how the report calls each."""
+    rows = table["quantities"][0]["rows"][:MOST_ROWS - 1]
+    return {plan["control"]: plan["control"], **{row["profile"]: row["label"] for row in rows}}
 
 
 def cpu(tables: list[dict[str, Any]], plan: Plan) -> list[dict[str, Any]]:
@@ -33,9 +34,9 @@ def cpu(tables: list[dict[str, Any]], plan: Plan) -> list[dict[str, Any]]:
     found = []
     for table in tables:
         ends = [end for end in ENDS if end in table["cpu"]]
-        kinds = {profile: {end: _kinds(table["cpu"][end], profile) for end in ends}
-                 for profile in _profiles(table, plan)}
-        rows = [{"label": profile, "kinds": own} for profile, own in kinds.items() if any(own.values())]
+        kinds = {label: {end: _kinds(table["cpu"][end], profile) for end in ends}
+                 for profile, label in _profiles(table, plan).items()}
+        rows = [{"label": label, "kinds": own} for label, own in kinds.items() if any(own.values())]
         if rows:
             found.append(_cpu_panel(table, rows, ends))
     return found
@@ -82,15 +83,16 @@ def heat(tables: list[dict[str, Any]], plan: Plan, digest: Digest) -> list[dict[
 
 def _heat_panel(table: dict[str, Any], plan: Plan, shares: dict[tuple[str, str], Any],
                 ends: list[str]) -> dict[str, Any]:
-    profiles = [profile for profile in _profiles(table, plan) if all(shares[profile, end] for end in ends)]
+    labels = _profiles(table, plan)
+    profiles = [profile for profile in labels if all(shares[profile, end] for end in ends)]
     cpus = dict((end, sorted(set(cpu for profile in profiles for cpu in shares[profile, end]))) for end in ends)
     by_cpu = {(profile, end): [shares[profile, end].get(cpu, 0.0) for cpu in cpus[end]]
               for profile in profiles for end in ends}
-    rows = [{"label": profile, "shares": {end: by_cpu[profile, end] for end in ends}} for profile in profiles]
+    rows = [{"label": labels[profile], "shares": {end: by_cpu[profile, end] for end in ends}} for profile in profiles]
     cells = []
     for (profile, end), values in by_cpu.items():
         top = max(range(len(values)), key=values.__getitem__)
-        cells.append([profile, end, str(cpus[end][top]), text.number(values[top]),
+        cells.append([labels[profile], end, str(cpus[end][top]), text.number(values[top]),
                       text.number(sum(values) / len(values))])
     numbers = {"head": ["Profile", "End", "Busiest CPU", "its softirq, %", "Mean of all, %"],
                "text": ["Profile", "End"], "rows": [{"cells": own} for own in cells]}
