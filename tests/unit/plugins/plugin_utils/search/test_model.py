@@ -49,7 +49,7 @@ def test_of_truths_that_it_expects_four_of_five_intervals_of_80_percent_hold_the
     rows = np.column_stack([np.ones(16), signs, *(signs[:, one] * signs[:, two]
                                                   for one, two in itertools.combinations(range(4), 2))])
     noises, odds = model._noises(12)
-    for _truth in range(80):
+    for _truth in range(50):
         seen = rows[generator.permutation(16)[:12]]
         main = of_a_size(generator, model.MAIN_SIZES, model.MAIN_ODDS, 4)
         pairs = of_a_size(generator, model.PAIR_SIZES, model.PAIR_ODDS, 6)
@@ -60,4 +60,4 @@ def test_of_truths_that_it_expects_four_of_five_intervals_of_80_percent_hold_the
         found = model.fit(seen, 6, values, np.full(12, 0.02 ** 2), generator).coefficients[:, 1:5]
         low, high = np.quantile(found, (0.1, 0.9), axis=0)
         held += ((low <= main) & (main <= high)).tolist()
-    assert 0.75 <= np.mean(held) <= 0.85  # 320 of them: the standard error is 2.2 points
+    assert 0.73 <= np.mean(held) <= 0.87  # 200 of them: the standard error is 2.8 points
