@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from ansible.utils.display import Display
@@ -27,6 +27,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import 
     Pair,
     Part,
     Plan,
+    Profile,
     Search,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
@@ -38,8 +39,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file imp
     write_looks,
     write_search,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.profiles import levels_of
-from ansible_collections.offload.lab.plugins.plugin_utils.report.phrases import set_name
+from ansible_collections.offload.lab.plugins.plugin_utils.report.phrases import set_names
 from ansible_collections.offload.lab.plugins.plugin_utils.search import decide
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import steps
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import Records, stream_records
@@ -142,19 +142,19 @@ class Campaign:
 
     def _show_search(self, decided: Search) -> None:
         standing = decided["standing"] if decided["ended"] else decided["rounds"][-1]["standing"]
-        text = "no value"
+        last = decided["rounds"][-1]["profiles"] if decided["rounds"] else {}
+        names, text = self._called(last, decided), "no value"
         if standing["best"]:
             gain, low, high = (f"{standing[name]:.3g}" for name in ("gain", "low", "high"))
-            text = (f"best so far {self._called(standing['best'])}, {gain} times {self.plan['control']} "
+            text = (f"best so far {names[standing['best']]}, {gain} times {self.plan['control']} "
                     f"({low} to {high}), {standing['sure']:.0%} sure")
         after = f"ended: {decided['ended'].replace('_', ' ')}" if decided["ended"] else (
-            f"round {len(decided['rounds'])}: {', '.join(map(self._called, decided['rounds'][-1]['profiles']))}")
+            f"round {len(decided['rounds'])}: {'; '.join(names[name] for name in last)}")
         Display().display(f"  search: {text}; {after}")
 
-    def _called(self, name: str) -> str:
-        """Return how the report calls a set."""
-        off = self.plan["profiles"][self.plan["control"]]["levels"]
-        return set_name(name, levels_of(name, off), self.plan["factors"])
+    def _called(self, profiles: Mapping[str, Profile], search: Search | None) -> dict[str, str]:
+        """Return how the report calls each set."""
+        return set_names(self.plan["factors"], {name: own["levels"] for name, own in profiles.items()}, search)
 
     def confirmation(self) -> Confirmation | None:
         """Return the confirmation, decided now where all visits before it are made; None where there is none."""
@@ -171,8 +171,8 @@ class Campaign:
             nominees = search["nominees"] if search else nominate(plan, stream_records(self.record, []))
             decided = confirmation_of(plan, nominees)
             write_confirmation(self.folder, decided)
-        names = [f"{self._called(name)} ({profile['role'].replace('_', ' ')})"
-                 for name, profile in decided["profiles"].items()]
-        text = f"{', '.join(names)}: {len(decided['visits'])} visits in {len(decided['blocks'])} blocks"
+        called = self._called(decided["profiles"], None)
+        names = [f"{called[name]} ({own['role'].replace('_', ' ')})" for name, own in decided["profiles"].items()]
+        text = f"{'; '.join(names)}: {len(decided['visits'])} visits in {len(decided['blocks'])} blocks"
         Display().display(f"  confirmation: {text if decided['visits'] else 'nothing to confirm'}")
         return decided

@@ -222,7 +222,7 @@ class MetricAnalysis:
         return None if factor is None else factor * self.sd[table] * math.sqrt(squares)
 
     def _warnings(self, table: int, rows: list[dict[str, Any]]) -> Iterator[str]:
-        if not self.claims:
+        if self.plan["design"] == "search":
             return
         blocks = self.blocks(table)
         if 0 < blocks < statistics.FEWEST_BLOCKS:

@@ -16,6 +16,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.analysis.attribution i
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metric_analysis import MetricAnalysis
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.profiles import differing
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import np
 
@@ -119,8 +120,7 @@ def interval(differences: np.ndarray, alpha: float = 1 - effects.CONFIDENCE) -> 
 
 def changes(plan: Plan, levels: dict[str, str]) -> dict[str, str]:
     """Return the levels in which a profile differs from the control."""
-    control = plan["profiles"][plan["control"]]["levels"]
-    return {factor: level for factor, level in levels.items() if level != control.get(factor)}
+    return differing(levels, plan["profiles"][plan["control"]]["levels"])
 
 
 @dataclass

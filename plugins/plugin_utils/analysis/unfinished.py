@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is missing of a campaign. Pure.
+"""What is missing of a campaign, and what of it may be claimed. Pure.
 
 The test pays for one look, at the end. A look before, or more trials because the answer did not please, is another:
 such a report shows its intervals and claims nothing.
@@ -48,3 +48,9 @@ def unfinished(plan: Plan, visited: set[tuple[Any, ...]], missing: int, beyond: 
         words.append("the record was extended after its plan was made")
     return {"visits_missing": len(left), "trials_missing": missing, "seconds": seconds, "extended": extended,
             "text": f"{' and '.join(words)}: nothing is claimed"}
+
+
+def claimed(analysis: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the tables of an analysis whose effects may be claimed: a search claims only what was confirmed."""
+    confirmed = (analysis["confirmation"] or {}).get("tables")
+    return confirmed if analysis["search"] and confirmed else analysis["tables"]

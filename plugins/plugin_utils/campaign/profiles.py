@@ -20,9 +20,14 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import
 MOST_PROFILES = 256
 
 
+def differing(levels: Mapping[str, str], base: Mapping[str, str]) -> Levels:
+    """Return the levels in which a profile differs from the base."""
+    return {factor: level for factor, level in levels.items() if level != base.get(factor)}
+
+
 def named(levels: Mapping[str, str], base: Mapping[str, str]) -> str:
     """Name a profile by the levels in which it differs from the base."""
-    return ",".join(f"{factor}={level}" for factor, level in levels.items() if level != base[factor])
+    return ",".join(f"{factor}={level}" for factor, level in differing(levels, base).items())
 
 
 def levels_of(name: str, base: Mapping[str, str]) -> Levels:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Iterator
 
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.claimed import claimed
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.unfinished import claimed
 
 Sample = tuple[str, dict[str, Any], float]
 FAMILIES = {

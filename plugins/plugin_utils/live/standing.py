@@ -12,7 +12,7 @@ from typing import Any
 
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
-from ansible_collections.offload.lab.plugins.plugin_utils.report.phrases import Line, line, place, settings
+from ansible_collections.offload.lab.plugins.plugin_utils.report.phrases import Line, line, place
 from ansible_collections.offload.lab.plugins.plugin_utils.trials import progress
 from ansible_collections.offload.lab.plugins.plugin_utils.trials.digest import Digest
 
@@ -64,10 +64,8 @@ def _counted(findings: dict[str, Any], tables: list[dict[str, Any]]) -> str:
     return f"{text.count(len(states), 'comparison')} by their intervals alone: {text.listed(counts)}"
 
 
-def _nominated(findings: dict[str, Any], plan: Plan) -> str:
-    names = [findings["names"].get(nominee["name"]) or settings({
-        factor: level for factor, level in nominee["levels"].items()
-        if level != plan["profiles"][plan["control"]]["levels"][factor]}) for nominee in findings["nominated"]]
+def _nominated(findings: dict[str, Any]) -> str:
+    names = [findings["names"][nominee["name"]] for nominee in findings["nominated"]]
     if not names:
         return "Nothing is nominated so far."
     return f"Nominated so far: {names[0]}{f'; after it {names[1]}' if len(names) > 1 else ''}."
@@ -108,11 +106,11 @@ def section(findings: dict[str, Any], tables: list[dict[str, Any]], plan: Plan, 
         line("unknown", f"Running: {how_far}. Nothing is claimed before the end. {_settled(plan)}".rstrip()),
         line("note", f"As of {made}. If it is after {due} and this line has not changed, the campaign has "
                      "stopped: start it again with the same command, and it goes on.")]
-    if findings["search"] and not (findings["confirmation"] or {}).get("tables"):
+    if findings["searching"]:
         predicted = _predicted(findings, plan)
         return {"reload": RELOAD, "standing": [], "line": f"{how_far}; {predicted[0].lower() + predicted[1:]}",
                 "answer": [*running, line("note", predicted)]}
-    counted, nominated = _counted(findings, tables), _nominated(findings, plan)
+    counted, nominated = _counted(findings, tables), _nominated(findings)
     return {"reload": RELOAD, "standing": comparisons(findings, tables),
             "line": f"{how_far}; {counted[0].lower() + counted[1:]}. {nominated}",
             "answer": [*running, line("note", nominated), line("note", f"{counted}.")]}

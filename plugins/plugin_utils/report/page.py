@@ -194,7 +194,8 @@ def page(findings: dict[str, Any], plan: Plan, digest: Digest, manifest: Mapping
                       "does not matter here (matters).", "failures": failures(findings),
         "search": search_section.section(findings["search"], findings["recommendation"], findings["names"],
                                          confirmed=findings["confirmation"] is not None),
-        "visited": [effect_tables.medians(table) for table in tables if findings["search"] and table["quantities"]],
+        "visited": [effect_tables.medians(table) for table in tables
+                    if findings["search"] and any(table["medians"].values())],
         "caveats": caveats(findings, tables, digest, manifest), "facts": facts(plan, digest),
         "recommendations": advice.recommendations(findings, titles),
         "leaders": advice.leader_table(findings["attribution"], titles), "overview": effect_tables.matrices(tables),

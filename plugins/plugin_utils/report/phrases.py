@@ -4,7 +4,7 @@
 """How a report names a place, an effect and an interval, the same in each of its sentences."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.profiles import levels_of
@@ -90,7 +90,7 @@ def alike(findings: dict[str, Any]) -> str:
     return f"Not shown to differ from it: {named}{fewest}."
 
 
-def set_name(name: str, levels: dict[str, str], factors: Sequence[Mapping[str, Any]]) -> str:
+def set_name(name: str, levels: Mapping[str, str], factors: Sequence[Mapping[str, Any]]) -> str:
     """Return how the report calls a set: by its name or, where that is shorter, by what is off: ``all_on but gso``.
 
     A name that a user gave stays.
@@ -103,11 +103,16 @@ def set_name(name: str, levels: dict[str, str], factors: Sequence[Mapping[str, A
     return short if generated and levels.keys() == on.keys() and len(short) < len(name) else name
 
 
-def set_names(analysis: dict[str, Any]) -> dict[str, str]:
-    """Return what :func:`set_name` says of all profiles, and of sets that a search predicted or nominated."""
-    factors, search = analysis["factors"], analysis["search"] or {"rounds": [], "standing": None, "nominees": []}
-    standings = [*(one["standing"] for one in search["rounds"]), search["standing"]]
-    off = {factor["name"]: factor["levels"][0] for factor in factors}
-    sets = {own["best"]: levels_of(own["best"], off) for own in standings if own and own["best"]}
-    sets.update({nominee["name"]: nominee["levels"] for nominee in search["nominees"]}, **analysis["profiles"])
+def set_names(factors: Sequence[Mapping[str, Any]], profiles: Mapping[str, Mapping[str, str]],
+              search: Mapping[str, Any] | None, nominated: Iterable[Mapping[str, Any]] = ()) -> dict[str, str]:
+    """Return what :func:`set_name` says of all profiles, and of sets that were predicted or nominated.
+
+    ``profiles`` are levels by name, ``search`` is that of analysis.json, or search.json.
+    """
+    off, sets = {factor["name"]: factor["levels"][0] for factor in factors}, dict[str, Mapping[str, str]]()
+    if search:
+        standings = [*(one["standing"] for one in search["rounds"]), search.get("standing")]
+        sets.update({own["best"]: levels_of(own["best"], off) for own in standings if own and own["best"]})
+        nominated = [*nominated, *search["nominees"]]
+    sets.update({nominee["name"]: nominee["levels"] for nominee in nominated}, **profiles)
     return {name: set_name(name, levels, factors) for name, levels in sets.items()}

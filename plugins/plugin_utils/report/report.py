@@ -20,7 +20,7 @@ from typing import Any
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.campaign_verdicts import DeviceVerdict, verdicts_of
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.claimed import claimed
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.unfinished import claimed
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign import plan_file
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
 from ansible_collections.offload.lab.plugins.plugin_utils.exports import csv_file, junit, openmetrics, recommended

@@ -16,7 +16,8 @@ from __future__ import annotations
 from typing import Any, Collection, Sequence
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.campaign_verdicts import unsupported_profiles
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.claimed import claimed
+from ansible_collections.offload.lab.plugins.plugin_utils.analysis.unfinished import claimed
+from ansible_collections.offload.lab.plugins.plugin_utils.campaign.profiles import differing
 from ansible_collections.offload.lab.plugins.plugin_utils.figures import numbers as text
 from ansible_collections.offload.lab.plugins.plugin_utils.report.phrases import set_names
 
@@ -112,24 +113,28 @@ def _not_compared(unsupported: dict[str, str]) -> list[str]:
 
 def _medians(metrics: list[dict[str, Any]], left_out: Collection[str],
              names: dict[str, str]) -> dict[str, dict[str, float]]:
-    """Return ``{metric: {name: median}}``, the control first; a later metric of the same name counts more."""
-    medians: dict[str, dict[str, float]] = {}
-    for metric in metrics:
+    """Return ``{metric: {name: median}}``, the control first."""
+    medians = {}
+    for metric in filter(_shown, metrics):
         rows = [metric["control"], *(row for row in metric["rows"] if row["profile"] not in left_out)]
-        medians.setdefault(metric["metric"], {}).update(
-            {names[row["profile"]]: row["median"] for row in rows if row["median"] is not None})
+        medians[metric["metric"]] = {names[row["profile"]]: row["median"] for row in rows if row["median"] is not None}
     return medians
+
+
+def _add_visited(tables: list[dict[str, Any]], visited: dict[str, dict[str, dict[str, float]]]) -> None:
+    """Add to the tables of a search's confirmation the medians of all sets, by the table's id."""
+    for table in tables:
+        for metric, medians in visited.get(table["id"], {}).items():
+            table["medians"][metric] = {**medians, **table["medians"].get(metric, {})}
 
 
 def _table(table: dict[str, Any], analysis: dict[str, Any], left_out: Collection[str],
            names: dict[str, str]) -> dict[str, Any]:
     metrics = [metric for metric in table["metrics"] if _shown(metric)]
-    planned: list[dict[str, Any]] = next((own["metrics"] for own in analysis["tables"] if own["id"] == table["id"]), [])
-    visited = [metric for metric in planned if _shown(metric)]  # of a search, more sets than were confirmed
     return dict(((key, table[key]) for key in ("id", "pair", "path", "mtu", "workload", "test", "saturated",
                                                "failures")),
                 notes=_notes(metrics, analysis["warnings"]), cpu=_cpu(table, analysis["control"]),
-                medians=_medians([*visited, *metrics], left_out, names),
+                medians=_medians(metrics, left_out, names),
                 quantities=_quantities(metrics, left_out, names))
 
 
@@ -146,20 +151,21 @@ def _common_notes(tables: list[dict[str, Any]]) -> list[str]:
 def _changes_fewest(analysis: dict[str, Any]) -> bool:
     """Return whether no set that was not shown to differ from the recommended one changes fewer settings."""
     profiles, wanted = analysis["profiles"], analysis["recommendation"]
-    control = profiles[analysis["control"]]
-    changed = {name: sum(level != control.get(factor) for factor, level in levels.items())
-               for name, levels in profiles.items()}
+    changed = {name: len(differing(levels, profiles[analysis["control"]])) for name, levels in profiles.items()}
     return all(changed[name] >= changed[wanted["name"]] for name in wanted["not_told_apart"] if wanted["name"])
 
 
 def findings_of(analysis: dict[str, Any], problems: Sequence[str] = ()) -> dict[str, Any]:
     """Return an analysis as the report shows it; ``problems`` are texts on lines of trials.jsonl that are damaged."""
     unsupported = unsupported_profiles(analysis)
-    names = set_names(analysis)
+    names = set_names(analysis["factors"], analysis["profiles"], analysis["search"], analysis.get("nominated", ()))
     tables = [_table(table, analysis, unsupported, names) for table in claimed(analysis)]
+    if analysis["search"]:
+        _add_visited(tables, {own["id"]: _medians(own["metrics"], unsupported, names) for own in analysis["tables"]})
     damaged = [f"damaged lines in trials.jsonl, {len(problems)} of them: {'; '.join(problems[:3])}"] if problems else []
     warnings = analysis["warnings"] + _not_compared(unsupported) + _common_notes(tables) + damaged
     return {"tables": tables, "names": names, "changes_fewest": _changes_fewest(analysis),
+            "searching": bool(analysis["search"]) and claimed(analysis) is analysis["tables"],
             "warnings": warnings, "nominated": analysis.get("nominated"),
             "failed_in": [own for table in analysis["tables"] for own in table["failures"]],
             "matters": analysis["methods"]["matters_percent"], "one_host": analysis["methods"]["one_host"],

@@ -45,7 +45,7 @@ def section(search: Mapping[str, Any] | None, recommended: Mapping[str, Any], na
     if search["standing"]:
         steps.append((str(search["standing"]["visits"]), search["standing"], []))
     head = ["After visits", "Predicted to be the best", "Gain over all_off", "Sure", "Visited next"]
-    rows = [{"cells": [after, standing["best"] and names[standing["best"]] or "", _gain(standing),
+    rows = [{"cells": [after, names.get(standing["best"], ""), _gain(standing),
                        f"{standing['sure']:.0%}", "; ".join(profiles)]} for after, standing, profiles in steps]
     return {"text": text, "table": {"head": head, "text": [head[1], head[4]], "rows": rows}}
 

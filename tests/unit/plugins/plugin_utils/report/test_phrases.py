@@ -25,12 +25,12 @@ def test_a_set_of_many_is_called_by_what_it_lacks_and_a_name_of_the_user_stays()
     profiles = {
         "all_off": off, generated: on, "tso=on": {**off, "tso": "on"},
         generated.replace(",gro=on", ""): {**on, "gro": "off"}, "the set that was in use until the last upgrade": on}
-    names = phrases.set_names({"factors": factors, "profiles": profiles, "search": None})
+    names = phrases.set_names(factors, profiles, None)
     assert list(names.values()) == ["all_off", "all_on", "tso=on", "all_on but gro", list(profiles)[-1]]
 
 
 def test_imported_profiles_without_levels_keep_their_names():
-    assert phrases.set_names({"factors": [], "profiles": {"tso=on,gro=on,rx=on": {}}, "search": None}) == {
+    assert phrases.set_names([], {"tso=on,gro=on,rx=on": {}}, None) == {
         "tso=on,gro=on,rx=on": "tso=on,gro=on,rx=on"}
 
 
@@ -40,5 +40,5 @@ def test_a_set_that_a_search_predicted_and_never_visited_has_a_name_too():
     nominee = {"name": best.replace(",gro=on", ",lro=on"), "levels": {**dict.fromkeys(OFFLOADS, "on"), "gro": "off"}}
     search = {"rounds": [{"standing": {"best": best}}, {"standing": {"best": None}}], "standing": None,
               "nominees": [nominee]}
-    assert phrases.set_names({"factors": factors, "profiles": {}, "search": search}) == {
+    assert phrases.set_names(factors, {}, search) == {
         best: "all_on but lro", nominee["name"]: "all_on but gro"}

@@ -91,7 +91,7 @@ def test_the_best_set_is_nominated_confirmed_and_told(searched):
     assert (recommended["levels"]["tso"], recommended["levels"]["gso"]) == ("on", "off")
     assert recommended["score"]["low"] < np.exp(truth(recommended["levels"])) < recommended["score"]["high"]
     assert set(found["error_rate"]["by_kind"]) == {"comparisons", "sets"}
-    names = set_names(found)
+    names = set_names(found["factors"], found["profiles"], found["search"])
     told = section.section(found["search"], recommended, names, confirmed=True)
     assert len(told["table"]["rows"]) == -(-len(decided["rounds"]) // section.IN_A_ROW) + 1
     visited = "; ".join(row["cells"][4] for row in told["table"]["rows"][:-1]).split("; ")
