@@ -5,6 +5,7 @@
 
 1. All sets that a host can be in, measured once in many blocks, are the truth.
 2. Searches on the same lab, with other seeds: how far is each answer from the best set, and how long did it take?
+   Those of the stream have a third of the truth's time as their time budget, on the lab and in the replays.
 3. The loop that people write: all off, all on, one setting at a time, n times each. It takes the settings whose mean
    is above that of all off, or all on where that is better still. The same the other way round: all on, and each
    setting off by itself. Loops and search are replayed many times on these trials, drawn at random, with the times that
@@ -42,14 +43,15 @@ CASES = {
 # One netperf of the loop, inside a tenant where there is one, with the path's address.
 NETPERF = {"stream": ("tenant1", "192.168.10.2", ["-t", "TCP_STREAM"], []),
            "rpc": (None, "198.18.0.2", ["-t", "TCP_RR"], ["--", "-r", "60000,60000"])}
-REPLAYS, REPEATS, TRIALS, WRONG = 200, (1, 2, 3, 5, 10, 30), 3, 0.02
+SHARES = {"stream": 1 / 3}  # of the truth's time, as the time budget of a search; the others have none
+REPLAYS, REPEATS, TRIALS, DURATION, WRONG = 200, (1, 2, 3, 5, 10, 30), 3, 1, 0.02
 
 
 def measured(lab, folder, case, name, **campaign):
     """Measure a campaign and make its report; return its folder and the seconds of all of it."""
     start, name = time.time(), f"{case}-{name}"
-    results = {"results_dir": folder, "campaign": {"mtus": [9000], "duration": 1, **CASES[case], "name": name,
-                                                   **campaign}}
+    results = {"results_dir": folder, "campaign": {"mtus": [9000], "duration": DURATION, **CASES[case],
+                                                   "name": name, **campaign}}
     lab.play("measure", timeout=7200, **results)
     lab.play("report", **results)
     return Path(folder, name), time.time() - start
@@ -68,7 +70,7 @@ def shell_seconds(lab, case):
     start = time.time()
     for _round in range(5):
         lab.inside(1, "ethtool", "-K", "underlay0", "tso", "on", "gso", "on", "gro", "on", "rx", "on")
-        lab.inside(1, "netperf", "-H", address, *test, "-l", "1", "-P", "0", *more, netns=tenant)
+        lab.inside(1, "netperf", "-H", address, *test, "-l", str(DURATION), "-P", "0", *more, netns=tenant)
     return (time.time() - start) / 5
 
 
@@ -80,14 +82,17 @@ def main():
             lab = Lab("bench")
             try:
                 lab.up()
-                pool, seconds, once = on_lab(lab, folder, case)
+                pool, seconds, once, budget = on_lab(lab, folder, case)
             finally:
                 lab.down()
-            replay(pool, once, seconds)
+            replay(pool, once, seconds, budget)
 
 
 def on_lab(lab, folder, case):
-    """Measure the truth and the searches; return the pool of trials, the seconds of a search and of one netperf."""
+    """Measure the truth and the searches.
+
+    Return the pool of trials, the seconds of a search and of one netperf, and the time budget of a search.
+    """
     whole, whole_seconds = measured(lab, folder, case, "truth", design="profiles", seed=1, blocks=BLOCKS,
                                     confirm=0, profiles=every_set({"name": case, **CASES[case]}))
     plan, trials = read(whole)
@@ -96,10 +101,12 @@ def on_lab(lab, folder, case):
           f"best: {said(pool.best())}", flush=True)
     for name, levels in zip(("all off", "all on"), pool.sets()):
         print(f"{name}: {loss(pool, levels)}", flush=True)
-    searches = (measured(lab, folder, case, f"search{seed}", design="search", seed=seed, trials=TRIALS)
+    budget = {"time_budget": int(SHARES[case] * whole_seconds)} if case in SHARES else {}
+    print(f"time budget of a search: {budget.get('time_budget', 'none')}", flush=True)
+    searches = (measured(lab, folder, case, f"search{seed}", design="search", seed=seed, trials=TRIALS, **budget)
                 for seed in range(2, 2 + SEARCHES))
     seconds = [search(pool, results, seconds, whole_seconds) for results, seconds in searches]
-    return pool, statistics.fmean(seconds), shell_seconds(lab, case)
+    return pool, statistics.fmean(seconds), shell_seconds(lab, case), budget
 
 
 def said(levels):
@@ -123,9 +130,9 @@ def search(pool, results, seconds, whole_seconds):
     return seconds
 
 
-def replay(pool, once, search_seconds):
+def replay(pool, once, search_seconds, budget):
     """Print how often the loops and the search are wrong when they are repeated on the trials of all sets."""
-    found = [pool.searched(seed, TRIALS) for seed in range(REPLAYS)]
+    found = [pool.searched(seed, TRIALS, duration=DURATION, **budget) for seed in range(REPLAYS)]
     answers = [loss for loss, _count in found if loss is not None]
     wrong = np.mean([loss > WRONG for loss in answers]) if answers else float("nan")
     visits = np.mean([count for _loss, count in found])

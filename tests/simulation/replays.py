@@ -66,10 +66,10 @@ class Pool(searching.Machine):
         values = self.draw(np.random.default_rng([self.seed, place]), levels, len(visit["cells"]))
         return self.records(visit, values)
 
-    def searched(self, seed, trials):
-        """Return the loss of the recommended set of one search, or None, and its visits."""
+    def searched(self, seed, trials, **more):
+        """Return the loss of the recommended set of one search, or None, and its visits. ``more`` is its campaign's."""
         self.seed = seed
-        chosen, _decided, visits = searching.answered(searching.make_search(seed, trials, self.factors), self)
+        chosen, _decided, visits = searching.answered(searching.make_search(seed, trials, self.factors, **more), self)
         return (self.loss(chosen)[0] if chosen else None), visits
 
     def sets(self):

@@ -61,3 +61,9 @@ def test_a_search_is_replayed(pool):
     loss, visits = pool.searched(seed=1, trials=3)
     assert loss < 0.02
     assert 20 < visits < 45
+
+
+def test_a_search_is_replayed_within_its_time_budget(pool):
+    _loss, visits = pool.searched(seed=1, trials=3)
+    _loss, fewer = pool.searched(seed=1, trials=3, time_budget=1120)
+    assert 15 < fewer < visits
