@@ -132,7 +132,12 @@ def search(plan, machine, decided=None, record=None):
 
 def confirmed(plan, machine):
     """Search and confirm; return the plan with all visits, the record, and what was decided."""
-    decided, record = search(plan, machine)
+    return confirm(plan, machine, *search(plan, machine))
+
+
+def confirm(plan, machine, decided, record):
+    """Measure what a search nominated; return the plan with all visits, the record, and what was decided."""
+    record = list(record)
     whole = with_search(plan, decided)
     confirmation = confirmation_of(whole, decided["nominees"])
     measure(machine, confirmation["visits"], confirmation["profiles"], record)

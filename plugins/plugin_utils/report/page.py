@@ -194,8 +194,7 @@ def page(findings: dict[str, Any], plan: Plan, digest: Digest, manifest: Mapping
                       "does not matter here (matters).", "failures": failures(findings),
         "search": search_section.section(findings["search"], findings["recommendation"], findings["names"],
                                          confirmed=findings["confirmation"] is not None),
-        "visited": [effect_tables.medians(table) for table in tables
-                    if findings["search"] and any(table["medians"].values())],
+        "visited": effect_tables.visited(tables) if findings["search"] else [],
         "caveats": caveats(findings, tables, digest, manifest), "facts": facts(plan, digest),
         "recommendations": advice.recommendations(findings, titles),
         "leaders": advice.leader_table(findings["attribution"], titles), "overview": effect_tables.matrices(tables),

@@ -137,7 +137,12 @@ def blocks(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [decorate(table, number) for number, table in enumerate(tables, 1)]
 
 
-def medians(table: dict[str, Any]) -> dict[str, Any]:
+def visited(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what each set of a search measured, a table for each named table that has a set to compare."""
+    return [_visited(table) for table in tables if any(table["medians"].values())]
+
+
+def _visited(table: dict[str, Any]) -> dict[str, Any]:
     """Return what each set of a search measured in a named table, those that were not visited again, too."""
     quantities = [quantity for quantity in table["quantities"] if table["medians"].get(quantity["name"])]
     head = ["Set", *(f"{quantity['label']}, {quantity['unit']}" for quantity in quantities)]

@@ -9,11 +9,12 @@ import pytest
 import ruptures
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils.compare.compare import load
 from ansible_collections.offload.lab.plugins.plugin_utils.history import page
 from ansible_collections.offload.lab.plugins.plugin_utils.history.folders import documents, history_of
 from ansible_collections.offload.lab.plugins.plugin_utils.history.history import history
 from ansible_collections.offload.lab.plugins.plugin_utils.statistics.change_points import FEWEST, change_points
-from ansible_collections.offload.lab.tests.simulation import comparisons, synthetic
+from ansible_collections.offload.lab.tests.simulation import comparisons, searching, synthetic
 from ansible_collections.offload.lab.tests.simulation.truth import at_least
 
 DESIGN = next(iter(comparisons.DESIGNS))
@@ -65,6 +66,22 @@ def test_a_history_says_what_changed_and_what_the_manifests_say():
     by_version = {(row["version"], row["campaigns"]) for row in found["versions"]}
     assert by_version == {("6.12.1", 6)}
     assert found["versions"][0]["ratio"] == pytest.approx(0.9, rel=0.03)
+
+
+def test_a_history_of_searches_is_of_what_they_confirmed():
+    """Twelve searches chose alike; since the seventh, tso gains a tenth less."""
+    def machine(gain, seed):
+        return searching.Machine(lambda levels: gain * (levels["tso"] == "on"), "plain", seed)
+    found, searched = [], None
+    for place in range(12):
+        plan = searching.make_search(trials=2, factors=["tso", "gro"], name=f"c{place + 1}")
+        searched = searched or searching.search(plan, machine(0.5, 1))
+        whole, record, _decided = searching.confirm(plan, machine(0.5 if place < 6 else 0.4, place), *searched)
+        found.append(load(whole, record))
+    change, = history(found)["changes"]
+    assert change["number"] == 7
+    step, = [step for step in change["steps"] if step["series"].endswith("tso=on,gro=on")]
+    assert step["low"] < np.exp(-0.1) < step["high"] and step["verdict"] == "worse"
 
 
 def test_two_changes_are_named_and_one_bad_day_is_not():

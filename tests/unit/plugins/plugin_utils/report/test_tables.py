@@ -57,6 +57,15 @@ def test_without_a_test_a_ratio_has_a_question_mark_and_no_floor_is_told():
     assert quantity["caption"] == "Mbit/s, higher is better; 6 blocks"
 
 
+def test_a_search_shows_what_each_set_measured_and_no_table_where_no_set_is_compared():
+    """On the second path every measured set has a setting that no device takes, so its medians are empty."""
+    measured, nothing = (dict(table(path, 9000, []), medians={"throughput": found}) for path, found in (
+        ("physical", {"all_off": 100.0, "tso=on": 150.0}), ("tenant", {})))
+    shown, = tables.visited(tables.name_tables([measured, nothing]))
+    assert shown["title"].startswith("What each set measured, physical")
+    assert [row["cells"] for row in shown["rows"]] == [["all_off", "100.0"], ["tso=on", "150.0"]]
+
+
 def test_a_caption_counts_the_blocks_of_its_rows():
     rows = [row("a", 1.5, "better"), dict(row("b", 1.5, "better"), n=4)]
     quantity = table("physical", 9000, rows)["quantities"][0]
