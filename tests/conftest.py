@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+# As plugin_utils/statistics/libraries.py does, before a test imports numpy: with small matrices threads only cost time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # The longest begin first, so that no worker has one left when the others have ended.
 ORDER = ("system", "integration", "molecule", "lint", "older_core", "faults", "installed", "unit/roles")
 HALVED = "tests/integration/test_targets.py"
