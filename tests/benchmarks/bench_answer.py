@@ -115,9 +115,9 @@ def said(levels):
 
 
 def loss(pool, levels):
-    """Return as text how far a set is from the best one."""
+    """Return as text how far a set is from the best one, and whether it is told from it."""
     below, error = pool.loss(levels)
-    return f"{below:.1%} below the best, standard error {error:.1%}"
+    return f"{below:.1%} below the best, standard error {error:.1%}, told from it with p {pool.told(levels):.2g}"
 
 
 def search(pool, results, seconds, whole_seconds):

@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import stats
 
 from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metrics import values_of
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.profiles import named
 from ansible_collections.offload.lab.plugins.plugin_utils.campaign.screen import every_combination
 from ansible_collections.offload.lab.plugins.plugin_utils.search.decide import GOALS
+from ansible_collections.offload.lab.plugins.plugin_utils.statistics.effects import holm
 from ansible_collections.offload.lab.tests.simulation import searching
 
 
@@ -57,6 +59,17 @@ class Pool(searching.Machine):
         best, mine = (self.pool[self.key(one)] for one in (self.best(), levels))
         errors = [np.std(part, ddof=1) / len(part) ** 0.5 for part in (best, mine)]
         return float(np.mean(best) - np.mean(mine)), 0.0 if mine is best else float(np.hypot(*errors))
+
+    def told(self, levels):
+        """Return the p of a set's difference from the best one: Welch's test, Holm's correction for all sets.
+
+        The best mean is the largest of many, so by chance it is too large; the correction allows for that.
+        """
+        best, mine = self.key(self.best()), self.key(levels)
+        others = [key for key in self.pool if key != best]
+        found = holm(np.array([stats.ttest_ind(self.pool[best], self.pool[key], equal_var=False).pvalue
+                               for key in others]))
+        return 1.0 if mine == best else float(found[others.index(mine)])
 
     def draw(self, generator, levels, count):
         return generator.choice(self.pool[self.key(levels)], count)

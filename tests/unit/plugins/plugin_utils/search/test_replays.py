@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,16 @@ def test_the_best_set_has_no_loss_and_others_lose_what_they_do(pool):
     for levels, loss in ((off, 0.4), (on, 0.1)):
         found, error = pool.loss(levels)
         assert abs(found - loss) < 4 * error < 0.1
+
+
+def test_what_is_worse_is_told_from_the_best_set_and_where_all_are_alike_none_is(pool):
+    _off, on = pool.sets()
+    assert pool.told(pool.best()) == 1.0
+    assert pool.told(on) < 0.001
+    alike, generator = copy.copy(pool), np.random.default_rng(1)
+    alike.pool = {key: generator.normal(0, NOISE, 6) for key in pool.pool}
+    worst = min(alike.pool, key=lambda key: np.mean(alike.pool[key]))
+    assert alike.told(dict(zip(on, worst))) > 0.05  # the best of many looks better than it is
 
 
 def test_a_feature_stays_off_while_one_that_it_needs_is_off(pool):
