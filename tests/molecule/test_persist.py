@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
-IMAGE, NAME = "localhost/offload-lab-persist:bookworm", "offload-lab-persist"
+IMAGE, NAME = "localhost/offload-lab-node:bookworm", "offload-lab-persist"
 DEVICE = "tuned0"
 SETTINGS = {"generic-receive-offload": True, "tx-tcp-segmentation": False, "tx-udp_tnl-segmentation": False}
 BY_DEFAULT = {"generic-receive-offload": False, "tx-tcp-segmentation": True, "tx-udp_tnl-segmentation": True}
@@ -66,7 +66,7 @@ class Host:
 
 @pytest.fixture(scope="module")
 def host(podman_required):
-    run(["sh", "tests/molecule/persist_image.sh", IMAGE])
+    run(["sh", "molecule/containers/image.sh", IMAGE])
     stock = run(["podman", "run", "--rm", IMAGE, "echo", "it starts"], rc=None)
     conf = str(CHECKOUT / "molecule/containers/containers.conf")
     made = Host({} if "it starts" in stock else {"CONTAINERS_CONF": conf})

@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.offload.lab.tests.system.lab import Lab, changed, left_behind, traces
 
-TENANTS = 4
+TENANTS = 3
 WANTED = {"tenant_count": TENANTS, "tunnel_per_port": True}
 
 
