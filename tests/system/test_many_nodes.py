@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.offload.lab.tests.system.lab import Lab, left_behind, traces
 
 TENANTS = 2
-# Pings all addresses until each has answered; prints those that have not. A ping for each would be 552 processes.
+# Pings all addresses until each has answered; prints those that have not. A ping for each would be 240 processes.
 PING_ALL = """
 import socket, struct, sys, time
 waiting, deadline = set(sys.argv[1:]), time.monotonic() + 20
