@@ -7,7 +7,7 @@ suite=bookworm
 packages=dbus,ethtool,ifupdown,iproute2,iputils-ping,kmod,netperf,network-manager,openvswitch-switch,procps,python3
 packages=$packages,systemd,systemd-sysv,tcpdump,udev
 
-exec 9<"$0" # tests at the same time ask for it, too
+exec 9<"$0" # two tests may ask for it simultaneously
 flock 9
 if podman image exists "$image"; then
     exit 0

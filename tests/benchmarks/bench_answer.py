@@ -44,7 +44,8 @@ CASES = {
 NETPERF = {"stream": ("tenant1", "192.168.10.2", ["-t", "TCP_STREAM"], []),
            "rpc": (None, "198.18.0.2", ["-t", "TCP_RR"], ["--", "-r", "60000,60000"])}
 SHARES = {"stream": 1 / 3}  # of the truth's time, as the time budget of a search; the others have none
-REPLAYS, REPEATS, TRIALS, DURATION, WRONG = 200, (1, 2, 3, 5, 10, 30), 3, 1, 0.02
+REPLAYS, REPEATS, WRONG = 200, (1, 2, 3, 5, 10, 30), 0.02
+TRIALS, DURATION = 3, 1  # trials of a cell at a search's first visits; seconds of a trial
 
 
 def measured(lab, folder, case, name, **campaign):
@@ -102,7 +103,7 @@ def on_lab(lab, folder, case):
     for name, levels in zip(("all off", "all on"), pool.sets()):
         print(f"{name}: {loss(pool, levels)}", flush=True)
     budget = {"time_budget": int(SHARES[case] * whole_seconds)} if case in SHARES else {}
-    print(f"time budget of a search: {budget.get('time_budget', 'none')}", flush=True)
+    print(f"time budget of a search, in seconds: {budget.get('time_budget', 'none')}", flush=True)
     searches = (measured(lab, folder, case, f"search{seed}", design="search", seed=seed, trials=TRIALS, **budget)
                 for seed in range(2, 2 + SEARCHES))
     seconds = [search(pool, results, seconds, whole_seconds) for results, seconds in searches]

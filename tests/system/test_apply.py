@@ -51,7 +51,9 @@ def test_apply_measure_around_it_and_revert(lab, restored, tmp_path):
     applied = features(lab)
     assert is_applied(applied)
     assert changed(lab.play("apply", *settings)) == {"node1": 0, "node2": 0}
-    lab.play("measure restore", campaign=CAMPAIGN, results_dir=str(tmp_path), evidence_seconds=0)
+    lab.play("measure", campaign=CAMPAIGN, results_dir=str(tmp_path), evidence_seconds=0)
+    assert features(lab) == applied
+    lab.play("restore")
     assert features(lab) == applied
     assert changed(lab.play("revert")) == {"node1": 1, "node2": 1}
     assert features(lab) == restored

@@ -72,11 +72,11 @@ def test_a_history_of_searches_is_of_what_they_confirmed():
     """Twelve searches chose alike; since the seventh, tso gains a tenth less."""
     def machine(gain, seed):
         return searching.Machine(lambda levels: gain * (levels["tso"] == "on"), "plain", seed)
-    found, searched = [], None
+    plan, found = searching.make_search(trials=2, factors=["tso", "gro"]), []
+    searched = searching.search(plan, machine(0.5, 1))
     for place in range(12):
-        plan = searching.make_search(trials=2, factors=["tso", "gro"], name=f"c{place + 1}")
-        searched = searched or searching.search(plan, machine(0.5, 1))
-        whole, record, _decided = searching.confirm(plan, machine(0.5 if place < 6 else 0.4, place), *searched)
+        gain = 0.5 if place < 6 else 0.4
+        whole, record, _decided = searching.confirm({**plan, "name": f"c{place + 1}"}, machine(gain, place), *searched)
         found.append(load(whole, record))
     change, = history(found)["changes"]
     assert change["number"] == 7
