@@ -26,7 +26,7 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-test live lock demo study lab measure report watch teardown machines machines-demo machines-test machines-absent packages test quick try nightly unit lint integration molecule fuzz faults bench docs release clean
+.PHONY: help setup setup-test live lock demo study lab measure report watch teardown machines machines-demo machines-test machines-absent packages test quick try nightly format unit lint integration molecule fuzz faults bench docs release clean
 
 help:  ## this list
 	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results]"
@@ -93,6 +93,7 @@ test: packages setup-test  ## all tests, as CI runs them, with all set-up (root 
 
 quick: setup-test  ## ruff, mypy, the rules, and the unit tests that are not slow: a minute
 	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/pytest tests/unit tests/lint/test_rules.py -m "not slow and not nightly" --hypothesis-profile=quick -n 2 -q
 
@@ -102,6 +103,10 @@ try: setup-test  ## one integration target, TARGET=ovs_ports ... (root)
 nightly: packages setup-test  ## what make test leaves out because it takes long (root or sudo)
 	@sh tools/test.sh $(BIN) tests -m "nightly and not guests"
 	@$(BIN)/python tests/fuzz 50000
+
+format: setup-test  ## format all Python code, and order its imports
+	@$(BIN)/ruff check --quiet --select I --fix
+	@$(BIN)/ruff format --quiet
 
 unit: setup-test  ## the unit tests
 	@$(BIN)/pytest tests/unit

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The Makefile's tests for those who type ``nox``: each session runs the target of the same name."""
+
 from __future__ import annotations
 
 import nox

@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Fixtures of all tests, and the rule that CI skips nothing.
 
-A test that cannot run here (no root, no podman, no corpus) is skipped with the reason. With ``CI=true`` the same
-skip is a failure: there everything must run.
+A test that cannot run here (no root, no podman, no corpus) is skipped with the reason. With
+``CI=true`` the same skip is a failure: there everything must run.
 """
+
 from __future__ import annotations
 
 import os
@@ -14,17 +15,39 @@ from pathlib import Path
 
 import pytest
 
-# As plugin_utils/statistics/libraries.py does, before a test imports numpy: with small matrices threads only cost time.
+# As plugin_utils/_statistics/libraries.py does, before a test imports numpy: with small matrices
+# threads only cost time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # The longest begin first, so that no worker has one left when the others have ended.
-ORDER = ("system", "integration", "molecule", "lint", "older_core", "faults", "installed", "unit/roles")
+ORDER = (
+    "system",
+    "integration",
+    "molecule",
+    "lint",
+    "older_core",
+    "faults",
+    "installed",
+    "unit/roles",
+)
 HALVED = "tests/integration/test_targets.py"
-# They use the lab of tests/system/conftest.py, which takes half a minute of CPU time to make: one worker, one lab.
-ONE_LAB = tuple(f"tests/system/test_{name}.py" for name in ("apply", "evidence", "guards", "lab", "trials", "verify"))
-ONE_BY_ONE = ("tests/lint/test_linters.py", "tests/molecule/test_molecule.py", "tests/older_core/test_units.py")
+# They use the lab of tests/system/conftest.py, which takes half a minute of CPU time to make: one
+# worker, one lab.
+ONE_LAB = tuple(
+    f"tests/system/test_{name}.py"
+    for name in ("apply", "evidence", "guards", "lab", "trials", "verify")
+)
+ONE_BY_ONE = (
+    "tests/lint/test_linters.py",
+    "tests/molecule/test_molecule.py",
+    "tests/older_core/test_units.py",
+)
 # A test that asks for one of these fixtures gets the mark; pyproject.toml says what each means.
-MARKS = {"root_required": "machine", "lab_packages_required": "lab", "podman_required": "containers",
-         "chromium_required": "browser"}
+MARKS = {
+    "root_required": "machine",
+    "lab_packages_required": "lab",
+    "podman_required": "containers",
+    "chromium_required": "browser",
+}
 TESTS = Path(__file__).resolve().parent
 IN_CI = os.environ.get("CI") == "true"
 
@@ -38,7 +61,9 @@ def _fail_if_skipped(report):
 
 
 def _scope_of(test):
-    """Return what one worker runs, one after the other: a file, several, half of one, a test that takes minutes."""
+    """Return what one worker runs, one after the other: a file, several, half of one, a test that
+    takes minutes.
+    """
     path = test.split("::", 1)[0]
     if path in ONE_LAB:
         return "one lab"

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What tests that start programs share: the checkout, and one way to run a command with a readable failure."""
+"""What tests that start programs share: the checkout, and one way to run a command with a readable
+failure.
+"""
+
 from __future__ import annotations
 
 import os
@@ -20,40 +23,67 @@ ERROR_LINES = 25
 
 
 def environment(**variables):
-    """Return the environment of a command typed in the checkout with its virtual environment active.
+    """Return the environment of a command typed in the checkout with its virtual environment
+    active.
 
-    Not that of a make around the tests: a make below it would say which folder it enters and leaves. Modules run on the
-    system's Python, as on a node: nothing is asked for it, and it starts faster than one that pyenv built.
+    Not that of a make around the tests: a make below it would say which folder it enters and
+    leaves. Modules run on the system's Python, as on a node: nothing is asked for it, and it starts
+    faster than one that pyenv built.
     """
-    outside = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-    return dict(outside, PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}",
-                ANSIBLE_CONFIG=str(CHECKOUT / "ansible.cfg"), ANSIBLE_FORCE_COLOR="false",
-                **{"ANSIBLE_PYTHON_INTERPRETER": "/usr/bin/python3", **variables})
+    outside = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+    }
+    return dict(
+        outside,
+        PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}",
+        ANSIBLE_CONFIG=str(CHECKOUT / "ansible.cfg"),
+        ANSIBLE_FORCE_COLOR="false",
+        **{"ANSIBLE_PYTHON_INTERPRETER": "/usr/bin/python3", **variables},
+    )
 
 
 def run(argv, rc=0, timeout=600, cwd=CHECKOUT, **variables):
-    """Run a command and return its output, standard error included; ``variables`` are added to the environment.
+    """Run a command and return its output, standard error included; ``variables`` are added to the
+    environment.
 
-    An exit status other than ``rc`` (None: any) fails the test with the last lines; so does ``timeout`` (seconds).
+    An exit status other than ``rc`` (None: any) fails the test with the last lines; so does
+    ``timeout`` (seconds).
     """
     argv = [str(word) for word in argv]
     try:
-        done = subprocess.run(argv, cwd=str(cwd), env=environment(**variables), text=True, errors="replace",
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=timeout, check=False)
+        done = subprocess.run(
+            argv,
+            cwd=str(cwd),
+            env=environment(**variables),
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=timeout,
+            check=False,
+        )
     except subprocess.TimeoutExpired as error:
         shown = (error.stdout or b"").decode(errors="replace")
-        pytest.fail(f"{' '.join(argv)} did not end within {timeout} s:\n{_tail(shown)}", pytrace=False)
+        pytest.fail(
+            f"{' '.join(argv)} did not end within {timeout} s:\n{_tail(shown)}", pytrace=False
+        )
     if rc is not None and done.returncode != rc:
-        pytest.fail(f"{' '.join(argv)} ended with {done.returncode}, not {rc}:\n{_tail(done.stdout)}",
-                    pytrace=False)
+        pytest.fail(
+            f"{' '.join(argv)} ended with {done.returncode}, not {rc}:\n{_tail(done.stdout)}",
+            pytrace=False,
+        )
     return done.stdout
 
 
 def _tail(text):
     """Return the last lines, and before them the first error where it is not among them."""
     lines = text.splitlines()
-    first = next((number for number, line in enumerate(lines) if FIRST_ERROR.search(line)), len(lines))
+    first = next(
+        (number for number, line in enumerate(lines) if FIRST_ERROR.search(line)), len(lines)
+    )
     tail_start = max(len(lines) - TAIL_LINES, 0)
     if first >= tail_start:
         return "\n".join(lines[tail_start:])

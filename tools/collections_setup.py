@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Install the collections of a requirements.yml into the virtual environment that runs this file.
 
-The ordinary way is ``ansible-galaxy``. Where Galaxy is not reachable, the ``ansible`` packages of the Python
-index carry the same collections, unpacked: their files are copied out of the wheel.
+The ordinary way is ``ansible-galaxy``. Where Galaxy is not reachable, the ``ansible`` packages of
+the Python index carry the same collections, unpacked: their files are copied out of the wheel.
 """
+
 from __future__ import annotations
 
 import json
@@ -18,7 +19,8 @@ from pathlib import Path
 
 import yaml
 
-# The newest version of the ``ansible`` package that carries each collection; all others are in DEFAULT_WHEEL.
+# The newest version of the ``ansible`` package that carries each collection; all others are in
+# DEFAULT_WHEEL.
 DEFAULT_WHEEL = "14.5.0"
 WHEELS = {"awx.awx": "13.8.0"}
 CACHE = Path(".cache")
@@ -39,19 +41,28 @@ def folder(site, name):
 def installed_version(site, name):
     """Return the version of an installed collection, or None."""
     try:
-        return json.loads((folder(site, name) / "MANIFEST.json").read_text())["collection_info"]["version"]
+        return json.loads((folder(site, name) / "MANIFEST.json").read_text())["collection_info"][
+            "version"
+        ]
     except (OSError, ValueError, KeyError):
         return None
 
 
 def missing(site, wanted):
     """Return the part of ``{collection: version}`` that is not installed in just that version."""
-    return {name: version for name, version in wanted.items() if installed_version(site, name) != version}
+    return {
+        name: version
+        for name, version in wanted.items()
+        if installed_version(site, name) != version
+    }
 
 
 def galaxy_reachable():
-    """Return whether the Galaxy server of ansible-core's configuration answers within a few seconds."""
+    """Return whether the Galaxy server of ansible-core's configuration answers within a few
+    seconds.
+    """
     from ansible import constants  # noqa: PLC0415 (slow, and needed on a cold run only)
+
     server = constants.config.get_config_value("GALAXY_SERVER")
     try:
         with urllib.request.urlopen(server.rstrip("/") + "/api/", timeout=PROBE_SECONDS) as answer:
@@ -62,19 +73,41 @@ def galaxy_reachable():
 
 def install_from_galaxy(site, wanted):
     """Install exactly these versions with ansible-galaxy; dependencies are in the manifest too."""
-    argv = [str(Path(sys.executable).with_name("ansible-galaxy")), "collection", "install", "--force", "--no-deps",
-            "--collections-path", str(site)]
+    argv = [
+        str(Path(sys.executable).with_name("ansible-galaxy")),
+        "collection",
+        "install",
+        "--force",
+        "--no-deps",
+        "--collections-path",
+        str(site),
+    ]
     subprocess.check_call(argv + [f"{name}:=={version}" for name, version in wanted.items()])
 
 
 def download_wheel(version):
-    """Return the cached wheel of the ``ansible`` package in this version; pip fetches it when it is not there."""
+    """Return the cached wheel of the ``ansible`` package in this version; pip fetches it when it is
+    not there.
+    """
     CACHE.mkdir(exist_ok=True)
     found = sorted(CACHE.glob(f"ansible-{version}-*.whl"))
     if not found:
-        subprocess.check_call([
-            sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
-            "--only-binary=:all:", "--ignore-requires-python", "--dest", str(CACHE), f"ansible=={version}"])
+        subprocess.check_call(
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "download",
+                "--quiet",
+                "--disable-pip-version-check",
+                "--no-deps",
+                "--only-binary=:all:",
+                "--ignore-requires-python",
+                "--dest",
+                str(CACHE),
+                f"ansible=={version}",
+            ]
+        )
         found = sorted(CACHE.glob(f"ansible-{version}-*.whl"))
     return found[0]
 
@@ -83,7 +116,9 @@ def unpack(wheel, site, names):
     """Copy the collections out of a wheel."""
     folders = tuple(f"ansible_collections/{name.replace('.', '/')}/" for name in names)
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(site, [member for member in archive.namelist() if member.startswith(folders)])
+        archive.extractall(
+            site, [member for member in archive.namelist() if member.startswith(folders)]
+        )
 
 
 def install_from_wheels(site, wanted):
@@ -100,13 +135,20 @@ def main(manifest):
     if not needed:
         return 0
     by_galaxy = galaxy_reachable()
-    print("setup: collections from", "Galaxy:" if by_galaxy else "the ansible wheels (Galaxy does not answer):",
-          ", ".join(needed), flush=True)
+    print(
+        "setup: collections from",
+        "Galaxy:" if by_galaxy else "the ansible wheels (Galaxy does not answer):",
+        ", ".join(needed),
+        flush=True,
+    )
     (install_from_galaxy if by_galaxy else install_from_wheels)(site, needed)
     failed = missing(site, needed)
     for name, version in failed.items():
-        print(f"setup: {name} {version} is wanted by {manifest}, but {installed_version(site, name) or 'nothing'} was "
-              f"installed. Correct the version there, or WHEELS in {__file__}.", file=sys.stderr)
+        print(
+            f"setup: {name} {version} is wanted by {manifest}, but {installed_version(site, name) or 'nothing'} was "
+            f"installed. Correct the version there, or WHEELS in {__file__}.",
+            file=sys.stderr,
+        )
     return 1 if failed else 0
 
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Install lock files into the virtual environment that runs this file: requirements.py FILE..."""
+
 from __future__ import annotations
 
 import hashlib
@@ -42,8 +43,8 @@ def main(files):
         return 0
     print("setup: pip installs", ", ".join(wanted), flush=True)
     argv = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    # Python compiles a file at its first import, and few are ever imported. Not in a user's environment: a later run as
-    # root would leave files there that the user cannot remove.
+    # Python compiles a file at its first import, and few are ever imported. Not in a user's
+    # environment: a later run as root would leave files there that the user cannot remove.
     if os.geteuid() == 0:
         argv.append("--no-compile")
     for path in wanted:

@@ -1,12 +1,15 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run ansible-test on a copy of this checkout: run_ansible_test.py ARGUMENT... (with a Python that has ansible-core).
+"""Run ansible-test on a copy of this checkout: run_ansible_test.py ARGUMENT... (with a Python that
+has ansible-core).
 
-ansible-test needs the collection in a folder ``ansible_collections/offload/lab`` that is not a symbolic link; it keeps
-its environments below ``$HOME``; and it downloads a script that installs pip, which not every network allows. So it
-gets a copy, a home folder of its own in ``.build``, and a script that runs pip from the Python index.
+ansible-test needs the collection in a folder ``ansible_collections/offload/lab`` that is not a
+symbolic link; it keeps its environments below ``$HOME``; and it downloads a script that installs
+pip, which not every network allows. So it gets a copy, a home folder of its own in ``.build``, and
+a script that runs pip from the Python index.
 """
+
 from __future__ import annotations
 
 import os
@@ -18,7 +21,9 @@ import sysconfig
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / ".build" / os.environ.get("PYTEST_XDIST_WORKER", "")  # tests at the same time have one each
+BUILD = (
+    ROOT / ".build" / os.environ.get("PYTEST_XDIST_WORKER", "")
+)  # tests at the same time have one each
 COPY = BUILD / "copy/ansible_collections/offload/lab"
 HOME = BUILD / "ansible-test"
 PYTHONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
@@ -31,9 +36,13 @@ runpy.run_module("pip", run_name="__main__", alter_sys=True)
 
 
 def tracked_files(root):
-    """Return the files of a checkout, relative to it: those git tracks and new ones it does not ignore."""
-    out = subprocess.check_output(["git", "-C", str(root), "ls-files", "-z", "--cached", "--others",
-                                   "--exclude-standard"], text=True)
+    """Return the files of a checkout, relative to it: those git tracks and new ones it does not
+    ignore.
+    """
+    out = subprocess.check_output(
+        ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        text=True,
+    )
     return sorted(name for name in set(out.split("\0")) if name and (root / name).is_file())
 
 
@@ -43,7 +52,11 @@ def copy_files(root, target, names):
         for name in files:
             path = Path(folder, name)
             relative = path.relative_to(target)
-            if str(relative) not in names and relative.parts[0] != ".git" and relative.parts[:2] != ("tests", "output"):
+            if (
+                str(relative) not in names
+                and relative.parts[0] != ".git"
+                and relative.parts[:2] != ("tests", "output")
+            ):
                 path.unlink()
     for name in names:
         source, copy = root / name, target / name
@@ -73,8 +86,20 @@ def write_get_pip(version, home):
     if script.exists():
         return
     cache = ROOT / ".cache"
-    subprocess.check_call([sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
-                           "--no-deps", "--dest", str(cache), f"pip=={version}"])
+    subprocess.check_call(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+            "--dest",
+            str(cache),
+            f"pip=={version}",
+        ]
+    )
     script.parent.mkdir(parents=True, exist_ok=True)
     script.write_text(GET_PIP.format(wheel=str(cache / f"pip-{version}-py3-none-any.whl")))
 
@@ -82,17 +107,25 @@ def write_get_pip(version, home):
 def prepare():
     """Make the copy and the home folder; return the environment for ansible-test."""
     copy_files(ROOT, COPY, tracked_files(ROOT))
-    # Without its own repository the copy is an ignored folder of the checkout's, and ansible-test sees no file.
+    # Without its own repository the copy is an ignored folder of the checkout's, and ansible-test
+    # sees no file.
     subprocess.check_call(["git", "init", "--quiet", str(COPY)])
     corpus = Path(os.environ.get("OFFLOAD_LAB_CORPUS", ROOT.parent / "shared/corpus"))
-    link(COPY.parent / "shared/corpus", corpus)  # the environment does not reach the tests, this place does
+    link(
+        COPY.parent / "shared/corpus", corpus
+    )  # the environment does not reach the tests, this place does
     for folder in (".config", ".cache"):  # pip's settings and its cache
         link(HOME / folder, Path.home() / folder)
     write_get_pip(pip_version(Path(sysconfig.get_paths()["purelib"], "ansible_test")), HOME)
     bin_folder = HOME / "bin"
     for version in PYTHONS:
-        found = subprocess.run(["sh", str(ROOT / "tools/find_python.sh"), version], stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, text=True, check=False)
+        found = subprocess.run(
+            ["sh", str(ROOT / "tools/find_python.sh"), version],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            check=False,
+        )
         if found.returncode == 0:
             link(bin_folder / f"python{version}", Path(found.stdout.strip()))
     path = [str(Path(sys.executable).parent), str(bin_folder), os.environ["PATH"]]
@@ -105,7 +138,9 @@ def main(arguments):
     if arguments[:1] == ["integration"]:  # several may run simultaneously, and beside a lab
         command = ["/bin/sh", str(ROOT / "tools/isolated.sh"), *command]
     os.chdir(COPY)
-    os.execve(command[0], command, environment)  # nothing in between: ending this process ends ansible-test
+    os.execve(
+        command[0], command, environment
+    )  # nothing in between: ending this process ends ansible-test
 
 
 if __name__ == "__main__":

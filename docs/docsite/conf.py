@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sphinx: the site of "make docs", whose sources tools/docs/pages.py and antsibull-docs put together."""
+"""Sphinx: the site of "make docs", whose sources tools/docs/pages.py and antsibull-docs put
+together.
+"""
+
 project = "offload.lab"
 author = "The offload.lab developers"
 extensions = ["myst_parser", "sphinx_antsibull_ext"]
@@ -11,7 +14,11 @@ html_theme_options = {"navigation_with_keys": True}
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 suppress_warnings = ["ref.ref"]  # labels of Ansible's own documentation, which is not built here
-exclude_patterns = ["collections/environment_variables.rst", "collections/index.rst", "collections/offload/index.rst"]
+exclude_patterns = [
+    "collections/environment_variables.rst",
+    "collections/index.rst",
+    "collections/offload/index.rst",
+]
 highlight_language = "none"
 default_role = "any"
 nitpicky = False

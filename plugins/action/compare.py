@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Action plugin of module compare: campaigns against a baseline; see plugins/modules/compare.py."""
+
 from __future__ import annotations
 
 import os
@@ -9,9 +10,9 @@ from typing import Any
 
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
-from ansible_collections.offload.lab.plugins.plugin_utils.compare.folders import compare_folders, console, documents
-from ansible_collections.offload.lab.plugins.plugin_utils.store.files import write_changed
+from ..plugin_utils._action.controller import ControllerAction, Spec
+from ..plugin_utils._compare.folders import compare_folders, console, documents
+from ..plugin_utils._store.files import write_changed
 
 SPEC: Spec = {
     "results": {"type": "list", "elements": "path", "required": True},
@@ -29,10 +30,20 @@ class ActionModule(ControllerAction):
     def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         percent = options["threshold_percent"]
         comparison = compare_folders(options["results"], None if percent is None else percent / 100)
-        changed = write_changed(os.path.abspath(options["output"]), documents(comparison),
-                                self._task.check_mode) if options["output"] else []
+        changed = (
+            write_changed(
+                os.path.abspath(options["output"]), documents(comparison), self._task.check_mode
+            )
+            if options["output"]
+            else []
+        )
         for line in console(comparison):
             Display().display(f"  {line}")
-        return {"changed": bool(changed), "baseline": comparison["baseline"], "passed": comparison["passed"],
-                "failures": comparison["failures"][:MOST_LISTED], "output": options["output"],
-                "manifest_differences": len(comparison["manifest"])}
+        return {
+            "changed": bool(changed),
+            "baseline": comparison["baseline"],
+            "passed": comparison["passed"],
+            "failures": comparison["failures"][:MOST_LISTED],
+            "output": options["output"],
+            "manifest_differences": len(comparison["manifest"]),
+        }

@@ -1,24 +1,31 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action plugin of module evidence: where to look in a lab, what the packets prove; see plugins/modules/evidence.py."""
+"""Action plugin of module evidence: where to look in a lab, what the packets prove; see
+plugins/modules/evidence.py.
+"""
+
 from __future__ import annotations
 
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.verdicts import verify_rows
-from ansible_collections.offload.lab.plugins.plugin_utils.trials.evidence_paths import evidence_paths
+from ..module_utils._base.errors import LabError
+from ..plugin_utils._analysis.verdicts import verify_rows
+from ..plugin_utils._trials.evidence_paths import evidence_paths
 
 OURS = ("ends", "features")  # options that the module on the node does not have
 
 
 class ActionModule(ActionBase):
-    """Make the paths from the ends of a lab, run the module on the client, and judge each feature by what it saw."""
+    """Make the paths from the ends of a lab, run the module on the client, and judge each feature
+    by what it saw.
+    """
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         given = dict(self._task.args)
         ends, features = (given.pop(name, None) for name in OURS)
@@ -28,13 +35,20 @@ class ActionModule(ActionBase):
         except LabError as error:
             return {**result, "failed": True, "msg": str(error)}
         except (AttributeError, KeyError, TypeError):
-            return {**result, "failed": True, "msg": "ends: it needs paths, and for client and server endpoints and "
-                                                     "devices, which module offload.lab.lab_node tells."}
+            return {
+                **result,
+                "failed": True,
+                "msg": "ends: it needs paths, and for client and server endpoints and "
+                "devices, which module offload.lab.lab_node tells.",
+            }
         if self._task.check_mode and "paths" not in given:
             result.update(changed=False, packets={})
         else:
-            result.update(self._execute_module(module_name="offload.lab.evidence", module_args=given,
-                                               task_vars=task_vars))
+            result.update(
+                self._execute_module(
+                    module_name="offload.lab.evidence", module_args=given, task_vars=task_vars
+                )
+            )
         if features is not None and not result.get("failed"):
             result["rows"] = verify_rows(features, result["packets"])
         return result

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Action plugin of module history: many campaigns as one page; see plugins/modules/history.py."""
+
 from __future__ import annotations
 
 import os
@@ -9,10 +10,10 @@ from typing import Any
 
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
-from ansible_collections.offload.lab.plugins.plugin_utils.history.folders import documents, history_of
-from ansible_collections.offload.lab.plugins.plugin_utils.history.page import answer
-from ansible_collections.offload.lab.plugins.plugin_utils.store.files import write_changed
+from ..plugin_utils._action.controller import ControllerAction, Spec
+from ..plugin_utils._history.folders import documents, history_of
+from ..plugin_utils._history.page import answer
+from ..plugin_utils._store.files import write_changed
 
 SPEC: Spec = {
     "results": {"type": "list", "elements": "path", "required": True},
@@ -27,9 +28,17 @@ class ActionModule(ControllerAction):
 
     def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         found = history_of(options["results"])
-        changed = write_changed(os.path.abspath(options["output"]), documents(found), self._task.check_mode)
+        changed = write_changed(
+            os.path.abspath(options["output"]), documents(found), self._task.check_mode
+        )
         for item in answer(found):
             Display().display(f"  {item['text']}")
-        changes = [{key: change[key] for key in ("campaign", "number", "p")} for change in found["changes"]]
-        return {"changed": bool(changed), "campaigns": len(found["campaigns"]), "output": options["output"],
-                "changes": changes}
+        changes = [
+            {key: change[key] for key in ("campaign", "number", "p")} for change in found["changes"]
+        ]
+        return {
+            "changed": bool(changed),
+            "campaigns": len(found["campaigns"]),
+            "output": options["output"],
+            "changes": changes,
+        }

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action plugin of module lab_node: what a node has in the lab, from its variables; see plugins/modules/lab_node.py."""
+"""Action plugin of module lab_node: what a node has in the lab, from its variables; see
+plugins/modules/lab_node.py.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -10,10 +13,10 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
-from ansible_collections.offload.lab.plugins.plugin_utils.lab import guests
-from ansible_collections.offload.lab.plugins.plugin_utils.lab import node as lab
-from ansible_collections.offload.lab.plugins.plugin_utils.lab.nouns import Port
+from ..plugin_utils._action.controller import ControllerAction, Spec
+from ..plugin_utils._lab import guests
+from ..plugin_utils._lab import node as lab
+from ..plugin_utils._lab.nouns import Port
 
 PREFIX = "offload_lab_"
 SPEC: Spec = {
@@ -31,14 +34,21 @@ class ActionModule(ControllerAction):
         if task_vars["inventory_hostname"] in task_vars["groups"].get(guests.GROUP, ()):
             return {**self._of_guest(options, task_vars), "changed": False}
         nodes = list(task_vars["groups"].get(self._value("group", task_vars, "lab_nodes"), ()))
-        return {**self._part(options, self._variables(task_vars), nodes, task_vars), "changed": False}
+        return {
+            **self._part(options, self._variables(task_vars), nodes, task_vars),
+            "changed": False,
+        }
 
     def _value(self, name: str, task_vars: dict[str, Any], default: Any = None) -> Any:
         return self._templar.template(task_vars.get(PREFIX + name, default))
 
     def _variables(self, task_vars: dict[str, Any]) -> dict[str, Any]:
         """Return the variables of the node, of their types."""
-        given = {PREFIX + name: self._value(name, task_vars) for name in lab.VARIABLES if PREFIX + name in task_vars}
+        given = {
+            PREFIX + name: self._value(name, task_vars)
+            for name in lab.VARIABLES
+            if PREFIX + name in task_vars
+        }
         spec = {PREFIX + name: option for name, option in lab.VARIABLES.items()}
         checked = ArgumentSpecValidator(spec).validate(given)
         if checked.error_messages:
@@ -49,20 +59,37 @@ class ActionModule(ControllerAction):
         device = str(self._value("underlay_device", task_vars, ""))
         if options["part"] == "devices":
             return {"devices": guests.devices_of(device)}
-        return guests.in_lab(device, str(self._value("underlay_address", task_vars, "")),
-                             str(self._value("tenant_path", task_vars, "tenant_vxlan")), options["datapath"])
+        return guests.in_lab(
+            device,
+            str(self._value("underlay_address", task_vars, "")),
+            str(self._value("tenant_path", task_vars, "tenant_vxlan")),
+            options["datapath"],
+        )
 
-    def _part(self, options: dict[str, Any], variables: dict[str, Any], nodes: list[str],
-              task_vars: dict[str, Any]) -> Mapping[str, Any]:
+    def _part(
+        self,
+        options: dict[str, Any],
+        variables: dict[str, Any],
+        nodes: list[str],
+        task_vars: dict[str, Any],
+    ) -> Mapping[str, Any]:
         if options["part"] == "devices":
             mine = self._guests(variables, task_vars)
             return {"devices": lab.devices_of(variables, nodes, options["datapath"], mine)}
         if options["part"] == "tunnels":
-            return lab.tunnels_of(variables, nodes, task_vars["inventory_hostname"], task_vars["hostvars"])
-        return lab.ends_of(variables, nodes, options["datapath"], self._guests(variables, task_vars))
+            return lab.tunnels_of(
+                variables, nodes, task_vars["inventory_hostname"], task_vars["hostvars"]
+            )
+        return lab.ends_of(
+            variables, nodes, options["datapath"], self._guests(variables, task_vars)
+        )
 
     @staticmethod
     def _guests(variables: dict[str, Any], task_vars: dict[str, Any]) -> list[Port]:
         """Return the ports of the node's guests."""
-        there = {name: task_vars["hostvars"][name] for name in task_vars["groups"].get(guests.GROUP, ())}
-        return guests.ports_of(task_vars["inventory_hostname"], there, bool(variables["uplink_device"]))
+        there = {
+            name: task_vars["hostvars"][name] for name in task_vars["groups"].get(guests.GROUP, ())
+        }
+        return guests.ports_of(
+            task_vars["inventory_hostname"], there, bool(variables["uplink_device"])
+        )

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action plugin of module manifest: keeps what it returns in manifest.json; see plugins/modules/manifest.py."""
+"""Action plugin of module manifest: keeps what it returns in manifest.json; see
+plugins/modules/manifest.py.
+"""
+
 from __future__ import annotations
 
 import os
@@ -9,30 +12,44 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.plugin_utils.store import manifest
+from ..module_utils._base.errors import LabError
+from ..plugin_utils._store import manifest
 
 
 class ActionModule(ActionBase):
     """Read the node's conditions, and keep them in a results folder if one is given."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         given = self._task.args
-        result.update(self._execute_module(module_name="offload.lab.manifest", module_args=given, task_vars=task_vars))
+        result.update(
+            self._execute_module(
+                module_name="offload.lab.manifest", module_args=given, task_vars=task_vars
+            )
+        )
         # Of many tenants they are long: they go to the file, and not into the event of the task.
         devices, kernel_log = result.pop("devices", {}), result.pop("kernel_log", [])
         if result.get("failed") or not given.get("results") or self._task.check_mode:
             return result
         conditions: manifest.Conditions = {
-            "host": result["host"], "links": result["links"], "ovs": result["ovs"], "devices": devices,
-            "kernel_log": kernel_log}
+            "host": result["host"],
+            "links": result["links"],
+            "ovs": result["ovs"],
+            "devices": devices,
+            "kernel_log": kernel_log,
+        }
         if given.get("tenant_of") is not None:
             conditions["tenant_of"] = str(given["tenant_of"])
         try:
-            result["changed"] = manifest.keep(os.path.abspath(given["results"]), str(given["campaign"]),
-                                              (task_vars or {})["inventory_hostname"], given.get("part") or "before",
-                                              conditions)
+            result["changed"] = manifest.keep(
+                os.path.abspath(given["results"]),
+                str(given["campaign"]),
+                (task_vars or {})["inventory_hostname"],
+                given.get("part") or "before",
+                conditions,
+            )
         except LabError as error:
             result.update(failed=True, msg=str(error))
         return result

@@ -1,33 +1,50 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action plugin of module netperf: one measurement, by module visit on the client, read on the controller."""
+"""Action plugin of module netperf: one measurement, by module visit on the client, read on the
+controller.
+"""
+
 from __future__ import annotations
 
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.plugin_utils.trials import trials
+from ..module_utils._base.errors import LabError
+from ..plugin_utils._trials import trials
 
 WORKLOAD = {
-    "test": {"type": "str", "default": "TCP_STREAM"}, "duration": {"type": "int", "default": 10},
-    "streams": {"type": "int", "default": 1}, "bidirectional": {"type": "bool", "default": False},
-    "message_size": {"type": "str"}, "receive_size": {"type": "str"}, "send_socket": {"type": "str"},
-    "recv_socket": {"type": "str"}, "request_size": {"type": "str"}, "response_size": {"type": "str"},
-    "confidence": {"type": "dict"}, "cpu": {"type": "bool", "default": True}, "interim": {"type": "float"},
+    "test": {"type": "str", "default": "TCP_STREAM"},
+    "duration": {"type": "int", "default": 10},
+    "streams": {"type": "int", "default": 1},
+    "bidirectional": {"type": "bool", "default": False},
+    "message_size": {"type": "str"},
+    "receive_size": {"type": "str"},
+    "send_socket": {"type": "str"},
+    "recv_socket": {"type": "str"},
+    "request_size": {"type": "str"},
+    "response_size": {"type": "str"},
+    "confidence": {"type": "dict"},
+    "cpu": {"type": "bool", "default": True},
+    "interim": {"type": "float"},
     "warm_up": {"type": "int"},
 }
-ENDPOINT = {"address": {"type": "str", "required": True}, "port": {"type": "int", "default": 12865},
-            "local": {"type": "str"}, "netns": {"type": "str"}}
+ENDPOINT = {
+    "address": {"type": "str", "required": True},
+    "port": {"type": "int", "default": 12865},
+    "local": {"type": "str"},
+    "netns": {"type": "str"},
+}
 NAME = "netperf"
 
 
 class ActionModule(ActionBase):
     """Measure once and return the numbers."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         _checked, options = self.validate_argument_spec({**WORKLOAD, **ENDPOINT})
         try:
@@ -42,15 +59,27 @@ class ActionModule(ActionBase):
         load: Any = {key: options[key] for key in WORKLOAD if options[key] is not None}
         end: Any = {key: options[key] for key in ENDPOINT if options[key] is not None}
         [cell] = trials.checked([{"id": NAME, "workload": load, "endpoints": [end]}])
-        answer = self._execute_module(module_name="offload.lab.visit", task_vars=task_vars, module_args={
-            "cells": [trials.sent(cell)], "campaign": NAME, "reach": cell["endpoints"]})
+        answer = self._execute_module(
+            module_name="offload.lab.visit",
+            task_vars=task_vars,
+            module_args={
+                "cells": [trials.sent(cell)],
+                "campaign": NAME,
+                "reach": cell["endpoints"],
+            },
+        )
         if answer.get("failed"):
             raise LabError(answer.get("msg", "the module failed"))
         if self._task.check_mode:
             return {"changed": False, "commands": answer["planned"][NAME]}
         [row] = answer["cells"]
         numbers, error = trials.result_of(row)
-        told = {"changed": False, "result": numbers, "commands": [" ".join(one["argv"]) for one in row["streams"]],
-                "outputs": [one["raw"] for one in row["streams"]], "started": row["started"],
-                "finished": row["finished"]}
+        told = {
+            "changed": False,
+            "result": numbers,
+            "commands": [" ".join(one["argv"]) for one in row["streams"]],
+            "outputs": [one["raw"] for one in row["streams"]],
+            "started": row["started"],
+            "finished": row["finished"],
+        }
         return {**told, "failed": True, "msg": error} if error else told

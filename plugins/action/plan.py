@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action plugin of module plan: a campaign becomes a plan on the controller; see plugins/modules/plan.py."""
+"""Action plugin of module plan: a campaign becomes a plan on the controller; see
+plugins/modules/plan.py.
+"""
+
 from __future__ import annotations
 
 import json
@@ -11,25 +14,25 @@ from typing import Any
 
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import scatter_of
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import IN_RESULTS, asked_campaign, places
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.dry_run import describe, time_plan, warnings_of
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Plan
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
+from ..module_utils._base.errors import InputError
+from ..plugin_utils._action.controller import ControllerAction, Spec
+from ..plugin_utils._analysis.cube import scatter_of
+from ..plugin_utils._campaign.chosen import IN_RESULTS, asked_campaign, places
+from ..plugin_utils._campaign.design import make_plan
+from ..plugin_utils._campaign.dry_run import describe, time_plan, warnings_of
+from ..plugin_utils._campaign.nouns import Plan
+from ..plugin_utils._campaign.plan_file import (
     as_begun,
     differences,
     read_plan,
     summary,
     write_plan,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils.lab import guests
-from ansible_collections.offload.lab.plugins.plugin_utils.request.fixed import warnings, without_fixed
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.components import Scatter
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.libraries import preload
-from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import stream_records
+from ..plugin_utils._lab import guests
+from ..plugin_utils._request.fixed import warnings, without_fixed
+from ..plugin_utils._statistics.components import Scatter
+from ..plugin_utils._statistics.libraries import preload
+from ..plugin_utils._trials.records import stream_records
 
 preload()  # a campaign's later tasks need it, too
 
@@ -50,8 +53,9 @@ class ActionModule(ControllerAction):
     def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         homes = guests.homes_of(task_vars.get("groups", {}), task_vars.get("hostvars", {}))
         playing = guests.measuring(task_vars.get("ansible_play_hosts_all", ()), homes)
-        campaign, where, lab_mtu = asked_campaign(options, places(self._loader.get_basedir()), playing,
-                                                  options["lab_mtu"])
+        campaign, where, lab_mtu = asked_campaign(
+            options, places(self._loader.get_basedir()), playing, options["lab_mtu"]
+        )
         folder = os.path.join(os.path.abspath(options["results_dir"]), campaign["name"])
         path = os.path.join(folder, "plan.json")
         old = read_plan(path)
@@ -70,20 +74,38 @@ class ActionModule(ControllerAction):
         if old is None and not self._task.check_mode:
             write_plan(path, plan)
         pairs = plan["pairs"] or guests.first_pair(playing)
-        return dict(summary(old or plan, folder), measuring=pairs, members=guests.members(pairs, homes), homes=homes,
-                    changed=old is None, warnings=[*warnings_of(plan), *fixed],
-                    diff={"before": "", "after": json.dumps(campaign, indent=2, sort_keys=True)} if old is None else {},
-                    msg=f"{where}: {len(plan['visits'])} visits")
+        return dict(
+            summary(old or plan, folder),
+            measuring=pairs,
+            members=guests.members(pairs, homes),
+            homes=homes,
+            changed=old is None,
+            warnings=[*warnings_of(plan), *fixed],
+            diff={"before": "", "after": json.dumps(campaign, indent=2, sort_keys=True)}
+            if old is None
+            else {},
+            msg=f"{where}: {len(plan['visits'])} visits",
+        )
 
     @staticmethod
     def _scatter(folder: str) -> Scatter | None:
         """Return what the trials of an earlier campaign scattered, None where there is none."""
-        plan, record = read_plan(os.path.join(folder, "plan.json")), os.path.join(folder, "trials.jsonl")
-        return scatter_of(plan, stream_records(record, [])) if plan and os.path.exists(record) else None
+        plan, record = (
+            read_plan(os.path.join(folder, "plan.json")),
+            os.path.join(folder, "trials.jsonl"),
+        )
+        return (
+            scatter_of(plan, stream_records(record, []))
+            if plan and os.path.exists(record)
+            else None
+        )
 
 
 def _refuse_other_plan(old: Plan, new: Plan, path: str) -> None:
     found = differences(old, new)
     if found:
-        raise InputError(f"the results folder has another plan ({'; '.join(found)})", path,
-                         "Give the campaign another name, or move the folder away.")
+        raise InputError(
+            f"the results folder has another plan ({'; '.join(found)})",
+            path,
+            "Give the campaign another name, or move the folder away.",
+        )

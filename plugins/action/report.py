@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action plugin of module report: the report of a campaign, made on the controller; see plugins/modules/report.py."""
+"""Action plugin of module report: the report of a campaign, made on the controller; see
+plugins/modules/report.py.
+"""
+
 from __future__ import annotations
 
 import os
@@ -9,10 +12,10 @@ from typing import Any
 
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import IN_RESULTS, places, results_folder
-from ansible_collections.offload.lab.plugins.plugin_utils.live import refresh
-from ansible_collections.offload.lab.plugins.plugin_utils.report.report import make_report
+from ..plugin_utils._action.controller import ControllerAction, Spec
+from ..plugin_utils._campaign.chosen import IN_RESULTS, places, results_folder
+from ..plugin_utils._live import refresh
+from ..plugin_utils._report.report import make_report
 
 SPEC: Spec = {
     "results": {"type": "path"},
@@ -39,9 +42,14 @@ class ActionModule(ControllerAction):
         return {**made, "table": made["table"][:MOST_TABLE], "report": report}
 
     def _live(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Keep the report of a running campaign current. Whatever is wrong with it, the campaign goes on."""
+        """Keep the report of a running campaign current.
+
+        Whatever is wrong with it, the campaign goes on.
+        """
         try:
-            done = {"refresh": refresh.refresh, "end": refresh.end}[arguments["live"]](self._folder(arguments))
+            done = {"refresh": refresh.refresh, "end": refresh.end}[arguments["live"]](
+                self._folder(arguments)
+            )
         except Exception as error:  # whatever it is, hours of measuring are worth more
             done = {"made": False, "line": f"no live report: {error}"}
         Display().display(f"  {done['line']}")

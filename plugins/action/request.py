@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action plugin of module request: what is asked for is checked on the controller; see plugins/modules/request.py."""
+"""Action plugin of module request: what is asked for is checked on the controller; see
+plugins/modules/request.py.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -13,15 +16,15 @@ from typing import Any
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import CAMPAIGN, asked_campaign, places
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import Campaign
-from ansible_collections.offload.lab.plugins.plugin_utils.lab import guests
-from ansible_collections.offload.lab.plugins.plugin_utils.request import campaign as campaign_checks
-from ansible_collections.offload.lab.plugins.plugin_utils.request import hosts as host_checks
-from ansible_collections.offload.lab.plugins.plugin_utils.request import variables as variable_checks
-from ansible_collections.offload.lab.plugins.plugin_utils.request.variables import Problem
+from ..plugin_utils._action.controller import ControllerAction, Spec
+from ..plugin_utils._campaign.chosen import CAMPAIGN, asked_campaign, places
+from ..plugin_utils._campaign.design import make_plan
+from ..plugin_utils._campaign.nouns import Campaign
+from ..plugin_utils._lab import guests
+from ..plugin_utils._request import campaign as campaign_checks
+from ..plugin_utils._request import hosts as host_checks
+from ..plugin_utils._request import variables as variable_checks
+from ..plugin_utils._request.variables import Problem
 
 ROLES = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "roles")
 SPEC: Spec = {
@@ -38,8 +41,11 @@ class ActionModule(ControllerAction):
     SPEC = SPEC
 
     def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        problems = variable_checks.merged(self._nodes_read(options, task_vars) if options["readings"]
-                                          else self._problems(options, task_vars))
+        problems = variable_checks.merged(
+            self._nodes_read(options, task_vars)
+            if options["readings"]
+            else self._problems(options, task_vars)
+        )
         if problems:
             for problem in problems[1:]:
                 Display().display(f"  {problem}")
@@ -61,8 +67,13 @@ class ActionModule(ControllerAction):
     def _campaign(self, arguments: dict[str, Any], playing: list[str]) -> Campaign:
         return asked_campaign(arguments, places(self._loader.get_basedir()), playing).campaign
 
-    def _campaign_problems(self, arguments: dict[str, Any], task_vars: dict[str, Any],
-                           group: list[str], homes: dict[str, str]) -> Iterator[Problem]:
+    def _campaign_problems(
+        self,
+        arguments: dict[str, Any],
+        task_vars: dict[str, Any],
+        group: list[str],
+        homes: dict[str, str],
+    ) -> Iterator[Problem]:
         there, hostvars = list(task_vars["ansible_play_hosts_all"]), task_vars["hostvars"]
         playing = guests.measuring(there, homes)
         campaign = self._campaign(arguments, playing)
@@ -70,21 +81,36 @@ class ActionModule(ControllerAction):
         wrong = list(campaign_checks.wrong_nodes(campaign, there, group, homes))
         yield from wrong
         if not wrong:
-            nodes = dict.fromkeys(node for pair in campaign_checks.pairs_of(campaign, playing) for node in pair)
+            nodes = dict.fromkeys(
+                node for pair in campaign_checks.pairs_of(campaign, playing) for node in pair
+            )
             for node in nodes:
                 values = _values(hostvars[node])
-                yield from (campaign_checks.wrong_guests(campaign, node, homes[node], values) if node in homes else
-                            campaign_checks.wrong_paths(campaign, node, values))
+                yield from (
+                    campaign_checks.wrong_guests(campaign, node, homes[node], values)
+                    if node in homes
+                    else campaign_checks.wrong_paths(campaign, node, values)
+                )
 
     def _nodes_read(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> list[Problem]:
         """Show what was read of the nodes as a table, and return what is wrong in it."""
         campaign, homes = None, guests.homes_of(task_vars["groups"], task_vars["hostvars"])
         if arguments["campaign_required"]:
-            campaign = self._campaign(arguments, guests.measuring(task_vars["ansible_play_hosts_all"], homes))
+            campaign = self._campaign(
+                arguments, guests.measuring(task_vars["ansible_play_hosts_all"], homes)
+            )
         readings: dict[str, host_checks.Reading] = arguments["readings"]
-        wanted = {node: host_checks.wanted_of(_values(task_vars["hostvars"][node]), campaign, node in homes)
-                  for node in readings}
-        rows = [row for node, reading in readings.items() for row in host_checks.judge(node, reading, wanted[node])]
+        wanted = {
+            node: host_checks.wanted_of(
+                _values(task_vars["hostvars"][node]), campaign, node in homes
+            )
+            for node in readings
+        }
+        rows = [
+            row
+            for node, reading in readings.items()
+            for row in host_checks.judge(node, reading, wanted[node])
+        ]
         rows += host_checks.apart(readings, wanted, time.time())
         for line in host_checks.table(rows):
             Display().display(f"  {line}")
@@ -92,7 +118,9 @@ class ActionModule(ControllerAction):
 
 
 def _values(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lab's variables of a node, without those whose templates need facts that are not read yet."""
+    """Return the lab's variables of a node, without those whose templates need facts that are not
+    read yet.
+    """
     values = {}
     for name in variables:
         if str(name).startswith(variable_checks.PREFIX):

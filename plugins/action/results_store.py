@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action plugin of module results_store: fetches, locks and pushes results; see plugins/modules/results_store.py."""
+"""Action plugin of module results_store: fetches, locks and pushes results; see
+plugins/modules/results_store.py.
+"""
+
 from __future__ import annotations
 
 import os
@@ -10,12 +13,12 @@ from typing import Any
 
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._host.lease import Holder
-from ansible_collections.offload.lab.plugins.module_utils._host.store import SPEC, lock_of
-from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.chosen import places, results_folder
-from ansible_collections.offload.lab.plugins.plugin_utils.store import campaign_lock, results_store
+from ..module_utils._base.errors import LabError
+from ..module_utils._host.lease import Holder
+from ..module_utils._host.store import SPEC, lock_of
+from ..plugin_utils._action.controller import ControllerAction
+from ..plugin_utils._campaign.chosen import places, results_folder
+from ..plugin_utils._store import campaign_lock, results_store
 
 
 class ActionModule(ControllerAction):
@@ -26,11 +29,18 @@ class ActionModule(ControllerAction):
 
     def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         self.options = options
-        self.results = options["results"] and os.path.abspath(options["results"]) or results_folder(
-            options, places(self._loader.get_basedir()))
+        self.results = (
+            options["results"]
+            and os.path.abspath(options["results"])
+            or results_folder(options, places(self._loader.get_basedir()))
+        )
         before = options["before"]
-        result: dict[str, Any] = {"results": self.results, "since": before.get("since") or time.time(), "files": {},
-                                  "changed": False}
+        result: dict[str, Any] = {
+            "results": self.results,
+            "since": before.get("since") or time.time(),
+            "files": {},
+            "changed": False,
+        }
         if not self._task.check_mode:
             result.update(self._in_store(task_vars) if options["folder"] else self._here())
         if options["state"] == "released":
@@ -40,8 +50,9 @@ class ActionModule(ControllerAction):
         result["begun"] = before.get("begun", size)
         minutes = options["max_minutes"]
         # Each run measures something: a chain of jobs comes to its end.
-        result["time_is_up"] = bool(minutes and size > result["begun"]
-                                    and time.time() - result["since"] >= 60 * minutes)
+        result["time_is_up"] = bool(
+            minutes and size > result["begun"] and time.time() - result["since"] >= 60 * minutes
+        )
         return result
 
     def _here(self) -> dict[str, Any]:
@@ -49,7 +60,9 @@ class ActionModule(ControllerAction):
         if self.options["state"] == "claimed":
             if not self.options["temporary"]:
                 results_store.refuse_temporary(self.results, os.environ)
-            campaign_lock.acquire_patiently(lock_of(self.results), campaign_lock.controller(), Display().display)
+            campaign_lock.acquire_patiently(
+                lock_of(self.results), campaign_lock.controller(), Display().display
+            )
         return {}
 
     def _in_store(self, task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +75,9 @@ class ActionModule(ControllerAction):
         owner = campaign_lock.controller() if self.options["lock"] else None
         if state == "claimed":
             path = f"{self._play_context.remote_addr}:{lock_of(self.store)}"
-            campaign_lock.wait_for(lambda silent: self._ask(owner=owner, silent=silent), path, Display().display)
+            campaign_lock.wait_for(
+                lambda silent: self._ask(owner=owner, silent=silent), path, Display().display
+            )
             try:
                 return self._fetch(self._ask(owner=owner)["files"])
             except LabError:
@@ -73,17 +88,26 @@ class ActionModule(ControllerAction):
     def _ask(self, owner: Holder | None = None, **request: Any) -> results_store.Answer:
         """Run the module in the store once."""
         asked = dict(request, folder=self.store, owner=owner, lease=self.options["lease"])
-        answer: Any = self._execute_module(module_name="offload.lab.results_store", task_vars=self.task_vars,
-                                           module_args={"state": self.options["state"], "request": asked})
+        answer: Any = self._execute_module(
+            module_name="offload.lab.results_store",
+            task_vars=self.task_vars,
+            module_args={"state": self.options["state"], "request": asked},
+        )
         if answer.get("failed") or answer.get("unreachable"):
-            raise LabError(answer.get("msg", "the results store does not answer"), None,
-                           "Repair it, and run the campaign again: it goes on from what is there.")
+            raise LabError(
+                answer.get("msg", "the results store does not answer"),
+                None,
+                "Repair it, and run the campaign again: it goes on from what is there.",
+            )
         return answer
 
     def _push(self, owner: Holder | None, last: bool) -> dict[str, Any]:
         known = self.options["before"].get("files")
-        news = results_store.news(self.results, self._ask()["files"] if known is None else known,
-                                  self.options["files"] or results_store.RECORD)
+        news = results_store.news(
+            self.results,
+            self._ask()["files"] if known is None else known,
+            self.options["files"] or results_store.RECORD,
+        )
         answer = self._ask(owner, release=last and owner is not None, **news)
         if not answer["taken"]:
             raise campaign_lock.refusal(answer["holder"], lock_of(self.store))
@@ -98,10 +122,20 @@ class ActionModule(ControllerAction):
     def _fetch_file(self, name: str) -> None:
         """Fetch one file with Ansible's own action, which knows of become."""
         task = self._task.copy()
-        task.args = {"src": os.path.join(self.store, name), "dest": os.path.join(self.results, name), "flat": True}
+        task.args = {
+            "src": os.path.join(self.store, name),
+            "dest": os.path.join(self.results, name),
+            "flat": True,
+        }
         action = self._shared_loader_obj.action_loader.get(
-            "ansible.builtin.fetch", task=task, connection=self._connection, play_context=self._play_context,
-            loader=self._loader, templar=self._templar, shared_loader_obj=self._shared_loader_obj)
+            "ansible.builtin.fetch",
+            task=task,
+            connection=self._connection,
+            play_context=self._play_context,
+            loader=self._loader,
+            templar=self._templar,
+            shared_loader_obj=self._shared_loader_obj,
+        )
         answer = action.run(task_vars=self.task_vars)
         if answer.get("failed"):
             raise LabError(answer.get("msg", "it cannot be fetched"), task.args["src"])

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Action plugin of module steps: what a campaign does next, from its results folder."""
+
 from __future__ import annotations
 
 import contextlib
@@ -12,17 +13,17 @@ from typing import Any, ClassVar
 
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils.action.controller import ControllerAction, Spec
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis import judge
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.nominate import nominate
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign import looks
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import (
+from ..module_utils._base.errors import InputError
+from ..plugin_utils._action.controller import ControllerAction, Spec
+from ..plugin_utils._analysis import judge
+from ..plugin_utils._analysis.nominate import nominate
+from ..plugin_utils._campaign import looks
+from ..plugin_utils._campaign.confirmation import (
     PART,
     confirmation_of,
     with_search,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import (
+from ..plugin_utils._campaign.nouns import (
     Confirmation,
     Pair,
     Part,
@@ -30,7 +31,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.nouns import 
     Profile,
     Search,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
+from ..plugin_utils._campaign.plan_file import (
     read_confirmation,
     read_looks,
     read_plan,
@@ -39,10 +40,10 @@ from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file imp
     write_looks,
     write_search,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils.report.phrases import set_names
-from ansible_collections.offload.lab.plugins.plugin_utils.search import decide
-from ansible_collections.offload.lab.plugins.plugin_utils.trials import steps
-from ansible_collections.offload.lab.plugins.plugin_utils.trials.records import Records, stream_records
+from ..plugin_utils._report.phrases import set_names
+from ..plugin_utils._search import decide
+from ..plugin_utils._trials import steps
+from ..plugin_utils._trials.records import Records, stream_records
 
 SPEC: Spec = {
     "plan": {"type": "path", "required": True},
@@ -64,33 +65,67 @@ class ActionModule(ControllerAction):
     def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         plan = read_plan(options["plan"])
         if plan is None:
-            raise InputError("there is no such plan", options["plan"], "Make it with module offload.lab.plan.")
+            raise InputError(
+                "there is no such plan", options["plan"], "Make it with module offload.lab.plan."
+            )
         folder = os.path.dirname(options["plan"])
-        campaign = Campaign(plan, folder, options["pairs"], options["lab_mtu"], self._task.check_mode)
+        campaign = Campaign(
+            plan, folder, options["pairs"], options["lab_mtu"], self._task.check_mode
+        )
         parts = campaign.parts(options["part"], decided_only=options["block"] is not None)
         if options["block"] is not None:
             in_block = steps.steps_again if options["again"] else steps.steps_own
-            return {"changed": False, "standing": {
-                "campaign": plan["name"], "part": options["part"], "mtu": options["mtu"], "block": options["block"],
-                "blocks": plan["blocks"], "recorded": len(campaign.known), "planned": sum(map(steps.planned, parts))},
-                "steps": [step for part in parts for step in in_block(part, options["mtu"], options["block"])]}
+            return {
+                "changed": False,
+                "standing": {
+                    "campaign": plan["name"],
+                    "part": options["part"],
+                    "mtu": options["mtu"],
+                    "block": options["block"],
+                    "blocks": plan["blocks"],
+                    "recorded": len(campaign.known),
+                    "planned": sum(map(steps.planned, parts)),
+                },
+                "steps": [
+                    step
+                    for part in parts
+                    for step in in_block(part, options["mtu"], options["block"])
+                ],
+            }
         blocks = [block for part in parts for block in steps.blocks_left(part)]
-        return {"changed": False, "blocks": steps.told(blocks),
-                "profiles": {name: profile["settings"] for part in parts for name, profile in part.profiles.items()}}
+        return {
+            "changed": False,
+            "blocks": steps.told(blocks),
+            "profiles": {
+                name: profile["settings"]
+                for part in parts
+                for name, profile in part.profiles.items()
+            },
+        }
 
 
 class Campaign:
     """A results folder, and what is decided in it as the campaign goes on."""
 
-    def __init__(self, plan: Plan, folder: str, pairs: list[Pair], lab_mtu: int | None, check: bool) -> None:
-        self.plan, self.folder, self.pairs, self.lab_mtu, self.check = plan, folder, pairs, lab_mtu, check
+    def __init__(
+        self, plan: Plan, folder: str, pairs: list[Pair], lab_mtu: int | None, check: bool
+    ) -> None:
+        self.plan, self.folder, self.pairs, self.lab_mtu, self.check = (
+            plan,
+            folder,
+            pairs,
+            lab_mtu,
+            check,
+        )
         self.record = os.path.join(folder, "trials.jsonl")
         self.known = Records(self.record, dry=True).known
         if plan.get("looks"):
             self.plan = self.looked(plan)
 
     def looked(self, plan: Plan) -> Plan:
-        """Return the plan without what looks have dropped; a look that is due is decided and kept now."""
+        """Return the plan without what looks have dropped; a look that is due is decided and kept
+        now.
+        """
         with self._alone():
             made = read_looks(self.folder)
             while not self.check:
@@ -114,7 +149,9 @@ class Campaign:
         return [self._part(self.plan)]
 
     def _part(self, source: Part) -> steps.Part:
-        return steps.Part(self.plan, source["visits"], source["profiles"], self.known, self.pairs, self.lab_mtu)
+        return steps.Part(
+            self.plan, source["visits"], source["profiles"], self.known, self.pairs, self.lab_mtu
+        )
 
     def _made(self, sources: Iterable[Part]) -> bool:
         """Return whether nothing is left to measure of these parts."""
@@ -128,7 +165,9 @@ class Campaign:
             yield
 
     def search(self) -> Search | None:
-        """Return what the search decided; the next round, or its end, is decided now where all visits are made."""
+        """Return what the search decided; the next round, or its end, is decided now where all
+        visits are made.
+        """
         if self.plan["design"] != "search":
             return None
         with self._alone():
@@ -146,18 +185,27 @@ class Campaign:
         names, text = self._called(last, decided), "no value"
         if standing["best"]:
             gain, low, high = (f"{standing[name]:.3g}" for name in ("gain", "low", "high"))
-            text = (f"best so far {names[standing['best']]}, {gain} times {self.plan['control']} "
-                    f"({low} to {high}), {standing['sure']:.0%} sure")
-        after = f"ended: {decided['ended'].replace('_', ' ')}" if decided["ended"] else (
-            f"round {len(decided['rounds'])}: {'; '.join(names[name] for name in last)}")
+            text = (
+                f"best so far {names[standing['best']]}, {gain} times {self.plan['control']} "
+                f"({low} to {high}), {standing['sure']:.0%} sure"
+            )
+        after = (
+            f"ended: {decided['ended'].replace('_', ' ')}"
+            if decided["ended"]
+            else (f"round {len(decided['rounds'])}: {'; '.join(names[name] for name in last)}")
+        )
         Display().display(f"  search: {text}; {after}")
 
     def _called(self, profiles: Mapping[str, Profile], search: Search | None) -> dict[str, str]:
         """Return how the report calls each set."""
-        return set_names(self.plan["factors"], {name: own["levels"] for name, own in profiles.items()}, search)
+        return set_names(
+            self.plan["factors"], {name: own["levels"] for name, own in profiles.items()}, search
+        )
 
     def confirmation(self) -> Confirmation | None:
-        """Return the confirmation, decided now where all visits before it are made; None where there is none."""
+        """Return the confirmation, decided now where all visits before it are made; None where
+        there is none.
+        """
         if not self.plan.get("confirm"):
             return None
         search = self.search()
@@ -165,14 +213,23 @@ class Campaign:
             return None
         with self._alone():
             decided = read_confirmation(self.folder)
-            if decided is not None or self.check or steps.left(self.plan["visits"], self.known, self.pairs):
+            if (
+                decided is not None
+                or self.check
+                or steps.left(self.plan["visits"], self.known, self.pairs)
+            ):
                 return decided
             plan = with_search(self.plan, search)
-            nominees = search["nominees"] if search else nominate(plan, stream_records(self.record, []))
+            nominees = (
+                search["nominees"] if search else nominate(plan, stream_records(self.record, []))
+            )
             decided = confirmation_of(plan, nominees)
             write_confirmation(self.folder, decided)
         called = self._called(decided["profiles"], None)
-        names = [f"{called[name]} ({own['role'].replace('_', ' ')})" for name, own in decided["profiles"].items()]
+        names = [
+            f"{called[name]} ({own['role'].replace('_', ' ')})"
+            for name, own in decided["profiles"].items()
+        ]
         text = f"{'; '.join(names)}: {len(decided['visits'])} visits in {len(decided['blocks'])} blocks"
         Display().display(f"  confirmation: {text if decided['visits'] else 'nothing to confirm'}")
         return decided

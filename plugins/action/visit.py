@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action plugin of module visit: sends chunks to the client, records each trial; see plugins/modules/visit.py."""
+"""Action plugin of module visit: sends chunks to the client, records each trial; see
+plugins/modules/visit.py.
+"""
+
 from __future__ import annotations
 
 import os
@@ -11,23 +14,31 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._netperf.spec import SPEC
-from ansible_collections.offload.lab.plugins.plugin_utils.trials.measure import Measurement
-from ansible_collections.offload.lab.plugins.plugin_utils.trials.nouns import CellToMeasure
+from ..module_utils._base.errors import LabError
+from ..module_utils._netperf.spec import SPEC
+from ..plugin_utils._trials.measure import Measurement
+from ..plugin_utils._trials.nouns import CellToMeasure
 
-NEEDS = {"mutually_exclusive": [("plan", "cells")], "required_one_of": [("plan", "cells")],
-         "required_together": [("block", "visit")], "required_by": {"block": ("plan", "endpoints")}}
+NEEDS = {
+    "mutually_exclusive": [("plan", "cells")],
+    "required_one_of": [("plan", "cells")],
+    "required_together": [("block", "visit")],
+    "required_by": {"block": ("plan", "endpoints")},
+}
 
 
 class ActionModule(ActionBase):
     """Measure a visit or a list of cells."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         self._warnings: list[Any] = []  # of the module, which core wants back as it gave them
         _checked, options = self.validate_argument_spec(SPEC, **NEEDS)
-        options["client"] = options["client"] or (task_vars or {}).get("inventory_hostname", "client")
+        options["client"] = options["client"] or (task_vars or {}).get(
+            "inventory_hostname", "client"
+        )
         try:
             work = Measurement(options, Display().display, Display().warning, self._task.check_mode)
             with work.locked():
@@ -38,7 +49,9 @@ class ActionModule(ActionBase):
             result.update(failed=True, msg=str(error))
         return result
 
-    def _measure(self, work: Measurement, options: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+    def _measure(
+        self, work: Measurement, options: dict[str, Any], task_vars: dict[str, Any] | None
+    ) -> dict[str, Any]:
         if self._task.check_mode:
             return self._call(work, work.todo(), options, task_vars, collect=False)
         if options["collect"]:
@@ -49,16 +62,29 @@ class ActionModule(ActionBase):
             self._record(work, answer, options)
         return work.summary()
 
-    def _call(self, work: Measurement, cells: list[CellToMeasure], options: dict[str, Any],
-              task_vars: dict[str, Any] | None, collect: bool) -> dict[str, Any]:
+    def _call(
+        self,
+        work: Measurement,
+        cells: list[CellToMeasure],
+        options: dict[str, Any],
+        task_vars: dict[str, Any] | None,
+        collect: bool,
+    ) -> dict[str, Any]:
         """Run the module once on the client; its failure is ours."""
-        arguments = {"cells": [work.sent(cell) for cell in cells], "campaign": work.key, "collect": collect,
-                     "spool": options["spool"], "chunk": work.chunk_name(cells) if work.records else None,
-                     "probe": None if collect else options["probe"], "watch": work.sights["watch"],
-                     "look": None if collect or work.seen else work.sights["look"],
-                     "reach": work.reach(cells, collect)}
-        answer: dict[str, Any] = self._execute_module(module_name="offload.lab.visit", module_args=arguments,
-                                                      task_vars=task_vars)
+        arguments = {
+            "cells": [work.sent(cell) for cell in cells],
+            "campaign": work.key,
+            "collect": collect,
+            "spool": options["spool"],
+            "chunk": work.chunk_name(cells) if work.records else None,
+            "probe": None if collect else options["probe"],
+            "watch": work.sights["watch"],
+            "look": None if collect or work.seen else work.sights["look"],
+            "reach": work.reach(cells, collect),
+        }
+        answer: dict[str, Any] = self._execute_module(
+            module_name="offload.lab.visit", module_args=arguments, task_vars=task_vars
+        )
         if answer.get("failed"):
             raise LabError(answer.get("msg", "the module failed"))
         self._warnings += answer.pop("warnings", None) or []
@@ -69,4 +95,6 @@ class ActionModule(ActionBase):
         names = work.record(answer)
         if names:
             paths = [os.path.join(options["spool"], os.path.basename(name)) for name in names]
-            self._low_level_execute_command("rm -f -- " + " ".join(shlex.quote(path) for path in paths))
+            self._low_level_execute_command(
+                "rm -f -- " + " ".join(shlex.quote(path) for path in paths)
+            )

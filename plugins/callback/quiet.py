@@ -1,7 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a person reads of a run: stages, messages, progress, and what failed. All else goes to the log file."""
+"""What a person reads of a run: stages, messages, progress, and what failed.
+
+All else goes to the log file.
+"""
+
 from __future__ import annotations
 
 DOCUMENTATION = r"""

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Connection to a node of the single-host lab: local, but inside the node's namespaces."""
+
 from __future__ import annotations
 
 DOCUMENTATION = r"""
@@ -51,9 +52,9 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError, AnsibleFileNo
 from ansible.plugins.connection.local import Connection as LocalConnection
 from ansible.utils.display import Display
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
-from ansible_collections.offload.lab.plugins.module_utils._nodes.names import enter, home
+from ..module_utils._base.errors import InputError
+from ..module_utils._host.privileges import require
+from ..module_utils._nodes.names import enter, home
 
 display = Display()
 COPY = ["dd", "bs=1M", "status=none"]
@@ -67,8 +68,9 @@ def check_node(node: str, exists: Callable[[str], bool] = os.path.exists) -> Non
         raise AnsibleConnectionFailure(str(error)) from error
     # A name with a slash would be a path to somewhere else.
     if node in ("", ".", "..") or "/" in node or "\0" in node or not exists(home(node) + "/ready"):
-        raise AnsibleConnectionFailure(f"node {node!r} of the single-host lab is not there: create it with "
-                                       "playbooks/nodes.yml")
+        raise AnsibleConnectionFailure(
+            f"node {node!r} of the single-host lab is not there: create it with playbooks/nodes.yml"
+        )
 
 
 def command_line(node: str, cmd: str) -> str:
@@ -86,9 +88,13 @@ class Connection(LocalConnection):
         check_node(self._node)
         return super()._connect()
 
-    def exec_command(self, cmd: str, in_data: bytes | None = None, sudoable: bool = True) -> tuple[int, bytes, bytes]:
+    def exec_command(
+        self, cmd: str, in_data: bytes | None = None, sudoable: bool = True
+    ) -> tuple[int, bytes, bytes]:
         self._connect()
-        return super().exec_command(command_line(self._node, cmd), in_data=in_data, sudoable=sudoable)
+        return super().exec_command(
+            command_line(self._node, cmd), in_data=in_data, sudoable=sudoable
+        )
 
     def put_file(self, in_path: str, out_path: str) -> None:
         self._connect()
@@ -105,9 +111,13 @@ class Connection(LocalConnection):
         with open(out_path, "wb") as target:
             self._copy(["if=" + in_path], stdout=target)
 
-    def _copy(self, operands: list[str], stdin: IO[bytes] | None = None, stdout: IO[bytes] | None = None) -> None:
+    def _copy(
+        self, operands: list[str], stdin: IO[bytes] | None = None, stdout: IO[bytes] | None = None
+    ) -> None:
         """Copy between an open file of the controller and a path in the node."""
         argv = enter(self._node, COPY + operands)
         done = subprocess.run(argv, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, check=False)
         if done.returncode != 0:
-            raise AnsibleError(f"failed to copy in node {self._node}: {done.stderr.decode(errors='replace').strip()}")
+            raise AnsibleError(
+                f"failed to copy in node {self._node}: {done.stderr.decode(errors='replace').strip()}"
+            )

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The attributes of the collection's modules: ``offload.lab.attributes`` changes, ``.INFO`` only reads.
+    """The attributes of the collection's modules: ``offload.lab.attributes`` changes, ``.INFO``
+    only reads.
 
-    ``.CONTROLLER`` comes before them where no node is asked, ``.ACTION`` where a part runs on the controller.
+    ``.CONTROLLER`` comes before them where no node is asked, ``.ACTION`` where a part runs on the
+    controller.
     """
 
     DOCUMENTATION = r"""

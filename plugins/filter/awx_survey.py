@@ -8,8 +8,8 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.survey import survey
+from ..module_utils._base.errors import InputError
+from ..plugin_utils._campaign.survey import survey
 
 
 def awx_survey(keys: Iterable[str]) -> dict[str, Any]:

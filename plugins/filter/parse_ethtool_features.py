@@ -7,14 +7,16 @@ from collections.abc import Callable
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import Features, parse_features
+from ..module_utils._ethtool.features import Features, parse_features
 
 
 def parse_ethtool_features(text: object) -> dict[str, Features]:
     """Return the features of each device in a text of ``ethtool -k``."""
     if not isinstance(text, str):
-        raise AnsibleFilterError("offload.lab.parse_ethtool_features: expected the text of 'ethtool -k', got "
-                                 f"{type(text).__name__}.")
+        raise AnsibleFilterError(
+            "offload.lab.parse_ethtool_features: expected the text of 'ethtool -k', got "
+            f"{type(text).__name__}."
+        )
     return parse_features(text)
 
 

@@ -7,15 +7,17 @@ from collections.abc import Callable
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.parse import parse_netperf as parse
-from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.values import Row
+from ..plugin_utils._netperf_output.parse import parse_netperf as parse
+from ..plugin_utils._netperf_output.values import Row
 
 
 def parse_netperf(text: object) -> list[Row]:
     """Return a dictionary for each netperf run in a text of netperf's output."""
     if not isinstance(text, str):
-        raise AnsibleFilterError("offload.lab.parse_netperf: expected the text that netperf printed, got "
-                                 f"{type(text).__name__}.")
+        raise AnsibleFilterError(
+            "offload.lab.parse_netperf: expected the text that netperf printed, got "
+            f"{type(text).__name__}."
+        )
     return parse(text)
 
 

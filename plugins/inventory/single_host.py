@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Inventory of the single-host lab: any number of nodes made of namespaces of this machine."""
+
 from __future__ import annotations
 
 DOCUMENTATION = r"""
@@ -90,22 +91,26 @@ from ansible.inventory.data import InventoryData
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._nodes.names import lab_hosts
+from ..module_utils._base.errors import InputError
+from ..module_utils._nodes.names import lab_hosts
 
 try:
     from ansible.template import trust_as_template
 except ImportError:  # ansible-core 2.18 has no such marks
+
     def trust_as_template(value: str) -> str:
         return value
 
+
 GROUP = "lab_nodes"
-# A node shares the packages of its machine (the playbook nodes installs them) and has no service manager.
+# A node shares the packages of its machine (the playbook nodes installs them) and has no service
+# manager.
 GROUP_VARIABLES = {"offload_lab_install_packages": False, "offload_lab_service_manager": "ovs-ctl"}
 
 
 def _trusted(value: Any) -> Any:
-    """Return a value whose texts need no mark as unsafe: AWX takes ``{"__ansible_unsafe": ...}`` for a mapping.
+    """Return a value whose texts need no mark as unsafe: AWX takes ``{"__ansible_unsafe": ...}``
+    for a mapping.
 
     They are names and addresses that :func:`lab_hosts` checked.
     """
@@ -124,10 +129,15 @@ class InventoryModule(BaseInventoryPlugin):
     def verify_file(self, path: str) -> bool:
         return super().verify_file(path) and path.endswith(("single_host.yml", "single_host.yaml"))
 
-    def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
+    def parse(
+        self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True
+    ) -> None:
         super().parse(inventory, loader, path, cache)
         self._read_config_data(path)
-        options = {name: self.get_option(name) for name in ("name", "nodes", "mtu", "underlay", "ports", "uplink")}
+        options = {
+            name: self.get_option(name)
+            for name in ("name", "nodes", "mtu", "underlay", "ports", "uplink")
+        }
         try:
             hosts = lab_hosts(**options)
         except InputError as error:

@@ -3,6 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What was applied to a node stays, with the originals."""
+
 from __future__ import annotations
 
 DOCUMENTATION = r"""
@@ -66,13 +67,16 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._restore import applied, node_state, settings, snapshot
+from ..module_utils._host.module import run_module
+from ..module_utils._restore import applied, node_state, settings, snapshot
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Keep the originals of what differs, forget the snapshot, and return the module's result."""
-    params, devices = module.params, settings.read_settings(module.params["devices"], missing="skip")
+    params, devices = (
+        module.params,
+        settings.read_settings(module.params["devices"], missing="skip"),
+    )
     before, kept = snapshot.read(params["snapshot"]), snapshot.read(params["path"])
     after = kept
     if before is not None:
@@ -82,17 +86,26 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
             snapshot.write(params["path"], after)
         if before is not None:
             snapshot.remove(params["snapshot"])
-    texts = [json.dumps(state, indent=1, sort_keys=True) + "\n" if state else "" for state in (kept, after)]
-    return {"changed": after != kept, "originals": after["devices"] if after else [],
-            "diff": {"before": texts[0], "after": texts[1]}}
+    texts = [
+        json.dumps(state, indent=1, sort_keys=True) + "\n" if state else ""
+        for state in (kept, after)
+    ]
+    return {
+        "changed": after != kept,
+        "originals": after["devices"] if after else [],
+        "diff": {"before": texts[0], "after": texts[1]},
+    }
 
 
 def main() -> None:
-    run_module({
-        "path": {"type": "path", "default": "/var/lib/offload-lab/applied.json"},
-        "snapshot": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
-        "devices": {"type": "list", "elements": "raw", "required": True},
-    }, converge)
+    run_module(
+        {
+            "path": {"type": "path", "default": "/var/lib/offload-lab/applied.json"},
+            "snapshot": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
+            "devices": {"type": "list", "elements": "raw", "required": True},
+        },
+        converge,
+    )
 
 
 if __name__ == "__main__":

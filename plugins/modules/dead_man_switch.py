@@ -74,9 +74,9 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._restore import dead_man, sign_of_life
+from ..module_utils._base.errors import InputError
+from ..module_utils._host.module import run_module
+from ..module_utils._restore import dead_man, sign_of_life
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
@@ -84,15 +84,21 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     params = module.params
     minutes, path = params["minutes"], params["path"]
     if not 0.05 <= minutes <= 1440:
-        raise InputError("not from 0.05 to 1440", f"minutes {minutes}",
-                         "Use 'state: disarmed' to go without it.")
+        raise InputError(
+            "not from 0.05 to 1440", f"minutes {minutes}", "Use 'state: disarmed' to go without it."
+        )
     if not module.check_mode:
         dead_man.settle()
     state, fired = dead_man.find(), os.path.exists(sign_of_life.FIRED)
     same = state is not None and (state["minutes"], state["path"]) == (minutes, path)
     if params["state"] == "alive":
         sign_of_life.renew(path)
-        return {"changed": False, "pid": state["pid"] if state else None, "fired": False, "diff": {}}
+        return {
+            "changed": False,
+            "pid": state["pid"] if state else None,
+            "fired": False,
+            "diff": {},
+        }
     armed = params["state"] == "armed"
     changed = not same if armed else bool(dead_man.leftovers())
     if not module.check_mode:
@@ -104,16 +110,23 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         else:
             state = None
     before = "armed\n" if same else "disarmed\n"
-    return {"changed": changed, "pid": state["pid"] if state else None, "fired": fired,
-            "diff": {"before": before, "after": params["state"] + "\n"}}
+    return {
+        "changed": changed,
+        "pid": state["pid"] if state else None,
+        "fired": fired,
+        "diff": {"before": before, "after": params["state"] + "\n"},
+    }
 
 
 def main() -> None:
-    run_module({
-        "state": {"type": "str", "choices": ["armed", "alive", "disarmed"], "default": "armed"},
-        "minutes": {"type": "float", "default": 15},
-        "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
-    }, converge)
+    run_module(
+        {
+            "state": {"type": "str", "choices": ["armed", "alive", "disarmed"], "default": "armed"},
+            "minutes": {"type": "float", "default": 15},
+            "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
+        },
+        converge,
+    )
 
 
 if __name__ == "__main__":

@@ -241,8 +241,8 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.change import (
+from ..module_utils._base.steps import shown
+from ..module_utils._ethtool.change import (
     KINDS,
     check_protected,
     failures,
@@ -252,44 +252,65 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool.change import
     report,
     steps_of,
 )
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import (
+from ..module_utils._ethtool.devices import (
     MISSING,
     devices_of_classes,
     parse_devices,
 )
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.diff import cannot_vary, lines, warnings
-from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
-from ansible_collections.offload.lab.plugins.module_utils._iproute import management
-from ansible_collections.offload.lab.plugins.module_utils._observe import cpu_so_far
-from ansible_collections.offload.lab.plugins.module_utils._restore.sign_of_life import renew
-from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot import exists
+from ..module_utils._ethtool.diff import cannot_vary, lines, warnings
+from ..module_utils._host.apply import apply
+from ..module_utils._host.module import run_module
+from ..module_utils._host.privileges import require
+from ..module_utils._iproute import management
+from ..module_utils._observe import cpu_so_far
+from ..module_utils._restore.sign_of_life import renew
+from ..module_utils._restore.snapshot import exists
 
 
 def change(params: dict[str, Any], check_mode: bool) -> dict[str, dict[str, Any]]:
-    """Return the result for each device after the change, or in check mode of the change that would be made."""
+    """Return the result for each device after the change, or in check mode of the change that would
+    be made.
+    """
     common = {kind: params[kind] for kind in KINDS if params[kind]}
-    items = params["devices"] or devices_of_classes(params.get("settings") or {}, params.get("classes") or {},
-                                                    elsewhere=params.get("elsewhere") or ())
+    items = params["devices"] or devices_of_classes(
+        params.get("settings") or {},
+        params.get("classes") or {},
+        elsewhere=params.get("elsewhere") or (),
+    )
     devices = parse_devices(items, params["netns"], common)
     if params.get("missing") == "skip":
-        devices = [device for device in devices if exists({"name": device.name, "netns": device.netns})]
+        devices = [
+            device for device in devices if exists({"name": device.name, "netns": device.netns})
+        ]
     foreign = any(device.netns for device in devices)
-    require([] if check_mode and not foreign else ["CAP_NET_ADMIN"] + (["CAP_SYS_ADMIN"] if foreign else []))
+    require(
+        []
+        if check_mode and not foreign
+        else ["CAP_NET_ADMIN"] + (["CAP_SYS_ADMIN"] if foreign else [])
+    )
     before = read_all(devices)
-    plans = {device.key: plan_device(device, before[device.key], params["fixed"] == "report") for device in devices}
+    plans = {
+        device.key: plan_device(device, before[device.key], params["fixed"] == "report")
+        for device in devices
+    }
     steps = {device.key: steps_of(device, plans[device.key]) for device in devices}
     check_protected(devices, steps, params["protect"])
-    management.check([key for key in steps if steps[key]], params.get("allow_management_device", ()))
+    management.check(
+        [key for key in steps if steps[key]], params.get("allow_management_device", ())
+    )
     failed = {key: [] if check_mode else failures(apply(steps[key])) for key in steps}
     if check_mode or not any(steps.values()):
         after = {key: predict(before[key], plans[key]) for key in before}
     else:
         after = read_all(devices)
-    return {device.key: dict(report(device, plans[device.key], before[device.key], after[device.key]),
-                             steps=[step["argv"] for step in shown(steps[device.key])],
-                             failed_steps=failed[device.key]) for device in devices}
+    return {
+        device.key: dict(
+            report(device, plans[device.key], before[device.key], after[device.key]),
+            steps=[step["argv"] for step in shown(steps[device.key])],
+            failed_steps=failed[device.key],
+        )
+        for device in devices
+    }
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
@@ -300,31 +321,40 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     for text in warnings(devices):
         module.warn(text)
     cpu = {"cpu": cpu_so_far.read()} if module.params["elsewhere"] else {}
-    return {"changed": any(device["steps"] for device in devices.values()), "devices": devices, **cpu,
-            "cannot_vary": cannot_vary(devices),
-            "diff": {"before": lines(devices, "before"), "after": lines(devices, "after")}}
+    return {
+        "changed": any(device["steps"] for device in devices.values()),
+        "devices": devices,
+        **cpu,
+        "cannot_vary": cannot_vary(devices),
+        "diff": {"before": lines(devices, "before"), "after": lines(devices, "after")},
+    }
 
 
 def main() -> None:
-    run_module({
-        "devices": {"type": "list", "elements": "raw"},
-        "settings": {"type": "dict"},
-        "classes": {"type": "dict"},
-        "elsewhere": {"type": "list", "elements": "str", "default": []},
-        "netns": {"type": "str"},
-        "features": {"type": "dict", "default": {}},
-        "rx_flow_hash": {"type": "dict", "default": {}},
-        "channels": {"type": "dict", "default": {}},
-        "rings": {"type": "dict", "default": {}},
-        "coalesce": {"type": "dict", "default": {}},
-        "fixed": {"type": "str", "choices": ["error", "report"], "default": "error"},
-        "protect": {"type": "list", "elements": "str", "default": []},
-        "allow_management_device": {"type": "list", "elements": "str", "default": []},
-        "missing": MISSING,
-        "sign_of_life": {"type": "bool", "default": False},
-        "snapshot": {"type": "path"},
-    }, converge, mutually_exclusive=[("devices", "settings")], required_one_of=[("devices", "settings")],
-        required_together=[("settings", "classes")])
+    run_module(
+        {
+            "devices": {"type": "list", "elements": "raw"},
+            "settings": {"type": "dict"},
+            "classes": {"type": "dict"},
+            "elsewhere": {"type": "list", "elements": "str", "default": []},
+            "netns": {"type": "str"},
+            "features": {"type": "dict", "default": {}},
+            "rx_flow_hash": {"type": "dict", "default": {}},
+            "channels": {"type": "dict", "default": {}},
+            "rings": {"type": "dict", "default": {}},
+            "coalesce": {"type": "dict", "default": {}},
+            "fixed": {"type": "str", "choices": ["error", "report"], "default": "error"},
+            "protect": {"type": "list", "elements": "str", "default": []},
+            "allow_management_device": {"type": "list", "elements": "str", "default": []},
+            "missing": MISSING,
+            "sign_of_life": {"type": "bool", "default": False},
+            "snapshot": {"type": "path"},
+        },
+        converge,
+        mutually_exclusive=[("devices", "settings")],
+        required_one_of=[("devices", "settings")],
+        required_together=[("settings", "classes")],
+    )
 
 
 if __name__ == "__main__":

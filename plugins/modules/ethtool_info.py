@@ -175,17 +175,17 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import MISSING
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import (
+from ..module_utils._ethtool.devices import MISSING
+from ..module_utils._ethtool.info import (
     FLOW_TYPES,
     KINDS,
     SETTINGS,
     read,
     restore_item,
 )
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.read import read_kernel_log
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._restore import settings
+from ..module_utils._ethtool.read import read_kernel_log
+from ..module_utils._host.module import run_module
+from ..module_utils._restore import settings
 
 
 def named(params: dict[str, Any]) -> list[Any] | None:
@@ -198,20 +198,27 @@ def named(params: dict[str, Any]) -> list[Any] | None:
 def gather(module: AnsibleModule) -> dict[str, Any]:
     """Return what was read of the devices."""
     devices = read(dict(module.params, devices=named(module.params)))
-    result = {"changed": False, "devices": devices, "restore": [restore_item(device) for device in devices.values()]}
+    result = {
+        "changed": False,
+        "devices": devices,
+        "restore": [restore_item(device) for device in devices.values()],
+    }
     if "kernel_log" in module.params["gather"]:
         result["kernel_log"] = read_kernel_log()
     return result
 
 
 def main() -> None:
-    run_module({
-        "devices": {"type": "list", "elements": "raw"},
-        "netns": {"type": "str"},
-        "gather": {"type": "list", "elements": "str", "choices": KINDS, "default": SETTINGS},
-        "missing": MISSING,
-        "flow_types": {"type": "list", "elements": "str", "default": FLOW_TYPES},
-    }, gather)
+    run_module(
+        {
+            "devices": {"type": "list", "elements": "raw"},
+            "netns": {"type": "str"},
+            "gather": {"type": "list", "elements": "str", "choices": KINDS, "default": SETTINGS},
+            "missing": MISSING,
+            "flow_types": {"type": "list", "elements": "str", "default": FLOW_TYPES},
+        },
+        gather,
+    )
 
 
 if __name__ == "__main__":

@@ -135,11 +135,11 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._netperf.spec import PROBE
-from ansible_collections.offload.lab.plugins.module_utils._observe import evidence
-from ansible_collections.offload.lab.plugins.module_utils._observe.probe import Probe
+from ..module_utils._base import network
+from ..module_utils._host.module import run_module
+from ..module_utils._netperf.spec import PROBE
+from ..module_utils._observe import evidence
+from ..module_utils._observe.probe import Probe
 
 
 def gather(module: AnsibleModule) -> dict[str, Any]:
@@ -156,25 +156,38 @@ def gather(module: AnsibleModule) -> dict[str, Any]:
 
 
 def main() -> None:
-    run_module({
-        "ends": {"type": "dict"},
-        "features": {"type": "dict"},
-        "paths": {"type": "list", "elements": "dict", "options": {
-            "name": {"type": "str", "required": True},
-            "netns": {"type": "str"},
-            "local_address": {"type": "str", "required": True},
-            "address": {"type": "str", "required": True},
-            "port": {"type": "int", "default": network.NETSERVER_PORT},
-            "data_port": {"type": "int"},
-            "client_devices": {"type": "list", "elements": "dict", "required": True},
-            "server_devices": {"type": "list", "elements": "dict", "required": True},
-        }},
-        "tests": {"type": "list", "elements": "str", "choices": ["TCP_STREAM", "TCP_MAERTS"],
-                  "default": ["TCP_STREAM"]},
-        "seconds": {"type": "float", "default": 0.3},
-        "vxlan_port": {"type": "int", "default": network.VXLAN_PORT},
-        "probe": {"type": "dict", "options": PROBE},
-    }, gather, required_one_of=[("ends", "paths")], required_by={"paths": ["probe"]})
+    run_module(
+        {
+            "ends": {"type": "dict"},
+            "features": {"type": "dict"},
+            "paths": {
+                "type": "list",
+                "elements": "dict",
+                "options": {
+                    "name": {"type": "str", "required": True},
+                    "netns": {"type": "str"},
+                    "local_address": {"type": "str", "required": True},
+                    "address": {"type": "str", "required": True},
+                    "port": {"type": "int", "default": network.NETSERVER_PORT},
+                    "data_port": {"type": "int"},
+                    "client_devices": {"type": "list", "elements": "dict", "required": True},
+                    "server_devices": {"type": "list", "elements": "dict", "required": True},
+                },
+            },
+            "tests": {
+                "type": "list",
+                "elements": "str",
+                "choices": ["TCP_STREAM", "TCP_MAERTS"],
+                "default": ["TCP_STREAM"],
+            },
+            "seconds": {"type": "float", "default": 0.3},
+            "vxlan_port": {"type": "int", "default": network.VXLAN_PORT},
+            "probe": {"type": "dict", "options": PROBE},
+        },
+        gather,
+        required_one_of=[("ends", "paths")],
+        required_by={"paths": ["probe"]},
+    )
 
 
 if __name__ == "__main__":

@@ -88,12 +88,12 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
-from ansible_collections.offload.lab.plugins.module_utils._lab import firewall
+from ..module_utils._base import network
+from ..module_utils._base.errors import InputError
+from ..module_utils._host.module import run_module
+from ..module_utils._host.privileges import require
+from ..module_utils._host.runner import run
+from ..module_utils._lab import firewall
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
@@ -102,10 +102,17 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     params, rules = module.params, []
     if params["state"] == "present":
         if not params["sources"]:
-            raise InputError("nobody would be let in", "sources", "Give the addresses of the other nodes.")
-        rules = firewall.wanted(params["sources"], params["netperf_port"], params["probe_port"], params["vxlan_port"])
-    known = (firewall.Nftables(params["chain"]) if params["method"] == "nftables"
-             else firewall.Firewalld(params["device"]))
+            raise InputError(
+                "nobody would be let in", "sources", "Give the addresses of the other nodes."
+            )
+        rules = firewall.wanted(
+            params["sources"], params["netperf_port"], params["probe_port"], params["vxlan_port"]
+        )
+    known = (
+        firewall.Nftables(params["chain"])
+        if params["method"] == "nftables"
+        else firewall.Firewalld(params["device"])
+    )
     before = known.read(missing_ok=params["state"] == "absent")
     commands = firewall.plan(known, before, rules)
     after = [str(rule) for rule in rules]
@@ -113,21 +120,29 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         for command in commands:
             run(command)
         after = list(known.read()) if commands else list(before)
-    return {"changed": bool(commands), "rules": sorted(after), "commands": [" ".join(line) for line in commands],
-            "diff": {"before": {"rules": sorted(before)}, "after": {"rules": sorted(after)}}}
+    return {
+        "changed": bool(commands),
+        "rules": sorted(after),
+        "commands": [" ".join(line) for line in commands],
+        "diff": {"before": {"rules": sorted(before)}, "after": {"rules": sorted(after)}},
+    }
 
 
 def main() -> None:
-    run_module({
-        "method": {"type": "str", "choices": ["nftables", "firewalld"], "required": True},
-        "sources": {"type": "list", "elements": "str", "default": []},
-        "chain": {"type": "str", "default": "inet filter input"},
-        "device": {"type": "str"},
-        "netperf_port": {"type": "int", "default": network.NETSERVER_PORT},
-        "probe_port": {"type": "int", "default": network.PROBE_PORT},
-        "vxlan_port": {"type": "int", "default": network.VXLAN_PORT},
-        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
-    }, converge, required_if=[("method", "firewalld", ["device"])])
+    run_module(
+        {
+            "method": {"type": "str", "choices": ["nftables", "firewalld"], "required": True},
+            "sources": {"type": "list", "elements": "str", "default": []},
+            "chain": {"type": "str", "default": "inet filter input"},
+            "device": {"type": "str"},
+            "netperf_port": {"type": "int", "default": network.NETSERVER_PORT},
+            "probe_port": {"type": "int", "default": network.PROBE_PORT},
+            "vxlan_port": {"type": "int", "default": network.VXLAN_PORT},
+            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        },
+        converge,
+        required_if=[("method", "firewalld", ["device"])],
+    )
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """MTU and state of devices that exist."""
+
 from __future__ import annotations
 
 DOCUMENTATION = r"""
@@ -108,14 +109,14 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
-from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
-from ansible_collections.offload.lab.plugins.module_utils._iproute import management
-from ansible_collections.offload.lab.plugins.module_utils._iproute import read as links
-from ansible_collections.offload.lab.plugins.module_utils._iproute.link_plan import plan, wanted_devices
-from ansible_collections.offload.lab.plugins.module_utils._iproute.parse import Link
+from ..module_utils._base.steps import shown
+from ..module_utils._host.apply import apply
+from ..module_utils._host.module import run_module
+from ..module_utils._host.privileges import require
+from ..module_utils._iproute import management
+from ..module_utils._iproute import read as links
+from ..module_utils._iproute.link_plan import plan, wanted_devices
+from ..module_utils._iproute.parse import Link
 
 DEVICE_SPEC = {
     "name": {"type": "str", "required": True},
@@ -134,24 +135,40 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the devices to what is wanted; return the module's result."""
     params = module.params
     wanted = wanted_devices(params["devices"], params["netns"], params["mtu"], params["up"])
-    require(["CAP_NET_ADMIN"] + (["CAP_SYS_ADMIN"] if any(device["netns"] for device in wanted) else []))
+    require(
+        ["CAP_NET_ADMIN"] + (["CAP_SYS_ADMIN"] if any(device["netns"] for device in wanted) else [])
+    )
     before, after, steps = plan(read(wanted), wanted)
-    management.check([key for key in before if before[key] != after[key]], params["allow_management_device"])
+    management.check(
+        [key for key in before if before[key] != after[key]], params["allow_management_device"]
+    )
     if steps and not module.check_mode:
         apply(steps)
         after = plan(read(wanted), wanted)[0]
-    return {"changed": bool(steps), "devices": after, "commands": shown(steps),
-            "diff": {"before": {"devices": before}, "after": {"devices": after}}}
+    return {
+        "changed": bool(steps),
+        "devices": after,
+        "commands": shown(steps),
+        "diff": {"before": {"devices": before}, "after": {"devices": after}},
+    }
 
 
 def main() -> None:
-    run_module({
-        "devices": {"type": "list", "elements": "dict", "required": True, "options": DEVICE_SPEC},
-        "netns": {"type": "str"},
-        "mtu": {"type": "int"},
-        "up": {"type": "bool"},
-        "allow_management_device": {"type": "list", "elements": "str", "default": []},
-    }, converge)
+    run_module(
+        {
+            "devices": {
+                "type": "list",
+                "elements": "dict",
+                "required": True,
+                "options": DEVICE_SPEC,
+            },
+            "netns": {"type": "str"},
+            "mtu": {"type": "int"},
+            "up": {"type": "bool"},
+            "allow_management_device": {"type": "list", "elements": "str", "default": []},
+        },
+        converge,
+    )
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Make and remove the virtual machines of a lab."""
+
 from __future__ import annotations
 
 DOCUMENTATION = r"""
@@ -225,15 +226,15 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
-from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._host.labs_lock import lock_labs
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
-from ansible_collections.offload.lab.plugins.module_utils._machines import plan as plans
-from ansible_collections.offload.lab.plugins.module_utils._machines import power
-from ansible_collections.offload.lab.plugins.module_utils._machines.names import MODELS, validate
-from ansible_collections.offload.lab.plugins.module_utils._machines.state import read_state
+from ..module_utils._base.steps import shown
+from ..module_utils._host.apply import apply
+from ..module_utils._host.labs_lock import lock_labs
+from ..module_utils._host.module import run_module
+from ..module_utils._host.privileges import require
+from ..module_utils._machines import plan as plans
+from ..module_utils._machines import power
+from ..module_utils._machines.names import MODELS, validate
+from ..module_utils._machines.state import read_state
 
 NIC_SPEC = {
     "name": {"type": "str", "default": "underlay0"},
@@ -265,33 +266,53 @@ def carry_out(lab: str, folder: str, plan: plans.Plan, before: dict[str, Any], a
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the machines to what is wanted; return the module's result."""
-    lab, folder, present = module.params["name"], module.params["folder"], module.params["state"] == "present"
+    lab, folder, present = (
+        module.params["name"],
+        module.params["folder"],
+        module.params["state"] == "present",
+    )
     wanted = validate(lab, folder, module.params["machines"])
     names = [machine["name"] for machine in wanted]
     require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], to_do="Run the playbook with sudo, or as root.")
     lock_labs()
     before = read_state(lab, folder)
-    plan = plans.plan_present(lab, folder, wanted, before) if present else \
-        plans.plan_absent(lab, folder, names, before)
+    plan = (
+        plans.plan_present(lab, folder, wanted, before)
+        if present
+        else plans.plan_absent(lab, folder, names, before)
+    )
     if not module.check_mode:
         carry_out(lab, folder, plan, before, module.params["accel"])
     was = plans.summary(before, names)
     now = plans.predict(was, wanted, module.params["accel"], plan) if present else []
     if present and not module.check_mode:
         now = plans.summary(read_state(lab, folder), names)
-    return {"changed": any(plan), "machines": now, "started": [machine["name"] for machine in plan.start],
-            "stopped": plan.stop, "commands": shown(plan.steps),
-            "diff": {"before": {"machines": was}, "after": {"machines": now}}}
+    return {
+        "changed": any(plan),
+        "machines": now,
+        "started": [machine["name"] for machine in plan.start],
+        "stopped": plan.stop,
+        "commands": shown(plan.steps),
+        "diff": {"before": {"machines": was}, "after": {"machines": now}},
+    }
 
 
 def main() -> None:
-    run_module({
-        "name": {"type": "str", "default": "machines"},
-        "folder": {"type": "path", "required": True},
-        "accel": {"type": "str", "default": "auto", "choices": ["auto", "kvm", "tcg"]},
-        "machines": {"type": "list", "elements": "dict", "default": [], "options": MACHINE_SPEC},
-        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
-    }, converge)
+    run_module(
+        {
+            "name": {"type": "str", "default": "machines"},
+            "folder": {"type": "path", "required": True},
+            "accel": {"type": "str", "default": "auto", "choices": ["auto", "kvm", "tcg"]},
+            "machines": {
+                "type": "list",
+                "elements": "dict",
+                "default": [],
+                "options": MACHINE_SPEC,
+            },
+            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        },
+        converge,
+    )
 
 
 if __name__ == "__main__":

@@ -86,22 +86,38 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import FLOW_TYPES, SETTINGS, read
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.read import read_kernel_log
-from ansible_collections.offload.lab.plugins.module_utils._host import runner
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._observe import conditions
-from ansible_collections.offload.lab.plugins.module_utils._ovs import database
-from ansible_collections.offload.lab.plugins.module_utils._ovs.tables import Row, parse_tables
+from ..module_utils._base import network
+from ..module_utils._base.errors import CommandError
+from ..module_utils._ethtool.info import FLOW_TYPES, SETTINGS, read
+from ..module_utils._ethtool.read import read_kernel_log
+from ..module_utils._host import runner
+from ..module_utils._host.module import run_module
+from ..module_utils._observe import conditions
+from ..module_utils._ovs import database
+from ..module_utils._ovs.tables import Row, parse_tables
 
-TABLES = ["--", "list", "Open_vSwitch", "--", "list", "Bridge", "--", "list", "Port", "--", "list", "Interface"]
+TABLES = [
+    "--",
+    "list",
+    "Open_vSwitch",
+    "--",
+    "list",
+    "Bridge",
+    "--",
+    "list",
+    "Port",
+    "--",
+    "list",
+    "Interface",
+]
 
 
-def bridges(bridge_rows: list[Row], port_rows: list[Row], interface_rows: list[Row],
-            buffers: dict[str, int]) -> dict[str, dict[str, Any]]:
-    """Return the bridges with their datapath and type, options and receive buffer of each port's interfaces."""
+def bridges(
+    bridge_rows: list[Row], port_rows: list[Row], interface_rows: list[Row], buffers: dict[str, int]
+) -> dict[str, dict[str, Any]]:
+    """Return the bridges with their datapath and type, options and receive buffer of each port's
+    interfaces.
+    """
     ports = {row["_uuid"]: row for row in port_rows}
     interfaces = {row["_uuid"]: row for row in interface_rows}
 
@@ -110,13 +126,23 @@ def bridges(bridge_rows: list[Row], port_rows: list[Row], interface_rows: list[R
 
     described = {}
     for bridge in bridge_rows:
-        devices = [interfaces[uuid] for port in members(bridge["ports"]) for uuid in members(ports[port]["interfaces"])]
+        devices = [
+            interfaces[uuid]
+            for port in members(bridge["ports"])
+            for uuid in members(ports[port]["interfaces"])
+        ]
         described[bridge["name"]] = {
             "datapath": bridge["datapath_type"] or "system",
             "other_config": bridge["other_config"],
-            "interfaces": {row["name"]: {"type": row["type"], "options": row["options"],
-                                         "other_config": row["other_config"],
-                                         "receive_buffer": buffers.get(row["name"])} for row in devices},
+            "interfaces": {
+                row["name"]: {
+                    "type": row["type"],
+                    "options": row["options"],
+                    "other_config": row["other_config"],
+                    "receive_buffer": buffers.get(row["name"]),
+                }
+                for row in devices
+            },
         }
     return described
 
@@ -129,30 +155,47 @@ def read_ovs() -> dict[str, Any]:
         return {"supported": False, "reason": error.what}
     roots, bridge_rows, port_rows, interface_rows = parse_tables(text)
     root = roots[0] if roots else {}
-    return {"supported": True, "version": root.get("ovs_version"), "other_config": root.get("other_config"),
-            "bridges": bridges(bridge_rows, port_rows, interface_rows, database.port_buffers())}
+    return {
+        "supported": True,
+        "version": root.get("ovs_version"),
+        "other_config": root.get("other_config"),
+        "bridges": bridges(bridge_rows, port_rows, interface_rows, database.port_buffers()),
+    }
 
 
 def gather(module: AnsibleModule) -> dict[str, Any]:
     """Return what the node is and how it is set up."""
     devices = [network.device_name(device) for device in module.params["devices"]]
-    found = {"changed": False, "host": conditions.host(), "ovs": read_ovs(),
-             "links": {device: conditions.link(device) for device in devices}}
+    found = {
+        "changed": False,
+        "host": conditions.host(),
+        "ovs": read_ovs(),
+        "links": {device: conditions.link(device) for device in devices},
+    }
     if module.params["results"] and not module.check_mode:
-        asked = {"devices": module.params["settings_of"], "netns": None, "gather": SETTINGS, "flow_types": FLOW_TYPES}
+        asked = {
+            "devices": module.params["settings_of"],
+            "netns": None,
+            "gather": SETTINGS,
+            "flow_types": FLOW_TYPES,
+        }
         found.update(devices=read(asked), kernel_log=read_kernel_log())
     return found
 
 
 def main() -> None:
-    run_module({
-        "devices": {"type": "list", "elements": "str", "default": []},
-        "results": {"type": "path"},
-        "campaign": {"type": "str"},
-        "part": {"type": "str", "choices": ["before", "after"], "default": "before"},
-        "settings_of": {"type": "list", "elements": "raw", "default": []},
-        "tenant_of": {"type": "str"},
-    }, gather, required_together=[("results", "campaign")])
+    run_module(
+        {
+            "devices": {"type": "list", "elements": "str", "default": []},
+            "results": {"type": "path"},
+            "campaign": {"type": "str"},
+            "part": {"type": "str", "choices": ["before", "after"], "default": "before"},
+            "settings_of": {"type": "list", "elements": "raw", "default": []},
+            "tenant_of": {"type": "str"},
+        },
+        gather,
+        required_together=[("results", "campaign")],
+    )
 
 
 if __name__ == "__main__":

@@ -101,10 +101,10 @@ from typing import Any, Iterable, Mapping
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._netperf import netserver
-from ansible_collections.offload.lab.plugins.module_utils._netperf.command import endpoint
+from ..module_utils._base import network
+from ..module_utils._host.module import run_module
+from ..module_utils._netperf import netserver
+from ..module_utils._netperf.command import endpoint
 
 
 def checked(servers: list[dict[str, Any]]) -> list[netserver.Server]:
@@ -112,7 +112,11 @@ def checked(servers: list[dict[str, Any]]) -> list[netserver.Server]:
     by_label = {}
     for server in servers:
         end = endpoint(server)
-        known: netserver.Server = {"netns": end["netns"], "address": end["address"], "port": end["port"]}
+        known: netserver.Server = {
+            "netns": end["netns"],
+            "address": end["address"],
+            "port": end["port"],
+        }
         by_label[netserver.label(known)] = known
     return list(by_label.values())
 
@@ -124,41 +128,62 @@ def servers_of(endpoints: dict[str, dict[str, Any]], port: int) -> list[dict[str
 
 
 def names(before: Mapping[str, netserver.State | None], paths: Iterable[str]) -> list[str]:
-    """Return what the processes of state files are called; a file whose process is gone goes by its own name."""
-    return sorted(netserver.label(there["server"]) if (there := before[path]) else os.path.basename(path)
-                  for path in paths)
+    """Return what the processes of state files are called; a file whose process is gone goes by its
+    own name.
+    """
+    return sorted(
+        netserver.label(there["server"]) if (there := before[path]) else os.path.basename(path)
+        for path in paths
+    )
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the netservers to the wanted state and return the module's result."""
-    wanted = checked(module.params["servers"] or servers_of(module.params["endpoints"] or {}, module.params["port"]))
+    wanted = checked(
+        module.params["servers"]
+        or servers_of(module.params["endpoints"] or {}, module.params["port"])
+    )
     before = netserver.known()
     stop, start = netserver.plan(before, wanted, module.params["state"], module.params["purge"])
     ours = [netserver.label(there["server"]) for path in stop if (there := before[path])]
-    netserver.require_free([server for server in start if netserver.label(server) not in ours],
-                           module.check_mode)
+    netserver.require_free(
+        [server for server in start if netserver.label(server) not in ours], module.check_mode
+    )
     if not module.check_mode:
         netserver.stop_all(stop)
         netserver.start_all(start)
     running = names(before, [path for path in before if before[path]])
     stopped, started = names(before, stop), sorted(netserver.label(server) for server in start)
     after = sorted((set(running) - set(stopped)) | set(started))
-    return {"changed": bool(stop or start), "servers": after, "started": started, "stopped": stopped,
-            "diff": {"before": "\n".join(running + [""]), "after": "\n".join(after + [""])}}
+    return {
+        "changed": bool(stop or start),
+        "servers": after,
+        "started": started,
+        "stopped": stopped,
+        "diff": {"before": "\n".join(running + [""]), "after": "\n".join(after + [""])},
+    }
 
 
 def main() -> None:
-    run_module({
-        "servers": {"type": "list", "elements": "dict", "default": [], "options": {
-            "address": {"type": "str", "required": True},
+    run_module(
+        {
+            "servers": {
+                "type": "list",
+                "elements": "dict",
+                "default": [],
+                "options": {
+                    "address": {"type": "str", "required": True},
+                    "port": {"type": "int", "default": network.NETSERVER_PORT},
+                    "netns": {"type": "str"},
+                },
+            },
+            "endpoints": {"type": "dict"},
             "port": {"type": "int", "default": network.NETSERVER_PORT},
-            "netns": {"type": "str"},
-        }},
-        "endpoints": {"type": "dict"},
-        "port": {"type": "int", "default": network.NETSERVER_PORT},
-        "purge": {"type": "bool", "default": False},
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-    }, converge)
+            "purge": {"type": "bool", "default": False},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        },
+        converge,
+    )
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Make and remove the nodes of the single-host lab."""
+
 from __future__ import annotations
 
 DOCUMENTATION = r"""
@@ -159,38 +160,46 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
-from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._host.labs_lock import lock_labs
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
-from ansible_collections.offload.lab.plugins.module_utils._host.processes import end_processes
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
-from ansible_collections.offload.lab.plugins.module_utils._nodes.names import Node, validate
-from ansible_collections.offload.lab.plugins.module_utils._nodes.plan import (
+from ..module_utils._base.steps import shown
+from ..module_utils._host.apply import apply
+from ..module_utils._host.labs_lock import lock_labs
+from ..module_utils._host.module import run_module
+from ..module_utils._host.privileges import require
+from ..module_utils._host.processes import end_processes
+from ..module_utils._host.runner import run
+from ..module_utils._nodes.names import Node, validate
+from ..module_utils._nodes.plan import (
     inodes_of,
     plan_absent,
     plan_present,
     predict,
     summary,
 )
-from ansible_collections.offload.lab.plugins.module_utils._nodes.state import read_state
+from ..module_utils._nodes.state import read_state
 
 NODE_SPEC = {
     "name": {"type": "str", "required": True},
     "addresses": {"type": "list", "elements": "str", "default": []},
     "mtu": {"type": "int", "default": 9000},
-    "more": {"type": "list", "elements": "dict", "options": {
-        "name": {"type": "str", "required": True},
-        "addresses": {"type": "list", "elements": "str", "default": []},
-    }},
+    "more": {
+        "type": "list",
+        "elements": "dict",
+        "options": {
+            "name": {"type": "str", "required": True},
+            "addresses": {"type": "list", "elements": "str", "default": []},
+        },
+    },
 }
 
 
-def make(lab: str, wanted: list[Node], state: str, names: list[str], check_mode: bool) -> dict[str, Any]:
+def make(
+    lab: str, wanted: list[Node], state: str, names: list[str], check_mode: bool
+) -> dict[str, Any]:
     """Bring the nodes to what is wanted; return the module's result."""
     before = read_state(run, lab, names)
-    stop, steps = plan_present(lab, wanted, before) if state == "present" else plan_absent(lab, names, before)
+    stop, steps = (
+        plan_present(lab, wanted, before) if state == "present" else plan_absent(lab, names, before)
+    )
     if not check_mode:
         end_processes(inodes_of(stop, before))
         apply(steps)
@@ -199,8 +208,13 @@ def make(lab: str, wanted: list[Node], state: str, names: list[str], check_mode:
         now = predict(was, wanted if state == "present" else [], stop)
     else:
         now = summary(lab, read_state(run, lab, names), names) if steps else was
-    return {"changed": bool(steps), "nodes": now, "stopped": stop, "commands": shown(steps),
-            "diff": {"before": {"nodes": was}, "after": {"nodes": now}}}
+    return {
+        "changed": bool(steps),
+        "nodes": now,
+        "stopped": stop,
+        "commands": shown(steps),
+        "diff": {"before": {"nodes": was}, "after": {"nodes": now}},
+    }
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
@@ -211,15 +225,20 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], to_do="Run the playbook with sudo, or as root.")
     os.umask(0o022)  # the nodes' directories are for all their users, whatever root's own umask is
     lock_labs()
-    return make(lab, wanted, module.params["state"], [node["name"] for node in wanted], module.check_mode)
+    return make(
+        lab, wanted, module.params["state"], [node["name"] for node in wanted], module.check_mode
+    )
 
 
 def main() -> None:
-    run_module({
-        "name": {"type": "str", "default": "lab"},
-        "nodes": {"type": "list", "elements": "dict", "default": [], "options": NODE_SPEC},
-        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
-    }, converge)
+    run_module(
+        {
+            "name": {"type": "str", "default": "lab"},
+            "nodes": {"type": "list", "elements": "dict", "default": [], "options": NODE_SPEC},
+            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        },
+        converge,
+    )
 
 
 if __name__ == "__main__":

@@ -56,11 +56,11 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base import checks
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._ovs import buffers, database
-from ansible_collections.offload.lab.plugins.module_utils._ovs import state as ovs_state
+from ..module_utils._base import checks
+from ..module_utils._base.errors import LabError
+from ..module_utils._host.module import run_module
+from ..module_utils._ovs import buffers, database
+from ..module_utils._ovs import state as ovs_state
 
 
 def our_ports(bridge: str, check_mode: bool) -> set[str]:
@@ -70,12 +70,17 @@ def our_ports(bridge: str, check_mode: bool) -> set[str]:
         ovs_state.check_ready(state, bridge)
     if state["bridges"].get(bridge, {}).get("datapath_type") != "netdev":
         return set()
-    return {name for name, port in state["ports"].items()
-            if port["bridge"] == bridge and ovs_state.owner_of(port)}
+    return {
+        name
+        for name, port in state["ports"].items()
+        if port["bridge"] == bridge and ovs_state.owner_of(port)
+    }
 
 
 def resize(names: set[str], size: int, check_mode: bool) -> tuple[dict[str, int], dict[str, int]]:
-    """Bring the buffers of these ports to a size in bytes; return the sizes before and after by port."""
+    """Bring the buffers of these ports to a size in bytes; return the sizes before and after by
+    port.
+    """
     process = database.pid("ovs-vswitchd")
 
     def ours() -> dict[str, int]:
@@ -99,16 +104,21 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         if names:
             before, after = resize(names, size, module.check_mode)
     except LabError as error:
-        module.warn("ovs-vswitchd keeps its small receive buffers, "
-                    f"and many simultaneous streams lose packets: {error}")
+        module.warn(
+            "ovs-vswitchd keeps its small receive buffers, "
+            f"and many simultaneous streams lose packets: {error}"
+        )
     return {"changed": before != after, "ports": after, "diff": {"before": before, "after": after}}
 
 
 def main() -> None:
-    run_module({
-        "bridge": {"type": "str", "default": "br-int"},
-        "size": {"type": "int", "default": 16777216},
-    }, converge)
+    run_module(
+        {
+            "bridge": {"type": "str", "default": "br-int"},
+            "size": {"type": "int", "default": 16777216},
+        },
+        converge,
+    )
 
 
 if __name__ == "__main__":

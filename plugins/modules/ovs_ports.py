@@ -3,6 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Ports of an Open vSwitch bridge that converge."""
+
 from __future__ import annotations
 
 DOCUMENTATION = r"""
@@ -144,15 +145,15 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base import checks, network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
-from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
-from ansible_collections.offload.lab.plugins.module_utils._ovs import database
-from ansible_collections.offload.lab.plugins.module_utils._ovs.ports import ours, plan, wanted_ports
-from ansible_collections.offload.lab.plugins.module_utils._ovs.state import Port, State, check_ready, complaint
+from ..module_utils._base import checks, network
+from ..module_utils._base.errors import InputError, LabError
+from ..module_utils._base.steps import shown
+from ..module_utils._host.apply import apply
+from ..module_utils._host.module import run_module
+from ..module_utils._host.privileges import require
+from ..module_utils._ovs import database
+from ..module_utils._ovs.ports import ours, plan, wanted_ports
+from ..module_utils._ovs.state import Port, State, check_ready, complaint
 
 PORT_SPEC = {
     "name": {"type": "str", "required": True},
@@ -166,13 +167,18 @@ PORT_SPEC = {
 
 
 def check_possible(state: State, bridge: str, wanted: dict[str, Port]) -> None:
-    """Raise InputError when Open vSwitch could not do what is planned; the roles before may be only checked, too."""
+    """Raise InputError when Open vSwitch could not do what is planned; the roles before may be only
+    checked, too.
+    """
     if wanted:
         check_ready(state, bridge)
     for name, port in wanted.items():
         if port["type"] == "" and not os.path.exists(os.path.join("/sys/class/net", name)):
-            raise InputError("there is no such network device", name,
-                             "Make it first, or give the port a type that Open vSwitch makes itself.")
+            raise InputError(
+                "there is no such network device",
+                name,
+                "Make it first, or give the port a type that Open vSwitch makes itself.",
+            )
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
@@ -183,7 +189,9 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     owner = checks.name(params["owner"], "owner")
     wanted = wanted_ports(params["ports"], owner)
     state = database.read(missing_ok=check_mode or not (present and wanted))
-    before, after, steps = plan(state, bridge, wanted, owner, present=present, purge=params["purge"])
+    before, after, steps = plan(
+        state, bridge, wanted, owner, present=present, purge=params["purge"]
+    )
     if not check_mode:
         check_possible(state, bridge, wanted if present else {})
         apply(steps)
@@ -192,18 +200,25 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         problem = complaint(state, wanted) if present else None
         if problem:
             raise LabError(problem, bridge, "See ovs-vswitchd.log on the node.")
-    return {"changed": bool(steps), "ports": after, "commands": shown(steps),
-            "diff": {"before": {"ports": before}, "after": {"ports": after}}}
+    return {
+        "changed": bool(steps),
+        "ports": after,
+        "commands": shown(steps),
+        "diff": {"before": {"ports": before}, "after": {"ports": after}},
+    }
 
 
 def main() -> None:
-    run_module({
-        "bridge": {"type": "str", "default": "br-int"},
-        "owner": {"type": "str", "default": "ports"},
-        "ports": {"type": "list", "elements": "dict", "default": [], "options": PORT_SPEC},
-        "purge": {"type": "bool", "default": False},
-        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
-    }, converge)
+    run_module(
+        {
+            "bridge": {"type": "str", "default": "br-int"},
+            "owner": {"type": "str", "default": "ports"},
+            "ports": {"type": "list", "elements": "dict", "default": [], "options": PORT_SPEC},
+            "purge": {"type": "bool", "default": False},
+            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        },
+        converge,
+    )
 
 
 if __name__ == "__main__":

@@ -66,9 +66,9 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._preflight import path
+from ..module_utils._base import network
+from ..module_utils._host.module import run_module
+from ..module_utils._preflight import path
 
 
 def gather(module: AnsibleModule) -> dict[str, Any]:
@@ -78,14 +78,22 @@ def gather(module: AnsibleModule) -> dict[str, Any]:
 
 
 def main() -> None:
-    run_module({
-        "paths": {"type": "list", "elements": "dict", "required": True, "options": {
-            "name": {"type": "str", "required": True},
-            "address": {"type": "str", "required": True},
-            "netns": {"type": "str"},
-        }},
-        "port": {"type": "int", "default": network.NETSERVER_PORT},
-    }, gather)
+    run_module(
+        {
+            "paths": {
+                "type": "list",
+                "elements": "dict",
+                "required": True,
+                "options": {
+                    "name": {"type": "str", "required": True},
+                    "address": {"type": "str", "required": True},
+                    "netns": {"type": "str"},
+                },
+            },
+            "port": {"type": "int", "default": network.NETSERVER_PORT},
+        },
+        gather,
+    )
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Settings of devices in the host's own network configuration."""
+
 from __future__ import annotations
 
 DOCUMENTATION = r"""
@@ -105,21 +106,23 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import devices_of_classes
-from ansible_collections.offload.lab.plugins.module_utils._host import daemons
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
-from ansible_collections.offload.lab.plugins.module_utils._persist import host, plan, settings
+from ..module_utils._ethtool.devices import devices_of_classes
+from ..module_utils._host import daemons
+from ..module_utils._host.module import run_module
+from ..module_utils._host.privileges import require
+from ..module_utils._host.runner import run
+from ..module_utils._persist import host, plan, settings
 
 
-def wanted_state(params: dict[str, Any],
-                 before: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], plan.Wanted, dict[str, str]]:
+def wanted_state(
+    params: dict[str, Any], before: dict[str, Any]
+) -> tuple[dict[str, dict[str, Any]], plan.Wanted, dict[str, str]]:
     """Return ``({device: settings}, what is wanted of the host, {device: kind})``."""
     if params["state"] == "absent":
         return {}, plan.together([]), {}
     asked, left_out = settings.resolve(
-        params["devices"] or devices_of_classes(params["settings"], params["classes"], ["rps"]))
+        params["devices"] or devices_of_classes(params["settings"], params["classes"], ["rps"])
+    )
     devices = settings.merge(before["devices"], asked)
     seen = {name: host.see(name, params["method"]) for name in devices}
     parts = [plan.wanted_of(name, devices[name], seen[name]) for name in devices]
@@ -135,23 +138,47 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     devices, wanted, methods = wanted_state(params, before)
     files = {path: host.read_text(path) for path in {*before["files"], *wanted.files}}
     plan.check_unchanged(before, files)
-    properties = host.read_properties({uuid: {**before["properties"].get(uuid, {}), **wanted.properties.get(uuid, {})}
-                                       for uuid in {*before["properties"], *wanted.properties}})
+    properties = host.read_properties(
+        {
+            uuid: {**before["properties"].get(uuid, {}), **wanted.properties.get(uuid, {})}
+            for uuid in {*before["properties"], *wanted.properties}
+        }
+    )
     after = plan.next_state(before, devices, wanted, files, properties)
     changes = plan.file_changes(before, wanted, files)
     first, last = plan.steps(changes, plan.property_changes(before, wanted, properties))
-    kept = json.dumps(after, indent=1, sort_keys=True) + "\n" if after["files"] or after["properties"] else None
+    kept = (
+        json.dumps(after, indent=1, sort_keys=True) + "\n"
+        if after["files"] or after["properties"]
+        else None
+    )
     if not module.check_mode:
         carry_out(params["path"], kept, changes, first, last)
-    shown = [("".join(f"# {path}\n{text}" for path, text in sorted(side.items()) if text)) for side in (
-        {path: files.get(path) for path in changes}, changes)]
-    return {"changed": bool(changes or first or last), "files": sorted(changes), "commands": first + last,
-            "methods": methods, "notes": wanted.notes, "diff": {"before": shown[0], "after": shown[1] + "".join(
-                " ".join(argv) + "\n" for argv in last if argv[0] == "nmcli")}}
+    shown = [
+        ("".join(f"# {path}\n{text}" for path, text in sorted(side.items()) if text))
+        for side in ({path: files.get(path) for path in changes}, changes)
+    ]
+    return {
+        "changed": bool(changes or first or last),
+        "files": sorted(changes),
+        "commands": first + last,
+        "methods": methods,
+        "notes": wanted.notes,
+        "diff": {
+            "before": shown[0],
+            "after": shown[1]
+            + "".join(" ".join(argv) + "\n" for argv in last if argv[0] == "nmcli"),
+        },
+    }
 
 
-def carry_out(path: str, kept: str | None, changes: dict[str, str | None], first: list[list[str]],
-              last: list[list[str]]) -> None:
+def carry_out(
+    path: str,
+    kept: str | None,
+    changes: dict[str, str | None],
+    first: list[list[str]],
+    last: list[list[str]],
+) -> None:
     """Keep the originals, then change; they are forgotten when all of them are back."""
     if kept:
         host.write_text(path, kept)
@@ -166,15 +193,21 @@ def carry_out(path: str, kept: str | None, changes: dict[str, str | None], first
 
 
 def main() -> None:
-    run_module({
-        "devices": {"type": "list", "elements": "dict", "default": []},
-        "settings": {"type": "dict", "default": {}},
-        "classes": {"type": "dict", "default": {}},
-        "method": {"type": "str", "default": "auto",
-                   "choices": ["auto", "systemd_link", "networkmanager", "ifupdown", "none"]},
-        "path": {"type": "path", "default": "/var/lib/offload-lab/persisted.json"},
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-    }, converge)
+    run_module(
+        {
+            "devices": {"type": "list", "elements": "dict", "default": []},
+            "settings": {"type": "dict", "default": {}},
+            "classes": {"type": "dict", "default": {}},
+            "method": {
+                "type": "str",
+                "default": "auto",
+                "choices": ["auto", "systemd_link", "networkmanager", "ifupdown", "none"],
+            },
+            "path": {"type": "path", "default": "/var/lib/offload-lab/persisted.json"},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        },
+        converge,
+    )
 
 
 if __name__ == "__main__":

@@ -142,8 +142,8 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._preflight import host
+from ..module_utils._host.module import run_module
+from ..module_utils._preflight import host
 
 
 def gather(module: AnsibleModule) -> dict[str, Any]:
@@ -152,16 +152,19 @@ def gather(module: AnsibleModule) -> dict[str, Any]:
 
 
 def main() -> None:
-    run_module({
-        "programs": {"type": "list", "elements": "str", "default": []},
-        "device": {"type": "str", "required": True},
-        "address": {"type": "str"},
-        "ports": {"type": "list", "elements": "int", "default": []},
-        "peers": {"type": "list", "elements": "str", "default": []},
-        "vxlan_port": {"type": "int", "default": 0},
-        "bridge": {"type": "str", "default": "br-int"},
-        "datapath": {"type": "str", "default": "auto", "choices": ["auto", "system", "netdev"]},
-    }, gather)
+    run_module(
+        {
+            "programs": {"type": "list", "elements": "str", "default": []},
+            "device": {"type": "str", "required": True},
+            "address": {"type": "str"},
+            "ports": {"type": "list", "elements": "int", "default": []},
+            "peers": {"type": "list", "elements": "str", "default": []},
+            "vxlan_port": {"type": "int", "default": 0},
+            "bridge": {"type": "str", "default": "br-int"},
+            "datapath": {"type": "str", "default": "auto", "choices": ["auto", "system", "netdev"]},
+        },
+        gather,
+    )
 
 
 if __name__ == "__main__":

@@ -69,9 +69,9 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._observe import probe_process
+from ..module_utils._base import network
+from ..module_utils._host.module import run_module
+from ..module_utils._observe import probe_process
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
@@ -90,11 +90,14 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
 
 
 def main() -> None:
-    run_module({
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-        "address": {"type": "str", "required": True},
-        "port": {"type": "int", "default": network.PROBE_PORT},
-    }, converge)
+    run_module(
+        {
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "address": {"type": "str", "required": True},
+            "port": {"type": "int", "default": network.PROBE_PORT},
+        },
+        converge,
+    )
 
 
 if __name__ == "__main__":

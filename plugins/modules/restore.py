@@ -71,10 +71,10 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._restore import dead_man
-from ansible_collections.offload.lab.plugins.module_utils._restore.restore import restore
-from ansible_collections.offload.lab.plugins.module_utils._restore.sign_of_life import touch
+from ..module_utils._host.module import run_module
+from ..module_utils._restore import dead_man
+from ..module_utils._restore.restore import restore
+from ..module_utils._restore.sign_of_life import touch
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
@@ -88,14 +88,21 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         dead_man.settle()
         dead_man.disarm()
     before = [path] * restored["exists"] + left
-    return dict(restored, changed=bool(before), diff={"before": "".join(f"{one}\n" for one in before), "after": ""})
+    return dict(
+        restored,
+        changed=bool(before),
+        diff={"before": "".join(f"{one}\n" for one in before), "after": ""},
+    )
 
 
 def main() -> None:
-    run_module({
-        "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
-        "disarm": {"type": "bool", "default": False},
-    }, converge)
+    run_module(
+        {
+            "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
+            "disarm": {"type": "bool", "default": False},
+        },
+        converge,
+    )
 
 
 if __name__ == "__main__":

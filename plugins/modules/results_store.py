@@ -138,17 +138,21 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._host import lease, store
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
+from ..module_utils._host import lease, store
+from ..module_utils._host.module import run_module
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
-    """Do what the action plugin asks: take or give back the lock, write what is new, and list the files."""
+    """Do what the action plugin asks: take or give back the lock, write what is new, and list the
+    files.
+    """
     request = module.params["request"]
     folder, owner = request["folder"], request.get("owner")
     answer: dict[str, Any] = {"changed": False, "taken": True}
     if owner:
-        answer.update(lease.take(store.lock_of(folder), owner, request["lease"], silent=request.get("silent")))
+        answer.update(
+            lease.take(store.lock_of(folder), owner, request["lease"], silent=request.get("silent"))
+        )
     if answer["taken"] and (request.get("append") or request.get("whole")):
         store.write(folder, request.get("append"), request.get("whole") or {})
         answer["changed"] = True

@@ -68,23 +68,30 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool import rps
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import MISSING
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._iproute import management
-from ansible_collections.offload.lab.plugins.module_utils._restore import node_state
+from ..module_utils._base import network
+from ..module_utils._base.errors import InputError
+from ..module_utils._ethtool import rps
+from ..module_utils._ethtool.devices import MISSING
+from ..module_utils._host.module import run_module
+from ..module_utils._iproute import management
+from ..module_utils._restore import node_state
 
 ONLINE = "/sys/devices/system/cpu/online"
 
 
 def read(name: str) -> dict[str, str]:
     """Return ``{queue file: mask}`` of a device, which must have receive queues."""
-    queues = {queue: text for queue, text in node_state.read_rps(name).items() if queue.endswith("/rps_cpus")}
+    queues = {
+        queue: text
+        for queue, text in node_state.read_rps(name).items()
+        if queue.endswith("/rps_cpus")
+    }
     if not queues:
-        raise InputError("there is no such device, or it has no receive queues", name,
-                         "'ip link' lists the devices of the namespace.")
+        raise InputError(
+            "there is no such device, or it has no receive queues",
+            name,
+            "'ip link' lists the devices of the namespace.",
+        )
     return queues
 
 
@@ -92,28 +99,42 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring all devices to the wanted mask and return the module's result."""
     with open(ONLINE) as stream:
         mask = rps.wanted_mask(module.params["cpus"], stream.read())
-    names = [name for name in map(network.device_name, module.params["devices"])
-             if module.params.get("missing") != "skip" or node_state.read_rps(name)]
+    names = [
+        name
+        for name in map(network.device_name, module.params["devices"])
+        if module.params.get("missing") != "skip" or node_state.read_rps(name)
+    ]
     before = {name: read(name) for name in names}
     writes = {name: rps.plan(queues, mask) for name, queues in before.items()}
-    management.check([name for name, texts in writes.items() if texts], module.params["allow_management_device"])
+    management.check(
+        [name for name, texts in writes.items() if texts], module.params["allow_management_device"]
+    )
     if not module.check_mode:
         for name, texts in writes.items():
             for queue, text in texts.items():
                 with open(os.path.join(node_state.QUEUES.format(name), queue), "w") as stream:
                     stream.write(text)
-    after = {name: dict(queues, **writes[name]) if module.check_mode else read(name)
-             for name, queues in before.items()}
-    return {"changed": any(writes.values()), "devices": after, "diff": {"before": before, "after": after}}
+    after = {
+        name: dict(queues, **writes[name]) if module.check_mode else read(name)
+        for name, queues in before.items()
+    }
+    return {
+        "changed": any(writes.values()),
+        "devices": after,
+        "diff": {"before": before, "after": after},
+    }
 
 
 def main() -> None:
-    run_module({
-        "devices": {"type": "list", "elements": "str", "required": True},
-        "cpus": {"type": "str", "required": True},
-        "missing": MISSING,
-        "allow_management_device": {"type": "list", "elements": "str", "default": []},
-    }, converge)
+    run_module(
+        {
+            "devices": {"type": "list", "elements": "str", "required": True},
+            "cpus": {"type": "str", "required": True},
+            "missing": MISSING,
+            "allow_management_device": {"type": "list", "elements": "str", "default": []},
+        },
+        converge,
+    )
 
 
 if __name__ == "__main__":

@@ -108,10 +108,10 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import MISSING
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._restore import (
+from ..module_utils._base import network
+from ..module_utils._ethtool.devices import MISSING
+from ..module_utils._host.module import run_module
+from ..module_utils._restore import (
     node_state,
     settings,
     sign_of_life,
@@ -123,10 +123,15 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the snapshot to the wanted state and return the module's result."""
     sign_of_life.touch()
     path, wanted = module.params["path"], module.params["state"] == "present"
-    devices, other = settings.read_settings(module.params["devices"], module.params["missing"]), module.params["other"]
+    devices, other = (
+        settings.read_settings(module.params["devices"], module.params["missing"]),
+        module.params["other"],
+    )
     before = snapshot.read(path)
     if devices and before is None:
-        other = dict(node_state.read([device for device in devices if snapshot.exists(device)]), **other)
+        other = dict(
+            node_state.read([device for device in devices if snapshot.exists(device)]), **other
+        )
     after = snapshot.merge(before, devices, other) if devices or other else before
     after = after if wanted else None
     if after != before and not module.check_mode:
@@ -134,24 +139,40 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
             snapshot.write(path, after)
         else:
             snapshot.remove(path)
-    shown: snapshot.Snapshot = after or before or {"schema": snapshot.SCHEMA, "devices": [], "links": [], "other": {}}
+    shown: snapshot.Snapshot = (
+        after or before or {"schema": snapshot.SCHEMA, "devices": [], "links": [], "other": {}}
+    )
     here = [device for device in shown["devices"] if snapshot.exists(device)]
     links = [link for link in shown["links"] if snapshot.exists(link)]
-    names = [[network.key_of(device) for device in state["devices"]] if state else [] for state in (before, after)]
-    return {"changed": after != before, "path": path, "exists": after is not None, "devices": here, "links": links,
-            "other": shown["other"],
-            "missing": sorted(set(map(network.key_of, shown["devices"])) - set(map(network.key_of, here))),
-            "diff": dict(zip(("before", "after"), ("\n".join(sorted(part) + [""]) for part in names)))}
+    names = [
+        [network.key_of(device) for device in state["devices"]] if state else []
+        for state in (before, after)
+    ]
+    return {
+        "changed": after != before,
+        "path": path,
+        "exists": after is not None,
+        "devices": here,
+        "links": links,
+        "other": shown["other"],
+        "missing": sorted(
+            set(map(network.key_of, shown["devices"])) - set(map(network.key_of, here))
+        ),
+        "diff": dict(zip(("before", "after"), ("\n".join(sorted(part) + [""]) for part in names))),
+    }
 
 
 def main() -> None:
-    run_module({
-        "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
-        "devices": {"type": "list", "elements": "raw", "default": []},
-        "missing": MISSING,
-        "other": {"type": "dict", "default": {}},
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-    }, converge)
+    run_module(
+        {
+            "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
+            "devices": {"type": "list", "elements": "raw", "default": []},
+            "missing": MISSING,
+            "other": {"type": "dict", "default": {}},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        },
+        converge,
+    )
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Open vSwitch running, with the lab's bridge."""
+
 from __future__ import annotations
 
 DOCUMENTATION = r"""
@@ -135,13 +136,13 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step, shown
-from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
-from ansible_collections.offload.lab.plugins.module_utils._ovs import service as switch_state
-from ansible_collections.offload.lab.plugins.module_utils._ovs.switch_plan import (
+from ..module_utils._base import network
+from ..module_utils._base.steps import Step, shown
+from ..module_utils._host.apply import apply
+from ..module_utils._host.module import run_module
+from ..module_utils._host.privileges import require
+from ..module_utils._ovs import service as switch_state
+from ..module_utils._ovs.switch_plan import (
     Seen,
     Service,
     Summary,
@@ -151,7 +152,7 @@ from ansible_collections.offload.lab.plugins.module_utils._ovs.switch_plan impor
     service_of,
     summary,
 )
-from ansible_collections.offload.lab.plugins.module_utils._restore import after_boot
+from ..module_utils._restore import after_boot
 
 
 def make(bridge: str, datapath: str, service: Service, check_mode: bool) -> dict[str, Any]:
@@ -173,23 +174,38 @@ def remove(bridge: str, service: Service, check_mode: bool) -> dict[str, Any]:
     return finish(bridge, seen, steps, predict(seen, bridge, None), check_mode)
 
 
-def finish(bridge: str, seen: Seen, steps: list[Step], predicted: Summary, check_mode: bool) -> dict[str, Any]:
+def finish(
+    bridge: str, seen: Seen, steps: list[Step], predicted: Summary, check_mode: bool
+) -> dict[str, Any]:
     """Return the result: what was there, what is there now or would be."""
     before = summary(seen, bridge)
     after = predicted if check_mode else summary(switch_state.read(), bridge) if steps else before
-    return {"changed": bool(steps), "switch": after, "commands": shown(steps),
-            "diff": {"before": {"switch": before}, "after": {"switch": after}}}
+    return {
+        "changed": bool(steps),
+        "switch": after,
+        "commands": shown(steps),
+        "diff": {"before": {"switch": before}, "after": {"switch": after}},
+    }
 
 
 def at_boot(wanted: str | None, result: dict[str, Any], check_mode: bool) -> dict[str, Any]:
-    """Have the next boot do what is wanted (None: nothing), and return the result of the module with that."""
+    """Have the next boot do what is wanted (None: nothing), and return the result of the module
+    with that.
+    """
     planned = after_boot.planned()
     if wanted != planned and not check_mode:
         after_boot.forget()
         if wanted:
             after_boot.plan(wanted)
-    result["diff"]["before"]["until_reboot"], result["diff"]["after"]["until_reboot"] = bool(planned), bool(wanted)
-    return {**result, "changed": result["changed"] or wanted != planned, "until_reboot": bool(wanted)}
+    result["diff"]["before"]["until_reboot"], result["diff"]["after"]["until_reboot"] = (
+        bool(planned),
+        bool(wanted),
+    )
+    return {
+        **result,
+        "changed": result["changed"] or wanted != planned,
+        "until_reboot": bool(wanted),
+    }
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
@@ -203,20 +219,31 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     wanted = None
     if params["state"] == "present":
         result = make(bridge, datapath, service, module.check_mode)
-        wanted = after_boot.main_for(bridge, params["service_manager"]) if params["until_reboot"] else None
+        wanted = (
+            after_boot.main_for(bridge, params["service_manager"])
+            if params["until_reboot"]
+            else None
+        )
     else:
         result = remove(bridge, service, module.check_mode)
     return {**at_boot(wanted, result, module.check_mode), "datapath": datapath}
 
 
 def main() -> None:
-    run_module({
-        "bridge": {"type": "str", "default": "br-int"},
-        "datapath": {"type": "str", "default": "auto", "choices": ["auto", "system", "netdev"]},
-        "service_manager": {"type": "str", "default": "auto", "choices": ["auto", "systemd", "ovs-ctl"]},
-        "until_reboot": {"type": "bool", "default": False},
-        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
-    }, converge)
+    run_module(
+        {
+            "bridge": {"type": "str", "default": "br-int"},
+            "datapath": {"type": "str", "default": "auto", "choices": ["auto", "system", "netdev"]},
+            "service_manager": {
+                "type": "str",
+                "default": "auto",
+                "choices": ["auto", "systemd", "ovs-ctl"],
+            },
+            "until_reboot": {"type": "bool", "default": False},
+            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        },
+        converge,
+    )
 
 
 if __name__ == "__main__":

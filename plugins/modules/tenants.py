@@ -3,6 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Tenants: network namespaces with a veth on the switch."""
+
 from __future__ import annotations
 
 DOCUMENTATION = r"""
@@ -196,28 +197,28 @@ from typing import Any, Collection, Dict, List, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step, shown
-from ansible_collections.offload.lab.plugins.module_utils._host import netns as host_netns
-from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
-from ansible_collections.offload.lab.plugins.module_utils._host.processes import end_processes
-from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
-from ansible_collections.offload.lab.plugins.module_utils._iproute import read
-from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check import (
+from ..module_utils._base import network
+from ..module_utils._base.errors import InputError, LabError
+from ..module_utils._base.steps import Step, shown
+from ..module_utils._host import netns as host_netns
+from ..module_utils._host.apply import apply
+from ..module_utils._host.module import run_module
+from ..module_utils._host.privileges import require
+from ..module_utils._host.processes import end_processes
+from ..module_utils._host.waiting import wait_until
+from ..module_utils._iproute import read
+from ..module_utils._lab.tenants_check import (
     Limit,
     Parts,
     check_host,
     wanted_tenants,
 )
-from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_plan import (
+from ..module_utils._lab.tenants_plan import (
     plan_absent,
     plan_present,
     present_names,
 )
-from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_view import (
+from ..module_utils._lab.tenants_view import (
     Links,
     Seen,
     Summary,
@@ -227,8 +228,8 @@ from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_view impo
     present_tenants,
     summary,
 )
-from ansible_collections.offload.lab.plugins.module_utils._ovs import database
-from ansible_collections.offload.lab.plugins.module_utils._ovs.state import check_ready
+from ..module_utils._ovs import database
+from ..module_utils._ovs.state import check_ready
 
 TENANT_SPEC = {
     "name": {"type": "str", "required": True},
@@ -236,18 +237,29 @@ TENANT_SPEC = {
     "addresses": {"type": "list", "elements": "str", "default": []},
     "mtu": {"type": "int"},
     "mac": {"type": "str"},
-    "neighbors": {"type": "list", "elements": "dict", "default": [], "options": {
-        "address": {"type": "str", "required": True}, "mac": {"type": "str", "required": True}}},
+    "neighbors": {
+        "type": "list",
+        "elements": "dict",
+        "default": [],
+        "options": {
+            "address": {"type": "str", "required": True},
+            "mac": {"type": "str", "required": True},
+        },
+    },
     "linux_bridge": {"type": "bool", "default": False},
     "tag": {"type": "int"},
     "flat": {"type": "bool", "default": False},
 }
 
-Planned = Tuple[Seen, List[str], List[Step], Dict[str, Summary]]  # names that go, steps, and each tenant afterwards
+Planned = Tuple[
+    Seen, List[str], List[Step], Dict[str, Summary]
+]  # names that go, steps, and each tenant afterwards
 
 
 def look(links: Links, names: Collection[str], everything: bool, missing_ok: bool) -> Seen:
-    """Return what ``tenants_view`` calls ``seen``; with ``everything`` also of namespaces that were not named."""
+    """Return what ``tenants_view`` calls ``seen``; with ``everything`` also of namespaces that were
+    not named.
+    """
     ids = read.namespaces()
     inside, ours = {}, led_to(links, ids)
     for netns in ids:
@@ -258,23 +270,38 @@ def look(links: Links, names: Collection[str], everything: bool, missing_ok: boo
                 inside[netns] = read.read_with_neighbors(netns)
             except LabError:
                 continue  # somebody's namespace that cannot be entered is none of ours
-    return {"links": links, "ids": ids, "inside": inside, "ovs": database.read(missing_ok),
-            "ipv6": os.path.isdir("/proc/sys/net/ipv6")}
+    return {
+        "links": links,
+        "ids": ids,
+        "inside": inside,
+        "ovs": database.read(missing_ok),
+        "ipv6": os.path.isdir("/proc/sys/net/ipv6"),
+    }
 
 
 def limit_of(links: Links, params: dict[str, Any]) -> Limit | None:
-    """Return ``(bytes, why)``, the largest MTU that the underlay leaves, or None if no underlay is named."""
+    """Return ``(bytes, why)``, the largest MTU that the underlay leaves, or None if no underlay is
+    named.
+    """
     name = params["underlay_device"]
     if name is None:
         return None
     if name not in links:
-        raise InputError("there is no such network device", name, "Give the underlay's: offload_lab_underlay_device.")
-    return (links[name]["mtu"] - params["encapsulation"],
-            f"{name} carries {links[name]['mtu']} bytes, of which the tunnel takes {params['encapsulation']}.")
+        raise InputError(
+            "there is no such network device",
+            name,
+            "Give the underlay's: offload_lab_underlay_device.",
+        )
+    return (
+        links[name]["mtu"] - params["encapsulation"],
+        f"{name} carries {links[name]['mtu']} bytes, of which the tunnel takes {params['encapsulation']}.",
+    )
 
 
 def remove_wholly(seen: Seen, names: list[str]) -> None:
-    """End the processes in the namespaces that are to go: they would keep a namespace alive without its name."""
+    """End the processes in the namespaces that are to go: they would keep a namespace alive without
+    its name.
+    """
     owned = owned_namespaces(seen)
     going = [name for name in names if name in owned and name in seen["ids"]]
     if going:
@@ -292,14 +319,22 @@ def present(params: dict[str, Any], check_mode: bool) -> Planned:
     """Return ``(seen, names that go, steps, after)`` for tenants that are wanted."""
     links = read.read_with_neighbors()
     limit = limit_of(links, params)
-    wanted = wanted_tenants(params["tenants"], params["mtu"] or (limit[0] if limit else 1500), limit)
+    wanted = wanted_tenants(
+        params["tenants"], params["mtu"] or (limit[0] if limit else 1500), limit
+    )
     check_host(wanted, links)
     seen = look(links, wanted, params["purge"], check_mode or not wanted)
     bridge = params["bridge"]
     if wanted and not check_mode:
         check_ready(seen["ovs"], bridge)
-    gone = [name for name in present_names(seen, bridge) if name not in wanted] if params["purge"] else []
-    after = {name: predicted(tenant, bridge, summary(seen, tenant)) for name, tenant in wanted.items()}
+    gone = (
+        [name for name in present_names(seen, bridge) if name not in wanted]
+        if params["purge"]
+        else []
+    )
+    after = {
+        name: predicted(tenant, bridge, summary(seen, tenant)) for name, tenant in wanted.items()
+    }
     return seen, gone, plan_present(seen, bridge, wanted, gone), after
 
 
@@ -316,28 +351,39 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"])
     params, check_mode = module.params, module.check_mode
     network.device_name(params["bridge"], "bridge")
-    seen, gone, steps, after = present(params, check_mode) if params["state"] == "present" else absent(params)
+    seen, gone, steps, after = (
+        present(params, check_mode) if params["state"] == "present" else absent(params)
+    )
     there = present_tenants(seen, sorted(set(after) | set(gone)))
-    before: dict[str, Summary | Parts | None] = {name: summary(seen, there[name]) for name in sorted(after)}
+    before: dict[str, Summary | Parts | None] = {
+        name: summary(seen, there[name]) for name in sorted(after)
+    }
     before.update((name, there[name]) for name in gone)  # their inside is not read
     if not check_mode:
         remove_wholly(seen, gone)
         apply(steps)
         wait_gone([there[name]["port"] for name in gone])
-    return {"changed": bool(steps), "tenants": after, "commands": shown(steps),
-            "diff": {"before": {"tenants": before}, "after": {"tenants": after}}}
+    return {
+        "changed": bool(steps),
+        "tenants": after,
+        "commands": shown(steps),
+        "diff": {"before": {"tenants": before}, "after": {"tenants": after}},
+    }
 
 
 def main() -> None:
-    run_module({
-        "tenants": {"type": "list", "elements": "dict", "default": [], "options": TENANT_SPEC},
-        "bridge": {"type": "str", "default": "br-int"},
-        "mtu": {"type": "int"},
-        "underlay_device": {"type": "str"},
-        "encapsulation": {"type": "int", "default": 50},
-        "purge": {"type": "bool", "default": False},
-        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
-    }, converge)
+    run_module(
+        {
+            "tenants": {"type": "list", "elements": "dict", "default": [], "options": TENANT_SPEC},
+            "bridge": {"type": "str", "default": "br-int"},
+            "mtu": {"type": "int"},
+            "underlay_device": {"type": "str"},
+            "encapsulation": {"type": "int", "default": 50},
+            "purge": {"type": "bool", "default": False},
+            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        },
+        converge,
+    )
 
 
 if __name__ == "__main__":

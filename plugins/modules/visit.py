@@ -262,37 +262,54 @@ from typing import Any, Callable, Dict, List, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._netperf import command, run, spool
-from ansible_collections.offload.lab.plugins.module_utils._netperf.spec import SPEC
-from ansible_collections.offload.lab.plugins.module_utils._observe import controller, evidence
-from ansible_collections.offload.lab.plugins.module_utils._observe.probe import Probe
-from ansible_collections.offload.lab.plugins.module_utils._observe.trial_watch import BothEnds
+from ..module_utils._host.module import run_module
+from ..module_utils._netperf import command, run, spool
+from ..module_utils._netperf.spec import SPEC
+from ..module_utils._observe import controller, evidence
+from ..module_utils._observe.probe import Probe
+from ..module_utils._observe.trial_watch import BothEnds
 
 Checked = Tuple[Dict[str, Any], Dict[str, Any], List[command.Endpoint]]  # name, workload, endpoints
 
 
 def checked(cells: list[dict[str, Any]] | None) -> list[Checked]:
-    """Return [(name, workload, endpoints)], all checked before anything runs; a name is id and pair."""
-    return [({"id": cell["id"], "pair": cell["pair"]}, command.workload(cell["workload"]),
-             [command.endpoint(end) for end in cell["endpoints"]]) for cell in cells or ()]
+    """Return [(name, workload, endpoints)], all checked before anything runs; a name is id and
+    pair.
+    """
+    return [
+        (
+            {"id": cell["id"], "pair": cell["pair"]},
+            command.workload(cell["workload"]),
+            [command.endpoint(end) for end in cell["endpoints"]],
+        )
+        for cell in cells or ()
+    ]
 
 
 def planned(cells: list[Checked]) -> dict[str, list[str]]:
     """Return the command lines by cell."""
-    return {name["id"]: [" ".join(command.argv(load, test, end, number))
-                         for number, (test, end) in enumerate(command.streams_of(load, ends))]
-            for name, load, ends in cells}
+    return {
+        name["id"]: [
+            " ".join(command.argv(load, test, end, number))
+            for number, (test, end) in enumerate(command.streams_of(load, ends))
+        ]
+        for name, load, ends in cells
+    }
 
 
 def watcher(params: dict[str, Any], server: Probe | None) -> Callable[[], BothEnds | None]:
     """Return a function that makes the watch of one trial; without a probe nothing is watched."""
     devices = params["watch"] or {}
-    return lambda: BothEnds(server, devices.get("client") or [], devices.get("server") or []) if server else None
+    return lambda: (
+        BothEnds(server, devices.get("client") or [], devices.get("server") or [])
+        if server
+        else None
+    )
 
 
-def measure(module: AnsibleModule, cells: list[Checked], chunk: spool.Chunk | None,
-            server: Probe | None) -> list[dict[str, Any]]:
+def measure(
+    module: AnsibleModule, cells: list[Checked], chunk: spool.Chunk | None, server: Probe | None
+) -> list[dict[str, Any]]:
     """Run the cells one after the other; each is in the spool before the next begins."""
     watch = watcher(module.params, server)
     done = []
@@ -316,7 +333,11 @@ def look_and_measure(module: AnsibleModule, cells: list[Checked]) -> dict[str, A
         began = time.time()
         found["packets"] = evidence.look(params["look"], server)
         found["looked_s"] = round(time.time() - began, 3)
-    chunk = spool.Chunk(params["spool"], params["campaign"], params["chunk"]) if params["chunk"] else None
+    chunk = (
+        spool.Chunk(params["spool"], params["campaign"], params["chunk"])
+        if params["chunk"]
+        else None
+    )
     found["cells"] = measure(module, cells, chunk, server)
     return dict(found, spooled=os.path.basename(chunk.path) if chunk else None)
 
@@ -334,7 +355,11 @@ def collect_and_measure(module: AnsibleModule) -> dict[str, Any]:
     cells = [cell for cell in cells if (cell[0]["id"], cell[0]["pair"]) not in known]
     if params["reach"]:
         run.preflight([command.endpoint(end) for end in params["reach"]])
-    result = {"changed": False, "left": {os.path.basename(path): rows for path, rows in left.items()}, "cells": []}
+    result = {
+        "changed": False,
+        "left": {os.path.basename(path): rows for path, rows in left.items()},
+        "cells": [],
+    }
     if cells:
         with controller.needed(params["probe"]):
             result.update(look_and_measure(module, cells))

@@ -3,6 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A kernel VXLAN device that converges."""
+
 from __future__ import annotations
 
 DOCUMENTATION = r"""
@@ -128,14 +129,14 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
-from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._host.module import run_module
-from ansible_collections.offload.lab.plugins.module_utils._host.privileges import require
-from ansible_collections.offload.lab.plugins.module_utils._iproute import read as iproute_read
-from ansible_collections.offload.lab.plugins.module_utils._lab.vxlan_plan import (
+from ..module_utils._base import network
+from ..module_utils._base.errors import InputError
+from ..module_utils._base.steps import shown
+from ..module_utils._host.apply import apply
+from ..module_utils._host.module import run_module
+from ..module_utils._host.privileges import require
+from ..module_utils._iproute import read as iproute_read
+from ..module_utils._lab.vxlan_plan import (
     Fdb,
     Links,
     Summary,
@@ -145,7 +146,7 @@ from ansible_collections.offload.lab.plugins.module_utils._lab.vxlan_plan import
     summary,
     wanted_device,
 )
-from ansible_collections.offload.lab.plugins.module_utils._ovs import database
+from ..module_utils._ovs import database
 
 OPTIONS = ("name", "id", "dstport", "local", "remotes", "csum", "mtu")
 
@@ -164,8 +165,16 @@ def purge(keep: list[str], check_mode: bool) -> dict[str, Any]:
     names, steps = plan_purge(links, ovs, keep)
     if not check_mode:
         apply(steps)
-    return {"changed": bool(steps), "device": None, "removed": names, "commands": shown(steps),
-            "diff": {"before": {"devices": sorted([*keep, *names])}, "after": {"devices": sorted(keep)}}}
+    return {
+        "changed": bool(steps),
+        "device": None,
+        "removed": names,
+        "commands": shown(steps),
+        "diff": {
+            "before": {"devices": sorted([*keep, *names])},
+            "after": {"devices": sorted(keep)},
+        },
+    }
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
@@ -183,8 +192,14 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         wanted = wanted_device({option: params[option] for option in OPTIONS}, links)
         steps = plan_present(links, fdb, ovs, wanted)
         after: Summary | None = {
-            "id": wanted["id"], "dstport": wanted["dstport"], "local": wanted["local"], "csum": wanted["csum"],
-            "mtu": wanted["mtu"], "remotes": wanted["remotes"], "up": True}
+            "id": wanted["id"],
+            "dstport": wanted["dstport"],
+            "local": wanted["local"],
+            "csum": wanted["csum"],
+            "mtu": wanted["mtu"],
+            "remotes": wanted["remotes"],
+            "up": True,
+        }
     else:
         steps, after = plan_absent(links, ovs, name), None
     before = summary(links.get(name), fdb)
@@ -194,22 +209,30 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         apply(steps)
         links, fdb = read(name)
         after = summary(links.get(name), fdb)
-    return {"changed": bool(steps), "device": after, "commands": shown(steps),
-            "diff": {"before": {"device": before}, "after": {"device": after}}}
+    return {
+        "changed": bool(steps),
+        "device": after,
+        "commands": shown(steps),
+        "diff": {"before": {"device": before}, "after": {"device": after}},
+    }
 
 
 def main() -> None:
-    run_module({
-        "name": {"type": "str", "default": "vxlan0"},
-        "id": {"type": "int", "default": 10},
-        "dstport": {"type": "int", "default": network.VXLAN_PORT},
-        "local": {"type": "str"},
-        "remotes": {"type": "list", "elements": "str", "default": []},
-        "csum": {"type": "bool", "default": False},
-        "mtu": {"type": "int"},
-        "keep": {"type": "list", "elements": "str"},
-        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
-    }, converge, required_if=[("state", "present", ["local"])])
+    run_module(
+        {
+            "name": {"type": "str", "default": "vxlan0"},
+            "id": {"type": "int", "default": 10},
+            "dstport": {"type": "int", "default": network.VXLAN_PORT},
+            "local": {"type": "str"},
+            "remotes": {"type": "list", "elements": "str", "default": []},
+            "csum": {"type": "bool", "default": False},
+            "mtu": {"type": "int"},
+            "keep": {"type": "list", "elements": "str"},
+            "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        },
+        converge,
+        required_if=[("state", "present", ["local"])],
+    )
 
 
 if __name__ == "__main__":

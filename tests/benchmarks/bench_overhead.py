@@ -1,13 +1,16 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the harness adds to netperf: real campaigns on a single-host lab of its own, against a bare loop of netperf.
+"""What the harness adds to netperf: real campaigns on a single-host lab of its own, against a bare
+loop of netperf.
 
-Promised: wall time over netperf's at most 1.03 with 10 s cells and 1.25 with 1 s cells, ten cells a visit, at most
-1.12 of a visit with 1 s cells, and at most 1.0 s a visit beyond its cells. Needs root. BENCH_BLOCKS=9 makes campaigns
-of full length (half an hour); by default they are short, and the ratio of one of nine blocks is computed from what a
-visit and the rest of a run cost. BENCH_DURATIONS are the lengths of cells in seconds, "1 10" by default.
+Promised: wall time over netperf's at most 1.03 with 10 s cells and 1.25 with 1 s cells, ten cells a
+visit, at most 1.12 of a visit with 1 s cells, and at most 1.0 s a visit beyond its cells. Needs
+root. BENCH_BLOCKS=9 makes campaigns of full length (half an hour); by default they are short, and
+the ratio of one of nine blocks is computed from what a visit and the rest of a run cost.
+BENCH_DURATIONS are the lengths of cells in seconds, "1 10" by default.
 """
+
 from __future__ import annotations
 
 import json
@@ -22,23 +25,43 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BIN = os.path.dirname(sys.executable)
 NAME = "bench"
-CAMPAIGN = {"seed": 1, "design": "on_off", "paths": ["physical", "tenant_vxlan"], "mtus": [9000],
-            "workloads": ["tcp_stream", "tcp_maerts", "udp_stream", "tcp_rr", "udp_rr"]}
+CAMPAIGN = {
+    "seed": 1,
+    "design": "on_off",
+    "paths": ["physical", "tenant_vxlan"],
+    "mtus": [9000],
+    "workloads": ["tcp_stream", "tcp_maerts", "udp_stream", "tcp_rr", "udp_rr"],
+}
 CELLS, NINE_BLOCKS = 10, 18  # a visit's cells; visits of a campaign that has an interval
 DURATIONS = [int(word) for word in os.environ.get("BENCH_DURATIONS", "1 10").split()]
 BLOCKS = int(os.environ.get("BENCH_BLOCKS", "1"))
-FLOOR = ("for path in 198.18.0.2 192.168.10.2; do for test in TCP_STREAM TCP_MAERTS UDP_STREAM TCP_RR UDP_RR; do "
-         "$(test $path = 198.18.0.2 || echo ip netns exec tenant1) netperf -H $path -t $test -l 1 -P 0; done; done")
+FLOOR = (
+    "for path in 198.18.0.2 192.168.10.2; do for test in TCP_STREAM TCP_MAERTS UDP_STREAM TCP_RR UDP_RR; do "
+    "$(test $path = 198.18.0.2 || echo ip netns exec tenant1) netperf -H $path -t $test -l 1 -P 0; done; done"
+)
 APPLY, MEASURE = "Apply the profile", "See in the packets"
 
 
 def play(name, *arguments, **more):
     """Run a playbook of the collection; its text is shown when it fails."""
-    environment = dict(os.environ, ANSIBLE_CONFIG=os.path.join(ROOT, "ansible.cfg"), OFFLOAD_LAB_NAME=NAME,
-                       OFFLOAD_LAB_NODES="2", PATH=BIN + os.pathsep + os.environ["PATH"], **more)
+    environment = dict(
+        os.environ,
+        ANSIBLE_CONFIG=os.path.join(ROOT, "ansible.cfg"),
+        OFFLOAD_LAB_NAME=NAME,
+        OFFLOAD_LAB_NODES="2",
+        PATH=BIN + os.pathsep + os.environ["PATH"],
+        **more,
+    )
     start = time.time()
-    done = subprocess.run(["ansible-playbook", os.path.join(ROOT, "playbooks", name + ".yml"), *arguments], cwd=ROOT,
-                          env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    done = subprocess.run(
+        ["ansible-playbook", os.path.join(ROOT, "playbooks", name + ".yml"), *arguments],
+        cwd=ROOT,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
     if done.returncode:
         sys.exit(done.stdout[-3000:])
     return start, time.time()
@@ -51,9 +74,16 @@ def rows(path):
 
 
 def floor():
-    """Return the seconds a cell that a bare loop of netperf takes longer than asked, netperf's own waits included."""
+    """Return the seconds a cell that a bare loop of netperf takes longer than asked, netperf's own
+    waits included.
+    """
     home = f"/run/offload-lab/{NAME}-node1"
-    enter = ["nsenter", f"--net=/run/netns/{NAME}-node1", "--mount=" + home + "/mnt", "--uts=" + home + "/uts"]
+    enter = [
+        "nsenter",
+        f"--net=/run/netns/{NAME}-node1",
+        "--mount=" + home + "/mnt",
+        "--uts=" + home + "/uts",
+    ]
     start = time.time()
     subprocess.run([*enter, "--", "bash", "-c", FLOOR], check=True, stdout=subprocess.DEVNULL)
     return (time.time() - start) / CELLS - 1
@@ -65,8 +95,14 @@ def campaign(duration, folder):
     what = dict(CAMPAIGN, name=name, duration=duration, blocks=BLOCKS)
     line = os.path.join(folder, name + ".timeline")
     extra = json.dumps({"offload_lab_campaign": what, "offload_lab_results_dir": folder})
-    span = play("measure", "-e", extra, TIMELINE=line, ANSIBLE_CALLBACKS_ENABLED="timeline",
-                ANSIBLE_CALLBACK_PLUGINS=os.path.join(HERE, "callback"))
+    span = play(
+        "measure",
+        "-e",
+        extra,
+        TIMELINE=line,
+        ANSIBLE_CALLBACKS_ENABLED="timeline",
+        ANSIBLE_CALLBACK_PLUGINS=os.path.join(HERE, "callback"),
+    )
     visits = {}
     for trial in rows(os.path.join(folder, name, "trials.jsonl")):
         visits.setdefault((trial["block"], trial["visit"]), []).append(trial)
@@ -80,20 +116,32 @@ def next_start(tasks, moment):
 
 def last_start(tasks, name, moment):
     """Return when the last task of this name before a moment began."""
-    return max(row["at"] for row in tasks if row["task"].split(" : ")[-1].startswith(name) and row["at"] < moment)
+    return max(
+        row["at"]
+        for row in tasks
+        if row["task"].split(" : ")[-1].startswith(name) and row["at"] < moment
+    )
 
 
 def parts_of(visit, timeline):
-    """Return {what: seconds} of one visit: netperf and its cells, then what comes before and after them."""
+    """Return {what: seconds} of one visit: netperf and its cells, then what comes before and after
+    them.
+    """
     tasks = [row for row in timeline if "task" in row]
-    first, last = min(trial["started"] for trial in visit), max(trial["finished"] for trial in visit)
+    first, last = (
+        min(trial["started"] for trial in visit),
+        max(trial["finished"] for trial in visit),
+    )
     began, measured = last_start(tasks, APPLY, first), last_start(tasks, MEASURE, first)
     looked = next(row["looked_s"] for row in timeline if "looked_s" in row and row["at"] > first)
     asked = sum(trial["workload"]["duration"] for trial in visit)
-    run = sum(stream["finished"] - stream["started"] for trial in visit for stream in trial["streams"])
+    run = sum(
+        stream["finished"] - stream["started"] for trial in visit for stream in trial["streams"]
+    )
     return {
         "asked": asked,
-        "netperf longer than asked: connects, and up to 4 s of UDP_STREAM whose last packets were lost": run - asked,
+        "netperf longer than asked: connects, and up to 4 s of UDP_STREAM whose last packets were lost": run
+        - asked,
         "cells beyond netperf: processes, CPU counters of both ends, spool": last - first - run,
         "apply the profile on both nodes and read it back": measured - began,
         "evidence: traffic and packet samples, each path and direction": looked,
@@ -111,10 +159,16 @@ def report(duration, span, timeline, visits):
     spread = [sum(list(part.values())[3:]) for part in parts]
     wall, count = span[1] - span[0], len(parts)
     once = wall - count * whole
-    print(f"{duration} s cells, {CELLS} a visit, {count} visits: wall {wall:.1f} s, netperf ran {count * ran:.1f} s")
-    print(f"  wall over netperf's time: {wall / count / ran:.3f}; of a visit {whole / ran:.3f}; "
-          f"of nine blocks, computed: {(NINE_BLOCKS * whole + once) / (NINE_BLOCKS * ran):.3f}")
-    print(f"  seconds a visit beyond its cells: {beyond:.2f} ({min(spread):.2f} to {max(spread):.2f})")
+    print(
+        f"{duration} s cells, {CELLS} a visit, {count} visits: wall {wall:.1f} s, netperf ran {count * ran:.1f} s"
+    )
+    print(
+        f"  wall over netperf's time: {wall / count / ran:.3f}; of a visit {whole / ran:.3f}; "
+        f"of nine blocks, computed: {(NINE_BLOCKS * whole + once) / (NINE_BLOCKS * ran):.3f}"
+    )
+    print(
+        f"  seconds a visit beyond its cells: {beyond:.2f} ({min(spread):.2f} to {max(spread):.2f})"
+    )
     for what, seconds in list(mean.items())[1:]:
         print(f"  {seconds:8.3f} s a visit  {what}")
     print(f"  {once:8.3f} s a run    start, plan, snapshot, conditions, restore", flush=True)
@@ -126,7 +180,10 @@ def main():
         try:
             play("nodes")
             play("lab")
-            print(f"bare loop: {1000 * floor():.1f} ms a cell longer than asked, netperf's waits included", flush=True)
+            print(
+                f"bare loop: {1000 * floor():.1f} ms a cell longer than asked, netperf's waits included",
+                flush=True,
+            )
             for duration in DURATIONS:
                 report(duration, *campaign(duration, folder))
         finally:

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report in a real browser: wide and narrow, light and dark; nothing cut, nothing overlapping, nothing loaded."""
+"""The report in a real browser: wide and narrow, light and dark; nothing cut, nothing overlapping,
+nothing loaded.
+"""
+
 from __future__ import annotations
 
 import html
@@ -55,13 +58,26 @@ addEventListener('load', () => {
 def reports(chromium_required, tmp_path_factory):
     """Reports that have every kind of figure, with long names and many rows."""
     made = {}
-    for name, factors, design, workloads in (("on_off", 4, "on_off", WORKLOADS[:2]),
-                                             ("one_at_a_time", 8, "one_at_a_time", WORKLOADS),
-                                             ("leave_one_out", 40, "leave_one_out", WORKLOADS[:1])):
-        plan = synthetic.make_plan(factors, blocks=12 if factors > 4 else 6, design=design, workloads=workloads,
-                                   mtus=(9000, 1500) if factors == 8 else (9000,), name=name)
+    for name, factors, design, workloads in (
+        ("on_off", 4, "on_off", WORKLOADS[:2]),
+        ("one_at_a_time", 8, "one_at_a_time", WORKLOADS),
+        ("leave_one_out", 40, "leave_one_out", WORKLOADS[:1]),
+    ):
+        plan = synthetic.make_plan(
+            factors,
+            blocks=12 if factors > 4 else 6,
+            design=design,
+            workloads=workloads,
+            mtus=(9000, 1500) if factors == 8 else (9000,),
+            name=name,
+        )
         folder = tmp_path_factory.mktemp(name)
-        campaign(folder, plan, synthetic.make_trials(plan, cpus=16, marked=0.02, failures=0.01), manifest())
+        campaign(
+            folder,
+            plan,
+            synthetic.make_trials(plan, cpus=16, marked=0.02, failures=0.01),
+            manifest(),
+        )
         made[name] = folder / "report.html"
     for name, make in CAMPAIGNS.items():
         folder = tmp_path_factory.mktemp(name)
@@ -78,17 +94,37 @@ def brightness(colour):
 def test_page_in_a_browser(reports, tmp_path, scheme):
     frames = "".join(
         f'<iframe name="{name} {width}" src="{path}" style="width:{width}px;height:900px;border:0"></iframe>'
-        for name, path in reports.items() for width in WIDTHS)
+        for name, path in reports.items()
+        for width in WIDTHS
+    )
     (tmp_path / "harness.html").write_text(HARNESS % frames)
-    output = run([
-        "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-        "--allow-file-access-from-files",
-        "--host-resolver-rules=MAP * ~NOTFOUND",  # the browser's own calls home stay here
-        "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
-        f"--user-data-dir={tmp_path / 'profile'}", f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}",
-        "--virtual-time-budget=20000", "--dump-dom", f"file://{tmp_path / 'harness.html'}"], timeout=300)
-    found = json.loads(html.unescape(re.search(r'<pre id="found">(.+?)</pre>', output, re.S).group(1)))
-    assert [page["name"] for page in found] == [f"{name} {width}" for name in reports for width in WIDTHS]
+    output = run(
+        [
+            "chromium",
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--allow-file-access-from-files",
+            "--host-resolver-rules=MAP * ~NOTFOUND",  # the browser's own calls home stay here
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--no-first-run",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}",
+            "--virtual-time-budget=20000",
+            "--dump-dom",
+            f"file://{tmp_path / 'harness.html'}",
+        ],
+        timeout=300,
+    )
+    found = json.loads(
+        html.unescape(re.search(r'<pre id="found">(.+?)</pre>', output, re.S).group(1))
+    )
+    assert [page["name"] for page in found] == [
+        f"{name} {width}" for name in reports for width in WIDTHS
+    ]
     for page in found:
         where = f"{page['name']} {scheme}"
         assert page["width"] == int(page["name"].split()[1]), where

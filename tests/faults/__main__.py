@@ -1,10 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""make faults: COUNT (105) faults at random moments of campaigns on a single-host lab; a table at the end.
+"""make faults: COUNT (105) faults at random moments of campaigns on a single-host lab; a table at
+the end.
 
-Usage: python tests/faults [COUNT [SEED [SECONDS]]]. It ends after SECONDS at the latest. Needs root.
+Usage: python tests/faults [COUNT [SEED [SECONDS]]]. It ends after SECONDS at the latest. Needs
+root.
 """
+
 from __future__ import annotations
 
 import random
@@ -20,12 +23,18 @@ from ansible_collections.offload.lab.tests.faults.strike import finish, pick, st
 from ansible_collections.offload.lab.tests.faults.world import World
 from ansible_collections.offload.lab.tests.system.lab import Lab
 
-SURVIVED = 4  # faults of a run before the one that ends it: with 7 the campaign was often complete before
+SURVIVED = (
+    4  # faults of a run before the one that ends it: with 7 the campaign was often complete before
+)
 
 
 def main(count=105, seed=1, seconds=86400):
     """Strike, print, and return the number of faults in runs after which something was wrong."""
-    generator, rows, end = random.Random(seed), {name: [0, 0] for name in FAULTS}, time.monotonic() + seconds
+    generator, rows, end = (
+        random.Random(seed),
+        {name: [0, 0] for name in FAULTS},
+        time.monotonic() + seconds,
+    )
     with tempfile.TemporaryDirectory(prefix="offload-lab-faults-") as folder:
         world = World(folder, Lab("systestfaults"))
         try:

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The controller is killed at a boundary between two tasks of a playbook; what the nodes then are by themselves."""
+"""The controller is killed at a boundary between two tasks of a playbook; what the nodes then are
+by themselves.
+"""
+
 from __future__ import annotations
 
 import json
@@ -19,14 +22,18 @@ import pytest
 from ansible_collections.offload.lab.tests.support import CHECKOUT, environment
 from ansible_collections.offload.lab.tests.system.lab import differences
 
-MINUTES = 1  # of the dead man's switch in a run that is killed; a busy machine takes half of it for the slowest visit
+# Of the dead man's switch in a run that is killed; a busy machine takes half of it for the slowest
+# visit
+MINUTES = 1
 UNDISTURBED = 15  # in one that is not
 PATIENCE = 180  # seconds for it to fire, on a busy machine too
 STATE = "/run/offload-lab/dead_man_switch.json"
 FIRED = "/run/offload-lab/dead_man_switch.fired"
 STRUCK = CHECKOUT / "tests/output/boundaries"  # a line a boundary that left nothing
 SECONDS = float(os.environ.get("OFFLOAD_LAB_FAULTS_SECONDS", "inf"))
-SPOOL = "/var/lib/offload-lab/spool/"  # trials that no controller has fetched: they are not to be lost
+SPOOL = (
+    "/var/lib/offload-lab/spool/"  # trials that no controller has fetched: they are not to be lost
+)
 
 
 def play(lab, folder, playbook, variables, *, kill_at=0, kill_task=""):
@@ -37,16 +44,35 @@ def play(lab, folder, playbook, variables, *, kill_at=0, kill_task=""):
     minutes = MINUTES if kill_at or kill_task else UNDISTURBED
     boundaries, output = folder / f"{lab.name}.boundaries", folder / f"{lab.name}.output"
     boundaries.unlink(missing_ok=True)
-    argv = ["ansible-playbook", f"playbooks/{playbook}.yml", "-e", json.dumps(
-        {f"offload_lab_{key}": value for key, value in dict(variables, dead_man_minutes=minutes).items()})]
+    argv = [
+        "ansible-playbook",
+        f"playbooks/{playbook}.yml",
+        "-e",
+        json.dumps(
+            {
+                f"offload_lab_{key}": value
+                for key, value in dict(variables, dead_man_minutes=minutes).items()
+            }
+        ),
+    ]
     with output.open("w") as stream:
         process = subprocess.Popen(
-            argv, cwd=CHECKOUT, start_new_session=True, stdin=subprocess.DEVNULL, stdout=stream,
-            stderr=subprocess.STDOUT, env=environment(
-                OFFLOAD_LAB_NAME=lab.name, OFFLOAD_LAB_NODES="2",
-                OFFLOAD_LAB_KILL_AT=str(kill_at), OFFLOAD_LAB_KILL_TASK=kill_task,
-                OFFLOAD_LAB_BOUNDARIES=str(boundaries), ANSIBLE_CALLBACKS_ENABLED="kill_at",
-                ANSIBLE_CALLBACK_PLUGINS=str(Path(__file__).parent / "callback")))
+            argv,
+            cwd=CHECKOUT,
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            env=environment(
+                OFFLOAD_LAB_NAME=lab.name,
+                OFFLOAD_LAB_NODES="2",
+                OFFLOAD_LAB_KILL_AT=str(kill_at),
+                OFFLOAD_LAB_KILL_TASK=kill_task,
+                OFFLOAD_LAB_BOUNDARIES=str(boundaries),
+                ANSIBLE_CALLBACKS_ENABLED="kill_at",
+                ANSIBLE_CALLBACK_PLUGINS=str(Path(__file__).parent / "callback"),
+            ),
+        )
     try:
         process.wait(timeout=600)
     finally:
@@ -57,21 +83,32 @@ def play(lab, folder, playbook, variables, *, kill_at=0, kill_task=""):
 
 
 def state(lab):
-    """Return the state of the nodes without what is to stay: trials nobody fetched, and the mark of the switch."""
+    """Return the state of the nodes without what is to stay: trials nobody fetched, and the mark of
+    the switch.
+    """
     now = lab.state()
     for number in range(1, lab.nodes + 1):
         node = now[f"node{number}"]
-        node["files"] = [name for name in node["files"] if name != FIRED and not name.startswith(SPOOL)]
+        node["files"] = [
+            name for name in node["files"] if name != FIRED and not name.startswith(SPOOL)
+        ]
     return now
 
 
 def armed(lab):
-    """Return whether a switch waits; to read the whole state again and again is too much for a small machine."""
-    return any(lab.inside(number, "find", STATE, rc=None).strip() == STATE for number in range(1, lab.nodes + 1))
+    """Return whether a switch waits; to read the whole state again and again is too much for a
+    small machine.
+    """
+    return any(
+        lab.inside(number, "find", STATE, rc=None).strip() == STATE
+        for number in range(1, lab.nodes + 1)
+    )
 
 
 def settle(lab, accepted):
-    """Wait for the switches; return what differs from the nearest of the ``accepted`` states after that."""
+    """Wait for the switches; return what differs from the nearest of the ``accepted`` states after
+    that.
+    """
     deadline = time.monotonic() + PATIENCE
     while True:
         while armed(lab) and time.monotonic() < deadline:
@@ -90,11 +127,16 @@ def tidy(lab):
 
 
 def strike_all(labs, playbook, chosen, one):
-    """Have ``one(lab, number)`` strike at each of the boundaries, lab by lab; return what it found wrong.
+    """Have ``one(lab, number)`` strike at each of the boundaries, lab by lab; return what it found
+    wrong.
 
     What left nothing is not struck again by the next run, until all of them did.
     """
-    free, struck, end = queue.SimpleQueue(), STRUCK / f"{playbook}-{len(chosen)}", time.monotonic() + SECONDS
+    free, struck, end = (
+        queue.SimpleQueue(),
+        STRUCK / f"{playbook}-{len(chosen)}",
+        time.monotonic() + SECONDS,
+    )
     for lab in labs:
         free.put(lab)
     STRUCK.mkdir(parents=True, exist_ok=True)
@@ -108,7 +150,9 @@ def strike_all(labs, playbook, chosen, one):
             found = one(lab, int(boundary.split()[0]))
         finally:
             free.put(lab)
-        print(f"{time.strftime('%H:%M:%S')} {playbook} {boundary}: {found or 'as before'}", flush=True)
+        print(
+            f"{time.strftime('%H:%M:%S')} {playbook} {boundary}: {found or 'as before'}", flush=True
+        )
         if not found:
             with struck.open("a") as stream:
                 stream.write(boundary + "\n")

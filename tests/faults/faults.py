@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The faults: what is done to a running campaign, and what mends it where the world must be mended by hand."""
+"""The faults: what is done to a running campaign, and what mends it where the world must be mended
+by hand.
+"""
+
 from __future__ import annotations
 
 import json
@@ -64,7 +67,9 @@ def link(world, random):
 
 def device(world, random):
     """A tenant's device is removed."""
-    world.lab.inside(random.choice((1, 2)), "ip", "-netns", "tenant1", "link", "del", "tenant1-veth0", rc=None)
+    world.lab.inside(
+        random.choice((1, 2)), "ip", "-netns", "tenant1", "link", "del", "tenant1-veth0", rc=None
+    )
 
 
 def _fill(path):
@@ -85,7 +90,9 @@ def controller_disk_mend(world):
 def node_disk(world, random):
     """The disk of a node's /var/lib/offload-lab is full."""
     world.filled = random.choice((1, 2))
-    world.lab.inside(world.filled, "sh", "-c", "cat /dev/zero >/var/lib/offload-lab/filler 2>/dev/null", rc=None)
+    world.lab.inside(
+        world.filled, "sh", "-c", "cat /dev/zero >/var/lib/offload-lab/filler 2>/dev/null", rc=None
+    )
 
 
 def node_disk_mend(world):
@@ -128,7 +135,9 @@ def bit_flipped(world, random):
     place, bit = random.randrange(len(data)), 1 << random.randrange(8)
     hit = data[:place].count(b"\n")  # a newline that is turned joins two lines
     joined = {hit, hit + 1} if data[place] == 10 else {hit}
-    world.expected = _ids(line for number, line in enumerate(data.split(b"\n")[:-1]) if number not in joined)
+    world.expected = _ids(
+        line for number, line in enumerate(data.split(b"\n")[:-1]) if number not in joined
+    )
     data[place] ^= bit
     world.record.write_bytes(data)
     return True
@@ -157,8 +166,8 @@ def clock_mend(world):
 
 
 CLOCK = "clock jumps by days"
-# What is done (it returns False where there was nothing to do it to), what mends the world, whether lab.yml is run
-# after it, and whether the campaign ends by it.
+# What is done (it returns False where there was nothing to do it to), what mends the world, whether
+# lab.yml is run after it, and whether the campaign ends by it.
 Fault = namedtuple("Fault", "act mend rebuild ends")
 FAULTS = {
     "SIGKILL netperf": Fault(netperf, None, False, False),

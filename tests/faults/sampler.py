@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs inside a node, without the project: prints the time and a device's TSO whenever one of them has jumped."""
+"""Runs inside a node, without the project: prints the time and a device's TSO whenever one of them
+has jumped.
+"""
+
 from __future__ import annotations
 
 import array
@@ -16,7 +19,9 @@ SIOCETHTOOL, ETHTOOL_GTSO = 0x8946, 0x1E
 sock, last, seen = socket.socket(), None, 0.0
 while True:
     value = array.array("I", [ETHTOOL_GTSO, 0])
-    fcntl.ioctl(sock, SIOCETHTOOL, struct.pack("16sP", sys.argv[1].encode(), value.buffer_info()[0]))
+    fcntl.ioctl(
+        sock, SIOCETHTOOL, struct.pack("16sP", sys.argv[1].encode(), value.buffer_info()[0])
+    )
     now = time.time()
     if value[1] != last or abs(now - seen) > 60:
         last = value[1]

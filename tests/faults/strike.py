@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Faults at random moments of one run of a campaign, and the judgement of what they left."""
+
 from __future__ import annotations
 
 import time
@@ -15,7 +16,8 @@ GAP = (0.2, 6)  # seconds between two faults
 
 
 def pick(rows, survived, random):
-    """Return the faults of the next run: so many that a campaign survives, then one that it does not.
+    """Return the faults of the next run: so many that a campaign survives, then one that it does
+    not.
 
     ``rows`` are ``{fault: [struck, ...]}``; those that were struck least come first.
     """
@@ -25,7 +27,9 @@ def pick(rows, survived, random):
 
 
 def strike(world, names, random, measuring=MEASURING):
-    """Do faults to a running campaign, one after the other, and recover; return ``(names struck, what is wrong)``."""
+    """Do faults to a running campaign, one after the other, and recover; return ``(names struck,
+    what is wrong)``.
+    """
     world.start(jumping=CLOCK in names)
     struck, problems = [], []
     if random.random() < measuring:
@@ -69,9 +73,11 @@ def judge(world):
     """Return what is wrong with the trials."""
     trials = world.trials()
     found = Counter(trial["id"] for trial in trials)
-    return ([f"double: {name}" for name, count in found.items() if count > 1]
-            + [f"lost: {name}" for name in sorted(world.expected - set(found))]
-            + [f"wrong profile: {name}" for name in world.wrong_profiles(trials)])
+    return (
+        [f"double: {name}" for name, count in found.items() if count > 1]
+        + [f"lost: {name}" for name in sorted(world.expected - set(found))]
+        + [f"wrong profile: {name}" for name in world.wrong_profiles(trials)]
+    )
 
 
 def complete(world):
@@ -95,5 +101,8 @@ def table(rows):
     """Return the table of ``{fault: [struck, in a run with a problem]}``."""
     total = [sum(column) for column in zip(*rows.values())]
     lines = [f"{'fault':<40}{'times':>7}{'recovered whole':>17}"]
-    lines += [f"{name:<40}{struck:>7}{struck - bad:>17}" for name, (struck, bad) in [*rows.items(), ("all", total)]]
+    lines += [
+        f"{name:<40}{struck:>7}{struck - bad:>17}"
+        for name, (struck, bad) in [*rows.items(), ("all", total)]
+    ]
     return "\n".join(lines)

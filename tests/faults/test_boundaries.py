@@ -1,11 +1,14 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The controller is killed at task boundaries: the nodes are as before by themselves, within the switch's minutes.
+"""The controller is killed at task boundaries: the nodes are as before by themselves, within the
+switch's minutes.
 
-OFFLOAD_LAB_FAULTS=all takes every boundary of the playbooks, otherwise a handful. The whole goes on where it was ended
-(tests/output/boundaries has what was struck); OFFLOAD_LAB_FAULTS_SECONDS says when it ends by itself.
+OFFLOAD_LAB_FAULTS=all takes every boundary of the playbooks, otherwise a handful. The whole goes on
+where it was ended (tests/output/boundaries has what was struck); OFFLOAD_LAB_FAULTS_SECONDS says
+when it ends by itself.
 """
+
 from __future__ import annotations
 
 import os
@@ -15,19 +18,32 @@ import pytest
 from ansible_collections.offload.lab.tests.faults import boundaries
 from ansible_collections.offload.lab.tests.system.lab import Lab, differences, left_behind, traces
 
-pytestmark = pytest.mark.nightly  # each strike waits for the switch, and the machine must be its own
+pytestmark = (
+    pytest.mark.nightly
+)  # each strike waits for the switch, and the machine must be its own
 ALL = os.environ.get("OFFLOAD_LAB_FAULTS") == "all"
 LABS = 5 if ALL else 1  # while one waits for its switch, the others are struck
 # Where a guard could be missing: between snapshot and change, and before the node is restored.
 MEASURE = ("See in the packets", "Restore the node, forget")
 APPLY = ("Keep the originals",)
 RESTORE = ("Restore the node, forget",)
-SETTINGS = {"underlay": {"features": {"gro": True}, "rps": {"cpus": "all"}}, "tenant": {"features": {"gro": True}}}
+SETTINGS = {
+    "underlay": {"features": {"gro": True}, "rps": {"cpus": "all"}},
+    "tenant": {"features": {"gro": True}},
+}
 DRIVERS = {node: {"underlay0": "veth"} for node in ("node1", "node2")}
-APPLIED = {"recommended": {"campaign": "test", "client": SETTINGS, "server": SETTINGS, "drivers": DRIVERS}}
+APPLIED = {
+    "recommended": {"campaign": "test", "client": SETTINGS, "server": SETTINGS, "drivers": DRIVERS}
+}
 # The MTU is not the lab's: it is changed, too.
-CAMPAIGN = {"paths": ["physical"], "mtus": [1500], "factors": ["tso", "tunnel_csum"], "blocks": 1,
-            "workloads": ["tcp_stream"], "duration": 1}
+CAMPAIGN = {
+    "paths": ["physical"],
+    "mtus": [1500],
+    "factors": ["tso", "tunnel_csum"],
+    "blocks": 1,
+    "workloads": ["tcp_stream"],
+    "duration": 1,
+}
 
 
 @pytest.fixture(scope="module")
@@ -44,16 +60,22 @@ def labs(lab_packages_required):
 
 
 def chosen(reached, names):
-    """Return the boundaries to strike at, of those of a whole run: the first before each of the tasks ``names``."""
+    """Return the boundaries to strike at, of those of a whole run: the first before each of the
+    tasks ``names``.
+    """
     tasks = [line.partition(" ")[2].split(" : ")[-1] for line in reached]
     if ALL:  # tasks that come again, in another visit, after those that come for the first time
         order = sorted(range(len(tasks)), key=lambda place: tasks.index(tasks[place]) != place)
         return [reached[place] for place in order]
-    return [next(line for line, task in zip(reached, tasks) if task.startswith(name)) for name in names]
+    return [
+        next(line for line, task in zip(reached, tasks) if task.startswith(name)) for name in names
+    ]
 
 
 def strike(run, number, accepted):
-    """Kill a run (the arguments of boundaries.play) at one boundary; return what is wrong afterwards."""
+    """Kill a run (the arguments of boundaries.play) at one boundary; return what is wrong
+    afterwards.
+    """
     status, _reached, output = boundaries.play(*run, kill_at=number)
     if status != -9:
         return [f"not killed, exit status {status}: {output[-3000:]}"]
@@ -63,15 +85,25 @@ def strike(run, number, accepted):
 
 
 def measuring(folder, name):
-    return {"results_dir": str(folder), "evidence_seconds": 0, "campaign": dict(CAMPAIGN, name=name)}
+    return {
+        "results_dir": str(folder),
+        "evidence_seconds": 0,
+        "campaign": dict(CAMPAIGN, name=name),
+    }
 
 
 def test_measure(labs, tmp_path):
-    status, reached, output = boundaries.play(labs[0], tmp_path, "measure", measuring(tmp_path, "whole"))
+    status, reached, output = boundaries.play(
+        labs[0], tmp_path, "measure", measuring(tmp_path, "whole")
+    )
     assert status == 0, output[-3000:]
 
     def one(lab, number):
-        return strike((lab, tmp_path, "measure", measuring(tmp_path, f"boundary{number}")), number, [before[lab.name]])
+        return strike(
+            (lab, tmp_path, "measure", measuring(tmp_path, f"boundary{number}")),
+            number,
+            [before[lab.name]],
+        )
 
     before = {lab.name: boundaries.state(lab) for lab in labs}
     assert boundaries.strike_all(labs, "measure", chosen(reached, MEASURE), one) == []
@@ -88,7 +120,9 @@ def test_apply(labs, tmp_path):
         lab.play("revert")
 
     def one(lab, number):
-        found = strike((lab, tmp_path, "apply", APPLIED), number, [before[lab.name], applied[lab.name]])
+        found = strike(
+            (lab, tmp_path, "apply", APPLIED), number, [before[lab.name], applied[lab.name]]
+        )
         lab.play("revert")
         return found + list(differences(before[lab.name], boundaries.state(lab)))
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every kind of fault once, and the dead man's switch; part of make faults."""
+
 from __future__ import annotations
 
 import random
@@ -55,7 +56,9 @@ def test_the_dead_mans_switch_restores_the_nodes(world):
         assert until(lambda: world.trials() and tso(world) == (0, 0), 180)
         world.kill(everything=True)
         assert tso(world) == (0, 0)
-        assert list(differences(world.before["node1"]["links"], world.lab.state()["node1"]["links"]))
+        assert list(
+            differences(world.before["node1"]["links"], world.lab.state()["node1"]["links"])
+        )
         assert until(lambda: tso(world) == (1, 1), 180)
         time.sleep(2)
         now = world.lab.state()
@@ -63,9 +66,13 @@ def test_the_dead_mans_switch_restores_the_nodes(world):
         world.dead_man_minutes = 15
     for node in ("node1", "node2"):
         for part in ("links", "rps", "ovs", "processes"):
-            assert list(differences(world.before[node][part], now[node][part], f"{node} {part}")) == []
+            assert (
+                list(differences(world.before[node][part], now[node][part], f"{node} {part}")) == []
+            )
         assert FIRED in now[node]["files"]  # a controller that wakes up must measure nothing more
-        assert not [name for name in now[node]["files"] if "snapshot" in name or name.endswith(".zip")]
+        assert not [
+            name for name in now[node]["files"] if "snapshot" in name or name.endswith(".zip")
+        ]
     assert finish(world) == []
     world.new()
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The lab and the campaign that faults are done to, and what must be true of them afterwards."""
+
 from __future__ import annotations
 
 import json
@@ -12,14 +13,19 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import read_whole_plan
-from ansible_collections.offload.lab.plugins.plugin_utils.trials import records
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import read_whole_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._trials import records
 from ansible_collections.offload.lab.tests.support import CHECKOUT, environment, run
 from ansible_collections.offload.lab.tests.system.lab import differences
 
 HERE = Path(__file__).parent
-CAMPAIGN = {"paths": ["physical"], "mtus": [9000], "factors": ["tso"],
-            "workloads": ["tcp_stream", "tcp_maerts"], "duration": 1}
+CAMPAIGN = {
+    "paths": ["physical"],
+    "mtus": [9000],
+    "factors": ["tso"],
+    "workloads": ["tcp_stream", "tcp_maerts"],
+    "duration": 1,
+}
 JUMPED = 3600  # seconds; the clock jumps by days, and no campaign lasts an hour
 SETTLE = 60  # seconds; what was started for one trial ends by itself within it
 
@@ -29,7 +35,9 @@ def descendants(pid):
     parents = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            parents.setdefault(int(entry.read_text().rpartition(")")[2].split()[1]), []).append(int(entry.parent.name))
+            parents.setdefault(int(entry.read_text().rpartition(")")[2].split()[1]), []).append(
+                int(entry.parent.name)
+            )
     found, left = [], [pid]
     while left:
         found.append(left.pop())
@@ -40,21 +48,33 @@ def descendants(pid):
 class World:
     """A lab of two nodes, one campaign after the other, and what watches them.
 
-    Usage: ``make`` (small disks for the results and for each node's state; the lab), ``begin`` ... ``end``, ``remove``.
+    Usage: ``make`` (small disks for the results and for each node's state; the lab), ``begin`` ...
+    ``end``, ``remove``.
     """
 
     def __init__(self, folder, lab, blocks=2):
         self.lab, self.folder, self.number, self.process = lab, Path(folder), 0, None
         self.results, self.blocks = self.folder / "results", blocks
         self.samplers, self.jumps, self.killed, self.expected = [], 0, False, set()
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore Ctrl-C
+        signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        )  # a shell's background job would ignore Ctrl-C
 
     def make(self):
         """Make the lab and run one campaign undisturbed."""
         run(["mount", "-m", "-t", "tmpfs", "-o", "size=4m,mode=755", "tmpfs", self.results])
         self.lab.play("nodes")
         for node in (1, 2):
-            self.lab.inside(node, "mount", "-t", "tmpfs", "-o", "size=1m,mode=755", "tmpfs", "/var/lib/offload-lab")
+            self.lab.inside(
+                node,
+                "mount",
+                "-t",
+                "tmpfs",
+                "-o",
+                "size=1m,mode=755",
+                "tmpfs",
+                "/var/lib/offload-lab",
+            )
         self.lab.play("lab")
         output = self.finish()
         assert len(self.trials()) == len(self.planned()), output[-3000:]
@@ -62,7 +82,9 @@ class World:
         self.new()
 
     def begin(self, clock=True):
-        """Remember the state that must come back, and watch the devices from now on; a ``clock`` to set needs cc."""
+        """Remember the state that must come back, and watch the devices from now on; a ``clock`` to
+        set needs cc.
+        """
         if clock:
             run(["cc", "-shared", "-fPIC", "-O2", "-o", self.folder / "clock.so", HERE / "clock.c"])
         self.set_clock(0)
@@ -82,8 +104,13 @@ class World:
     def remove(self):
         """Remove everything."""
         self.lab.down()
-        # SIGKILL of the controller alone may leave a worker of ansible that waits for ever for its result to be read.
-        print(run(["pkill", "--echo", "--signal", "KILL", "-f", self.results], rc=None), end="", flush=True)
+        # SIGKILL of the controller alone may leave a worker of ansible that waits for ever for its
+        # result to be read.
+        print(
+            run(["pkill", "--echo", "--signal", "KILL", "-f", self.results], rc=None),
+            end="",
+            flush=True,
+        )
         run(["umount", self.results])
 
     def _sampler(self, node):
@@ -94,11 +121,16 @@ class World:
             return subprocess.Popen(argv, stdout=stream, env=self._clock()), path
 
     def _clock(self):
-        """Return the environment of processes that see the clock that jumps; this machine's is everybody's."""
+        """Return the environment of processes that see the clock that jumps; this machine's is
+        everybody's.
+        """
         library = self.folder / "clock.so"
-        return environment(LD_PRELOAD=str(library) if library.exists() else "",
-                           OFFLOAD_LAB_CLOCK=str(self.folder / "clock"),
-                           OFFLOAD_LAB_NAME=self.lab.name, OFFLOAD_LAB_NODES="2")
+        return environment(
+            LD_PRELOAD=str(library) if library.exists() else "",
+            OFFLOAD_LAB_CLOCK=str(self.folder / "clock"),
+            OFFLOAD_LAB_NAME=self.lab.name,
+            OFFLOAD_LAB_NODES="2",
+        )
 
     def set_clock(self, seconds):
         """Set that clock to so many seconds after, or before, the true time."""
@@ -106,7 +138,9 @@ class World:
         (self.folder / "clock.new").rename(self.folder / "clock")
 
     def jump(self):
-        """Set that clock to a day at which it never was: each time one farther away, before and after by turns."""
+        """Set that clock to a day at which it never was: each time one farther away, before and
+        after by turns.
+        """
         self.jumps += 1
         self.set_clock(86400 * self.jumps * (-1) ** self.jumps)
 
@@ -123,7 +157,9 @@ class World:
         return records.read(str(self.record))[0]
 
     def planned(self):
-        """Return the ids of the campaign's plan, as far as it is decided; none where a fault came before it."""
+        """Return the ids of the campaign's plan, as far as it is decided; none where a fault came
+        before it.
+        """
         plan = self.plan()
         return [cell["id"] for visit in plan["visits"] for cell in visit["cells"]] if plan else []
 
@@ -136,21 +172,38 @@ class World:
         return dict(CAMPAIGN, name=name, blocks=self.blocks)
 
     def _argv(self):
-        variables = {"campaign": self.campaign(f"faults{self.number}"), "results_dir": str(self.results),
-                     "evidence_seconds": 0, "dead_man_minutes": self.dead_man_minutes}
-        return ["ansible-playbook", "playbooks/measure.yml", "-e",
-                json.dumps({f"offload_lab_{key}": value for key, value in variables.items()})]
+        variables = {
+            "campaign": self.campaign(f"faults{self.number}"),
+            "results_dir": str(self.results),
+            "evidence_seconds": 0,
+            "dead_man_minutes": self.dead_man_minutes,
+        }
+        return [
+            "ansible-playbook",
+            "playbooks/measure.yml",
+            "-e",
+            json.dumps({f"offload_lab_{key}": value for key, value in variables.items()}),
+        ]
 
     dead_man_minutes = 15
 
     def start(self, jumping=False):
-        """Start the campaign, or go on with it, as a process group of its own; ``jumping`` is with the other clock."""
+        """Start the campaign, or go on with it, as a process group of its own; ``jumping`` is with
+        the other clock.
+        """
         self.killed = False
         with (self.folder / "output").open("w") as stream:
             self.process = subprocess.Popen(
-                self._argv(), cwd=CHECKOUT, start_new_session=True, stdin=subprocess.DEVNULL, stdout=stream,
+                self._argv(),
+                cwd=CHECKOUT,
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
                 stderr=subprocess.STDOUT,
-                env=self._clock() if jumping else environment(OFFLOAD_LAB_NAME=self.lab.name, OFFLOAD_LAB_NODES="2"))
+                env=self._clock()
+                if jumping
+                else environment(OFFLOAD_LAB_NAME=self.lab.name, OFFLOAD_LAB_NODES="2"),
+            )
 
     def running(self):
         """Return whether the campaign runs."""
@@ -175,9 +228,13 @@ class World:
         self.process.wait()
 
     def recover(self, rebuild):
-        """Do what the documentation says: a run that could not end itself has left snapshots to restore from."""
-        if self.killed or any(self.lab.inside(node, "find", "/var/lib/offload-lab", "-name", "snapshot.json")
-                              for node in (1, 2)):
+        """Do what the documentation says: a run that could not end itself has left snapshots to
+        restore from.
+        """
+        if self.killed or any(
+            self.lab.inside(node, "find", "/var/lib/offload-lab", "-name", "snapshot.json")
+            for node in (1, 2)
+        ):
             self.lab.play("restore")
         if rebuild:
             self.lab.play("lab")
@@ -185,7 +242,8 @@ class World:
     def differences(self):
         """Return what of the state is not as before, after what still ran had time to end.
 
-        While a campaign is not complete a node may keep trials that no controller has fetched: they are not to be lost.
+        While a campaign is not complete a node may keep trials that no controller has fetched: they
+        are not to be lost.
         """
         deadline = time.monotonic() + SETTLE
         complete = len(self.trials()) == len(self.planned())
@@ -193,7 +251,9 @@ class World:
         while True:
             now = self.lab.state()
             for node in ("node1", "node2"):
-                now[node]["files"] = [name for name in now[node]["files"] if complete or not name.startswith(kept)]
+                now[node]["files"] = [
+                    name for name in now[node]["files"] if complete or not name.startswith(kept)
+                ]
             found = list(differences(self.before, now))
             if not found or time.monotonic() > deadline:
                 return found
@@ -204,7 +264,8 @@ class World:
         return int(self.samplers[node - 1][1].read_text().split()[-1])
 
     def wrong_profiles(self, trials):
-        """Return the ids of trials during which the device was not as their profile says, by the samplers.
+        """Return the ids of trials during which the device was not as their profile says, by the
+        samplers.
 
         A trial in which the clock jumped belongs to no time; it must say so itself.
         """
@@ -212,10 +273,20 @@ class World:
         for _sampler, path in self.samplers:
             found = [line.split() for line in path.read_text().splitlines()]
             rows.append([(float(moment), int(value)) for moment, value in found])
-        return [trial["id"] for trial in trials if not trial["error"] and (
-            "clock_jump_s" not in trial if abs(trial["finished"] - trial["started"]) > JUMPED else
-            any(values_in(seen, trial["started"] + 0.1, trial["finished"] - 0.1) != {
-                int(plan["profiles"][trial["profile"]]["levels"]["tso"] == "on")} for seen in rows))]
+        return [
+            trial["id"]
+            for trial in trials
+            if not trial["error"]
+            and (
+                "clock_jump_s" not in trial
+                if abs(trial["finished"] - trial["started"]) > JUMPED
+                else any(
+                    values_in(seen, trial["started"] + 0.1, trial["finished"] - 0.1)
+                    != {int(plan["profiles"][trial["profile"]]["levels"]["tso"] == "on")}
+                    for seen in rows
+                )
+            )
+        ]
 
 
 def values_in(rows, start, end):

@@ -1,12 +1,15 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""make fuzz: COUNT mutated inputs (1,000,000) through every parser, in two processes; a table at the end.
+"""make fuzz: COUNT mutated inputs (1,000,000) through every parser, in two processes; a table at
+the end.
 
-Usage: python tests/fuzz [COUNT [PARSER ...]]. OFFLOAD_LAB_FUZZ_PROCESSES is another number of processes, and
-OFFLOAD_LAB_FUZZ_SEED the first seed: a run that was ended early goes on with the seed that its last line names. What a
-parser lets fall is printed with its seed, which gives the same input again.
+Usage: python tests/fuzz [COUNT [PARSER ...]]. OFFLOAD_LAB_FUZZ_PROCESSES is another number of
+processes, and OFFLOAD_LAB_FUZZ_SEED the first seed: a run that was ended early goes on with the
+seed that its last line names. What a parser lets fall is printed with its seed, which gives the
+same input again.
 """
+
 from __future__ import annotations
 
 import multiprocessing
@@ -48,8 +51,11 @@ def batch(job):
 
 def jobs(names, count):
     """Return the batches of all parsers, in turns, so that an interrupted run has tried each."""
-    return [(name, FIRST + number, min(BATCH, count - number * BATCH))
-            for number in range(-(-count // BATCH)) for name in names]
+    return [
+        (name, FIRST + number, min(BATCH, count - number * BATCH))
+        for number in range(-(-count // BATCH))
+        for name in names
+    ]
 
 
 def show(totals):
@@ -57,7 +63,9 @@ def show(totals):
     print(f"\n{'parser':<24}{'inputs':>12}{'rows':>12}{'typed error':>12}{'else':>8}{'CPU s':>9}")
     for name, (counts, failed, seconds) in totals.items():
         inputs = sum(counts.values()) + failed
-        print(f"{name:<24}{inputs:>12,}{counts['rows']:>12,}{counts['error']:>12,}{failed:>8,}{seconds:>9.0f}")
+        print(
+            f"{name:<24}{inputs:>12,}{counts['rows']:>12,}{counts['error']:>12,}{failed:>8,}{seconds:>9.0f}"
+        )
 
 
 def main(count, names):
@@ -69,15 +77,20 @@ def main(count, names):
         try:
             for name, counts, failures, seconds in pool.map(batch, jobs(names, count)):
                 before, failed, spent = totals[name]
-                totals[name] = ({kind: before[kind] + counts[kind] for kind in counts}, failed + len(failures),
-                                spent + seconds)
-                for text in failures[:max(0, SHOWN - failed)]:
+                totals[name] = (
+                    {kind: before[kind] + counts[kind] for kind in counts},
+                    failed + len(failures),
+                    spent + seconds,
+                )
+                for text in failures[: max(0, SHOWN - failed)]:
                     print(text, flush=True)
         except (KeyboardInterrupt, BrokenProcessPool) as error:
             print(f"\nended early: {error!r}")
             pool.shutdown(wait=False, cancel_futures=True)
     show(totals)
-    print(f"next seed: {FIRST + -(-max(sum(counts.values()) for counts, _failed, _spent in totals.values()) // BATCH)}")
+    print(
+        f"next seed: {FIRST + -(-max(sum(counts.values()) for counts, _failed, _spent in totals.values()) // BATCH)}"
+    )
     return sum(failed for _counts, failed, _seconds in totals.values())
 
 

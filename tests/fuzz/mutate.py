@@ -1,20 +1,93 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Mutations of real samples: cut, torn, doubled, spliced, bits flipped, numbers and words exchanged. Pure."""
+"""Mutations of real samples: cut, torn, doubled, spliced, bits flipped, numbers and words
+exchanged. Pure.
+"""
+
 from __future__ import annotations
 
 import json
 
 LONGEST = 1500  # characters of a sample that are used at once; parsers work line by line
 WORDS = (
-    "", "0", "-1", "1e999", "nan", "inf", "9" * 25, "9" * 5000, "-", ":", "\t", "\n", "\r", "\x00", "\ufeff", "\ud800",
-    "\u0663", "\x1c", "[fixed]", "[requested on]", "n/a", "on", "off", "{", "}", "[", "]", '"', "'", "\\", "null",
-    "true", "NaN", '["set", []]', '["map", [[1, 2]]]', "&a", "*a", "!!python/object:os.system", "- ", "? ", "%", "../",
+    "",
+    "0",
+    "-1",
+    "1e999",
+    "nan",
+    "inf",
+    "9" * 25,
+    "9" * 5000,
+    "-",
+    ":",
+    "\t",
+    "\n",
+    "\r",
+    "\x00",
+    "\ufeff",
+    "\ud800",
+    "\u0663",
+    "\x1c",
+    "[fixed]",
+    "[requested on]",
+    "n/a",
+    "on",
+    "off",
+    "{",
+    "}",
+    "[",
+    "]",
+    '"',
+    "'",
+    "\\",
+    "null",
+    "true",
+    "NaN",
+    '["set", []]',
+    '["map", [[1, 2]]]',
+    "&a",
+    "*a",
+    "!!python/object:os.system",
+    "- ",
+    "? ",
+    "%",
+    "../",
     "$(id)",
-    "Features for eth0:", "cpu0", "CPU0", "MIGRATED", "[" * 3000, "{" * 300, "a: " * 200, "=", ",", " ", "<<: *a")
-VALUES = (None, True, 0, -1, 10 ** 30, 1e300, "", "x", "9000", [], {}, [[]], ["set", 1], ["set", [["uuid"]]],
-          ["map", [[1]]], ["map", [[[], 1]]], ["uuid", None], {"a": {}}, [None], "\ud800")
+    "Features for eth0:",
+    "cpu0",
+    "CPU0",
+    "MIGRATED",
+    "[" * 3000,
+    "{" * 300,
+    "a: " * 200,
+    "=",
+    ",",
+    " ",
+    "<<: *a",
+)
+VALUES = (
+    None,
+    True,
+    0,
+    -1,
+    10**30,
+    1e300,
+    "",
+    "x",
+    "9000",
+    [],
+    {},
+    [[]],
+    ["set", 1],
+    ["set", [["uuid"]]],
+    ["map", [[1]]],
+    ["map", [[[], 1]]],
+    ["uuid", None],
+    {"a": {}},
+    [None],
+    "\ud800",
+)
 
 
 def window(random, text):
@@ -22,7 +95,7 @@ def window(random, text):
     if len(text) <= LONGEST:
         return text
     start = 0 if random.random() < 0.6 else text.find("\n", random.randrange(len(text))) + 1
-    return text[start:start + LONGEST]
+    return text[start : start + LONGEST]
 
 
 def _place(random, text):
@@ -32,12 +105,12 @@ def _place(random, text):
 def cut(random, text):
     """Leave out a part."""
     at = _place(random, text)
-    return text[:at] + text[at + random.choice((1, 3, 10, 100)):]
+    return text[:at] + text[at + random.choice((1, 3, 10, 100)) :]
 
 
 def tear(random, text):
     """End early, as a crash does."""
-    return text[:_place(random, text)]
+    return text[: _place(random, text)]
 
 
 def flip(random, text):
@@ -45,7 +118,7 @@ def flip(random, text):
     at = _place(random, text)
     if at == len(text):
         return text
-    return text[:at] + chr(ord(text[at]) ^ (1 << random.randrange(8))) + text[at + 1:]
+    return text[:at] + chr(ord(text[at]) ^ (1 << random.randrange(8))) + text[at + 1 :]
 
 
 def insert(random, text):
@@ -106,7 +179,7 @@ def mutate(random, samples):
     text = window(random, random.choice(samples))
     if random.random() < 0.1:
         other = window(random, random.choice(samples))
-        text = text[:_place(random, text)] + other[_place(random, other):]
+        text = text[: _place(random, text)] + other[_place(random, other) :]
     for _count in range(random.choice((1, 1, 2, 3, 6))):
         text = random.choice(STEPS)(random, text)
     return text

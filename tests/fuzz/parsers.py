@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every parser of the collection, with the real samples that are mutated for it."""
+
 from __future__ import annotations
 
 import json
@@ -9,15 +10,20 @@ import os
 import re
 from pathlib import Path
 
-from ansible_collections.offload.lab.plugins.module_utils._ethtool import driver, features, rss, settings
+from ansible_collections.offload.lab.plugins.module_utils._ethtool import (
+    driver,
+    features,
+    rss,
+    settings,
+)
 from ansible_collections.offload.lab.plugins.module_utils._iproute import management
 from ansible_collections.offload.lab.plugins.module_utils._iproute import parse as ip_json
 from ansible_collections.offload.lab.plugins.module_utils._nodes import state
 from ansible_collections.offload.lab.plugins.module_utils._ovs import tables
 from ansible_collections.offload.lab.plugins.module_utils._restore import snapshot
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign import campaign_file, plan_file
-from ansible_collections.offload.lab.plugins.plugin_utils.netperf_output.parse import parse_netperf
-from ansible_collections.offload.lab.plugins.plugin_utils.trials import cpu, records
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import campaign_file, plan_file
+from ansible_collections.offload.lab.plugins.plugin_utils._netperf_output.parse import parse_netperf
+from ansible_collections.offload.lab.plugins.plugin_utils._trials import cpu, records
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 TUNNELS = """Tunnel information for eth0:
@@ -33,23 +39,69 @@ TUNNELS = """Tunnel information for eth0:
     Entries (1):
         port 4789, vxlan
 """
-LINKS = json.dumps([{
-    "ifindex": 2, "ifname": "veth0", "link": "veth1", "flags": ["BROADCAST", "UP"], "mtu": 9000, "min_mtu": 68,
-    "max_mtu": 65535, "operstate": "UP", "address": "02:00:00:00:00:01", "link_netnsid": 0, "ifalias": "offload.lab:a",
-    "linkinfo": {"info_kind": "vxlan", "info_data": {"id": 10, "port": 4789, "udp_csum": False}},
-    "addr_info": [{"family": "inet", "local": "198.18.0.1", "prefixlen": 24, "scope": "global"}]}, {}])
-NEIGHBORS = json.dumps([{"dst": "fd00::2", "dev": "veth0", "lladdr": "02:00:00:00:00:02", "state": ["PERMANENT"]}])
+LINKS = json.dumps(
+    [
+        {
+            "ifindex": 2,
+            "ifname": "veth0",
+            "link": "veth1",
+            "flags": ["BROADCAST", "UP"],
+            "mtu": 9000,
+            "min_mtu": 68,
+            "max_mtu": 65535,
+            "operstate": "UP",
+            "address": "02:00:00:00:00:01",
+            "link_netnsid": 0,
+            "ifalias": "offload.lab:a",
+            "linkinfo": {
+                "info_kind": "vxlan",
+                "info_data": {"id": 10, "port": 4789, "udp_csum": False},
+            },
+            "addr_info": [
+                {"family": "inet", "local": "198.18.0.1", "prefixlen": 24, "scope": "global"}
+            ],
+        },
+        {},
+    ]
+)
+NEIGHBORS = json.dumps(
+    [{"dst": "fd00::2", "dev": "veth0", "lladdr": "02:00:00:00:00:02", "state": ["PERMANENT"]}]
+)
 MOUNTS = """24 30 0:22 / /sys rw,nosuid,relatime shared:7 - sysfs sysfs rw
 31 24 0:4 net:[4026532291] /run/netns/lab-node1 rw shared:9 master:1 - nsfs nsfs rw
 32 24 0:4 / /run/with\\040space rw - tmpfs tmpfs rw,size=1k
 """
-QUERY = json.dumps([{"rows": [{"name": "br-int", "ports": ["set", [["uuid", "7f1c"]]],
-                               "external_ids": ["map", [["offload-lab", "switch"]]]}]}])
+QUERY = json.dumps(
+    [
+        {
+            "rows": [
+                {
+                    "name": "br-int",
+                    "ports": ["set", [["uuid", "7f1c"]]],
+                    "external_ids": ["map", [["offload-lab", "switch"]]],
+                }
+            ]
+        }
+    ]
+)
 TRIAL = {
-    "schema": 1, "id": "b01-v01-c001", "campaign": "demo", "block": 1, "visit": 1, "cell": 1, "pair": "node1-node2",
-    "path": "physical", "profile": "all_on", "workload": {"name": "tcp_stream"}, "started": 1.5, "finished": 2.5,
+    "schema": 1,
+    "id": "b01-v01-c001",
+    "campaign": "demo",
+    "block": 1,
+    "visit": 1,
+    "cell": 1,
+    "pair": "node1-node2",
+    "path": "physical",
+    "profile": "all_on",
+    "workload": {"name": "tcp_stream"},
+    "started": 1.5,
+    "finished": 2.5,
     "streams": [{"argv": ["netperf"], "rc": 0, "raw": "THROUGHPUT=9000.12\n", "stderr": ""}],
-    "result": {"throughput_mbps": 9000.12, "mss": None}, "marks": [], "error": None}
+    "result": {"throughput_mbps": 9000.12, "mss": None},
+    "marks": [],
+    "error": None,
+}
 CAMPAIGN = """name: fuzz
 seed: 7
 blocks: 6
@@ -76,18 +128,31 @@ def corpus(folder):
 
 def trials():
     """Return the text of a small trials.jsonl."""
-    return ["".join(records.encode(dict(TRIAL, id=f"b01-v01-c{number:03}")) for number in range(1, size))
-            for size in (3, 5)]
+    return [
+        "".join(
+            records.encode(dict(TRIAL, id=f"b01-v01-c{number:03}")) for number in range(1, size)
+        )
+        for size in (3, 5)
+    ]
 
 
 def campaigns():
-    """Return the campaigns that come with the collection, less their comments, and one that uses every key."""
-    texts = [path.read_text(encoding="utf-8") for path in sorted((CHECKOUT / "playbooks/campaigns").glob("*.yml"))]
-    return [re.sub(r"(?m)^#.*\n", "", text) for text in texts] + [CAMPAIGN, "# A comment\n" + CAMPAIGN]
+    """Return the campaigns that come with the collection, less their comments, and one that uses
+    every key.
+    """
+    texts = [
+        path.read_text(encoding="utf-8")
+        for path in sorted((CHECKOUT / "playbooks/campaigns").glob("*.yml"))
+    ]
+    return [re.sub(r"(?m)^#.*\n", "", text) for text in texts] + [
+        CAMPAIGN,
+        "# A comment\n" + CAMPAIGN,
+    ]
 
 
 def through_file(read):
     """Return a parser of text for a reader of files; the file is in memory."""
+
     def parse(text):
         path = f"/dev/shm/offload-lab-fuzz-{os.getpid()}"
         with open(path, "w", encoding="utf-8", errors="surrogatepass", newline="\n") as stream:
@@ -96,6 +161,7 @@ def through_file(read):
             return read(path)
         finally:
             os.unlink(path)
+
     return parse
 
 
@@ -132,13 +198,25 @@ PARSERS = {
     "OVS JSON": (tables.parse_tables, lambda: corpus("ovs_json")),
     "ovsdb-tool query": (tables.parse_query, lambda: [QUERY]),
     "ip -json": (ip_json.parse_links, lambda: [LINKS]),
-    "ip -json -batch": (ip_json.parse_links_and_neighbors, lambda: [LINKS + "\n" + NEIGHBORS + "\n"]),
+    "ip -json -batch": (
+        ip_json.parse_links_and_neighbors,
+        lambda: [LINKS + "\n" + NEIGHBORS + "\n"],
+    ),
     "ip -json (nodes)": (state.parse_links, lambda: [LINKS]),
-    "ip -json (route)": (management.parse_route, lambda: ['[{"dst": "192.0.2.1", "dev": "eth0", "flags": []}]']),
+    "ip -json (route)": (
+        management.parse_route,
+        lambda: ['[{"dst": "192.0.2.1", "dev": "eth0", "flags": []}]'],
+    ),
     "way in": (way_in, lambda: [LINKS]),
     "mountinfo": (state.parse_mountinfo, lambda: [MOUNTS]),
     "trials.jsonl": (through_file(record_rows), trials),
-    "snapshot.json": (through_file(snapshot.read), lambda: ['{"schema": 1, "devices": [], "links": [], "other": {}}']),
-    "plan.json": (through_file(plan_file.read_plan), lambda: ['{"schema": 1, "name": "a", "visits": []}']),
+    "snapshot.json": (
+        through_file(snapshot.read),
+        lambda: ['{"schema": 1, "devices": [], "links": [], "other": {}}'],
+    ),
+    "plan.json": (
+        through_file(plan_file.read_plan),
+        lambda: ['{"schema": 1, "name": "a", "visits": []}'],
+    ),
     "campaign file": (through_file(read_campaign), campaigns),
 }

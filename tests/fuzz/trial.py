@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One mutated input through one parser: rows or the project's typed error, within a bound of CPU time."""
+"""One mutated input through one parser: rows or the project's typed error, within a bound of CPU
+time.
+"""
+
 from __future__ import annotations
 
 import json

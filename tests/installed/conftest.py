@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The collection as a user has it: built, installed from its tarball, and used from a folder of the user's own."""
+"""The collection as a user has it: built, installed from its tarball, and used from a folder of the
+user's own.
+"""
+
 from __future__ import annotations
 
 import os
@@ -15,11 +18,25 @@ from ansible_collections.offload.lab.tests.support import BIN, run
 
 @pytest.fixture(scope="session", name="collections")
 def _collections(tmp_path_factory):
-    """An empty path with nothing but the tarball installed in it; what it depends on is in site-packages."""
+    """An empty path with nothing but the tarball installed in it; what it depends on is in
+    site-packages.
+    """
     built, path = tmp_path_factory.mktemp("built"), tmp_path_factory.mktemp("collections")
     run(["ansible-galaxy", "collection", "build", "--output-path", built])
     [tarball] = built.glob("*.tar.gz")
-    run(["ansible-galaxy", "collection", "install", "--force", "--offline", "--no-deps", "-p", path, tarball])
+    run(
+        [
+            "ansible-galaxy",
+            "collection",
+            "install",
+            "--force",
+            "--offline",
+            "--no-deps",
+            "-p",
+            path,
+            tarball,
+        ]
+    )
     return path
 
 
@@ -36,16 +53,35 @@ def _hosts(request, podman_required, tmp_path_factory):
 
 @pytest.fixture(name="play")
 def _play(collections, tmp_path, monkeypatch):
-    """Return what runs ``ansible-playbook`` in a folder of the user's, as ``(exit status, output)``."""
+    """Return what runs ``ansible-playbook`` in a folder of the user's, as ``(exit status,
+    output)``.
+    """
     monkeypatch.chdir(tmp_path)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "OFFLOAD_"))}
-    environment.update(ANSIBLE_COLLECTIONS_PATH=str(collections), PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}",
-                       ANSIBLE_NOCOLOR="1", ANSIBLE_LOCALHOST_WARNING="false", HOME=str(tmp_path))
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("ANSIBLE_", "OFFLOAD_"))
+    }
+    environment.update(
+        ANSIBLE_COLLECTIONS_PATH=str(collections),
+        PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}",
+        ANSIBLE_NOCOLOR="1",
+        ANSIBLE_LOCALHOST_WARNING="false",
+        HOME=str(tmp_path),
+    )
 
     def play(playbook, *arguments, timeout=300):
-        done = subprocess.run(["ansible-playbook", f"offload.lab.{playbook}", *map(str, arguments)], env=environment,
-                              cwd=tmp_path, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=timeout, check=False)
+        done = subprocess.run(
+            ["ansible-playbook", f"offload.lab.{playbook}", *map(str, arguments)],
+            env=environment,
+            cwd=tmp_path,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=timeout,
+            check=False,
+        )
         return done.returncode, done.stdout
 
     return play

@@ -1,11 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Two hosts of each distribution that an image can be made of: preflight, lab, a campaign, and all is gone again.
+"""Two hosts of each distribution that an image can be made of: preflight, lab, a campaign, and all
+is gone again.
 
-Debian 12 is in test_two_hosts.py. The table of docs/two-hosts.md says when each was run. On one netperf is built from
-its source, that of the distribution's package.
+Debian 12 is in test_two_hosts.py. The table of docs/two-hosts.md says when each was run. On one
+netperf is built from its source, that of the distribution's package.
 """
+
 from __future__ import annotations
 
 import json
@@ -27,7 +29,9 @@ workloads: [tcp_stream, udp_rr]
 duration: 1
 """
 UBUNTUS_KEY = Path("/usr/share/keyrings/ubuntu-archive-keyring.gpg")
-UBUNTU = pytest.mark.skipif(not UBUNTUS_KEY.exists(), reason=f"there is no {UBUNTUS_KEY}: install ubuntu-keyring")
+UBUNTU = pytest.mark.skipif(
+    not UBUNTUS_KEY.exists(), reason=f"there is no {UBUNTUS_KEY}: install ubuntu-keyring"
+)
 
 
 SUITES = ["trixie", pytest.param("jammy", marks=UBUNTU), pytest.param("noble", marks=UBUNTU)]
@@ -52,8 +56,17 @@ def test_netperf_is_built_from_its_source(hosts, play, collections, tmp_path):
 
 def whole_way(hosts, play, collections, tmp_path, *source):
     """Run README's commands as a user does."""
+
     def user(playbook, *arguments):
-        status, said = play(playbook, "-i", "my_hosts", "--become-password-file", "password", *arguments, timeout=900)
+        status, said = play(
+            playbook,
+            "-i",
+            "my_hosts",
+            "--become-password-file",
+            "password",
+            *arguments,
+            timeout=900,
+        )
         print(said)
         assert status == 0, said[-4000:]
         return said
@@ -64,7 +77,10 @@ def whole_way(hosts, play, collections, tmp_path, *source):
     user("lab", *source)
     assert set(changed(user("lab", *source)).values()) == {0}
     user("measure", "-e", "offload_lab_campaign_file=my_campaign.yml")
-    trials = [json.loads(line) for line in (tmp_path / "results/my_campaign/trials.jsonl").read_text().splitlines()]
+    trials = [
+        json.loads(line)
+        for line in (tmp_path / "results/my_campaign/trials.jsonl").read_text().splitlines()
+    ]
     assert len(trials) == 12 and [trial["error"] for trial in trials if trial["error"]] == []
     user("teardown")
     assert {node: hosts.left(node) for node in NODES} == empty

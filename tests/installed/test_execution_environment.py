@@ -1,10 +1,12 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""awx/execution-environment.yml, built: ansible-runner and ansible-navigator measure two hosts over SSH from its image.
+"""awx/execution-environment.yml, built: ansible-runner and ansible-navigator measure two hosts over
+SSH from its image.
 
 What each run prints is kept in tests/output/execution_environment; docs/awx.md says what was seen.
 """
+
 from __future__ import annotations
 
 import json
@@ -24,8 +26,17 @@ from ansible_collections.offload.lab.tests.system.jobs import private_folder
 pytestmark = pytest.mark.nightly  # builds an image, installs packages on two hosts, and measures
 IMAGE = "localhost/offload-lab-ee"
 REQUIRED = ("community.general", "community.library_inventory_filtering_v1", "ansible.utils")
-CAMPAIGN = {"name": "first", "design": "on_off", "blocks": 2, "paths": ["physical", "tenant_vxlan"], "factors": ["tso"],
-            "workloads": ["tcp_stream"], "duration": 1, "confirm": 0, "steal_limit": 100}
+CAMPAIGN = {
+    "name": "first",
+    "design": "on_off",
+    "blocks": 2,
+    "paths": ["physical", "tenant_vxlan"],
+    "factors": ["tso"],
+    "workloads": ["tcp_stream"],
+    "duration": 1,
+    "confirm": 0,
+    "steal_limit": 100,
+}
 STORE = "/var/lib/offload-lab-results"
 PATIENCE, DEAD_MAN = 600, 180  # seconds
 OUTPUT = CHECKOUT / "tests/output/execution_environment"
@@ -33,7 +44,9 @@ OUTPUT = CHECKOUT / "tests/output/execution_environment"
 
 @pytest.fixture(name="image", scope="module")
 def _image(hosts, collections, tmp_path_factory):
-    """Build what ansible-builder says; the base has the collection's tarball, and what it needs, installed."""
+    """Build what ansible-builder says; the base has the collection's tarball, and what it needs,
+    installed.
+    """
     context, base = tmp_path_factory.mktemp("context"), tmp_path_factory.mktemp("base")
     shutil.copytree(collections, base, dirs_exist_ok=True)
     for name in REQUIRED:
@@ -42,17 +55,27 @@ def _image(hosts, collections, tmp_path_factory):
     shutil.rmtree(OUTPUT, ignore_errors=True)
     OUTPUT.mkdir(parents=True)
     run(["ansible-builder", "create", "-f", "awx/execution-environment.yml", "-c", context])
-    kept("build", run(["sh", "tests/installed/execution_environment.sh", context, base, IMAGE], timeout=1200,
-                      **hosts.variables))
+    kept(
+        "build",
+        run(
+            ["sh", "tests/installed/execution_environment.sh", context, base, IMAGE],
+            timeout=1200,
+            **hosts.variables,
+        ),
+    )
     return IMAGE
 
 
 def inventory(hosts, folder):
-    """Return the inventory of the hosts for a container that has a folder at this path, with the key of their login."""
+    """Return the inventory of the hosts for a container that has a folder at this path, with the
+    key of their login.
+    """
     made = hosts.inventory()
     made["lab_nodes"]["vars"].update(
-        ansible_become_password=PASSWORD, ansible_ssh_private_key_file=f"{folder}/key",
-        ansible_ssh_common_args=f"-o StrictHostKeyChecking=accept-new -o UserKnownHostsFile={folder}/known_hosts")
+        ansible_become_password=PASSWORD,
+        ansible_ssh_private_key_file=f"{folder}/key",
+        ansible_ssh_common_args=f"-o StrictHostKeyChecking=accept-new -o UserKnownHostsFile={folder}/known_hosts",
+    )
     return yaml.safe_dump(made)
 
 
@@ -71,15 +94,33 @@ class Jobs:
         shutil.copy(hosts.folder / "key", private)
 
     def command(self, playbook, ident, *arguments):
-        return ["ansible-runner", "run", str(self.private), "-p", f"{playbook}.yml", "--ident", ident,
-                "--process-isolation", "--process-isolation-executable", "podman", "--container-image", self.image,
-                *(f"--container-option={option}" for option in ("--network=host", "--user=root")), *arguments]
+        return [
+            "ansible-runner",
+            "run",
+            str(self.private),
+            "-p",
+            f"{playbook}.yml",
+            "--ident",
+            ident,
+            "--process-isolation",
+            "--process-isolation-executable",
+            "podman",
+            "--container-image",
+            self.image,
+            *(f"--container-option={option}" for option in ("--network=host", "--user=root")),
+            *arguments,
+        ]
 
     def run(self, playbook, *arguments):
         """Run a playbook to its end, and return its events."""
         ident = f"{playbook}{len(arguments)}"
-        kept(f"runner-{ident}", run(self.command(playbook, ident, *arguments), timeout=1200, **self.hosts.variables))
-        (self.private / "env/cmdline").unlink(missing_ok=True)  # ansible-runner keeps it for the next run
+        kept(
+            f"runner-{ident}",
+            run(self.command(playbook, ident, *arguments), timeout=1200, **self.hosts.variables),
+        )
+        (self.private / "env/cmdline").unlink(
+            missing_ok=True
+        )  # ansible-runner keeps it for the next run
         return private_folder.events(self.private, ident)
 
 
@@ -101,7 +142,10 @@ def until(condition, job=None):
 
 
 def trials(hosts):
-    return [json.loads(line) for line in hosts.inside("node2", "cat", f"{STORE}/first/trials.jsonl").splitlines()]
+    return [
+        json.loads(line)
+        for line in hosts.inside("node2", "cat", f"{STORE}/first/trials.jsonl").splitlines()
+    ]
 
 
 @pytest.mark.usefixtures("built")
@@ -123,14 +167,31 @@ def test_ansible_runner_plans_measures_and_reports(hosts, image, tmp_path):
 
 @pytest.mark.usefixtures("built")
 def test_hosts_are_restored_when_the_container_of_a_job_is_killed(hosts, image, tmp_path):
-    """Over SSH the nodes see that the connection ends; the dead man's switch is for what they do not see."""
-    jobs = Jobs(hosts, image, tmp_path / "private", evidence_seconds=0, chunk_seconds=60, campaign=dict(
-        CAMPAIGN, name="killed", paths=["physical"], blocks=1, duration=30))
+    """Over SSH the nodes see that the connection ends; the dead man's switch is for what they do
+    not see.
+    """
+    jobs = Jobs(
+        hosts,
+        image,
+        tmp_path / "private",
+        evidence_seconds=0,
+        chunk_seconds=60,
+        campaign=dict(CAMPAIGN, name="killed", paths=["physical"], blocks=1, duration=30),
+    )
     before = features(hosts)
-    with subprocess.Popen(jobs.command("measure", "killed"), env=environment(**hosts.variables),
-                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as job:
-        until(lambda: all(not own["tx-tcp-segmentation"] for own in features(hosts).values())
-              and "netperf" in hosts.left("node1")["daemons"], job)
+    with subprocess.Popen(
+        jobs.command("measure", "killed"),
+        env=environment(**hosts.variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    ) as job:
+        until(
+            lambda: (
+                all(not own["tx-tcp-segmentation"] for own in features(hosts).values())
+                and "netperf" in hosts.left("node1")["daemons"]
+            ),
+            job,
+        )
         hosts.podman("kill", "ansible_runner_killed")
         killed = time.monotonic()
     until(lambda: features(hosts) == before)
@@ -149,11 +210,39 @@ def test_ansible_navigator_plans_measures_and_reports(hosts, image, tmp_path):
     (user / "first.yml").write_text(yaml.safe_dump(CAMPAIGN))
 
     def navigator(playbook, *arguments):
-        return kept(f"navigator-{playbook}{len(arguments)}", run([
-            "ansible-navigator", "run", f"awx/{playbook}.yml", "-i", "hosts.yml", "--mode", "stdout", "--ce", "podman",
-            "--eei", image, "--pp", "never", "--co=--network=host", "--lf", tmp_path / "log", "--pae", "false",
-            "-e", f"offload_lab_campaign_file={user}/first.yml", "-e", f"offload_lab_results_dir={user}/results",
-            *arguments], cwd=user, timeout=1200, **hosts.variables))
+        return kept(
+            f"navigator-{playbook}{len(arguments)}",
+            run(
+                [
+                    "ansible-navigator",
+                    "run",
+                    f"awx/{playbook}.yml",
+                    "-i",
+                    "hosts.yml",
+                    "--mode",
+                    "stdout",
+                    "--ce",
+                    "podman",
+                    "--eei",
+                    image,
+                    "--pp",
+                    "never",
+                    "--co=--network=host",
+                    "--lf",
+                    tmp_path / "log",
+                    "--pae",
+                    "false",
+                    "-e",
+                    f"offload_lab_campaign_file={user}/first.yml",
+                    "-e",
+                    f"offload_lab_results_dir={user}/results",
+                    *arguments,
+                ],
+                cwd=user,
+                timeout=1200,
+                **hosts.variables,
+            ),
+        )
 
     assert "campaign first: on_off, seed" in navigator("measure", "--check")
     assert not (user / "results").exists()

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Playbook report of the installed collection: which campaign, and where its results are."""
+
 from __future__ import annotations
 
 import shutil
@@ -31,7 +32,9 @@ def _measured(tmp_path):
 
 
 def test_a_campaign_file_of_the_users_folder(play, measured):
-    status, output = play("report", "-i", "my_hosts.yml", "-e", "offload_lab_campaign_file=my_campaign.yml")
+    status, output = play(
+        "report", "-i", "my_hosts.yml", "-e", "offload_lab_campaign_file=my_campaign.yml"
+    )
     assert status == 0, output
     assert (measured / "results/my_campaign/report.html").is_file()
 
@@ -59,5 +62,7 @@ def test_a_question_to_the_analysis(play, measured):
     play("report", "-e", "offload_lab_report_folder=results/my_campaign")
     status, output = play("query", "-e", "offload_lab_report_folder=results/my_campaign")
     assert status == 0 and '"profile": "all_on"' in output and '"table": ' in output, output
-    status, output = play("query", "-e", "offload_lab_report_folder=results/my_campaign offload_lab_query=blocks")
+    status, output = play(
+        "query", "-e", "offload_lab_report_folder=results/my_campaign offload_lab_query=blocks"
+    )
     assert status == 0 and '"msg": 6' in output, output

@@ -1,10 +1,12 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""README's "Use it on two hosts": the installed collection, an empty folder, two hosts that have sshd and python3.
+"""README's "Use it on two hosts": the installed collection, an empty folder, two hosts that have
+sshd and python3.
 
 What each command prints is kept in tests/output/two_hosts; docs/two-hosts.md shows it.
 """
+
 from __future__ import annotations
 
 import shutil
@@ -37,9 +39,19 @@ def user(hosts, play, collections, tmp_path):
     OUTPUT.mkdir(parents=True)
 
     def run(playbook, *arguments):
-        status, said = play(playbook, "-i", "my_hosts", "--become-password-file", "password", *arguments, timeout=900)
+        status, said = play(
+            playbook,
+            "-i",
+            "my_hosts",
+            "--become-password-file",
+            "password",
+            *arguments,
+            timeout=900,
+        )
         number = len(list(OUTPUT.iterdir())) + 1
-        (OUTPUT / f"{number:02}-{playbook}.txt").write_text(f"$ {playbook} {' '.join(arguments)}\n{said}")
+        (OUTPUT / f"{number:02}-{playbook}.txt").write_text(
+            f"$ {playbook} {' '.join(arguments)}\n{said}"
+        )
         assert status == 0, said[-4000:]
         return said
 
@@ -64,14 +76,18 @@ def test_from_readme_to_a_setting_that_stays(hosts, user, tmp_path):
     assert recommended["offload_lab_recommended"]["client"]["underlay"]["features"]
 
     foreseen = user("apply", *apply, "--check", "--diff")
-    assert "/etc/network/if-up.d" in foreseen and {node: hosts.features(node) for node in NODES} == before
+    assert (
+        "/etc/network/if-up.d" in foreseen
+        and {node: hosts.features(node) for node in NODES} == before
+    )
     user("apply", *apply)
     applied = {node: hosts.features(node) for node in NODES}
     assert applied != before
     user("teardown")
     assert {node: hosts.features(node) for node in NODES} == applied
 
-    hosts.join()  # the device is new and as its driver makes it, but for what the network's restart sets
+    # The device is new and as its driver makes it, but for what the network's restart sets
+    hosts.join()
     assert {node: hosts.features(node) for node in NODES} == applied
     user("revert")
     assert {node: hosts.features(node) for node in NODES} == before

@@ -1,10 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Two containers with systemd as two servers: SSH, sudo with a password, an underlay that ifupdown brings up.
+"""Two containers with systemd as two servers: SSH, sudo with a password, an underlay that ifupdown
+brings up.
 
-What the lab installs comes from the distribution's archive by an HTTP proxy on this machine, as in many server rooms.
+What the lab installs comes from the distribution's archive by an HTTP proxy on this machine, as in
+many server rooms.
 """
+
 from __future__ import annotations
 
 import gzip
@@ -25,8 +28,10 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 PASSWORD = "the password of sudo"
 DEVICE = "underlay0"
 # The way in is one network a host, the underlay another.
-NODES = {"node1": {"here": "198.19.215.1", "there": "198.19.215.2", "underlay": "198.18.0.1"},
-         "node2": {"here": "198.19.215.5", "there": "198.19.215.6", "underlay": "198.18.0.2"}}
+NODES = {
+    "node1": {"here": "198.19.215.1", "there": "198.19.215.2", "underlay": "198.18.0.1"},
+    "node2": {"here": "198.19.215.5", "there": "198.19.215.6", "underlay": "198.18.0.2"},
+}
 PROXY_PORT = 38128
 LOOK = """
 import glob, json, os
@@ -86,14 +91,29 @@ class TwoHosts:
 
     def up(self):
         run(["sh", "tests/installed/ssh_image.sh", self.image])
-        stock = run(["podman", "run", "--rm", "--network", "none", self.image, "echo", "it starts"], rc=None)
+        stock = run(
+            ["podman", "run", "--rm", "--network", "none", self.image, "echo", "it starts"], rc=None
+        )
         conf = str(CHECKOUT / "molecule/containers/containers.conf")
         self.variables = {} if "it starts" in stock else {"CONTAINERS_CONF": conf}
         run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / "key"])
         for node in NODES:
             self.podman("rm", "--force", "--time", "0", "--ignore", container(node))
-            self.podman("run", "--detach", "--name", container(node), "--hostname", node, "--systemd", "always",
-                        "--privileged", "--network", "none", self.image, "/sbin/init")
+            self.podman(
+                "run",
+                "--detach",
+                "--name",
+                container(node),
+                "--hostname",
+                node,
+                "--systemd",
+                "always",
+                "--privileged",
+                "--network",
+                "none",
+                self.image,
+                "/sbin/init",
+            )
             self._log_in(node)
         self.join()
         for node in NODES:
@@ -102,16 +122,31 @@ class TwoHosts:
         threading.Thread(target=self.proxy.serve_forever, daemon=True).start()
 
     def _log_in(self, node):
-        """Give the host a user, a way in, the address of its underlay, and where packages come from."""
+        """Give the host a user, a way in, the address of its underlay, and where packages come
+        from.
+        """
         links, key = NODES[node], (self.folder / "key.pub").read_text()
-        self.inside(node, "useradd", "--create-home", "--shell", "/bin/bash", "--groups", "sudo", "lab")
-        self.inside(node, "sh", "-c", f"echo 'lab:{PASSWORD}' | chpasswd && install -d -o lab /home/lab/.ssh")
+        self.inside(
+            node, "useradd", "--create-home", "--shell", "/bin/bash", "--groups", "sudo", "lab"
+        )
+        self.inside(
+            node,
+            "sh",
+            "-c",
+            f"echo 'lab:{PASSWORD}' | chpasswd && install -d -o lab /home/lab/.ssh",
+        )
         self.write(node, "/home/lab/.ssh/authorized_keys", key)
-        self.write(node, "/etc/network/interfaces",
-                   f"auto lo\niface lo inet loopback\nauto {DEVICE}\niface {DEVICE} inet static\n"
-                   f"    address {links['underlay']}/24\n    mtu 9000\n")
-        self.write(node, "/etc/apt/apt.conf.d/proxy",
-                   f'Acquire::http::Proxy "http://{links["here"]}:{PROXY_PORT}";\n')
+        self.write(
+            node,
+            "/etc/network/interfaces",
+            f"auto lo\niface lo inet loopback\nauto {DEVICE}\niface {DEVICE} inet static\n"
+            f"    address {links['underlay']}/24\n    mtu 9000\n",
+        )
+        self.write(
+            node,
+            "/etc/apt/apt.conf.d/proxy",
+            f'Acquire::http::Proxy "http://{links["here"]}:{PROXY_PORT}";\n',
+        )
         here = f"ofl-{node}"
         run(["ip", "link", "add", here, "type", "veth", "peer", "mgmt0", "netns", self._pid(node)])
         run(["ip", "address", "add", f"{links['here']}/30", "dev", here])
@@ -125,29 +160,67 @@ class TwoHosts:
     def join(self):
         """Recreate the underlay, as a reboot of the machines does, and restart their network."""
         self.inside("node1", "ip", "link", "delete", DEVICE, rc=None)
-        run(["ip", "link", "add", DEVICE, "netns", self._pid("node1"),
-             "type", "veth", "peer", DEVICE, "netns", self._pid("node2")])
+        run(
+            [
+                "ip",
+                "link",
+                "add",
+                DEVICE,
+                "netns",
+                self._pid("node1"),
+                "type",
+                "veth",
+                "peer",
+                DEVICE,
+                "netns",
+                self._pid("node2"),
+            ]
+        )
         for node in NODES:
             self.inside(node, "systemctl", "restart", "networking")
 
     def _wait(self, node):
         deadline = time.monotonic() + 120
-        while "active" not in self.inside(node, "systemctl", "is-active", "ssh", "ssh.socket", rc=None).split():
+        while (
+            "active"
+            not in self.inside(node, "systemctl", "is-active", "ssh", "ssh.socket", rc=None).split()
+        ):
             assert time.monotonic() < deadline, self.inside(node, "systemctl", "list-jobs", rc=None)
             time.sleep(0.5)
 
     def inventory(self):
         """Return what a user writes into the copy of the collection's inventory."""
-        hosts = {node: {"ansible_host": links["there"], "offload_lab_underlay_device": DEVICE,
-                        "offload_lab_underlay_address": links["underlay"]} for node, links in NODES.items()}
-        options = f"-o StrictHostKeyChecking=accept-new -o UserKnownHostsFile={self.folder}/known_hosts"
-        return {"lab_nodes": {"hosts": hosts, "vars": {
-            "ansible_user": "lab", "ansible_become": True, "ansible_ssh_common_args": options,
-            "ansible_ssh_private_key_file": str(self.folder / "key")}}}
+        hosts = {
+            node: {
+                "ansible_host": links["there"],
+                "offload_lab_underlay_device": DEVICE,
+                "offload_lab_underlay_address": links["underlay"],
+            }
+            for node, links in NODES.items()
+        }
+        options = (
+            f"-o StrictHostKeyChecking=accept-new -o UserKnownHostsFile={self.folder}/known_hosts"
+        )
+        return {
+            "lab_nodes": {
+                "hosts": hosts,
+                "vars": {
+                    "ansible_user": "lab",
+                    "ansible_become": True,
+                    "ansible_ssh_common_args": options,
+                    "ansible_ssh_private_key_file": str(self.folder / "key"),
+                },
+            }
+        }
 
     def furnish(self, folder, collections, campaign):
-        """Write into the user's folder what README asks for: the inventory, the campaign, the password of sudo."""
-        shutil.copytree(collections / "ansible_collections/offload/lab/inventories/two_hosts", folder / "my_hosts")
+        """Write into the user's folder what README asks for: the inventory, the campaign, the
+        password of sudo.
+        """
+        shutil.copytree(
+            collections / "ansible_collections/offload/lab/inventories/two_hosts",
+            folder / "my_hosts",
+        )
         (folder / "my_hosts/hosts.yml").write_text(yaml.safe_dump(self.inventory()))
         (folder / "my_campaign.yml").write_text(campaign)
         (folder / "password").write_text(PASSWORD)
@@ -155,14 +228,19 @@ class TwoHosts:
     def features(self, node):
         """Return ``{feature: on}`` of the underlay's device."""
         rows = self.inside(node, "ethtool", "-k", DEVICE).splitlines()[1:]
-        return {name.strip(): state.split()[0] == "on" for name, _colon, state in (row.partition(":") for row in rows)}
+        return {
+            name.strip(): state.split()[0] == "on"
+            for name, _colon, state in (row.partition(":") for row in rows)
+        }
 
     def left(self, node):
         """Return what a lab might have left on a host: namespaces, devices, processes, files."""
         return json.loads(self.inside(node, "python3", "-c", LOOK))
 
     def source_of(self, package, folder):
-        """Return the path of the source archive of a package of the hosts' distribution, as upstream packs it."""
+        """Return the path of the source archive of a package of the hosts' distribution, as
+        upstream packs it.
+        """
         self.inside("node1", "sh", "-c", SOURCE, package)
         self.podman("cp", f"{container('node1')}:/root/source", str(folder / "source"))
         [packed] = (folder / "source").glob("*.orig.tar.xz")

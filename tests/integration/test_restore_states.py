@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Random feature states are kept and restored, bit for bit, on every kind of device that this machine can make."""
+"""Random feature states are kept and restored, bit for bit, on every kind of device that this
+machine can make.
+"""
+
 from __future__ import annotations
 
 import json
@@ -10,7 +13,11 @@ import random
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import parse_features, single_bits, wanted
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import (
+    parse_features,
+    single_bits,
+    wanted,
+)
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import read as gather
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import restore_item
 from ansible_collections.offload.lab.plugins.module_utils._restore import restore, snapshot
@@ -18,15 +25,25 @@ from ansible_collections.offload.lab.plugins.modules import ethtool
 from ansible_collections.offload.lab.tests.support import run
 
 NETNS = "systest-restore"
-STATES = int(os.environ.get("OFFLOAD_LAB_RESTORE_STATES", "25"))  # of each kind of device; make faults takes 200
+STATES = int(
+    os.environ.get("OFFLOAD_LAB_RESTORE_STATES", "25")
+)  # of each kind of device; make faults takes 200
 MAKE = {
     "veth": ["link add re-veth type veth peer name re-peer"],
     "vxlan": ["link add re-vxlan type vxlan id 7 dstport 4789 remote 198.18.9.2"],
     "bridge": ["link add re-bridge type bridge"],
     "tap": ["tuntap add dev re-tap mode tap"],
 }
-OPTIONS = {"netns": None, "rx_flow_hash": {}, "channels": {}, "rings": {}, "coalesce": {}, "fixed": "report",
-           "protect": [], "features": {}}
+OPTIONS = {
+    "netns": None,
+    "rx_flow_hash": {},
+    "channels": {},
+    "rings": {},
+    "coalesce": {},
+    "fixed": "report",
+    "protect": [],
+    "features": {},
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,11 +67,17 @@ def listing(name):
 
 def changeable(name):
     text = run(["ip", "netns", "exec", NETNS, "ethtool", "-k", name])
-    return {bit: wanted(row) for bit, row in single_bits(parse_features(text)[name]).items() if not row["fixed"]}
+    return {
+        bit: wanted(row)
+        for bit, row in single_bits(parse_features(text)[name]).items()
+        if not row["fixed"]
+    }
 
 
 def set_all(name, bits):
-    ethtool.change(dict(OPTIONS, devices=[{"name": name, "netns": NETNS, "features_wanted": bits}]), False)
+    ethtool.change(
+        dict(OPTIONS, devices=[{"name": name, "netns": NETNS, "features_wanted": bits}]), False
+    )
 
 
 def set_mtu(name, mtu):
@@ -63,14 +86,24 @@ def set_mtu(name, mtu):
 
 def keep(path, name):
     device = {"name": name, "netns": NETNS}
-    found = gather({"devices": [device], "netns": None, "flow_types": [],
-                    "gather": ["features", "channels", "rings", "coalesce"]})
+    found = gather(
+        {
+            "devices": [device],
+            "netns": None,
+            "flow_types": [],
+            "gather": ["features", "channels", "rings", "coalesce"],
+        }
+    )
     snapshot.write(path, snapshot.merge(None, [restore_item(row) for row in found.values()], {}))
 
 
 @pytest.mark.parametrize("kind", MAKE)
 def test_random_states_are_restored_twice_in_a_row(kind, tmp_path):
-    name, path, generator = f"re-{kind}", str(tmp_path / "snapshot.json"), random.Random(f"restore {kind}")
+    name, path, generator = (
+        f"re-{kind}",
+        str(tmp_path / "snapshot.json"),
+        random.Random(f"restore {kind}"),
+    )
     bits = changeable(name)
     assert bits
     seen = set()

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The packets of one device are sampled, and no other's: in a network namespace of its own."""
+
 from __future__ import annotations
 
 import socket
@@ -19,7 +20,21 @@ NETNS = "systest-sampler"
 def namespace(root_required):
     run(["ip", "netns", "add", NETNS])
     try:
-        run(["ip", "-netns", NETNS, "link", "add", "sa-veth", "type", "veth", "peer", "name", "sa-peer"])
+        run(
+            [
+                "ip",
+                "-netns",
+                NETNS,
+                "link",
+                "add",
+                "sa-veth",
+                "type",
+                "veth",
+                "peer",
+                "name",
+                "sa-peer",
+            ]
+        )
         for device in ("sa-veth", "lo"):
             run(["ip", "-netns", NETNS, "link", "set", device, "up"])
         yield

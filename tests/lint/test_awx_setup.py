@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """playbooks/awx_setup.yml against the argument specs of awx.awx's own modules.
 
-Each module that the playbooks use is replaced by one with the same argument spec, which writes down what it was given:
-what AWX's modules would refuse is refused here, and no AWX is needed.
+Each module that the playbooks use is replaced by one with the same argument spec, which writes down
+what it was given: what AWX's modules would refuse is refused here, and no AWX is needed.
 """
+
 from __future__ import annotations
 
 import functools
@@ -16,11 +17,18 @@ import re
 import pytest
 import yaml
 
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import OVERRIDES
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import OVERRIDES
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
-MODULES = sorted({name for playbook in ("awx_setup", "awx_teardown") for name in re.findall(
-    r"awx\.awx\.(\w+):$", (CHECKOUT / f"playbooks/{playbook}.yml").read_text(), re.MULTILINE)})
+MODULES = sorted(
+    {
+        name
+        for playbook in ("awx_setup", "awx_teardown")
+        for name in re.findall(
+            r"awx\.awx\.(\w+):$", (CHECKOUT / f"playbooks/{playbook}.yml").read_text(), re.MULTILINE
+        )
+    }
+)
 RECORDER = """
 from ansible.module_utils.basic import AnsibleModule
 import json
@@ -29,11 +37,18 @@ with open({calls!r}, "a") as stream:
     stream.write(json.dumps([{name!r}, module.params]) + "\\n")
 module.exit_json(changed=False)
 """
-GIVEN = {"offload_lab_awx_project_url": "https://git.example.org/lab.git", "offload_lab_awx_image": "example.org/ee:1",
-         "offload_lab_awx_ssh_key": "key", "offload_lab_awx_schedule": "DTSTART:20260101T030000Z RRULE:FREQ=WEEKLY",
-         "offload_lab_awx_compare": ["results/old", "results/new"],
-         "offload_lab_awx_job_variables": {"offload_lab_results_host": "store"},
-         "offload_lab_awx_notification": {"type": "webhook", "configuration": {"url": "https://example.org"}}}
+GIVEN = {
+    "offload_lab_awx_project_url": "https://git.example.org/lab.git",
+    "offload_lab_awx_image": "example.org/ee:1",
+    "offload_lab_awx_ssh_key": "key",
+    "offload_lab_awx_schedule": "DTSTART:20260101T030000Z RRULE:FREQ=WEEKLY",
+    "offload_lab_awx_compare": ["results/old", "results/new"],
+    "offload_lab_awx_job_variables": {"offload_lab_results_host": "store"},
+    "offload_lab_awx_notification": {
+        "type": "webhook",
+        "configuration": {"url": "https://example.org"},
+    },
+}
 
 
 class CapturedError(Exception):
@@ -68,8 +83,17 @@ def _play(tmp_path_factory):
     @functools.lru_cache(maxsize=None)
     def play(playbook):
         calls.write_text("")
-        run(["ansible-playbook", "-i", "localhost,", f"playbooks/{playbook}.yml", "-e", json.dumps(GIVEN)],
-            ANSIBLE_COLLECTIONS_PATH=f"{path}:{CHECKOUT / '.build/live'}")
+        run(
+            [
+                "ansible-playbook",
+                "-i",
+                "localhost,",
+                f"playbooks/{playbook}.yml",
+                "-e",
+                json.dumps(GIVEN),
+            ],
+            ANSIBLE_COLLECTIONS_PATH=f"{path}:{CHECKOUT / '.build/live'}",
+        )
         return [json.loads(line) for line in calls.read_text().splitlines()]
 
     return play
@@ -84,40 +108,57 @@ def test_awx_takes_what_the_set_up_gives(play):
         assert variables["offload_lab_dead_man_minutes"] == 3
         assert variables["offload_lab_results_host"] == "store"
         # AWX templates it when the job starts, with the answers of the survey.
-        assert variables["offload_lab_campaign_overrides"]["blocks"] == "{{ offload_lab_survey_blocks | default('') }}"
+        assert (
+            variables["offload_lab_campaign_overrides"]["blocks"]
+            == "{{ offload_lab_survey_blocks | default('') }}"
+        )
         assert not given["allow_simultaneous"]
     surveyed = {name.split()[-1] for name, given in templates.items() if given["survey_enabled"]}
     assert surveyed == {"plan", "measure", "report"}
     assert len(templates["offload.lab measure"]["survey_spec"]["spec"]) == len(OVERRIDES)
     assert templates["offload.lab plan"]["job_type"] == "check"
-    check_workflow([given for name, given in calls if name == "workflow_job_template_node"], templates)
+    check_workflow(
+        [given for name, given in calls if name == "workflow_job_template_node"], templates
+    )
 
 
 def check_workflow(nodes, templates):
-    """Each node follows on nodes that are made before it, has a template or an approval, and teardown ends all."""
+    """Each node follows on nodes that are made before it, has a template or an approval, and
+    teardown ends all.
+    """
     made = []
     for node in nodes:
-        following = [name for kind in ("success", "failure", "always") for name in node[f"{kind}_nodes"]]
+        following = [
+            name for kind in ("success", "failure", "always") for name in node[f"{kind}_nodes"]
+        ]
         assert set(following) <= set(made)
         assert bool(following) == (node["identifier"] != "teardown")
         assert bool(node["approval_node"]) != bool(node["unified_job_template"])
         assert node["unified_job_template"] in (None, *templates)
         made.append(node["identifier"])
     by_name = {node["identifier"]: node for node in nodes}
-    assert all(node["failure_nodes"] or node["always_nodes"] for name, node in by_name.items() if name != "teardown")
+    assert all(
+        node["failure_nodes"] or node["always_nodes"]
+        for name, node in by_name.items()
+        if name != "teardown"
+    )
     assert by_name["measure_1"]["failure_nodes"] == ["restore"]
 
 
 def test_the_teardown_removes_what_the_set_up_made(play):
     made = {(name, given["name"]) for name, given in play("awx_setup") if "name" in given}
-    removed = {(name, given["name"]) for name, given in play("awx_teardown") if given["state"] == "absent"}
+    removed = {
+        (name, given["name"]) for name, given in play("awx_teardown") if given["state"] == "absent"
+    }
     # They go with the inventory; the organisation may be others' too.
     assert made - removed == {("inventory_source", "offload.lab"), ("organization", "Offload lab")}
     assert removed - made == set()
 
 
 def test_each_playbook_of_the_folder_has_a_template():
-    listed = yaml.load((CHECKOUT / "playbooks/vars/awx.yml").read_text().replace("!unsafe", ""), yaml.SafeLoader)
+    listed = yaml.load(
+        (CHECKOUT / "playbooks/vars/awx.yml").read_text().replace("!unsafe", ""), yaml.SafeLoader
+    )
     have = {entry.get("playbook", entry["name"]) for entry in listed["offload_lab_awx_templates"]}
     folder = {path.stem for path in (CHECKOUT / "awx").glob("*.yml")} - {"execution-environment"}
     assert have == folder - {"verify"}

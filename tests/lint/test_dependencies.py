@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Collections and Python packages that users must install are used, and what is used is declared."""
+
 from __future__ import annotations
 
 import re
@@ -13,21 +14,34 @@ import yaml
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 SHIPPED = ("playbooks", "roles", "plugins")
-NAME = re.compile(r"\b((?:community\.(?:general|dns|crypto)|openvswitch\.openvswitch|containers\.podman"
-                  r"|ansible\.(?:utils|posix|netcommon)))\.[a-z]\w+")
+NAME = re.compile(
+    r"\b((?:community\.(?:general|dns|crypto)|openvswitch\.openvswitch|containers\.podman"
+    r"|ansible\.(?:utils|posix|netcommon)))\.[a-z]\w+"
+)
 # What plugins of these collections need of Python, on the controller.
-PYTHON = {"jmespath": r"community\.general\.json_query", "netaddr": r"ansible\.utils\.ip(addr|v4|v6|subnet)\b"}
+PYTHON = {
+    "jmespath": r"community\.general\.json_query",
+    "netaddr": r"ansible\.utils\.ip(addr|v4|v6|subnet)\b",
+}
 
 
 def grep(pattern):
     """Return the lines of what is shipped that match."""
-    return subprocess.run(["git", "-C", str(CHECKOUT), "grep", "-hIP", pattern, "--", *SHIPPED, ":!*.md"], text=True,
-                          capture_output=True, check=False).stdout
+    return subprocess.run(
+        ["git", "-C", str(CHECKOUT), "grep", "-hIP", pattern, "--", *SHIPPED, ":!*.md"],
+        text=True,
+        capture_output=True,
+        check=False,
+    ).stdout
 
 
 def test_collections():
     declared = set(yaml.safe_load((CHECKOUT / "galaxy.yml").read_text())["dependencies"])
-    used = {match.group(1) for match in NAME.finditer(grep(NAME.pattern)) if "import" not in match.group()}
+    used = {
+        match.group(1)
+        for match in NAME.finditer(grep(NAME.pattern))
+        if "import" not in match.group()
+    }
     assert used == declared
 
 

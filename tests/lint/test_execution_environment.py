@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """ansible-builder makes the context of an execution environment, without a network."""
+
 from __future__ import annotations
 
 import subprocess
@@ -17,21 +18,43 @@ AWX = CHECKOUT / "awx"
 @pytest.mark.parametrize("folder", ["awx", "meta"])
 def test_ansible_builder_makes_a_context(folder, tmp_path):
     definition = CHECKOUT / folder / "execution-environment.yml"
-    done = subprocess.run([BIN / "ansible-builder", "create", "-f", definition, "-c", tmp_path],
-                          text=True, capture_output=True, check=False)
+    done = subprocess.run(
+        [BIN / "ansible-builder", "create", "-f", definition, "-c", tmp_path],
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
-    for ours, theirs in (("requirements.txt", "requirements.txt"), ("bindep.txt", "bindep.txt"),
-                         ("collections/requirements.yml", "requirements.yml")):
+    for ours, theirs in (
+        ("requirements.txt", "requirements.txt"),
+        ("bindep.txt", "bindep.txt"),
+        ("collections/requirements.yml", "requirements.yml"),
+    ):
         assert (tmp_path / "_build" / theirs).read_text() == (AWX / ours).read_text()
     containerfile = (tmp_path / "Containerfile").read_text()
-    for named in ("requirements.txt", "bindep.txt", "requirements.yml", "ansible-galaxy collection install"):
+    for named in (
+        "requirements.txt",
+        "bindep.txt",
+        "requirements.yml",
+        "ansible-galaxy collection install",
+    ):
         assert named in containerfile
 
 
 def test_ansible_builder_finds_what_an_installed_collection_needs():
     """In an image that has the collection, ansible-builder looks from its root."""
-    done = subprocess.run([sys.executable, "-m", "ansible_builder._target_scripts.introspect", "introspect",
-                           str(CHECKOUT / ".build/live")], text=True, capture_output=True, check=False)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "ansible_builder._target_scripts.introspect",
+            "introspect",
+            str(CHECKOUT / ".build/live"),
+        ],
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "scipy" in done.stdout
     assert "openssh-clients [platform:rpm]" in done.stdout

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every linter runs without findings."""
+
 from __future__ import annotations
 
 import sys
@@ -13,21 +14,40 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 OWN_PYTHON = ["--python", f"{sys.version_info.major}.{sys.version_info.minor}"]
 LIVE = CHECKOUT / ".build/live"
 ANSIBLE_LINT = ["ansible-lint", "--offline", "--profile", "production", "--strict"]
-# What it reads of the whole checkout beside them is documentation, which antsibull-docs checks, and data.
+# What it reads of the whole checkout beside them is documentation, which antsibull-docs checks, and
+# data.
 SHIPPED = ["galaxy.yml", "awx", "inventories", "meta", "molecule", "playbooks", "roles"]
-SHELL_SCRIPTS = sorted(str(path.relative_to(CHECKOUT)) for path in [
-    *CHECKOUT.glob("tools/**/*.sh"), *CHECKOUT.glob("tests/integration/targets/*/*.sh"), CHECKOUT / ".ci/run"])
+SHELL_SCRIPTS = sorted(
+    str(path.relative_to(CHECKOUT))
+    for path in [
+        *CHECKOUT.glob("tools/**/*.sh"),
+        *CHECKOUT.glob("tests/integration/targets/*/*.sh"),
+        CHECKOUT / ".ci/run",
+    ]
+)
 
 
-@pytest.mark.parametrize("argv", [
-    ["ruff", "check"],
-    ["mypy"],
-    [*ANSIBLE_LINT, *SHIPPED],
-    ["antsibull-docs", "lint-collection-docs", "--plugin-docs", "--validate-collection-refs", "dependent", "."],
-    ["antsibull-changelog", "lint"],
-    ["shellcheck", *SHELL_SCRIPTS],
-    ["nox", "--list"],
-], ids=lambda argv: argv[0])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["ruff", "check"],
+        ["ruff", "format", "--check"],
+        ["mypy"],
+        [*ANSIBLE_LINT, *SHIPPED],
+        [
+            "antsibull-docs",
+            "lint-collection-docs",
+            "--plugin-docs",
+            "--validate-collection-refs",
+            "dependent",
+            ".",
+        ],
+        ["antsibull-changelog", "lint"],
+        ["shellcheck", *SHELL_SCRIPTS],
+        ["nox", "--list"],
+    ],
+    ids=lambda argv: " ".join(argv[:2]) if argv[0] == "ruff" else argv[0],
+)
 def test_linter(argv):
     run(argv, ANSIBLE_COLLECTIONS_PATH=str(LIVE))
 
@@ -38,12 +58,23 @@ def test_ansible_lint_of_all():
     run(ANSIBLE_LINT, ANSIBLE_COLLECTIONS_PATH=str(LIVE))
 
 
-@pytest.mark.parametrize("asked", [
-    pytest.param([*OWN_PYTHON, "--skip-test", "pylint"], id="the controller's Python"),
-    pytest.param([*OWN_PYTHON, "--test", "pylint", "--exclude", "tests/"], id="pylint"),
-    pytest.param([*OWN_PYTHON, "--test", "pylint"], marks=pytest.mark.nightly, id="pylint of tests too"),
-    pytest.param(["--test", "compile", "--test", "import"], marks=pytest.mark.nightly, id="all Pythons")])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param([*OWN_PYTHON, "--skip-test", "pylint"], id="the controller's Python"),
+        pytest.param([*OWN_PYTHON, "--test", "pylint", "--exclude", "tests/"], id="pylint"),
+        pytest.param(
+            [*OWN_PYTHON, "--test", "pylint"], marks=pytest.mark.nightly, id="pylint of tests too"
+        ),
+        pytest.param(
+            ["--test", "compile", "--test", "import"], marks=pytest.mark.nightly, id="all Pythons"
+        ),
+    ],
+)
 def test_ansible_test_sanity(asked):
-    """All of ansible-test's checks, with no file of exceptions. tests/older_core imports on the oldest Python too."""
+    """All of ansible-test's checks, with no file of exceptions.
+
+    tests/older_core imports on the oldest Python too.
+    """
     assert not list(CHECKOUT.glob("tests/sanity/ignore*"))
     run([sys.executable, "tools/run_ansible_test.py", "sanity", *asked], timeout=1200)

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a release asks for, beside what "make release" tries: versions, links, fragments."""
+
 from __future__ import annotations
 
 import pytest
@@ -10,8 +11,14 @@ import yaml
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
 GALAXY = yaml.safe_load((CHECKOUT / "galaxy.yml").read_text())
-DOCUMENTED = sorted([*CHECKOUT.glob("plugins/modules/*.py"), *CHECKOUT.glob("plugins/filter/*.yml"),
-                     *CHECKOUT.glob("plugins/inventory/*.py"), *CHECKOUT.glob("plugins/connection/*.py")])
+DOCUMENTED = sorted(
+    [
+        *CHECKOUT.glob("plugins/modules/*.py"),
+        *CHECKOUT.glob("plugins/filter/*.yml"),
+        *CHECKOUT.glob("plugins/inventory/*.py"),
+        *CHECKOUT.glob("plugins/connection/*.py"),
+    ]
+)
 
 
 def test_links_are_of_one_repository():
@@ -24,7 +31,9 @@ def test_plugins_say_since_when_they_are_there(path):
     assert "version_added: " in path.read_text()
 
 
-@pytest.mark.parametrize("path", sorted(CHECKOUT.glob("roles/*/meta/argument_specs.yml")), ids=lambda path: path.parent)
+@pytest.mark.parametrize(
+    "path", sorted(CHECKOUT.glob("roles/*/meta/argument_specs.yml")), ids=lambda path: path.parent
+)
 def test_entry_points_of_roles_say_since_when_they_are_there(path):
     specs = yaml.safe_load(path.read_text())["argument_specs"]
     assert [name for name, spec in specs.items() if "version_added" not in spec] == []
@@ -34,6 +43,9 @@ def test_entry_points_of_roles_say_since_when_they_are_there(path):
 def test_the_changelog_renders(tmp_path):
     for name in ("galaxy.yml", "changelogs", "plugins", "roles", "meta", "CHANGELOG.md"):
         run(["cp", "-r", CHECKOUT / name, tmp_path])
-    run(["python", CHECKOUT / "tools/release/render_changelog.py", "antsibull-changelog"], cwd=tmp_path)
+    run(
+        ["python", CHECKOUT / "tools/release/render_changelog.py", "antsibull-changelog"],
+        cwd=tmp_path,
+    )
     text = (tmp_path / "CHANGELOG.md").read_text()
     assert "v" + GALAXY["version"].replace(".", "\\.") in text and "New Modules" in text

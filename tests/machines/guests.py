@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A lab of virtual machines of a test: its playbooks, commands inside its machines, and what it might leave."""
+"""A lab of virtual machines of a test: its playbooks, commands inside its machines, and what it
+might leave.
+"""
+
 from __future__ import annotations
 
 import json
@@ -43,24 +46,49 @@ class Guests:
 
     def ask(self, module, node, **arguments):
         """Run one module in a machine and return its result."""
-        output = run(["ansible", node, "-o", "-m", module, "-a", json.dumps(arguments)], timeout=PATIENCE,
-                     **self.variables, ANSIBLE_CALLBACK_RESULT_FORMAT="json")
-        return json.loads(output[output.index("=> ") + 3:])
+        output = run(
+            ["ansible", node, "-o", "-m", module, "-a", json.dumps(arguments)],
+            timeout=PATIENCE,
+            **self.variables,
+            ANSIBLE_CALLBACK_RESULT_FORMAT="json",
+        )
+        return json.loads(output[output.index("=> ") + 3 :])
 
     def begin(self, playbook, log, **options):
         """Start a playbook in a process group of its own, and return its process."""
         with open(log, "w") as stream:
-            return subprocess.Popen(self.argv(playbook, **options), cwd=CHECKOUT, stdin=subprocess.DEVNULL, text=True,
-                                    env=environment(**self.variables), stdout=stream, stderr=subprocess.STDOUT,
-                                    start_new_session=True)
+            return subprocess.Popen(
+                self.argv(playbook, **options),
+                cwd=CHECKOUT,
+                stdin=subprocess.DEVNULL,
+                text=True,
+                env=environment(**self.variables),
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
     def inside(self, node, command, rc=0):
         """Run a shell command in a machine, and return its output."""
-        options = {"UserKnownHostsFile": self.folder / "known_hosts", "StrictHostKeyChecking": "accept-new",
-                   "LogLevel": "ERROR"}
-        return run(["ssh", "-i", self.folder / "key", "-p", self.first_port + int(node[-1]),
-                    *(f"-o{key}={value}" for key, value in options.items()), "root@127.0.0.1", command],
-                   rc=rc, timeout=PATIENCE)
+        options = {
+            "UserKnownHostsFile": self.folder / "known_hosts",
+            "StrictHostKeyChecking": "accept-new",
+            "LogLevel": "ERROR",
+        }
+        return run(
+            [
+                "ssh",
+                "-i",
+                self.folder / "key",
+                "-p",
+                self.first_port + int(node[-1]),
+                *(f"-o{key}={value}" for key, value in options.items()),
+                "root@127.0.0.1",
+                command,
+            ],
+            rc=rc,
+            timeout=PATIENCE,
+        )
 
     def pid(self, node):
         """Return the process of a machine's QEMU."""
@@ -81,13 +109,18 @@ class Tenants(Guests):
 
     def at_node(self, node, command):
         """Run a command in a node, and return its output."""
-        return run(["ansible", node, "-m", "ansible.builtin.command", "-a", command], timeout=PATIENCE,
-                   **self.variables)
+        return run(
+            ["ansible", node, "-m", "ansible.builtin.command", "-a", command],
+            timeout=PATIENCE,
+            **self.variables,
+        )
 
 
 def left_behind(name):
     """Return what a lab of this name has on this machine: its folder, its namespace, its processes."""
-    found = [str(path) for path in (folder_of(name), Path(f"/run/netns/{name}-fabric")) if path.exists()]
+    found = [
+        str(path) for path in (folder_of(name), Path(f"/run/netns/{name}-fabric")) if path.exists()
+    ]
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = entry.read_text(errors="replace").split("\0")

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A campaign in virtual machines that loses its controller, a machine or the underlay, and one that sees a reboot."""
+"""A campaign in virtual machines that loses its controller, a machine or the underlay, and one that
+sees a reboot.
+"""
+
 from __future__ import annotations
 
 import json
@@ -16,8 +19,18 @@ from ansible_collections.offload.lab.tests.machines.guests import PATIENCE, Gues
 from ansible_collections.offload.lab.tests.support import run
 
 pytestmark = pytest.mark.guests
-CAMPAIGN = {"name": "short", "seed": 1, "blocks": 3, "design": "on_off", "paths": ["tenant_vxlan"], "mtus": [9000],
-            "factors": ["tso"], "workloads": ["tcp_stream"], "duration": 2, "confirm": 0}
+CAMPAIGN = {
+    "name": "short",
+    "seed": 1,
+    "blocks": 3,
+    "design": "on_off",
+    "paths": ["tenant_vxlan"],
+    "mtus": [9000],
+    "factors": ["tso"],
+    "workloads": ["tcp_stream"],
+    "duration": 2,
+    "confirm": 0,
+}
 
 
 class World:
@@ -30,10 +43,16 @@ class World:
         self.process = None
 
     def trials(self):
-        return [json.loads(line)["id"] for line in self.record.read_text().splitlines()] if self.record.exists() else []
+        return (
+            [json.loads(line)["id"] for line in self.record.read_text().splitlines()]
+            if self.record.exists()
+            else []
+        )
 
     def begin(self, more=1):
-        """Start the campaign, or go on with it, and return when ``more`` trials have been recorded since."""
+        """Start the campaign, or go on with it, and return when ``more`` trials have been recorded
+        since.
+        """
         before = len(self.trials())
         self.process = self.guests.begin("measure", self.folder / "measure.log", **self.options)
         self.wait(before + more)
@@ -41,7 +60,10 @@ class World:
 
     def wait(self, count):
         """Wait until so many trials have been recorded, or the campaign has ended."""
-        assert wait_until(lambda: len(self.trials()) >= count or self.process.poll() is not None, patience=PATIENCE)
+        assert wait_until(
+            lambda: len(self.trials()) >= count or self.process.poll() is not None,
+            patience=PATIENCE,
+        )
 
     def ends(self):
         """Wait for the campaign's end, and return its exit status and what it printed."""
@@ -51,7 +73,10 @@ class World:
         return [self.guests.inside(node, "ethtool -k underlay0") for node in ("node1", "node2")]
 
     def files(self):
-        return [self.guests.inside(node, "find /var/lib/offload-lab", rc=None) for node in ("node1", "node2")]
+        return [
+            self.guests.inside(node, "find /var/lib/offload-lab", rc=None)
+            for node in ("node1", "node2")
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +92,9 @@ def world(root_required, tmp_path_factory):
 
 
 def test_it_goes_on_after_each_fault(world):
-    """In one campaign: none of what was recorded is lost or there twice, and the machines are as before at its end."""
+    """In one campaign: none of what was recorded is lost or there twice, and the machines are as
+    before at its end.
+    """
     before = world.features()
 
     world.begin()
@@ -101,7 +128,9 @@ def test_it_goes_on_after_each_fault(world):
 
 
 def test_a_reboot_in_a_campaign(world, tmp_path):
-    """After it nothing of the lab is there but trials that no controller has collected; all of it goes on later."""
+    """After it nothing of the lab is there but trials that no controller has collected; all of it
+    goes on later.
+    """
     world.folder, world.record = tmp_path, tmp_path / "short/trials.jsonl"
     world.options = {"campaign": {**CAMPAIGN, "blocks": 1}, "results_dir": str(tmp_path)}
     before, files = world.features(), world.files()
@@ -111,13 +140,20 @@ def test_a_reboot_in_a_campaign(world, tmp_path):
     assert status in (0, 2, 4), said[-3000:]
     kept = world.trials()
     world.guests.play("machines")  # waits until it is there again
-    left = world.guests.inside("node2", "ip netns; ip -br link; ps ax; ls /run/offload-lab", rc=None)
+    left = world.guests.inside(
+        "node2", "ip netns; ip -br link; ps ax; ls /run/offload-lab", rc=None
+    )
     assert not re.search(r"tenant1|offload-lab-|dead_man|netserver", left), left
     assert world.features()[1] == before[1]
-    disk = world.guests.inside("node2", "find /var/lib/offload-lab -type f -printf '%P\\n' 2>/dev/null", rc=None)
+    disk = world.guests.inside(
+        "node2", "find /var/lib/offload-lab -type f -printf '%P\\n' 2>/dev/null", rc=None
+    )
     assert all(name.startswith("spool/") for name in disk.split()), disk
-    assert not world.guests.inside("node2", "ovs-vsctl show | grep -v ovs_version | tail -n +2; "
-                                   "find /etc/systemd/system -name 'offload-lab*'").strip()
+    assert not world.guests.inside(
+        "node2",
+        "ovs-vsctl show | grep -v ovs_version | tail -n +2; "
+        "find /etc/systemd/system -name 'offload-lab*'",
+    ).strip()
     world.guests.play("lab")
     world.guests.play("measure", **world.options)
     assert world.features() == before and world.files() == files

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tenants that are virtual machines: a campaign between them, with a node that is restored beside its guest."""
+"""Tenants that are virtual machines: a campaign between them, with a node that is restored beside
+its guest.
+"""
+
 from __future__ import annotations
 
 import json
@@ -15,9 +18,19 @@ from ansible_collections.offload.lab.tests.support import run
 from ansible_collections.offload.lab.tests.system.lab import changed
 
 pytestmark = pytest.mark.guests
-CAMPAIGN = {"name": "short", "seed": 1, "blocks": 1, "design": "on_off", "paths": ["tenant_vxlan"], "mtus": [9000],
-            "factors": [{"name": "tso", "needs": ["tx", "sg"], "devices": ["underlay", "tenant"]}],
-            "workloads": ["tcp_stream"], "duration": 2, "steal_limit": 50, "confirm": 0}
+CAMPAIGN = {
+    "name": "short",
+    "seed": 1,
+    "blocks": 1,
+    "design": "on_off",
+    "paths": ["tenant_vxlan"],
+    "mtus": [9000],
+    "factors": [{"name": "tso", "needs": ["tx", "sg"], "devices": ["underlay", "tenant"]}],
+    "workloads": ["tcp_stream"],
+    "duration": 2,
+    "steal_limit": 50,
+    "confirm": 0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +47,10 @@ def tenants(root_required):
 
 
 def features(tenants):
-    return [tenants.at_node("node1", "ethtool -k underlay0").splitlines()[1:],
-            tenants.inside("guest1", "ethtool -k tenant0").splitlines()]
+    return [
+        tenants.at_node("node1", "ethtool -k underlay0").splitlines()[1:],
+        tenants.inside("guest1", "ethtool -k tenant0").splitlines(),
+    ]
 
 
 def test_they_reach_each_other_through_the_tunnel(tenants):
@@ -48,12 +63,18 @@ def test_a_campaign_sets_both_hosts_of_an_end_and_leaves_them_as_they_were(tenan
     before = features(tenants)
     tenants.play("measure", campaign=CAMPAIGN, results_dir=str(tmp_path))
     assert features(tenants) == before
-    trials = [json.loads(line) for line in (tmp_path / "short/trials.jsonl").read_text().splitlines()]
-    assert {trial["pair"] for trial in trials} == {"guest1-guest2"} and not any(trial["error"] for trial in trials)
+    trials = [
+        json.loads(line) for line in (tmp_path / "short/trials.jsonl").read_text().splitlines()
+    ]
+    assert {trial["pair"] for trial in trials} == {"guest1-guest2"} and not any(
+        trial["error"] for trial in trials
+    )
     for trial in trials:
         told, cpu = trial["evidence"], trial["cpu"]
         assert {"tenant0", "node1:underlay0"} <= set(told["settings"]["client"])
-        assert set(cpu["ends"]) == {"client", "server"} and told["nodes"]["server"]["node"] == "node2"
+        assert (
+            set(cpu["ends"]) == {"client", "server"} and told["nodes"]["server"]["node"] == "node2"
+        )
     assert any(trial["profile"] == "all_on" for trial in trials)
 
 

@@ -1,11 +1,14 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Receive hashing and channels of each model that QEMU has: applied, or unsupported with the driver's words.
+"""Receive hashing and channels of each model that QEMU has: applied, or unsupported with the
+driver's words.
 
-What is applied is also seen in the work of the CPUs that receive: UDP packets of many flows come in, and /proc/softirqs
-says on which CPUs. The table that this prints is that of docs/virtual-machines.md.
+What is applied is also seen in the work of the CPUs that receive: UDP packets of many flows come
+in, and /proc/softirqs says on which CPUs. The table that this prints is that of
+docs/virtual-machines.md.
 """
+
 from __future__ import annotations
 
 import json
@@ -16,13 +19,24 @@ from ansible_collections.offload.lab.tests.machines.guests import Guests, left_b
 
 pytestmark = pytest.mark.guests
 # Two queues of virtio-net, without and with QEMU's receive hashing, and two models of real cards.
-NICS = [{"name": "underlay0", "model": "virtio-net-pci", "queues": 2},
-        {"name": "underlay1", "model": "virtio-net-pci", "queues": 2, "properties": {"rss": "on", "hash": "on"}},
-        {"name": "underlay2", "model": "e1000e"},
-        {"name": "underlay3", "model": "vmxnet3"}]
-ASKED = [("features", {"tx-udp_tnl-segmentation": True}),
-         ("rx_flow_hash", {"udp4": "sdfn"}), ("rx_flow_hash", {"udp4": "sd"}),
-         ("channels", {"combined": 1}), ("channels", {"combined": 2})]
+NICS = [
+    {"name": "underlay0", "model": "virtio-net-pci", "queues": 2},
+    {
+        "name": "underlay1",
+        "model": "virtio-net-pci",
+        "queues": 2,
+        "properties": {"rss": "on", "hash": "on"},
+    },
+    {"name": "underlay2", "model": "e1000e"},
+    {"name": "underlay3", "model": "vmxnet3"},
+]
+ASKED = [
+    ("features", {"tx-udp_tnl-segmentation": True}),
+    ("rx_flow_hash", {"udp4": "sdfn"}),
+    ("rx_flow_hash", {"udp4": "sd"}),
+    ("channels", {"combined": 1}),
+    ("channels", {"combined": 2}),
+]
 FLOWS, PACKETS = 32, 40
 SEND = f"""python3 - <<'END'
 import socket, time
@@ -38,9 +52,14 @@ COUNTS = """awk '$1 == "NET_RX:" { print "[" $2 ", " $3 "]" }' /proc/softirqs"""
 
 @pytest.fixture
 def guests(root_required):
-    made = Guests("systest-models", machine_cpus=2, machine_nics=[
-        {**nic, "address": f"198.18.{number}.{{{{ offload_lab_index | default(0) }}}}/24"}
-        for number, nic in enumerate(NICS)])
+    made = Guests(
+        "systest-models",
+        machine_cpus=2,
+        machine_nics=[
+            {**nic, "address": f"198.18.{number}.{{{{ offload_lab_index | default(0) }}}}/24"}
+            for number, nic in enumerate(NICS)
+        ],
+    )
     made.play("machines")
     yield made
     made.play("machines_absent")
@@ -49,7 +68,9 @@ def guests(root_required):
 
 def outcome(guests, device, kind, asked):
     """Return what a device makes of a setting, in words; the driver's own where it refuses."""
-    told = guests.ask("offload.lab.ethtool", "node1", devices=[device], fixed="report", **{kind: asked})
+    told = guests.ask(
+        "offload.lab.ethtool", "node1", devices=[device], fixed="report", **{kind: asked}
+    )
     told = told["devices"][device]
     [name] = asked
     if told.get("fixed", {}).get(kind):
@@ -61,7 +82,9 @@ def outcome(guests, device, kind, asked):
 
 
 def shares(guests, number):
-    """Return the percentage of its receive work that each CPU of node1 does for packets of many flows."""
+    """Return the percentage of its receive work that each CPU of node1 does for packets of many
+    flows.
+    """
     before = json.loads(guests.inside("node1", COUNTS))
     guests.inside("node2", SEND.replace("ADDRESS", f"198.18.{number}.1"))
     counts = [after - was for was, after in zip(before, json.loads(guests.inside("node1", COUNTS)))]
@@ -70,14 +93,23 @@ def shares(guests, number):
 
 def test_each_model(guests):
     for number, nic in enumerate(NICS):
-        driver = guests.inside("node1", f"ethtool -i {nic['name']} | sed -n 's/^driver: //p'").strip()
+        driver = guests.inside(
+            "node1", f"ethtool -i {nic['name']} | sed -n 's/^driver: //p'"
+        ).strip()
         row = []
         for kind, asked in ASKED:
             words = outcome(guests, nic["name"], kind, asked)
-            assert words.startswith(("applied", "unsupported: ", "refused: ", "not honoured: ")), words
+            assert words.startswith(("applied", "unsupported: ", "refused: ", "not honoured: ")), (
+                words
+            )
             if words == "applied" and kind != "features":
                 work = shares(guests, number)
                 words += ", {} % / {} % of NET_RX".format(*work)
                 assert (kind, asked) != ("channels", {"combined": 1}) or max(work) >= 80, words
             row.append(words)
-        print("|", " | ".join([nic["model"], driver, str(nic.get("properties", "")), *row]), "|", flush=True)
+        print(
+            "|",
+            " | ".join([nic["model"], driver, str(nic.get("properties", "")), *row]),
+            "|",
+            flush=True,
+        )

@@ -1,17 +1,23 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Each Molecule scenario: the roles in containers with systemd, converged twice, verified, destroyed."""
+"""Each Molecule scenario: the roles in containers with systemd, converged twice, verified,
+destroyed.
+"""
+
 from __future__ import annotations
 
 import pytest
 
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
-# What a campaign does is tested on the lab of namespaces too: that it also does it with systemd, once a night.
+# What a campaign does is tested on the lab of namespaces too: that it also does it with systemd,
+# once a night.
 NIGHTLY = {"measure"}
-SCENARIOS = [pytest.param(name, marks=pytest.mark.nightly if name in NIGHTLY else ())
-             for name in sorted(path.parent.name for path in CHECKOUT.glob("molecule/*/molecule.yml"))]
+SCENARIOS = [
+    pytest.param(name, marks=pytest.mark.nightly if name in NIGHTLY else ())
+    for name in sorted(path.parent.name for path in CHECKOUT.glob("molecule/*/molecule.yml"))
+]
 
 
 @pytest.mark.usefixtures("podman_required")

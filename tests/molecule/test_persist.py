@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings survive a restart of a container with systemd: by udev, NetworkManager and ifupdown, and are taken back."""
+"""Settings survive a restart of a container with systemd: by udev, NetworkManager and ifupdown, and
+are taken back.
+"""
+
 from __future__ import annotations
 
 import json
@@ -13,8 +16,16 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
 IMAGE, NAME = "localhost/offload-lab-node:bookworm", "offload-lab-persist"
 DEVICE = "tuned0"
-SETTINGS = {"generic-receive-offload": True, "tx-tcp-segmentation": False, "tx-udp_tnl-segmentation": False}
-BY_DEFAULT = {"generic-receive-offload": False, "tx-tcp-segmentation": True, "tx-udp_tnl-segmentation": True}
+SETTINGS = {
+    "generic-receive-offload": True,
+    "tx-tcp-segmentation": False,
+    "tx-udp_tnl-segmentation": False,
+}
+BY_DEFAULT = {
+    "generic-receive-offload": False,
+    "tx-tcp-segmentation": True,
+    "tx-udp_tnl-segmentation": True,
+}
 NETDEV = f"[NetDev]\nName={DEVICE}\nKind=veth\n[Peer]\nName=peer0\n"
 
 
@@ -40,20 +51,42 @@ class Host:
 
     def ready(self):
         deadline = time.monotonic() + 120
-        while self.inside("systemctl", "is-system-running", rc=None).strip() not in ("running", "degraded"):
+        while self.inside("systemctl", "is-system-running", rc=None).strip() not in (
+            "running",
+            "degraded",
+        ):
             assert time.monotonic() < deadline, self.inside("systemctl", "list-jobs", rc=None)
             time.sleep(0.5)
         assert DEVICE in self.inside("ip", "-o", "link")
 
     def ask(self, **arguments):
         """Run module persist and return its result."""
-        output = run(["ansible", "all", "-o", "-i", f"{NAME},", "-c", "containers.podman.podman",
-                      "-e", "ansible_python_interpreter=/usr/bin/python3", "-m", "offload.lab.persist",
-                      "-a", json.dumps(arguments)], ANSIBLE_CALLBACK_RESULT_FORMAT="json", **self.variables)
-        return json.loads(output[output.index("=> ") + 3:])
+        output = run(
+            [
+                "ansible",
+                "all",
+                "-o",
+                "-i",
+                f"{NAME},",
+                "-c",
+                "containers.podman.podman",
+                "-e",
+                "ansible_python_interpreter=/usr/bin/python3",
+                "-m",
+                "offload.lab.persist",
+                "-a",
+                json.dumps(arguments),
+            ],
+            ANSIBLE_CALLBACK_RESULT_FORMAT="json",
+            **self.variables,
+        )
+        return json.loads(output[output.index("=> ") + 3 :])
 
     def features(self):
-        rows = dict(line.strip().split(": ")[:2] for line in self.inside("ethtool", "-k", DEVICE).splitlines()[1:])
+        rows = dict(
+            line.strip().split(": ")[:2]
+            for line in self.inside("ethtool", "-k", DEVICE).splitlines()[1:]
+        )
         return {name: rows[name].split()[0] == "on" for name in SETTINGS}
 
     def becomes(self, wanted, seconds=60):
@@ -71,8 +104,19 @@ def host(podman_required):
     conf = str(CHECKOUT / "molecule/containers/containers.conf")
     made = Host({} if "it starts" in stock else {"CONTAINERS_CONF": conf})
     made.podman("rm", "--force", "--ignore", NAME)
-    made.podman("run", "--detach", "--name", NAME, "--systemd", "always", "--privileged", "--network", "none", IMAGE,
-                "/sbin/init")
+    made.podman(
+        "run",
+        "--detach",
+        "--name",
+        NAME,
+        "--systemd",
+        "always",
+        "--privileged",
+        "--network",
+        "none",
+        IMAGE,
+        "/sbin/init",
+    )
     try:
         made.write("/etc/systemd/network/10-tuned0.netdev", NETDEV)
         made.inside("systemctl", "enable", "systemd-networkd")
@@ -103,20 +147,42 @@ def apply(host, method):
 
 def test_apply_by_a_link_file_and_a_unit(host, untouched):
     done = apply(host, "systemd_link")
-    assert done["files"] == [f"/etc/systemd/network/00-offload-lab-{DEVICE}.link",
-                             f"/etc/systemd/system/offload-lab-{DEVICE}.service"]
-    assert done["notes"] == [f"{DEVICE}: systemd_link cannot express tx-udp_tnl-segmentation; unit "
-                             f"offload-lab-{DEVICE}.service sets it"]
+    assert done["files"] == [
+        f"/etc/systemd/network/00-offload-lab-{DEVICE}.link",
+        f"/etc/systemd/system/offload-lab-{DEVICE}.service",
+    ]
+    assert done["notes"] == [
+        f"{DEVICE}: systemd_link cannot express tx-udp_tnl-segmentation; unit "
+        f"offload-lab-{DEVICE}.service sets it"
+    ]
     host.restart()
     assert host.becomes(SETTINGS) == SETTINGS
 
 
 def test_apply_by_networkmanager(host, untouched):
-    host.write("/etc/udev/rules.d/99-managed.rules", f'SUBSYSTEM=="net", KERNEL=="{DEVICE}", ENV{{NM_UNMANAGED}}="0"\n')
+    host.write(
+        "/etc/udev/rules.d/99-managed.rules",
+        f'SUBSYSTEM=="net", KERNEL=="{DEVICE}", ENV{{NM_UNMANAGED}}="0"\n',
+    )
     host.inside("systemctl", "enable", "--now", "NetworkManager")
     host.restart()
-    host.inside("nmcli", "connection", "add", "type", "ethernet", "ifname", DEVICE, "con-name", DEVICE,
-                "ipv4.method", "manual", "ipv4.addresses", "198.18.7.1/24", "ipv6.method", "disabled")
+    host.inside(
+        "nmcli",
+        "connection",
+        "add",
+        "type",
+        "ethernet",
+        "ifname",
+        DEVICE,
+        "con-name",
+        DEVICE,
+        "ipv4.method",
+        "manual",
+        "ipv4.addresses",
+        "198.18.7.1/24",
+        "ipv6.method",
+        "disabled",
+    )
     host.inside("ip", "link", "set", "peer0", "up")
     host.inside("nmcli", "connection", "up", DEVICE)
     done = apply(host, "auto")
@@ -127,7 +193,10 @@ def test_apply_by_networkmanager(host, untouched):
 
 
 def test_apply_by_ifupdown(host, untouched):
-    host.write("/etc/network/interfaces", f"auto {DEVICE}\niface {DEVICE} inet static\n    address 198.18.7.1/24\n")
+    host.write(
+        "/etc/network/interfaces",
+        f"auto {DEVICE}\niface {DEVICE} inet static\n    address 198.18.7.1/24\n",
+    )
     host.inside("systemctl", "disable", "--now", "NetworkManager", rc=None)
     done = apply(host, "auto")
     assert done["methods"] == {DEVICE: "ifupdown"}

@@ -1,11 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The unit tests again where software is older: the controller on Python 3.11, targets on 3.8 and 3.13.
+"""The unit tests again where software is older: the controller on Python 3.11, targets on 3.8 and
+3.13.
 
-Python 3.11 is what Debian 12 has, and requirements/controller.txt gives it ansible-core 2.19: the last whose targets
-may run Python 3.8.
+Python 3.11 is what Debian 12 has, and requirements/controller.txt gives it ansible-core 2.19: the
+last whose targets may run Python 3.8.
 """
+
 from __future__ import annotations
 
 import fcntl
@@ -40,29 +42,72 @@ def _older_core():
 @pytest.mark.nightly
 def test_controller_code(older_core):
     """All unit tests; each day all of it is imported."""
-    argv = [older_core, "-m", "pytest", "-m", "not nightly", "--hypothesis-profile=quick", "tests/unit"]
+    argv = [
+        older_core,
+        "-m",
+        "pytest",
+        "-m",
+        "not nightly",
+        "--hypothesis-profile=quick",
+        "tests/unit",
+    ]
     assert " passed" in run(argv, timeout=1200)
 
 
 def test_controller_code_can_be_imported(older_core):
     """All of it, on the oldest Python of a controller."""
-    files = sorted(CHECKOUT.glob("plugins/*/*.py")) + sorted(CHECKOUT.glob("plugins/plugin_utils/*/*.py"))
-    names = [".".join(("ansible_collections.offload.lab", *path.relative_to(CHECKOUT).with_suffix("").parts))
-             for path in files if path.parent.name not in ("modules", "doc_fragments")]
-    run([older_core, "-c", f"import importlib\nfor name in {names!r}: importlib.import_module(name)"],
-        PYTHONPATH=str(CHECKOUT / ".build/live"))
+    files = sorted(CHECKOUT.glob("plugins/*/*.py")) + sorted(
+        CHECKOUT.glob("plugins/plugin_utils/*/*.py")
+    )
+    names = [
+        ".".join(
+            ("ansible_collections.offload.lab", *path.relative_to(CHECKOUT).with_suffix("").parts)
+        )
+        for path in files
+        if path.parent.name not in ("modules", "doc_fragments")
+    ]
+    run(
+        [
+            older_core,
+            "-c",
+            f"import importlib\nfor name in {names!r}: importlib.import_module(name)",
+        ],
+        PYTHONPATH=str(CHECKOUT / ".build/live"),
+    )
 
 
 @pytest.mark.parametrize("version", ["3.8", pytest.param("3.13", marks=pytest.mark.nightly)])
 def test_target_code(older_core, version):
     python_required(version)
     folders = [folder for folder in TARGET_FOLDERS if (CHECKOUT / folder).is_dir()]
-    output = run([older_core, "tools/run_ansible_test.py", "units", "--venv", "--requirements", "--python", version,
-                  *folders])
+    output = run(
+        [
+            older_core,
+            "tools/run_ansible_test.py",
+            "units",
+            "--venv",
+            "--requirements",
+            "--python",
+            version,
+            *folders,
+        ]
+    )
     assert " passed" in output
 
 
 def test_modules_can_be_imported(older_core):
     """On the oldest Python, also those parts of modules that no unit test imports."""
     python_required("3.8")
-    run([older_core, "tools/run_ansible_test.py", "sanity", "--test", "compile", "--test", "import", "--python", "3.8"])
+    run(
+        [
+            older_core,
+            "tools/run_ansible_test.py",
+            "sanity",
+            "--test",
+            "compile",
+            "--test",
+            "import",
+            "--python",
+            "3.8",
+        ]
+    )

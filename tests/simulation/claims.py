@@ -1,20 +1,28 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a report claims of the planned blocks, of thousands of simulated campaigns: only the arithmetic of the test.
+"""What a report claims of the planned blocks, of thousands of simulated campaigns: only the
+arithmetic of the test.
 
-The contrasts, the scales, the test and the intervals are those of real reports; records and documents are left out.
-tests/simulation/decisions.py has whole campaigns, a hundred times slower.
+The contrasts, the scales, the test and the intervals are those of real reports; records and
+documents are left out. tests/simulation/decisions.py has whole campaigns, a hundred times slower.
 """
+
 from __future__ import annotations
 
 import numpy as np
 
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis import contrasts
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.attribution import pair_differences, pairs_of
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.sets import mean_present
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import joint_p, table_scale
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis import contrasts
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.attribution import (
+    pair_differences,
+    pairs_of,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.sets import mean_present
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics import effects
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.joint import (
+    joint_p,
+    table_scale,
+)
 from ansible_collections.offload.lab.tests.simulation import worlds
 
 METRICS = (1.0, -0.5)  # throughput, and CPU: what a gain in throughput does to each
@@ -25,11 +33,18 @@ def families(plan):
     """Return ``{family: weights}`` of a plan's claims, each weights (effects, profiles)."""
     found = {"rows": contrasts.profile_effects(plan)[1]}
     if contrasts.is_factorial(plan):
-        found["main_effects"], found["interactions"] = contrasts.main_effects(plan)[1], contrasts.interactions(plan)[1]
+        found["main_effects"], found["interactions"] = (
+            contrasts.main_effects(plan)[1],
+            contrasts.interactions(plan)[1],
+        )
         single = found["main_effects"]
     else:
         _labels, places, signs = contrasts.single_effects(plan)
-        single = found["rows"][places] * np.array(signs, dtype=float)[:, None] if places else np.zeros((0, 1))
+        single = (
+            found["rows"][places] * np.array(signs, dtype=float)[:, None]
+            if places
+            else np.zeros((0, 1))
+        )
     if len(single) > 1:
         first, second = pairs_of(len(single))
         found["leaders"], found["single"] = single[first] - single[second], single
@@ -37,7 +52,9 @@ def families(plan):
 
 
 def members_of(data, weights):
-    """Return the differences and scales of one campaign, lists; ``data`` is (metrics, tables, rows, blocks)."""
+    """Return the differences and scales of one campaign, lists; ``data`` is (metrics, tables, rows,
+    blocks).
+    """
     differences, scales, kinds, scores, scores_again = [], [], [], 0.0, 0.0
     for metric, values in enumerate(data):
         again = values[:, -1:] - values[:, :1]
@@ -45,15 +62,23 @@ def members_of(data, weights):
         profiles = np.concatenate([both, values[:, 1:-1]], axis=1)
         own = {name: effects.contrast(profiles, weight) for name, weight in weights.items()}
         if "leaders" in own:
-            kept = ~np.isnan(pair_differences(effects.contrast(profiles, weights["single"]))).all(axis=-1)
+            kept = ~np.isnan(pair_differences(effects.contrast(profiles, weights["single"]))).all(
+                axis=-1
+            )
             own["leaders"] = np.where(kept[..., None], own["leaders"], np.nan)
         scale = table_scale(own["rows"], again)
         scores = scores + own["rows"] * (1, -1)[metric] / 2
         scores_again = scores_again + again * (1, -1)[metric] / 2
         own.pop("single", None)
         for name, found in own.items():
-            each = table_scale(found)[:, None] if name == "leaders" else scale[:, None] * np.sqrt(
-                contrasts.squares(weights[name]) / np.median(contrasts.squares(weights["rows"])))
+            each = (
+                table_scale(found)[:, None]
+                if name == "leaders"
+                else scale[:, None]
+                * np.sqrt(
+                    contrasts.squares(weights[name]) / np.median(contrasts.squares(weights["rows"]))
+                )
+            )
             differences.append(found.reshape(-1, found.shape[-1]))
             scales.append(np.broadcast_to(each, found.shape[:2]).ravel())
             kinds += [(name, metric)] * len(differences[-1])
@@ -65,56 +90,83 @@ def members_of(data, weights):
 
 
 def groups_of(kinds):
-    """Return which effects the test takes to be skewed alike, as numbers: those of one kind and metric."""
+    """Return which effects the test takes to be skewed alike, as numbers: those of one kind and
+    metric.
+    """
     return np.unique([f"{name} {metric}" for name, metric in kinds], return_inverse=True)[1]
 
 
 def claims(plan, noise, tables, truth, generator):
-    """Return (claimed, true effects, old rule's claims on throughput's rows or None) of one campaign.
+    """Return (claimed, true effects, old rule's claims on throughput's rows or None) of one
+    campaign.
 
     ``truth`` is (tables, profiles), logarithms of throughput.
     """
     weights = families(plan)
     rows = np.concatenate([truth, truth[:, :1]], axis=1)[..., None]
-    data = [direction * rows + size * worlds.draw(noise, generator, tables, plan)
-            for direction, size in zip(METRICS, (1.0, CPU_NOISE))]
+    data = [
+        direction * rows + size * worlds.draw(noise, generator, tables, plan)
+        for direction, size in zip(METRICS, (1.0, CPU_NOISE))
+    ]
     differences, scale, kinds = members_of(data, weights)
     found = effects.t_interval(differences)
     with np.errstate(invalid="ignore"):
-        shown = (joint_p(differences, scale, groups_of(kinds)) <= effects.ALPHA) & ((found[2] > 0) | (found[3] < 0))
-    true = [(direction * truth @ weight.T).ravel() for direction in METRICS
-            for name, weight in weights.items() if name != "single"]
+        shown = (joint_p(differences, scale, groups_of(kinds)) <= effects.ALPHA) & (
+            (found[2] > 0) | (found[3] < 0)
+        )
+    true = [
+        (direction * truth @ weight.T).ravel()
+        for direction in METRICS
+        for name, weight in weights.items()
+        if name != "single"
+    ]
     true.append((0.75 * truth @ weights["rows"].T).mean(axis=0))
     return shown, np.concatenate(true), found[1], kinds, differences
 
 
 def holm_claims(differences, count):
-    """Return what the rule of one error rate a table claims: Holm over ``count`` effects of each table."""
+    """Return what the rule of one error rate a table claims: Holm over ``count`` effects of each
+    table.
+    """
     found = effects.t_interval(differences)
     p = effects.p_values(differences).reshape(-1, count)
     return (effects.holm(p).ravel() <= effects.ALPHA) & ((found[2] > 0) | (found[3] < 0))
 
 
 def false_claims(plan, noise, tables, campaigns, seed=1):
-    """Return for each of many campaigns in which nothing differs whether its report claims anything."""
+    """Return for each of many campaigns in which nothing differs whether its report claims
+    anything.
+    """
     generator, truth = np.random.default_rng(seed), np.zeros((tables, len(plan["profiles"])))
-    return np.array([claims(plan, noise, tables, truth, generator)[0].any() for _campaign in range(campaigns)])
+    return np.array(
+        [claims(plan, noise, tables, truth, generator)[0].any() for _campaign in range(campaigns)]
+    )
 
 
 def partial(plan, noise, tables, campaigns, seed=1):
-    """Return the same where the first profile is 30 % better in half of the tables: claims of what does not differ."""
-    generator, truth, found = np.random.default_rng(seed), np.zeros((tables, len(plan["profiles"]))), []
+    """Return the same where the first profile is 30 % better in half of the tables: claims of what
+    does not differ.
+    """
+    generator, truth, found = (
+        np.random.default_rng(seed),
+        np.zeros((tables, len(plan["profiles"]))),
+        [],
+    )
     truth[::2, 1] = np.log(1.3)
     for _campaign in range(campaigns):
         shown, true, mean, _kinds, _differences = claims(plan, noise, tables, truth, generator)
-        found.append(bool((shown & ((np.abs(true) < 1e-9) | (np.sign(mean) != np.sign(true)))).any()))
+        found.append(
+            bool((shown & ((np.abs(true) < 1e-9) | (np.sign(mean) != np.sign(true)))).any())
+        )
     return np.array(found)
 
 
 def power(plan, tables, ratio, campaigns, seed=1):
-    """Return four shares: of the first profile's effects on throughput that a report claims, and that Holm a table did.
+    """Return four shares: of the first profile's effects on throughput that a report claims, and
+    that Holm a table did.
 
-    Then of reports that claim any true effect, the score over all tables among them, and that did by Holm a table.
+    Then of reports that claim any true effect, the score over all tables among them, and that did
+    by Holm a table.
     """
     generator, truth = np.random.default_rng(seed), np.zeros((tables, len(plan["profiles"])))
     truth[:, 1], count, hits = np.log(ratio), len(plan["profiles"]) - 1, []
@@ -123,7 +175,15 @@ def power(plan, tables, ratio, campaigns, seed=1):
         real = np.abs(true) > 1e-9
         rows = {metric: np.array([kind == ("rows", metric) for kind in kinds]) for metric in (0, 1)}
         sets = np.array([kind == ("sets", 0) for kind in kinds])
-        old = {metric: holm_claims(differences[own], count)[real[own]] for metric, own in rows.items()}
-        hits.append([shown[rows[0] & real].mean(), old[0].mean(),
-                     shown[(rows[0] | rows[1] | sets) & real].any(), old[0].any() or old[1].any()])
+        old = {
+            metric: holm_claims(differences[own], count)[real[own]] for metric, own in rows.items()
+        }
+        hits.append(
+            [
+                shown[rows[0] & real].mean(),
+                old[0].mean(),
+                shown[(rows[0] | rows[1] | sets) & real].any(),
+                old[0].any() or old[1].any(),
+            ]
+        )
     return np.mean(hits, axis=0)

@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pairs of simulated campaigns with a known truth, judged by the gate of module compare.
 
-A campaign is one series in time: block by block, visit by visit in random order, cell by cell. Over the truth lie the
-noise of each trial and, by kind, a level that wanders through the whole campaign or differs from day to day.
+A campaign is one series in time: block by block, visit by visit in random order, cell by cell. Over
+the truth lie the noise of each trial and, by kind, a level that wanders through the whole campaign
+or differs from day to day.
 """
+
 from __future__ import annotations
 
 import math
@@ -13,16 +15,26 @@ from typing import Any, Iterator
 
 import numpy as np
 
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube
-from ansible_collections.offload.lab.plugins.plugin_utils.compare.compare import Campaign, compare, rows_of
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cube import Cube
+from ansible_collections.offload.lab.plugins.plugin_utils._compare.compare import (
+    Campaign,
+    compare,
+    rows_of,
+)
 from ansible_collections.offload.lab.tests.simulation import synthetic, worlds
 
 PAIRS = 300
 TRIAL_SD = 0.03
 THRESHOLD = 0.05
 NOISES = ("plain", "AR(1)", "random walk", "a day effect of 5 %")
-DESIGNS = {"on_off, 9 blocks, 4 tables": {"factors": 1, "blocks": 9, "design": "on_off"},
-           "one_at_a_time, 6 factors, 9 blocks, 4 tables": {"factors": 6, "blocks": 9, "design": "one_at_a_time"}}
+DESIGNS = {
+    "on_off, 9 blocks, 4 tables": {"factors": 1, "blocks": 9, "design": "on_off"},
+    "one_at_a_time, 6 factors, 9 blocks, 4 tables": {
+        "factors": 6,
+        "blocks": 9,
+        "design": "one_at_a_time",
+    },
+}
 
 
 def plan_of(design: str) -> dict[str, Any]:
@@ -31,26 +43,39 @@ def plan_of(design: str) -> dict[str, Any]:
 
 
 def level(kind: str, generator: np.random.Generator, length: int) -> np.ndarray:
-    """Return the level of a machine during one campaign, a logarithm for each trial in the order of time."""
+    """Return the level of a machine during one campaign, a logarithm for each trial in the order of
+    time.
+    """
     steps = generator.standard_normal(length)
-    if kind == "AR(1)":  # a standard deviation of 5 %, of which 9 tenths are still there at the next trial
+    if (
+        kind == "AR(1)"
+    ):  # a standard deviation of 5 %, of which 9 tenths are still there at the next trial
         levels = np.empty(length)
         levels[0] = 0.05 * steps[0]
         for place in range(1, length):
-            levels[place] = 0.9 * levels[place - 1] + 0.05 * math.sqrt(1 - 0.9 ** 2) * steps[place]
+            levels[place] = 0.9 * levels[place - 1] + 0.05 * math.sqrt(1 - 0.9**2) * steps[place]
         return levels
     if kind == "random walk":
         return 0.01 * np.cumsum(steps)
     return np.full(length, 0.05 * steps[0] if kind.startswith("a day effect") else 0.0)
 
 
-def campaign(name: str, plan: dict[str, Any], kind: str, generator: np.random.Generator,
-             ratios: dict[str, float] | None = None) -> Campaign:
+def campaign(
+    name: str,
+    plan: dict[str, Any],
+    kind: str,
+    generator: np.random.Generator,
+    ratios: dict[str, float] | None = None,
+) -> Campaign:
     """Return one campaign; ``ratios`` {profile: its effect} is the truth of the first table."""
     cube = Cube(plan)
     rows, tables = worlds.visits_of(plan), len(cube.tables)
-    order = worlds.order_of(generator, rows, plan["blocks"]).T  # which row is visited at which place
-    in_time = level(kind, generator, plan["blocks"] * rows * tables).reshape(plan["blocks"], rows, tables)
+    order = worlds.order_of(
+        generator, rows, plan["blocks"]
+    ).T  # which row is visited at which place
+    in_time = level(kind, generator, plan["blocks"] * rows * tables).reshape(
+        plan["blocks"], rows, tables
+    )
     logs = np.empty((tables, rows, plan["blocks"]))
     for block, visited in enumerate(order):
         logs[:, visited, block] = in_time[block].T
@@ -61,24 +86,52 @@ def campaign(name: str, plan: dict[str, Any], kind: str, generator: np.random.Ge
     return Campaign(name, plan, None, cube)
 
 
-def comparisons(design: str, kind: str, ratios: dict[str, float] | None = None, *, pairs: int = PAIRS,
-                seed: int = 1) -> Iterator[Any]:
+def comparisons(
+    design: str,
+    kind: str,
+    ratios: dict[str, float] | None = None,
+    *,
+    pairs: int = PAIRS,
+    seed: int = 1,
+) -> Iterator[Any]:
     """Yield comparisons of two campaigns; ``ratios`` hold in the second one only."""
     plan, generator = plan_of(design), np.random.default_rng(seed)
     for _pair in range(pairs):
-        yield compare([campaign("old", plan, kind, generator), campaign("new", plan, kind, generator, ratios)],
-                      THRESHOLD)
+        yield compare(
+            [
+                campaign("old", plan, kind, generator),
+                campaign("new", plan, kind, generator, ratios),
+            ],
+            THRESHOLD,
+        )
 
 
-def judged(design: str, kind: str, ratios: dict[str, float] | None = None, *, pairs: int = PAIRS,
-           seed: int = 1) -> np.ndarray:
-    """Return for each pair whether any effect is called different, and whether the gate fails: (pairs, 2)."""
-    return np.array([(any(row["significant"] for *_where, row in rows_of(found["compared"])), not found["passed"])
-                     for found in comparisons(design, kind, ratios, pairs=pairs, seed=seed)])
+def judged(
+    design: str,
+    kind: str,
+    ratios: dict[str, float] | None = None,
+    *,
+    pairs: int = PAIRS,
+    seed: int = 1,
+) -> np.ndarray:
+    """Return for each pair whether any effect is called different, and whether the gate fails:
+    (pairs, 2).
+    """
+    return np.array(
+        [
+            (
+                any(row["significant"] for *_where, row in rows_of(found["compared"])),
+                not found["passed"],
+            )
+            for found in comparisons(design, kind, ratios, pairs=pairs, seed=seed)
+        ]
+    )
 
 
 def regressions_seen(design: str, kind: str, ratio: float, pairs: int = PAIRS) -> float:
-    """Return the share of pairs in which the gate fails; one effect in one table is truly worse by ``ratio``."""
+    """Return the share of pairs in which the gate fails; one effect in one table is truly worse by
+    ``ratio``.
+    """
     plan = plan_of(design)
     profile = next(name for name in plan["profiles"] if name != plan["control"])
     return float(judged(design, kind, {profile: ratio}, pairs=pairs, seed=2)[:, 1].mean())

@@ -1,25 +1,32 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whole campaigns with a known truth, from the plan to the recommendation, judged by the code that judges real ones.
+"""Whole campaigns with a known truth, from the plan to the recommendation, judged by the code that
+judges real ones.
 
-A truth is a function of (levels, table) that returns the logarithm of throughput. With the plan's blocks the nominees
-are picked, visited again in fresh blocks, and judged once more, as a campaign does.
+A truth is a function of (levels, table) that returns the logarithm of throughput. With the plan's
+blocks the nominees are picked, visited again in fresh blocks, and judged once more, as a campaign
+does.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis import contrasts
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.analysis import table_id
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube, split
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.judge import judge, recommend
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.nominate import nominees_of
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import confirmation_of
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis import contrasts
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import table_id
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cube import Cube, split
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.judge import judge, recommend
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.nominate import nominees_of
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    read_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.confirmation import (
+    confirmation_of,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.tests.simulation import worlds
 
 FACTORS = ["tx", "sg", "tso", "gso", "rx", "gro"]
@@ -29,7 +36,9 @@ MBPS = 5000.0
 
 @dataclass
 class Outcome:
-    """What one simulated campaign came to: false claims by kind, the recommendation, the parts as judged."""
+    """What one simulated campaign came to: false claims by kind, the recommendation, the parts as
+    judged.
+    """
 
     plan: dict
     recommendation: dict
@@ -40,25 +49,42 @@ class Outcome:
 
 def plan_of(design, factors, blocks, tables=4, confirm=6, **more):
     """Return a plan with so many tables, each a path and MTU."""
-    mtus = [9000, 1500, 4000, 3000][:max(1, tables // 4)]
+    mtus = [9000, 1500, 4000, 3000][: max(1, tables // 4)]
     names = FACTORS[:factors] if isinstance(factors, int) else list(factors)
-    campaign = {"name": "truth", "design": design, "factors": names, "blocks": blocks,
-                "paths": PATHS[:min(tables, 4)], "mtus": mtus, "workloads": ["tcp_stream"], "confirm": confirm, **more}
+    campaign = {
+        "name": "truth",
+        "design": design,
+        "factors": names,
+        "blocks": blocks,
+        "paths": PATHS[: min(tables, 4)],
+        "mtus": mtus,
+        "workloads": ["tcp_stream"],
+        "confirm": confirm,
+        **more,
+    }
     return make_plan(read_campaign(campaign), "")
 
 
 def _fill(cube, noise, truth, stalls, generator):
-    """Draw the trials of one part: throughput, and the CPU they cost, which falls by half of what throughput gains."""
+    """Draw the trials of one part: throughput, and the CPU they cost, which falls by half of what
+    throughput gains.
+    """
     rows = [*cube.profiles, cube.profiles[0]]
-    means = np.array([[truth(cube.plan["profiles"][name]["levels"], table) for name in rows]
-                      for table in range(len(cube.tables))])
+    means = np.array(
+        [
+            [truth(cube.plan["profiles"][name]["levels"], table) for name in rows]
+            for table in range(len(cube.tables))
+        ]
+    )
     shape = len(cube.tables), len(rows), cube.blocks
     values = means[..., None] + worlds.draw(noise, generator, len(cube.tables), cube.plan)
     stalled = generator.random(shape) < np.array([stalls.get(name, 0.0) for name in rows])[:, None]
     cube.attempts[...], cube.stalls[...] = ~np.isnan(values), stalled & ~np.isnan(values)
     cube.values["throughput"] = np.where(stalled, np.nan, MBPS * np.exp(values))
     busy = 0.5 * worlds.draw(noise, generator, len(cube.tables), cube.plan)
-    cube.values["service_demand_client"] = np.where(stalled, np.nan, np.exp(busy - 0.5 * means[..., None]))
+    cube.values["service_demand_client"] = np.where(
+        stalled, np.nan, np.exp(busy - 0.5 * means[..., None])
+    )
     cube.used_in[...] = 1
 
 
@@ -69,8 +95,11 @@ def campaign(plan, noise, truth, generator, stalls=None):
     nominees = nominees_of(cube) if plan["confirm"] else []
     if nominees:
         found = confirmation_of(plan, nominees)
-        plan = {**plan, "profiles": {**plan["profiles"], **found["profiles"]},
-                "visits": [*plan["visits"], *found["visits"]]}
+        plan = {
+            **plan,
+            "profiles": {**plan["profiles"], **found["profiles"]},
+            "visits": [*plan["visits"], *found["visits"]],
+        }
         cube.confirmation = Cube(split(plan)[1], plan["blocks"])
         _fill(cube.confirmation, noise, truth, stalls, generator)
     judged, _family = judge(cube)
@@ -80,20 +109,30 @@ def campaign(plan, noise, truth, generator, stalls=None):
 
 
 def _claims(judged, truth):
-    """Return (whether any claim is false, {true effect: [claimed]} of the throughput of the plan's profiles)."""
+    """Return (whether any claim is false, {true effect: [claimed]} of the throughput of the plan's
+    profiles).
+    """
     false, hits = False, {}
     for own in judged:
         profiles = own.cube.plan["profiles"]
         for metric in own.metrics:
             sign = 1.0 if metric.name == "throughput" else -0.5
-            means = sign * np.array([[truth(profiles[name]["levels"], table) for name in own.cube.profiles]
-                                     for table in range(len(own.cube.tables))])
+            means = sign * np.array(
+                [
+                    [truth(profiles[name]["levels"], table) for name in own.cube.profiles]
+                    for table in range(len(own.cube.tables))
+                ]
+            )
             for family, (_labels, weights) in metric.families.items():
                 effects = means @ weights.T
                 shown, mean = metric.found[family]["significant"], metric.found[family]["mean"]
-                false |= bool((shown & ((np.abs(effects) < 1e-9) | (np.sign(mean) != np.sign(effects)))).any())
+                false |= bool(
+                    (shown & ((np.abs(effects) < 1e-9) | (np.sign(mean) != np.sign(effects)))).any()
+                )
                 if family == "rows" and metric.name == "throughput" and own is judged[0]:
-                    for effect, one in zip(effects.ravel().round(6).tolist(), shown.ravel().tolist()):
+                    for effect, one in zip(
+                        effects.ravel().round(6).tolist(), shown.ravel().tolist()
+                    ):
                         hits.setdefault(effect, []).append(one)
             labels, _gains, _found = metric.by_factor()
             if labels and metric.apart is not None and own is judged[0] and len(labels) > 1:
@@ -123,8 +162,8 @@ def score(truth, levels, control, tables):
 def wrong(outcome, truth, stalls=None):
     """Return why a recommendation is wrong, or None. ``matters`` is 3 %.
 
-    It costs more than matters in a table of which that was not said to be unknown, it is called the best and is not,
-    or it stalls.
+    It costs more than matters in a table of which that was not said to be unknown, it is called the
+    best and is not, or it stalls.
     """
     wanted, plan = outcome.recommendation, outcome.plan
     if not wanted["name"]:
@@ -133,11 +172,20 @@ def wrong(outcome, truth, stalls=None):
     tables = [table_id(table) for table in outcome.judged[0].cube.tables]
     unknown = {row["table"] for row in wanted["costs_unknown_in"]}
     for number, name in enumerate(tables):
-        if truth(wanted["levels"], number) - truth(control, number) < -matters and name not in unknown:
+        if (
+            truth(wanted["levels"], number) - truth(control, number) < -matters
+            and name not in unknown
+        ):
             return "costs"
     own = score(truth, wanted["levels"], control, len(tables))
-    visited = [profile["levels"] for name, profile in plan["profiles"].items() if not (stalls or {}).get(name)]
-    if wanted["best"] and any(score(truth, levels, control, len(tables)) > own + matters for levels in visited):
+    visited = [
+        profile["levels"]
+        for name, profile in plan["profiles"].items()
+        if not (stalls or {}).get(name)
+    ]
+    if wanted["best"] and any(
+        score(truth, levels, control, len(tables)) > own + matters for levels in visited
+    ):
         return "not the best"
     return "stalls" if (stalls or {}).get(wanted["name"]) else None
 
@@ -153,13 +201,17 @@ def pair(one, two, both):
 
     def truth(levels, _table):
         return float(np.log(ratios[levels["tso"] == "on", levels["gso"] == "on"]))
+
     return truth
 
 
 TRAPS = {  # name: (truth, {profile: share of its trials that receive nothing})
     "together 8 % worse than tso alone": (pair(1.2, 1.15, 1.2 * 0.92), {}),
     "each alone -6 %, together +20 %": (pair(0.94, 0.94, 1.2), {}),
-    "all on 8 % faster, stalls in a quarter": (pair(1.0, 1.0, 1.08), {"all_on": 0.25, "tso=on,gso=on": 0.25}),
+    "all on 8 % faster, stalls in a quarter": (
+        pair(1.0, 1.0, 1.08),
+        {"all_on": 0.25, "tso=on,gso=on": 0.25},
+    ),
 }
 
 
@@ -167,10 +219,16 @@ def random_truth(factors, tables, generator):
     """Return effects of -10 to +50 %, half of them none; pairs that interact; paths that disagree."""
     effects = np.log1p(generator.uniform(-0.1, 0.5, factors)) * (generator.random(factors) < 0.5)
     pairs = np.triu(np.log1p(generator.uniform(-0.2, 0.2, (factors, factors))), 1) * (
-        generator.random((factors, factors)) < 0.2)
-    paths = np.where(generator.random((tables, factors)) < 0.2, generator.uniform(-0.5, 1.0, (tables, factors)), 1.0)
+        generator.random((factors, factors)) < 0.2
+    )
+    paths = np.where(
+        generator.random((tables, factors)) < 0.2,
+        generator.uniform(-0.5, 1.0, (tables, factors)),
+        1.0,
+    )
 
     def truth(levels, table):
         on = np.array([level == "on" for level in levels.values()], dtype=float)
         return float(on @ (effects * paths[table]) + on @ pairs @ on)
+
     return truth

@@ -1,23 +1,31 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Campaigns with looks: what they claim falsely over all looks, and the visits that they save. Only the arithmetic."""
+"""Campaigns with looks: what they claim falsely over all looks, and the visits that they save.
+
+Only the arithmetic.
+"""
+
 from __future__ import annotations
 
 import numpy as np
 
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics import effects, looks
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import joint_p
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics import effects, looks
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.joint import joint_p
 from ansible_collections.offload.lab.tests.simulation import claims, worlds
 
 MATTERS = np.log(1.03)
 
 
 def draw(plan, noise, truth, generator):
-    """Return a whole campaign as (metrics, tables, rows, blocks), all visits made; ``truth`` is (tables, profiles)."""
+    """Return a whole campaign as (metrics, tables, rows, blocks), all visits made; ``truth`` is
+    (tables, profiles).
+    """
     rows = np.concatenate([truth, truth[:, :1]], axis=1)[..., None]
-    return [direction * rows + size * worlds.draw(noise, generator, len(truth), plan)
-            for direction, size in zip(claims.METRICS, (1.0, claims.CPU_NOISE))]
+    return [
+        direction * rows + size * worlds.draw(noise, generator, len(truth), plan)
+        for direction, size in zip(claims.METRICS, (1.0, claims.CPU_NOISE))
+    ]
 
 
 def _judged(data, weights, level, same_alpha):
@@ -28,20 +36,26 @@ def _judged(data, weights, level, same_alpha):
     with np.errstate(invalid="ignore"):
         p = looks.paid(joint_p(differences, scale, claims.groups_of(kinds)), level)
         shown = (p <= effects.ALPHA) & ((low > 0) | (high < 0))
-    return np.where(shown, np.sign(mean), 0), shown | looks.same(found, MATTERS, same_alpha), np.array(
-        [kind[0] == "rows" for kind in kinds])
+    return (
+        np.where(shown, np.sign(mean), 0),
+        shown | looks.same(found, MATTERS, same_alpha),
+        np.array([kind[0] == "rows" for kind in kinds]),
+    )
 
 
 def campaign(plan, data, with_looks=True):
-    """Return (+1 or -1 of what was shown at any look, what is settled at the end, visits made) of one campaign."""
+    """Return (+1 or -1 of what was shown at any look, what is settled at the end, visits made) of
+    one campaign.
+    """
     weights, profiles, blocks = claims.families(plan), len(plan["profiles"]), plan["blocks"]
     data, ever, made = [values.copy() for values in data], 0, []
     gone, visits, last = set(), 0, 0
     for look in looks.schedule(blocks) if with_looks else ():
         visits += (look["block"] - last) * (worlds.visits_of(plan) - len(gone))
         last = look["block"]
-        shown, settled, rows = _judged([values[..., :last] for values in data], weights, look["alpha"],
-                                       looks.SAME_ALPHA)
+        shown, settled, rows = _judged(
+            [values[..., :last] for values in data], weights, look["alpha"], looks.SAME_ALPHA
+        )
         ever = np.where(ever, ever, shown)
         made.append(look)
         whole = ((ever != 0) | settled)[rows].reshape(-1, profiles - 1).all(axis=0)
@@ -63,13 +77,18 @@ def campaign(plan, data, with_looks=True):
 def truths(plan, truth):
     """Return the true effects in the order of the claims."""
     weights = claims.families(plan)
-    true = [(direction * truth @ weight.T).ravel() for direction in claims.METRICS
-            for name, weight in weights.items() if name != "single"]
+    true = [
+        (direction * truth @ weight.T).ravel()
+        for direction in claims.METRICS
+        for name, weight in weights.items()
+        if name != "single"
+    ]
     return np.concatenate([*true, (0.75 * truth @ weights["rows"].T).mean(axis=0)])
 
 
 def run(plan, noise, tables, campaigns, world, *, seed=1):
-    """Return of many campaigns: share with a false claim, visits and open comparisons with looks and without.
+    """Return of many campaigns: share with a false claim, visits and open comparisons with looks
+    and without.
 
     ``world`` returns the truth (tables, profiles) of a campaign from a generator.
     """
@@ -78,7 +97,9 @@ def run(plan, noise, tables, campaigns, world, *, seed=1):
         truth = world(generator, tables, len(plan["profiles"]))
         data, true = draw(plan, noise, truth, generator), truths(plan, truth)
         shown, settled, visits = campaign(plan, data)
-        wrong.append(bool(((shown != 0) & (shown != np.where(np.abs(true) < 1e-9, 0, np.sign(true)))).any()))
+        wrong.append(
+            bool(((shown != 0) & (shown != np.where(np.abs(true) < 1e-9, 0, np.sign(true)))).any())
+        )
         fixed = campaign(plan, data, with_looks=False)
         cost.append((visits, fixed[2], (~settled).sum(), (~fixed[1]).sum()))
     return float(np.mean(wrong)), np.mean(cost, axis=0)
@@ -90,16 +111,22 @@ def nothing(_generator, tables, profiles):
 
 
 def half(_generator, tables, profiles):
-    """Half of the profiles are 30 % better in half of the tables, one is 30 % worse, the others make no difference."""
+    """Half of the profiles are 30 % better in half of the tables, one is 30 % worse, the others
+    make no difference.
+    """
     truth = np.zeros((tables, profiles))
-    truth[::2, 1:1 + profiles // 2] = np.log(1.3)
+    truth[::2, 1 : 1 + profiles // 2] = np.log(1.3)
     truth[:, -1] = -np.log(1.3)
     return truth
 
 
 def usual(generator, tables, profiles):
-    """What offloads do: of each profile no difference, or -5 to +60 %, about the same in all tables."""
-    size = np.where(generator.random(profiles) < 0.4, 0.0, np.log1p(generator.uniform(-0.05, 0.6, profiles)))
+    """What offloads do: of each profile no difference, or -5 to +60 %, about the same in all
+    tables.
+    """
+    size = np.where(
+        generator.random(profiles) < 0.4, 0.0, np.log1p(generator.uniform(-0.05, 0.6, profiles))
+    )
     truth = size + np.where(size == 0, 0.0, 0.05 * generator.standard_normal((tables, profiles)))
     truth[:, 0] = 0.0
     return truth

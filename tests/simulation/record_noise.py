@@ -1,18 +1,21 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Record the noise of a real campaign for the truth tests: record_noise.py RESULTS_FOLDER "what it ran on".
+"""Record the noise of a real campaign for the truth tests: record_noise.py RESULTS_FOLDER "what it
+ran on".
 
-Writes tests/simulation/noise.json. Run it with the collection on PYTHONPATH (make live; PYTHONPATH=.build/live).
+Writes tests/simulation/noise.json. Run it with the collection on PYTHONPATH (make live;
+PYTHONPATH=.build/live).
 """
+
 from __future__ import annotations
 
 import json
 import os
 import sys
 
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import read_plan
-from ansible_collections.offload.lab.plugins.plugin_utils.trials import records
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import read_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._trials import records
 from ansible_collections.offload.lab.tests.simulation.noise import FILE, extract
 
 

@@ -1,12 +1,15 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whole campaigns of design search: the decisions, the confirmation and the recommendation are those of real ones.
+"""Whole campaigns of design search: the decisions, the confirmation and the recommendation are
+those of real ones.
 
-Truths are drawn from four kinds of effects, noises are those of worlds.py, visit by visit. Run as a script it prints
-rows of docs/statistics.md, for so many campaigns a cell and trials a visit, and for all noises or those that are named.
-Wrong is a set more than 2 % below the best of all; in brackets: nothing recommended, and the campaigns.
+Truths are drawn from four kinds of effects, noises are those of worlds.py, visit by visit. Run as a
+script it prints rows of docs/statistics.md, for so many campaigns a cell and trials a visit, and
+for all noises or those that are named. Wrong is a set more than 2 % below the best of all; in
+brackets: nothing recommended, and the campaigns.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -16,16 +19,18 @@ import sys
 
 import numpy as np
 
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import collect
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.judge import judge, recommend
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.confirmation import (
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cube import collect
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.judge import judge, recommend
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    read_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.confirmation import (
     confirmation_of,
     with_confirmation,
     with_search,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils.search import decide
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._search import decide
 
 FACTORS = ("tx", "sg", "tso", "gso", "rx", "gro", "lro", "rxvlan")
 WRONG, SD = 0.02, 0.05
@@ -34,28 +39,45 @@ NOISES = ("plain", "AR(1)", "heavy tails", "two modes", "unequal scatter")
 
 
 def make_search(seed=1, trials=8, factors=FACTORS, **more):
-    """Return the plan of a search with one table; ``factors`` are names, or mappings as a plan has them."""
-    campaign = {"name": "search", "design": "search", "seed": seed, "paths": ["physical"], "workloads": ["tcp_stream"],
-                "trials": trials, "matters": 2, "factors": [_asked(factor) for factor in factors], **more}
+    """Return the plan of a search with one table; ``factors`` are names, or mappings as a plan has
+    them.
+    """
+    campaign = {
+        "name": "search",
+        "design": "search",
+        "seed": seed,
+        "paths": ["physical"],
+        "workloads": ["tcp_stream"],
+        "trials": trials,
+        "matters": 2,
+        "factors": [_asked(factor) for factor in factors],
+        **more,
+    }
     return make_plan(read_campaign(campaign), "")
 
 
 def _asked(factor):
     if isinstance(factor, str):
         return {"name": factor, "needs": []}
-    return {key: factor[key] for key in ("name", "kind", "levels", *(["needs"] if factor["needs"] else []))}
+    return {
+        key: factor[key]
+        for key in ("name", "kind", "levels", *(["needs"] if factor["needs"] else []))
+    }
 
 
 def draw_truth(generator, kind, pairs=3):
-    """Return a function of levels: the logarithm of throughput. ``kind`` 0 to 3 is the distribution of main effects.
+    """Return a function of levels: the logarithm of throughput. ``kind`` 0 to 3 is the distribution
+    of main effects.
 
     Of the pairs some add or take 5 to 20 %, and some are two ways to the same gain.
     """
     count = len(FACTORS)
-    effects = (generator.normal(0, 0.10, count),
-               np.log1p(generator.uniform(-0.1, 0.5, count)) * (generator.random(count) < 0.5),
-               generator.exponential(0.10, count) * np.where(generator.random(count) < 0.75, 1, -1),
-               generator.uniform(-0.15, 0.15, count))[kind]
+    effects = (
+        generator.normal(0, 0.10, count),
+        np.log1p(generator.uniform(-0.1, 0.5, count)) * (generator.random(count) < 0.5),
+        generator.exponential(0.10, count) * np.where(generator.random(count) < 0.75, 1, -1),
+        generator.uniform(-0.15, 0.15, count),
+    )[kind]
     table = np.zeros((count, count))
     places = list(itertools.combinations(range(count), 2))
     for place in generator.choice(len(places), pairs, replace=False):
@@ -67,11 +89,14 @@ def draw_truth(generator, kind, pairs=3):
     def truth(levels):
         on = np.array([level == "on" for level in levels.values()], dtype=float)
         return float(on @ effects + on @ table @ on)
+
     return truth
 
 
 class Machine:
-    """Measures visits of a truth with noise; what a visit gives follows from its place and the seed alone."""
+    """Measures visits of a truth with noise; what a visit gives follows from its place and the seed
+    alone.
+    """
 
     def __init__(self, truth, noise, seed):
         self.truth, self.noise, self.seed = truth, noise, seed
@@ -83,17 +108,33 @@ class Machine:
     def visit(self, visit, levels, place):
         """Return the records of the trials of a visit, the ``place``-th of the campaign."""
         generator = np.random.default_rng([self.seed, 2, place])
-        return self.records(visit, self.truth(levels) + self._noise(generator, len(visit["cells"]), levels, place))
+        return self.records(
+            visit, self.truth(levels) + self._noise(generator, len(visit["cells"]), levels, place)
+        )
 
     @staticmethod
     def records(visit, values):
         """Return the records of a visit's trials, of the logarithms of what they carried."""
         part = {"part": visit["part"]} if visit.get("part") else {}
-        return [{"id": cell["id"], "pair": "a-b", "path": cell["path"], "mtu": visit["mtu"], "block": visit["block"],
-                 "visit": visit["visit"], "profile": visit["profile"], "repeat": visit["repeat"],
-                 "workload": {"name": cell["workload"], "test": "TCP_STREAM"}, "trial": cell.get("trial"),
-                 "result": {"throughput_mbps": 1000 * float(np.exp(value))}, "marks": [], "error": None, **part}
-                for cell, value in zip(visit["cells"], values)]
+        return [
+            {
+                "id": cell["id"],
+                "pair": "a-b",
+                "path": cell["path"],
+                "mtu": visit["mtu"],
+                "block": visit["block"],
+                "visit": visit["visit"],
+                "profile": visit["profile"],
+                "repeat": visit["repeat"],
+                "workload": {"name": cell["workload"], "test": "TCP_STREAM"},
+                "trial": cell.get("trial"),
+                "result": {"throughput_mbps": 1000 * float(np.exp(value))},
+                "marks": [],
+                "error": None,
+                **part,
+            }
+            for cell, value in zip(visit["cells"], values)
+        ]
 
     def _noise(self, generator, count, levels, place):
         white = SD * generator.standard_normal(count)
@@ -110,7 +151,9 @@ class Machine:
 
 
 def measure(machine, visits, profiles, record):
-    """Measure those visits that are not in the record, which is a list of records in the order of time."""
+    """Measure those visits that are not in the record, which is a list of records in the order of
+    time.
+    """
     done = {(trial["block"], trial["visit"]) for trial in record}
     for visit in visits:
         if (visit["block"], visit["visit"]) not in done:
@@ -136,7 +179,9 @@ def confirmed(plan, machine):
 
 
 def confirm(plan, machine, decided, record):
-    """Measure what a search nominated; return the plan with all visits, the record, and what was decided."""
+    """Measure what a search nominated; return the plan with all visits, the record, and what was
+    decided.
+    """
     record = list(record)
     whole = with_search(plan, decided)
     confirmation = confirmation_of(whole, decided["nominees"])
@@ -145,7 +190,9 @@ def confirm(plan, machine, decided, record):
 
 
 def answered(plan, machine):
-    """Search, confirm and recommend; return the recommended levels or None, what was decided, and the visits."""
+    """Search, confirm and recommend; return the recommended levels or None, what was decided, and
+    the visits.
+    """
     whole, record, decided = confirmed(plan, machine)
     judged, _family = judge(collect(whole, record))
     recommended = recommend(judged, {}, lambda table: table["path"])
@@ -153,18 +200,29 @@ def answered(plan, machine):
 
 
 def campaign(seed, kind, pairs, noise, trials=8):
-    """Return ``(loss of the nominated set, of the recommended set or None, visits, how the search ended)``."""
+    """Return ``(loss of the nominated set, of the recommended set or None, visits, how the search
+    ended)``.
+    """
     truth = draw_truth(np.random.default_rng([GROUND, seed]), kind, pairs)
     plan = make_search(seed, trials)
     chosen, decided, visits = answered(plan, Machine(truth, noise, seed + GROUND))
     off = plan["profiles"]["all_off"]["levels"]
-    best = max(truth(dict(zip(off, levels))) for levels in itertools.product(("off", "on"), repeat=len(off)))
-    return (best - truth(decided["nominees"][0]["levels"]), best - truth(chosen) if chosen else None,
-            visits, decided["ended"])
+    best = max(
+        truth(dict(zip(off, levels)))
+        for levels in itertools.product(("off", "on"), repeat=len(off))
+    )
+    return (
+        best - truth(decided["nominees"][0]["levels"]),
+        best - truth(chosen) if chosen else None,
+        visits,
+        decided["ended"],
+    )
 
 
 def table(campaigns, trials, noises):
-    """Print the rows of the table, with as many processes as there are CPUs, and how many visits were made."""
+    """Print the rows of the table, with as many processes as there are CPUs, and how many visits
+    were made.
+    """
     with multiprocessing.get_context("fork").Pool() as pool:
         for noise in noises:
             cells, nominated, visits = [], [], []
@@ -177,7 +235,10 @@ def table(campaigns, trials, noises):
                 nominated.append(f"{100 * np.mean([row[0] > WRONG for row in found]):.1f} %")
                 visits += [row[2] for row in found]
             print(f"| {noise} | {' | '.join(cells)} | {', '.join(nominated)} |", flush=True)
-            print(f"{noise}: {np.mean(visits):.1f} visits on average, at most {max(visits)}", file=sys.stderr)
+            print(
+                f"{noise}: {np.mean(visits):.1f} visits on average, at most {max(visits)}",
+                file=sys.stderr,
+            )
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Campaigns with a known truth, judged by the real analysis code: does it claim nothing that is not there, do its
-intervals cover, is the smallest detectable effect the one it says?
+"""Campaigns with a known truth, judged by the real analysis code: does it claim nothing that is not
+there, do its intervals cover, is the smallest detectable effect the one it says?
 
-Thousands of campaigns are as many tables of one cube, so that all run through the code that a real campaign runs
-through, at once. Used by the unit tests, and by tests/simulation/truth_tables.py for docs/statistics.md.
+Thousands of campaigns are as many tables of one cube, so that all run through the code that a real
+campaign runs through, at once. Used by the unit tests, and by tests/simulation/truth_tables.py for
+docs/statistics.md.
 """
+
 from __future__ import annotations
 
 import math
@@ -14,13 +16,20 @@ import math
 import numpy as np
 from scipy import stats
 
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.attribution import pair_differences, ranks
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.cube import Cube
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.metric_analysis import MetricAnalysis
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.family import Family
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.joint import table_scale
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.attribution import (
+    pair_differences,
+    ranks,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cube import Cube
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.metric_analysis import (
+    MetricAnalysis,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    read_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.family import Family
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.joint import table_scale
 from ansible_collections.offload.lab.tests.simulation import worlds
 from ansible_collections.offload.lab.tests.simulation.noise import recorded_noise
 
@@ -31,7 +40,9 @@ BASE_MBPS = 5000.0
 
 
 class Noise:
-    """What a trial's logarithm is made of beside the truth: a block, a trend over visits, and the trial's own noise."""
+    """What a trial's logarithm is made of beside the truth: a block, a trend over visits, and the
+    trial's own noise.
+    """
 
     def __init__(self, recorded):
         self.sd = recorded["trial_sd"]
@@ -39,20 +50,37 @@ class Noise:
         self.residuals = np.array(recorded["residuals"])
 
     def draw(self, generator, shape):
-        """Return logarithms (campaigns, visits, blocks); visits are in a random order inside their block."""
+        """Return logarithms (campaigns, visits, blocks); visits are in a random order inside their
+        block.
+        """
         campaigns, visits, blocks = shape
-        own = generator.choice(self.residuals, shape) if len(self.residuals) else generator.standard_normal(shape)
-        place = generator.permuted(np.broadcast_to(np.arange(visits)[:, None], shape), axis=1) / visits
-        return (self.sd * own + self.block_sd * generator.standard_normal((campaigns, 1, blocks))
-                + self.drift * (np.arange(blocks) + place))
+        own = (
+            generator.choice(self.residuals, shape)
+            if len(self.residuals)
+            else generator.standard_normal(shape)
+        )
+        place = (
+            generator.permuted(np.broadcast_to(np.arange(visits)[:, None], shape), axis=1) / visits
+        )
+        return (
+            self.sd * own
+            + self.block_sd * generator.standard_normal((campaigns, 1, blocks))
+            + self.drift * (np.arange(blocks) + place)
+        )
 
 
 def _shaped(shape, count=2000):
     """Return a noise whose residuals have this shape; the rest is that of an ordinary machine."""
     generator = np.random.default_rng(3)
     drawn = shape(generator, count)
-    return Noise({"trial_sd": 0.05, "block_sd": 0.2, "drift_per_block": 0.01,
-                  "residuals": (drawn - drawn.mean()) / drawn.std()})
+    return Noise(
+        {
+            "trial_sd": 0.05,
+            "block_sd": 0.2,
+            "drift_per_block": 0.01,
+            "residuals": (drawn - drawn.mean()) / drawn.std(),
+        }
+    )
 
 
 NORMAL = Noise({"trial_sd": 0.05, "block_sd": 0.2, "drift_per_block": 0.01, "residuals": []})
@@ -61,33 +89,53 @@ NOISES = {
     "recorded": RECORDED,
     "normal": NORMAL,
     # One trial in ten is four times as noisy, as on a machine that others use.
-    "with outliers": _shaped(lambda generator, count: generator.standard_normal(count) * np.where(
-        generator.random(count) < 0.1, 4.0, 1.0)),
-    # Trials are slowed now and then, never sped up: far from the symmetry that a sign-flip test rests on.
+    "with outliers": _shaped(
+        lambda generator, count: (
+            generator.standard_normal(count) * np.where(generator.random(count) < 0.1, 4.0, 1.0)
+        )
+    ),
+    # Trials are slowed now and then, never sped up: far from the symmetry that a sign-flip test
+    # rests on.
     "skewed": _shaped(lambda generator, count: -generator.exponential(size=count)),
 }
-DESIGNS = (("on_off", 1, 9), ("on_off", 1, 12), ("one_at_a_time", 6, 8), ("leave_one_out", 6, 10),
-           ("full_factorial", 3, 8))
+DESIGNS = (
+    ("on_off", 1, 9),
+    ("on_off", 1, 12),
+    ("one_at_a_time", 6, 8),
+    ("leave_one_out", 6, 10),
+    ("full_factorial", 3, 8),
+)
 
 
 def plan_of(design, factors, blocks):
     """Return a plan with one table."""
-    campaign = {"name": "truth", "design": design, "factors": FACTORS[:factors], "blocks": blocks,
-                "paths": ["physical"], "workloads": ["tcp_stream"]}
+    campaign = {
+        "name": "truth",
+        "design": design,
+        "factors": FACTORS[:factors],
+        "blocks": blocks,
+        "paths": ["physical"],
+        "workloads": ["tcp_stream"],
+    }
     return make_plan(read_campaign(campaign), "")
 
 
 def simulate(plan, noise, effects=None, *, seed=1, lost=0.0, campaigns=CAMPAIGNS):
-    """Return the analysis of many campaigns; ``effects`` {profile: ratio to the control} is the truth.
+    """Return the analysis of many campaigns; ``effects`` {profile: ratio to the control} is the
+    truth.
 
     ``lost`` is the share of trials that failed or were left out.
     """
     cube, generator = Cube(plan), np.random.default_rng(seed)
     cube.tables = cube.tables * campaigns
-    logs = worlds.as_rows(plan, noise.draw(generator, (campaigns, worlds.visits_of(plan), plan["blocks"])))
+    logs = worlds.as_rows(
+        plan, noise.draw(generator, (campaigns, worlds.visits_of(plan), plan["blocks"]))
+    )
     for profile, ratio in (effects or {}).items():
         logs[:, cube.profiles.index(profile)] += math.log(ratio)
-    cube.values["throughput"] = BASE_MBPS * np.exp(np.where(generator.random(logs.shape) < lost, np.nan, logs))
+    cube.values["throughput"] = BASE_MBPS * np.exp(
+        np.where(generator.random(logs.shape) < lost, np.nan, logs)
+    )
     metric = MetricAnalysis(cube, "throughput")
     settle_each(metric)
     return metric
@@ -105,8 +153,14 @@ def settle_each(metric):
     for table in range(len(scales["rows"])):
         family = Family()
         one = slice(table, table + 1)
-        own = {name: family.add(name, array[one], table_scale(array[one]) if name == "leaders" else scales[name][one])
-               for name, array in members.items()}
+        own = {
+            name: family.add(
+                name,
+                array[one],
+                table_scale(array[one]) if name == "leaders" else scales[name][one],
+            )
+            for name, array in members.items()
+        }
         family.test()
         for name, member in own.items():
             tested[name][table] = member.p[0]
@@ -114,15 +168,21 @@ def settle_each(metric):
 
 
 def bounded(found):
-    """Return (share, upper 95 % bound by Clopper and Pearson) of the campaigns in which something was found."""
+    """Return (share, upper 95 % bound by Clopper and Pearson) of the campaigns in which something
+    was found.
+    """
     count = int(np.sum(found))
     return count / len(found), float(stats.beta.ppf(0.95, count + 1, len(found) - count))
 
 
 def claimed(plan, noise, seeds=(1,), lost=0.0):
     """Return for each of 2,000 null campaigns a seed whether any effect is called significant."""
-    metrics = (simulate(plan, noise, seed=seed, lost=lost, campaigns=MORE_CAMPAIGNS) for seed in seeds)
-    return np.concatenate([metric.found[metric.family()]["significant"].any(axis=-1) for metric in metrics])
+    metrics = (
+        simulate(plan, noise, seed=seed, lost=lost, campaigns=MORE_CAMPAIGNS) for seed in seeds
+    )
+    return np.concatenate(
+        [metric.found[metric.family()]["significant"].any(axis=-1) for metric in metrics]
+    )
 
 
 def false_claims(plan, noise, seeds=(1,), lost=0.0):
@@ -142,9 +202,12 @@ def first_profile(plan):
 
 
 def coverage(plan, noise, ratio, seed=1, lost=0.0):
-    """Return (share of intervals that hold the truth, their median width as a ratio) of the first profile's effect."""
-    metric = simulate(plan, noise, {first_profile(plan): ratio}, seed=seed, lost=lost,
-                      campaigns=MORE_CAMPAIGNS)
+    """Return (share of intervals that hold the truth, their median width as a ratio) of the first
+    profile's effect.
+    """
+    metric = simulate(
+        plan, noise, {first_profile(plan): ratio}, seed=seed, lost=lost, campaigns=MORE_CAMPAIGNS
+    )
     low, high = (metric.found["rows"][key][:, 0] for key in ("low", "high"))
     known = ~np.isnan(low)
     covered = (low[known] <= math.log(ratio)) & (math.log(ratio) <= high[known])
@@ -161,7 +224,9 @@ def false_leaders(plan, noise, ratio, seed=1):
 
 
 def share_found(plan, noise, effect, seed=1):
-    """Return the share of campaigns that call an effect (a logarithm) of the first profile significant."""
+    """Return the share of campaigns that call an effect (a logarithm) of the first profile
+    significant.
+    """
     metric = simulate(plan, noise, {first_profile(plan): math.exp(effect)}, seed=seed)
     return float(metric.found["rows"]["significant"][:, 0].mean())
 
@@ -171,7 +236,9 @@ def true_smallest(plan, noise, seed=1):
     low, high = 0.0, 6 * noise.sd
     for _step in range(8):
         middle = (low + high) / 2
-        low, high = (middle, high) if share_found(plan, noise, middle, seed) < 0.8 else (low, middle)
+        low, high = (
+            (middle, high) if share_found(plan, noise, middle, seed) < 0.8 else (low, middle)
+        )
     return (low + high) / 2
 
 

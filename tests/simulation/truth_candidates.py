@@ -1,11 +1,12 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The intervals that were tried for an effect, on log ratios paired inside blocks; docs/decisions/intervals.md has the
-outcome. Only the chosen one is in plugins/plugin_utils/statistics/effects.py; the others live here, so that the choice
-can be
+"""The intervals that were tried for an effect, on log ratios paired inside blocks;
+docs/decisions/intervals.md has the outcome. Only the chosen one is in
+plugins/plugin_utils/_statistics/effects.py; the others live here, so that the choice can be
 repeated with other noise.
 """
+
 from __future__ import annotations
 
 import math
@@ -13,8 +14,8 @@ import math
 import numpy as np
 from scipy import stats
 
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.effects import t_interval
-from ansible_collections.offload.lab.plugins.plugin_utils.statistics.signflip import half_signs
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.effects import t_interval
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.signflip import half_signs
 
 RESAMPLES = 999
 TAIL = 0.025
@@ -49,7 +50,7 @@ def bca(differences, generator):
     bias = stats.norm.ppf(np.clip((means < mean[:, None]).mean(axis=1), 1e-3, 1 - 1e-3))
     without = (differences.sum(axis=1, keepdims=True) - differences) / (blocks - 1)
     away = without.mean(axis=1, keepdims=True) - without
-    speed = (away ** 3).sum(axis=1) / (6 * (away ** 2).sum(axis=1) ** 1.5)
+    speed = (away**3).sum(axis=1) / (6 * (away**2).sum(axis=1) ** 1.5)
     ends = []
     for quantile in stats.norm.ppf([TAIL, 1 - TAIL]):
         share = stats.norm.cdf(bias + (bias + quantile) / (1 - speed * (bias + quantile)))
@@ -65,11 +66,15 @@ def studentised(differences, generator):
     drawn = _resampled(differences, generator)
     own = drawn.std(axis=-1, ddof=1) / math.sqrt(blocks)
     t = (drawn.mean(axis=-1) - mean[:, None]) / np.where(own > 0, own, np.nan)
-    return mean - np.nanquantile(t, 1 - TAIL, axis=1) * error, mean - np.nanquantile(t, TAIL, axis=1) * error
+    return mean - np.nanquantile(t, 1 - TAIL, axis=1) * error, mean - np.nanquantile(
+        t, TAIL, axis=1
+    ) * error
 
 
 def inverted_sign_flip(differences, _generator):
-    """All effects that an exact sign-flip test at 5 % would not reject: bounded by means of subsets of blocks."""
+    """All effects that an exact sign-flip test at 5 % would not reject: bounded by means of subsets
+    of blocks.
+    """
     blocks = differences.shape[1]
     flipped = half_signs(blocks)[1:] < 0
     means = [differences @ part.T / part.sum(axis=1) for part in (flipped, ~flipped)]
@@ -79,19 +84,27 @@ def inverted_sign_flip(differences, _generator):
 
 
 CANDIDATES = {
-    "Student's t": student_t, "inverted sign-flip test": inverted_sign_flip, "studentised bootstrap": studentised,
-    "bootstrap percentile, median": percentile_of_median, "bootstrap percentile, mean": percentile_of_mean,
+    "Student's t": student_t,
+    "inverted sign-flip test": inverted_sign_flip,
+    "studentised bootstrap": studentised,
+    "bootstrap percentile, median": percentile_of_median,
+    "bootstrap percentile, mean": percentile_of_mean,
     "bootstrap BCa, mean": bca,
 }
 
 
 def compare(noise, blocks, campaigns=2000, seed=1):
-    """Return ``{candidate: (share that covers the truth, median width in standard deviations of a trial)}``."""
+    """Return ``{candidate: (share that covers the truth, median width in standard deviations of a
+    trial)}``.
+    """
     generator = np.random.default_rng(seed)
     logs = noise.draw(generator, (campaigns, 3, blocks))
     differences = logs[:, 0] - (logs[:, 1] + logs[:, 2]) / 2  # the control is visited twice
     found = {}
     for name, interval in CANDIDATES.items():
         low, high = interval(differences, generator)
-        found[name] = float(((low <= 0) & (high >= 0)).mean()), float(np.median(high - low) / noise.sd)
+        found[name] = (
+            float(((low <= 0) & (high >= 0)).mean()),
+            float(np.median(high - low) / noise.sd),
+        )
     return found

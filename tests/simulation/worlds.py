@@ -1,10 +1,12 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Noises of simulated campaigns, on logarithms: (tables, visits of a block in the order of time, blocks).
+"""Noises of simulated campaigns, on logarithms: (tables, visits of a block in the order of time,
+blocks).
 
 None of them is what the analysis was built on: it knows of no distribution.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -80,9 +82,18 @@ def skewed(generator, shape):
 
 
 NOISES = {
-    "plain": plain, "split-plot": split_plot, "AR(1)": autoregressive, "random walk": random_walk,
-    "heavy tails": heavy_tails, "two modes": two_modes, "two modes by visit": two_modes_by_visit,
-    "one bad block": one_bad_block, "warm-up": warm_up, "unequal scatter": plain, "5 % lost": plain, "30 % lost": plain,
+    "plain": plain,
+    "split-plot": split_plot,
+    "AR(1)": autoregressive,
+    "random walk": random_walk,
+    "heavy tails": heavy_tails,
+    "two modes": two_modes,
+    "two modes by visit": two_modes_by_visit,
+    "one bad block": one_bad_block,
+    "warm-up": warm_up,
+    "unequal scatter": plain,
+    "5 % lost": plain,
+    "30 % lost": plain,
     "skewed": skewed,
 }
 LOST = {"5 % lost": 0.05, "30 % lost": 0.3}
@@ -90,26 +101,34 @@ SCATTER = {"unequal scatter": (0.5, 4.0)}  # of profiles, in that of the others
 
 
 def visits_of(plan):
-    """Return how many visits a block of a plan has: the control, profiles, and perhaps the control again."""
+    """Return how many visits a block of a plan has: the control, profiles, and perhaps the control
+    again.
+    """
     return len(plan["profiles"]) + plan["control_visits"] - 1
 
 
 def as_rows(plan, visits):
-    """Return (tables, visits, blocks) with the row of the control's second visit: NaN where there is none."""
-    return visits if plan["control_visits"] == 2 else np.pad(
-        visits, ((0, 0), (0, 1), (0, 0)), constant_values=np.nan)
+    """Return (tables, visits, blocks) with the row of the control's second visit: NaN where there
+    is none.
+    """
+    return (
+        visits
+        if plan["control_visits"] == 2
+        else np.pad(visits, ((0, 0), (0, 1), (0, 0)), constant_values=np.nan)
+    )
 
 
 def order_of(generator, visits, blocks):
     """Return at which place of its block each visit is made, as a plan has it: (visits, blocks)."""
     order = np.argsort(generator.random((visits, blocks)), axis=0)
     if visits == 2:  # each second block has the opposite order of the one before
-        order[:, 1::2] = order[::-1, 0:blocks - 1:2]
+        order[:, 1::2] = order[::-1, 0 : blocks - 1 : 2]
     return order
 
 
 def draw(name, generator, tables, plan):
-    """Return the noise of one metric as (tables, rows, blocks): the control, profiles, the control's second visit.
+    """Return the noise of one metric as (tables, rows, blocks): the control, profiles, the
+    control's second visit.
 
     The order of visits is random inside each block, the same for all tables.
     """

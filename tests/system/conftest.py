@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One lab of two nodes for the system tests of a worker; when it goes, the machine must be as it was."""
+"""One lab of two nodes for the system tests of a worker; when it goes, the machine must be as it
+was.
+"""
+
 from __future__ import annotations
 
 import os
@@ -17,13 +20,20 @@ from ansible_collections.offload.lab.tests.system.lab import Lab, changed, left_
 def lab(lab_packages_required):
     before = traces()
     # Two checkouts may be tested simultaneously, and workers of pytest -n have a lab each.
-    made = Lab(f"systest{zlib.crc32(str(CHECKOUT).encode()) % 1000}{os.environ.get('PYTEST_XDIST_WORKER', '')}")
+    made = Lab(
+        f"systest{zlib.crc32(str(CHECKOUT).encode()) % 1000}{os.environ.get('PYTEST_XDIST_WORKER', '')}"
+    )
     made.clear()
     first = made.play("nodes")
     assert changed(first)["localhost"] == 1
     fresh = made.state()
-    made.plan = (made.play("site", "--check", "--diff", campaign={"name": "checked"}, results_dir="/nonexistent"),
-                 fresh, made.state())
+    made.plan = (
+        made.play(
+            "site", "--check", "--diff", campaign={"name": "checked"}, results_dir="/nonexistent"
+        ),
+        fresh,
+        made.state(),
+    )
     made.first = made.play("lab")
     yield made
     made.down()

@@ -1,10 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A module inside a node without a process of Ansible: of the 1.5 s of CPU time that a call takes, 0.2 are the module.
+"""A module inside a node without a process of Ansible: of the 1.5 s of CPU time that a call takes,
+0.2 are the module.
 
-How Ansible itself brings a module to a node is tested by the integration targets and by every playbook of a test.
+How Ansible itself brings a module to a node is tested by the integration targets and by every
+playbook of a test.
 """
+
 from __future__ import annotations
 
 import importlib
@@ -20,7 +23,8 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
 PYTHON = "/usr/bin/python3"  # of the nodes, see lab_hosts
 PYTHONPATH = os.pathsep.join([str(Path(ansible.__path__[0]).parent), str(CHECKOUT / ".build/live")])
-# What Ansible's wrapper does on a node. Since ansible-core 2.19 a module asks how its arguments were written.
+# What Ansible's wrapper does on a node. Since ansible-core 2.19 a module asks how its arguments
+# were written.
 RUN_MODULE = """
 import json, runpy, sys
 from ansible.module_utils import basic
@@ -32,30 +36,45 @@ ACTIONS = {path.stem for path in CHECKOUT.glob("plugins/action/*.py")}
 
 
 def call(lab, host, module, arguments):
-    """Run a module on a host of a lab, through its action plugin where it has one, and return its result."""
+    """Run a module on a host of a lab, through its action plugin where it has one, and return its
+    result.
+    """
+
     def on_node(module_name, module_args, task_vars=None):
         return run_module(lab, host, module_name.rpartition(".")[2], module_args)
 
     name = module.rpartition(".")[2]
     if name not in ACTIONS:
         return on_node(name, arguments)
-    result = action(name, arguments, on_node, lambda line: lab.inside(host[4:], "sh", "-c", line)).run(
-        task_vars={"inventory_hostname": host})
+    result = action(
+        name, arguments, on_node, lambda line: lab.inside(host[4:], "sh", "-c", line)
+    ).run(task_vars={"inventory_hostname": host})
     assert not result.get("failed"), result
     return result
 
 
 def run_module(lab, host, name, arguments):
-    """Run a module inside a node, in the folder and with the variables that Ansible's connection gives it."""
-    argv = enter(f"{lab.name}-{host}", ["env", "-C", "/", PYTHON, "-c", RUN_MODULE, name, json.dumps(arguments)])
+    """Run a module inside a node, in the folder and with the variables that Ansible's connection
+    gives it.
+    """
+    argv = enter(
+        f"{lab.name}-{host}",
+        ["env", "-C", "/", PYTHON, "-c", RUN_MODULE, name, json.dumps(arguments)],
+    )
     output = run(argv, PYTHONPATH=PYTHONPATH, OFFLOAD_LAB_NAME=lab.name)
     return json.loads(next(line for line in reversed(output.splitlines()) if line.startswith("{")))
 
 
 def action(name, arguments, on_node, shell):
-    """Return an action plugin of the collection that has nothing of Ansible around it but its base class."""
-    plugin = importlib.import_module(f"ansible_collections.offload.lab.plugins.action.{name}").ActionModule
-    task = SimpleNamespace(args=arguments, action=f"offload.lab.{name}", async_val=0, check_mode=False)
+    """Return an action plugin of the collection that has nothing of Ansible around it but its base
+    class.
+    """
+    plugin = importlib.import_module(
+        f"ansible_collections.offload.lab.plugins.action.{name}"
+    ).ActionModule
+    task = SimpleNamespace(
+        args=arguments, action=f"offload.lab.{name}", async_val=0, check_mode=False
+    )
     made = plugin(task, SimpleNamespace(_shell=SimpleNamespace(tmpdir="")), None, None, None)
     made._execute_module, made._low_level_execute_command = on_node, shell
     return made

@@ -17,7 +17,9 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 from ansible_collections.offload.lab.tests.system import direct
 
 DIGEST = CHECKOUT / "tests/faults/digest.py"
-RECAP = re.compile(r"^(\S+)\s+: ok=(\d+)\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.MULTILINE)
+RECAP = re.compile(
+    r"^(\S+)\s+: ok=(\d+)\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.MULTILINE
+)
 
 
 def changed(output):
@@ -28,17 +30,34 @@ def changed(output):
 
 
 class Lab:
-    """A lab of ``nodes`` nodes under its own name, so that it never meets another one on this machine."""
+    """A lab of ``nodes`` nodes under its own name, so that it never meets another one on this
+    machine.
+    """
 
     def __init__(self, name, nodes=2):
         self.name, self.nodes = name, nodes
 
     def play(self, playbooks, *arguments, rc=0, timeout=600, **variables):
-        """Run playbooks of the collection, "restore revert" for example; ``variables`` are extra variables of them."""
-        argv = ["ansible-playbook", *(f"playbooks/{name}.yml" for name in playbooks.split()), *arguments]
+        """Run playbooks of the collection, "restore revert" for example; ``variables`` are extra
+        variables of them.
+        """
+        argv = [
+            "ansible-playbook",
+            *(f"playbooks/{name}.yml" for name in playbooks.split()),
+            *arguments,
+        ]
         if variables:
-            argv += ["-e", json.dumps({f"offload_lab_{key}": value for key, value in variables.items()})]
-        return run(argv, rc=rc, timeout=timeout, OFFLOAD_LAB_NAME=self.name, OFFLOAD_LAB_NODES=str(self.nodes))
+            argv += [
+                "-e",
+                json.dumps({f"offload_lab_{key}": value for key, value in variables.items()}),
+            ]
+        return run(
+            argv,
+            rc=rc,
+            timeout=timeout,
+            OFFLOAD_LAB_NAME=self.name,
+            OFFLOAD_LAB_NODES=str(self.nodes),
+        )
 
     def up(self, **variables):
         """Make the nodes and the lab."""
@@ -50,7 +69,9 @@ class Lab:
 
     def clear(self):
         """Remove what a run that was broken off left, where it left something."""
-        names = [path.name for path in Path(SHARED[0]).glob("*")] + run(["ip", "netns", "list"]).split()
+        names = [path.name for path in Path(SHARED[0]).glob("*")] + run(
+            ["ip", "netns", "list"]
+        ).split()
         if any(name.startswith(f"{self.name}-") for name in names):
             self.down()
 
@@ -70,8 +91,17 @@ class Lab:
     def inside(self, number, *argv, rc=0, netns=None, timeout=60):
         """Run a command inside a node, or inside a tenant of it, and return its output."""
         state = f"/run/offload-lab/{self.name}-node{number}"
-        enter = ["nsenter", f"--net=/run/netns/{self.name}-node{number}", f"--mount={state}/mnt", f"--uts={state}/uts"]
-        return run([*enter, *(["ip", "netns", "exec", netns] if netns else []), *argv], rc=rc, timeout=timeout)
+        enter = [
+            "nsenter",
+            f"--net=/run/netns/{self.name}-node{number}",
+            f"--mount={state}/mnt",
+            f"--uts={state}/uts",
+        ]
+        return run(
+            [*enter, *(["ip", "netns", "exec", netns] if netns else []), *argv],
+            rc=rc,
+            timeout=timeout,
+        )
 
     def members(self, number):
         """Return ``{pid: name}`` of the processes of a node."""
@@ -123,8 +153,10 @@ def traces():
             line.split()[1]
             for line in Path("/proc/mounts").read_text().splitlines()
             if "offload" in line or "netns" in line
-        } - {*SHARED, *NOT_OURS},
-        "links": set(re.findall(r"^\d+: ([^:@]+)", run(["ip", "-o", "link"]), re.MULTILINE)) - {*PODMANS},
+        }
+        - {*SHARED, *NOT_OURS},
+        "links": set(re.findall(r"^\d+: ([^:@]+)", run(["ip", "-o", "link"]), re.MULTILINE))
+        - {*PODMANS},
         "files": {
             str(path)
             for root in (*SHARED, "/etc/openvswitch/conf.db")
@@ -136,26 +168,36 @@ def traces():
 
 
 def lab_processes():
-    """Yield ``name pid (lab)`` of the processes of labs here; containers and isolated tests have others."""
+    """Yield ``name pid (lab)`` of the processes of labs here; containers and isolated tests have
+    others.
+    """
     ours = os.stat("/proc/self/ns/pid").st_ino
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             comm = (entry / "comm").read_text().strip()
-            if comm.startswith(("ovs", "netserver", "netperf", "offload")) and os.stat(entry / "ns/pid").st_ino == ours:
-                lab = re.search(r"(?:^|\0)OFFLOAD_LAB_NAME=([\w-]*)", (entry / "environ").read_text(errors="replace"))
+            if (
+                comm.startswith(("ovs", "netserver", "netperf", "offload"))
+                and os.stat(entry / "ns/pid").st_ino == ours
+            ):
+                lab = re.search(
+                    r"(?:^|\0)OFFLOAD_LAB_NAME=([\w-]*)",
+                    (entry / "environ").read_text(errors="replace"),
+                )
                 yield f"{comm} {entry.name} ({lab.group(1) if lab else ''})"
 
 
 def left_behind(before, name=None):
     """Return what is there now and was not at ``before``, an earlier :func:`traces`.
 
-    Tests run beside each other. What carries the name of another lab is ignored: its own test looks for it.
-    What carries no name is everybody's, and what is about to go gets its time.
+    Tests run beside each other. What carries the name of another lab is ignored: its own test looks
+    for it. What carries no name is everybody's, and what is about to go gets its time.
     """
     deadline = time.monotonic() + SECONDS_TO_GO
     while True:
-        found = {kind: sorted(trace for trace in now - before[kind] if owner(trace) in (None, name))
-                 for kind, now in traces().items()}
+        found = {
+            kind: sorted(trace for trace in now - before[kind] if owner(trace) in (None, name))
+            for kind, now in traces().items()
+        }
         found = {kind: names for kind, names in found.items() if names}
         if not found or time.monotonic() > deadline:
             return found
@@ -178,4 +220,13 @@ def own_devices():
     return sorted(path.name for path in Path("/sys/class/net").iterdir())
 
 
-__all__ = ["CHECKOUT", "Lab", "changed", "differences", "features", "left_behind", "own_devices", "traces"]
+__all__ = [
+    "CHECKOUT",
+    "Lab",
+    "changed",
+    "differences",
+    "features",
+    "left_behind",
+    "own_devices",
+    "traces",
+]

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a campaign recommends is applied, stays, and is taken back: with and without a lab, around a campaign."""
+"""What a campaign recommends is applied, stays, and is taken back: with and without a lab, around a
+campaign.
+"""
+
 from __future__ import annotations
 
 import pytest
@@ -9,23 +12,50 @@ import yaml
 
 from ansible_collections.offload.lab.tests.system.lab import Lab, changed, differences
 
-SETTINGS = {"underlay": {"features": {"gro": True}, "rps": {"cpus": "all"}}, "tenant": {"features": {"gro": True}}}
+SETTINGS = {
+    "underlay": {"features": {"gro": True}, "rps": {"cpus": "all"}},
+    "tenant": {"features": {"gro": True}},
+}
 
-CAMPAIGN = {"name": "around", "paths": ["physical"], "factors": ["gro"], "blocks": 1, "workloads": ["tcp_stream"],
-            "duration": 1}
+CAMPAIGN = {
+    "name": "around",
+    "paths": ["physical"],
+    "factors": ["gro"],
+    "blocks": 1,
+    "workloads": ["tcp_stream"],
+    "duration": 1,
+}
 
 
 def features(lab):
     """Return what apply may change, of both nodes."""
-    return [lab.inside(node, "sh", "-c", "ethtool -k underlay0; cat /sys/class/net/underlay0/queues/rx-*/rps_cpus; "
-                                         "ip netns exec tenant1 ethtool -k tenant1-veth0") for node in (1, 2)]
+    return [
+        lab.inside(
+            node,
+            "sh",
+            "-c",
+            "ethtool -k underlay0; cat /sys/class/net/underlay0/queues/rx-*/rps_cpus; "
+            "ip netns exec tenant1 ethtool -k tenant1-veth0",
+        )
+        for node in (1, 2)
+    ]
 
 
 def recommended(path, driver):
     """Write a recommended.yml and return how ansible-playbook takes it."""
     drivers = {node: {"underlay0": driver} for node in ("node1", "node2")}
-    path.write_text(yaml.safe_dump({"offload_lab_recommended": {
-        "campaign": "test", "drivers": drivers, "client": SETTINGS, "server": SETTINGS}}))
+    path.write_text(
+        yaml.safe_dump(
+            {
+                "offload_lab_recommended": {
+                    "campaign": "test",
+                    "drivers": drivers,
+                    "client": SETTINGS,
+                    "server": SETTINGS,
+                }
+            }
+        )
+    )
     return "-e", f"@{path}"
 
 
@@ -46,7 +76,8 @@ def test_apply_measure_around_it_and_revert(lab, restored, tmp_path):
     foreseen = lab.play("apply", "--check", *settings)
     assert features(lab) == restored
     done = changed(lab.play("apply", *settings))
-    # What check mode cannot foresee is one task: the originals are those of what then really differs.
+    # What check mode cannot foresee is one task: the originals are those of what then really
+    # differs.
     assert done == {node: count + 1 for node, count in changed(foreseen).items()}
     applied = features(lab)
     assert is_applied(applied)

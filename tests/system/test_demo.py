@@ -1,9 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""make demo, as a newcomer types it: real measurements, a complete results folder, and nothing left behind.
+"""make demo, as a newcomer types it: real measurements, a complete results folder, and nothing left
+behind.
 
-Of the campaign's twelve blocks six are enough to see all of it; all twelve are measured by the nightly test.
+Of the campaign's twelve blocks six are enough to see all of it; all twelve are measured by the
+nightly test.
 """
 
 from __future__ import annotations
@@ -19,7 +21,12 @@ import jsonschema
 import pytest
 
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
-from ansible_collections.offload.lab.tests.system.lab import features, left_behind, own_devices, traces
+from ansible_collections.offload.lab.tests.system.lab import (
+    features,
+    left_behind,
+    own_devices,
+    traces,
+)
 
 HOGS = 2
 STAYS, PAUSES = (5, 40), (5, 40)  # seconds
@@ -86,20 +93,29 @@ def test_every_trial_was_measured_once_and_parsed(demo):
 
 
 def test_every_record_is_as_documented(demo):
-    schema = json.loads((CHECKOUT / "plugins/plugin_utils/campaign/schemas/trial.json").read_text())
+    schema = json.loads(
+        (CHECKOUT / "plugins/plugin_utils/_campaign/schemas/trial.json").read_text()
+    )
     for line in (demo[1] / "trials.jsonl").read_text().splitlines():
         jsonschema.validate(json.loads(line), schema)
 
 
 def test_every_trial_carries_its_evidence_and_cpu(demo):
     trials = [json.loads(line) for line in (demo[1] / "trials.jsonl").read_text().splitlines()]
-    odd = [mark["reason"] for trial in trials for mark in trial["marks"] if mark["guard"] == "encapsulation"]
+    odd = [
+        mark["reason"]
+        for trial in trials
+        for mark in trial["marks"]
+        if mark["guard"] == "encapsulation"
+    ]
     assert len(odd) <= 0.1 * len(trials), odd  # a stream may stand still while the path is sampled
     for trial in trials:
         assert trial["cpu"]["combined"] is True and list(trial["cpu"]["ends"]) == ["combined"]
         vnis = {tuple(end["vnis"]) for end in trial["evidence"]["underlay"].values()}
         as_the_path_says = vnis == ({(10,)} if trial["path"] == "tenant_vxlan" else {()})
-        assert as_the_path_says == ("encapsulation" not in {mark["guard"] for mark in trial["marks"]}), trial["id"]
+        assert as_the_path_says == (
+            "encapsulation" not in {mark["guard"] for mark in trial["marks"]}
+        ), trial["id"]
         if trial["path"] == "tenant_vxlan" and trial["workload"]["test"] == "TCP_STREAM":
             assert trial["result"]["mss"] == 8898
 
@@ -132,7 +148,10 @@ def hog(done: threading.Event, seed: int) -> None:
 def hogs(request: pytest.FixtureRequest) -> Iterator[None]:
     """Two of them, that come and go independently."""
     done = threading.Event()
-    threads = [threading.Thread(target=hog, args=(done, HOGS * request.param + number)) for number in range(HOGS)]
+    threads = [
+        threading.Thread(target=hog, args=(done, HOGS * request.param + number))
+        for number in range(HOGS)
+    ]
     for thread in threads:
         thread.start()
     yield
@@ -146,7 +165,13 @@ def hogs(request: pytest.FixtureRequest) -> Iterator[None]:
 def test_on_a_busy_machine_it_ends_with_a_claim(lab_packages_required, hogs, tmp_path):
     output = run(["make", "demo", f"RESULTS={tmp_path}"], timeout=1800)
     found = json.loads((tmp_path / "demo/analysis.json").read_text())
-    rows = [row for table in found["tables"] if (table["path"], table["test"]) == ("tenant_vxlan", "TCP_STREAM")
-            for metric in table["metrics"] if metric["metric"] == "throughput" for row in metric["rows"]]
+    rows = [
+        row
+        for table in found["tables"]
+        if (table["path"], table["test"]) == ("tenant_vxlan", "TCP_STREAM")
+        for metric in table["metrics"]
+        if metric["metric"] == "throughput"
+        for row in metric["rows"]
+    ]
     print(found["trials"], [(row["profile"], row["n"], row["ratio"], row["state"]) for row in rows])
     assert {row["state"] for row in rows} & {"better", "worse"}, output[-3000:]

@@ -1,7 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Each guard that can be provoked on one machine, provoked for real. The others: tests/unit, test_guards.py."""
+"""Each guard that can be provoked on one machine, provoked for real.
+
+The others: tests/unit, test_guards.py.
+"""
+
 from __future__ import annotations
 
 import os
@@ -54,11 +58,14 @@ def test_gro_toggled_in_mid_trial_is_marked(lab, probe):
     finally:
         lab.inside(2, "ethtool", "-K", "underlay0", "gro", "off")
     assert [mark["reason"] for mark in trial["marks"] if mark["guard"] == "feature_changed"] == [
-        "server: features of underlay0 changed during the trial"]
+        "server: features of underlay0 changed during the trial"
+    ]
 
 
 def no_cpu_figures(trial):
-    """Check the mark of a trial whose traffic came late: of its figures only those of the traffic's own time count."""
+    """Check the mark of a trial whose traffic came late: of its figures only those of the traffic's
+    own time count.
+    """
     assert trial["error"] is None
     assert "cpu_window" in guards(trial), trial
     assert trial["cpu"]["traffic_share"] < 0.9
@@ -69,25 +76,33 @@ def no_cpu_figures(trial):
 
 
 def test_a_connection_that_comes_late_is_marked_and_gives_no_cpu_figures(lab, probe):
-    """The first packet of the data connection is lost; TCP tries again after a second, netperf's time runs."""
+    """The first packet of the data connection is lost; TCP tries again after a second, netperf's
+    time runs.
+    """
+
     def when_it_waits(_pids):
         while not lab.inside(1, "ss", "-Htn", "state", "syn-sent") and time.monotonic() < deadline:
             time.sleep(0.05)
         let_through()
 
     deadline = time.monotonic() + 30
-    with lost(lab, "ipproto", "tcp", "dport", DATA_PORTS) as let_through, Meanwhile(lab, when_it_waits, delay=0):
+    with lost(lab, "ipproto", "tcp", "dport", DATA_PORTS) as let_through, Meanwhile(
+        lab, when_it_waits, delay=0
+    ):
         no_cpu_figures(measure(lab, probe))
 
 
 def test_a_netserver_that_answers_late_is_marked_and_gives_no_cpu_figures(lab, probe):
-    """As after a lost packet of the control connection: netperf's time begins when ours is half over."""
+    """As after a lost packet of the control connection: netperf's time begins when ours is half
+    over.
+    """
     with stopped(netserver(lab)) as go_on, Meanwhile(lab, lambda _pids: go_on(), delay=1):
         no_cpu_figures(measure(lab, probe))
 
 
 def test_streams_that_do_not_run_beside_each_other_are_marked(lab, probe):
     """Both wait for the netserver; one is held up for a second more."""
+
     def hold_up(pids):
         with stopped(pids[0]):
             go_on()
@@ -104,9 +119,13 @@ def test_packets_that_one_cpu_takes_in_are_told(lab, probe):
     os.sched_setaffinity(server, {0})
     os.sched_setaffinity(0, {0})  # what this test starts inherits it
     try:
-        for _attempt in range(5):  # the counters are the machine's, and another test may have traffic on another CPU
+        for _attempt in range(
+            5
+        ):  # the counters are the machine's, and another test may have traffic on another CPU
             trial = measure(lab, probe)
-            reasons = [mark["reason"] for mark in trial["marks"] if mark["guard"] == "softirq_one_cpu"]
+            reasons = [
+                mark["reason"] for mark in trial["marks"] if mark["guard"] == "softirq_one_cpu"
+            ]
             if reasons:
                 break
     finally:
@@ -116,12 +135,39 @@ def test_packets_that_one_cpu_takes_in_are_told(lab, probe):
 
 
 def test_segments_that_are_sent_again_are_told(lab, probe):
-    shaper = ["tc", "qdisc", "add", "dev", "node2", "root", "tbf", "rate", "200mbit", "burst", "64kb", "limit", "64kb"]
+    shaper = [
+        "tc",
+        "qdisc",
+        "add",
+        "dev",
+        "node2",
+        "root",
+        "tbf",
+        "rate",
+        "200mbit",
+        "burst",
+        "64kb",
+        "limit",
+        "64kb",
+    ]
     run(["ip", "netns", "exec", f"{lab.name}-fabric", *shaper])
     try:
         trial = measure(lab, probe)
     finally:
-        run(["ip", "netns", "exec", f"{lab.name}-fabric", "tc", "qdisc", "del", "dev", "node2", "root"])
+        run(
+            [
+                "ip",
+                "netns",
+                "exec",
+                f"{lab.name}-fabric",
+                "tc",
+                "qdisc",
+                "del",
+                "dev",
+                "node2",
+                "root",
+            ]
+        )
     assert "retransmits" in guards(trial), trial["result"]
 
 
@@ -132,15 +178,21 @@ def test_a_profile_that_was_not_taken_is_marked(lab, probe):
         report = lab.ask("offload.lab.ethtool", "node1", **asked)["devices"]
         trial = measure(lab, probe, evidence={"settings": {"client": report}})
     finally:
-        lab.ask("offload.lab.ethtool", "node1", devices=[UNDERLAY], features={"tx": True, "tso": True})
+        lab.ask(
+            "offload.lab.ethtool", "node1", devices=[UNDERLAY], features={"tx": True, "tso": True}
+        )
     assert "profile" in guards(trial), report
 
 
 def test_a_tunnel_where_none_should_be_is_marked(lab, probe):
     """What the tenants' traffic shows on the underlay, given as that of the physical path."""
     ends = {"netns": "tenant1", "local_address": address(lab, 1, 1), "address": address(lab, 2, 1)}
-    seen = lab.ask("offload.lab.evidence", "node1", probe=probe, paths=[dict(
-        ends, name="physical", client_devices=[UNDERLAY], server_devices=[UNDERLAY])])["packets"]
+    seen = lab.ask(
+        "offload.lab.evidence",
+        "node1",
+        probe=probe,
+        paths=[dict(ends, name="physical", client_devices=[UNDERLAY], server_devices=[UNDERLAY])],
+    )["packets"]
     underlay = {"client": "underlay0", "server": "underlay0"}
     trial = measure(lab, probe, evidence={"packets": seen, "underlay": underlay})
     assert "encapsulation" in guards(trial), seen
@@ -150,11 +202,15 @@ def test_a_flood_of_which_nothing_arrives_is_marked(lab, probe):
     with lost(lab, "ipproto", "udp"):
         trial = measure(lab, probe, test="UDP_STREAM", message_size=1472)
     assert "nothing_received" in guards(trial), trial
-    assert measure(lab, probe, test="UDP_STREAM", message_size=1472)["result"]["throughput_mbps"] > 0
+    assert (
+        measure(lab, probe, test="UDP_STREAM", message_size=1472)["result"]["throughput_mbps"] > 0
+    )
 
 
 def test_a_cpu_hog_is_told_by_its_cpu(lab, probe):
-    hog = subprocess.Popen(["timeout", "20", "taskset", "-c", "0", "sh", "-c", "while :; do :; done"])
+    hog = subprocess.Popen(
+        ["timeout", "20", "taskset", "-c", "0", "sh", "-c", "while :; do :; done"]
+    )
     try:
         trial = measure(lab, probe)
     finally:
@@ -165,6 +221,10 @@ def test_a_cpu_hog_is_told_by_its_cpu(lab, probe):
 
 
 def test_a_confidence_width_that_is_missed_is_marked(lab, probe):
-    trial = measure(lab, probe, duration=1, confidence={
-        "level": 99, "width_percent": 0.1, "iterations_min": 3, "iterations_max": 3})
+    trial = measure(
+        lab,
+        probe,
+        duration=1,
+        confidence={"level": 99, "width_percent": 0.1, "iterations_min": 3, "iterations_max": 3},
+    )
     assert "confidence" in guards(trial), trial["result"]

@@ -1,7 +1,9 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lab of two nodes as a user builds it: what is there, that it converges, and what wrong values say."""
+"""The lab of two nodes as a user builds it: what is there, that it converges, and what wrong values
+say.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def test_check_mode_on_a_fresh_node_plans_and_changes_nothing(lab):
 
 def test_check_mode_of_the_whole_site_on_a_built_lab_changes_nothing(lab):
     before = lab.state()
-    plan = lab.play("site", "--check", "--diff", campaign={"name": "checked"}, results_dir="/nonexistent")
+    plan = lab.play(
+        "site", "--check", "--diff", campaign={"name": "checked"}, results_dir="/nonexistent"
+    )
     assert list(differences(before, lab.state())) == []
     assert changed(plan) == {"node1": 1, "node2": 0}, plan  # the plan would be written
     more = lab.play("lab", "--check", "--diff", tenant_count=2)
@@ -58,7 +62,20 @@ def test_the_switch_has_its_bridge_tunnel_and_tenant(lab):
 
 def test_tenants_talk_through_vxlan_with_vni_10(lab):
     capture = f"/tmp/{lab.name}.pcap"
-    tcpdump = ["timeout", "4", "tcpdump", "-i", "underlay0", "-n", "-U", "-w", capture, "udp", "port", "4789"]
+    tcpdump = [
+        "timeout",
+        "4",
+        "tcpdump",
+        "-i",
+        "underlay0",
+        "-n",
+        "-U",
+        "-w",
+        capture,
+        "udp",
+        "port",
+        "4789",
+    ]
     lab.inside(
         1,
         "sh",
@@ -75,8 +92,24 @@ def test_tenants_talk_through_vxlan_with_vni_10(lab):
 def test_the_tenant_has_its_mtu_and_the_path_carries_it(lab):
     assert " mtu 8950 " in lab.inside(1, "ip", "link", "show", "tenant1-veth0", netns="tenant1")
     # 8922 bytes of data, 8 of ICMP and 20 of IP are the whole of 8950.
-    lab.inside(1, "ping", "-c", "2", "-M", "do", "-s", "8922", "-W", "2", "192.168.10.2", netns="tenant1")
-    lab.inside(1, "ping", "-c", "1", "-M", "do", "-s", "8923", "-W", "1", "192.168.10.2", netns="tenant1", rc=1)
+    lab.inside(
+        1, "ping", "-c", "2", "-M", "do", "-s", "8922", "-W", "2", "192.168.10.2", netns="tenant1"
+    )
+    lab.inside(
+        1,
+        "ping",
+        "-c",
+        "1",
+        "-M",
+        "do",
+        "-s",
+        "8923",
+        "-W",
+        "1",
+        "192.168.10.2",
+        netns="tenant1",
+        rc=1,
+    )
 
 
 def test_a_tunnel_that_was_made_anew_comes_back_with_its_port_and_features(lab):
@@ -86,13 +119,23 @@ def test_a_tunnel_that_was_made_anew_comes_back_with_its_port_and_features(lab):
     lab.play("lab", tunnel_csum=True)
     anew = lab.state()["node1"]
     assert list(differences(before["node1"]["links"], anew["links"]))
-    assert ["vxlan0", "16777216"] in anew["buffers"] and anew["buffers"] == before["node1"]["buffers"]
+    assert ["vxlan0", "16777216"] in anew["buffers"] and anew["buffers"] == before["node1"][
+        "buffers"
+    ]
     lab.play("restore")
     assert list(differences(before, lab.state())) == []
 
 
-@pytest.mark.parametrize("other", [{"vni": 20, "tunnel_csum": True, "tenant_count": 3}, *(
-    pytest.param(one, marks=pytest.mark.nightly) for one in ({"vni": 20}, {"tunnel_csum": True}, {"tenant_count": 3}))])
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"vni": 20, "tunnel_csum": True, "tenant_count": 3},
+        *(
+            pytest.param(one, marks=pytest.mark.nightly)
+            for one in ({"vni": 20}, {"tunnel_csum": True}, {"tenant_count": 3})
+        ),
+    ],
+)
 def test_a_change_converges_in_one_run_and_back(lab, other):
     assert sum(changed(lab.play("lab", **other)).values()) > 0
     assert changed(lab.play("lab", **other)) == {"node1": 0, "node2": 0}
@@ -124,9 +167,9 @@ def test_a_changed_remote_ip_converges_and_back(lab):
 
 def message(output):
     """Return the one message of a task that failed."""
-    found = re.findall(r'^\s*(?:msg|"msg"): (.*(?:\n {8,}.*)*)', output, re.MULTILINE) or re.findall(
-        r"\[ERROR\]: (.*)", output
-    )
+    found = re.findall(
+        r'^\s*(?:msg|"msg"): (.*(?:\n {8,}.*)*)', output, re.MULTILINE
+    ) or re.findall(r"\[ERROR\]: (.*)", output)
     assert found, output
     return " ".join(" ".join(found).split())
 
@@ -139,7 +182,11 @@ def message(output):
             {"devices": ["underlay0"], "features": {"tx-tcp-segmantation": True}},
             ["underlay0", "tx-tcp-segmantation"],
         ),
-        ("ethtool", {"devices": ["underlay0"], "features": {"rx-all": True}}, ["underlay0", "rx-all", "fixed"]),
+        (
+            "ethtool",
+            {"devices": ["underlay0"], "features": {"rx-all": True}},
+            ["underlay0", "rx-all", "fixed"],
+        ),
         ("ethtool", {"devices": ["eth77"], "features": {"tso": True}}, ["eth77"]),
         (
             "netperf",
@@ -171,7 +218,10 @@ def test_a_wrong_value_of_a_role_gives_one_message_before_any_change(lab, variab
     before = lab.inside(1, "ip", "netns"), lab.inside(1, "ovs-vsctl", "list-ports", "br-int")
     said = message(lab.play("lab", rc=2, **variables))
     assert all(word in said for word in words), said
-    assert (lab.inside(1, "ip", "netns"), lab.inside(1, "ovs-vsctl", "list-ports", "br-int")) == before
+    assert (
+        lab.inside(1, "ip", "netns"),
+        lab.inside(1, "ovs-vsctl", "list-ports", "br-int"),
+    ) == before
 
 
 def test_no_netperf_gives_one_message(lab):
@@ -186,7 +236,8 @@ def test_no_netperf_gives_one_message(lab):
 
 
 def test_not_root_gives_one_message(lab):
-    # Root without its capabilities: what a user without rights meets, and the checkout stays readable.
+    # Root without its capabilities: what a user without rights meets, and the checkout stays
+    # readable.
     without = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
     nodes = json.dumps({"name": "none", "nodes": [{"name": "none-node1"}]})
     output = run([*without, "ansible", "localhost", "-m", "offload.lab.nodes", "-a", nodes], rc=2)

@@ -1,10 +1,12 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Study 003's lab, object by object: what its commands make, and what the collection makes for its campaign.
+"""Study 003's lab, object by object: what its commands make, and what the collection makes for its
+campaign.
 
 The commands are read from the study's text, so that nothing is compared with a copy of ours.
 """
+
 from __future__ import annotations
 
 import json
@@ -21,23 +23,36 @@ VARIABLES = CHECKOUT / "playbooks/studies/labs/ovs_vxlan_offload.yml"
 
 def commands(text, end):
     """Return the commands of one end, "Client" or "Server"."""
-    part = text[text.index(f"{end} Configuration"):]
-    return part[:part.index("# Enable VXLAN offload")]
+    part = text[text.index(f"{end} Configuration") :]
+    return part[: part.index("# Enable VXLAN offload")]
 
 
 def objects(text):
-    """Return what the study's commands make: bridge, ports, tunnel, veths, namespaces, addresses, MTUs."""
-    tunnel = re.search(r"add-port (\S+) (\S+) -- set interface \S+ type=(\S+) .*key=(\d+) options:dst_port=(\d+)", text)
+    """Return what the study's commands make: bridge, ports, tunnel, veths, namespaces, addresses,
+    MTUs.
+    """
+    tunnel = re.search(
+        r"add-port (\S+) (\S+) -- set interface \S+ type=(\S+) .*key=(\d+) options:dst_port=(\d+)",
+        text,
+    )
     return {
         "bridge": re.search(r"add-br (\S+)", text).group(1),
-        "tunnel": {"port": tunnel.group(2), "type": tunnel.group(3), "key": int(tunnel.group(4)),
-                   "dst_port": int(tunnel.group(5))},
-        "ports": sorted([tunnel.group(2), *re.findall(r"ovs-vsctl add-port br-int (\S+)$", text, re.MULTILINE)]),
+        "tunnel": {
+            "port": tunnel.group(2),
+            "type": tunnel.group(3),
+            "key": int(tunnel.group(4)),
+            "dst_port": int(tunnel.group(5)),
+        },
+        "ports": sorted(
+            [tunnel.group(2), *re.findall(r"ovs-vsctl add-port br-int (\S+)$", text, re.MULTILINE)]
+        ),
         "namespaces": re.findall(r"ip netns add (\S+)", text),
         "veths": sorted(re.findall(r"ip link add (\S+) type veth peer name (\S+)", text)),
         "moved": dict(re.findall(r"ip link set (\S+) netns (\S+)", text)),
         "addresses": dict(re.findall(r"ip a add dev (\S+) (\S+)", text)),
-        "mtus": {name: int(mtu) for name, mtu in re.findall(r"ip link set dev (\S+) mtu (\d+)", text)},
+        "mtus": {
+            name: int(mtu) for name, mtu in re.findall(r"ip link set dev (\S+) mtu (\d+)", text)
+        },
         "up": sorted(set(re.findall(r"ip link set dev (\S+) up", text)) - {"lo"}),
     }
 
@@ -58,10 +73,20 @@ def links(lab, number, netns=None):
 
 @pytest.mark.parametrize(("end", "number"), [("Client", 1), ("Server", 2)])
 def test_the_lab_of_study_003(made, end, number):
-    wanted = objects(commands(next((corpus_dir().parent / "studies").glob("003_*")).read_text(encoding="utf-8"), end))
-    assert wanted["veths"] == [("host-veth0", "host-veth1"), ("tenant1-veth0", "tenant1-veth1")]  # it was read at all
+    wanted = objects(
+        commands(
+            next((corpus_dir().parent / "studies").glob("003_*")).read_text(encoding="utf-8"), end
+        )
+    )
+    assert wanted["veths"] == [
+        ("host-veth0", "host-veth1"),
+        ("tenant1-veth0", "tenant1-veth1"),
+    ]  # it was read at all
     assert made.inside(number, "ovs-vsctl", "list-br").split() == [wanted["bridge"]]
-    assert sorted(made.inside(number, "ovs-vsctl", "list-ports", wanted["bridge"]).split()) == wanted["ports"]
+    assert (
+        sorted(made.inside(number, "ovs-vsctl", "list-ports", wanted["bridge"]).split())
+        == wanted["ports"]
+    )
     assert made.inside(number, "ip", "netns").split()[:1] == wanted["namespaces"]
 
     here, there = links(made, number), links(made, number, wanted["namespaces"][0])
@@ -72,23 +97,44 @@ def test_the_lab_of_study_003(made, end, number):
         assert both[one]["linkinfo"]["info_kind"] == both[other]["linkinfo"]["info_kind"] == "veth"
         assert both[one].get("link") == other or both[one]["link_index"] == both[other]["ifindex"]
     for device, address in wanted["addresses"].items():
-        assert [f"{info['local']}/{info['prefixlen']}" for info in both[device]["addr_info"]
-                if info["family"] == "inet"] == [address]
+        assert [
+            f"{info['local']}/{info['prefixlen']}"
+            for info in both[device]["addr_info"]
+            if info["family"] == "inet"
+        ] == [address]
     assert {device: both[device]["mtu"] for device in wanted["mtus"]} == wanted["mtus"]
     assert [device for device in wanted["up"] if "UP" not in both[device]["flags"]] == []
 
 
 @pytest.mark.parametrize(("end", "number"), [("Client", 1), ("Server", 2)])
 def test_its_tunnel(made, end, number):
-    """On the kernel's datapath it is a port of Open vSwitch, on the other one a device of the kernel (DESIGN.md)."""
-    wanted = objects(commands(next((corpus_dir().parent / "studies").glob("003_*")).read_text(encoding="utf-8"), end))
+    """On the kernel's datapath it is a port of Open vSwitch, on the other one a device of the
+    kernel (DESIGN.md).
+    """
+    wanted = objects(
+        commands(
+            next((corpus_dir().parent / "studies").glob("003_*")).read_text(encoding="utf-8"), end
+        )
+    )
     tunnel = wanted["tunnel"]
-    row = json.loads(made.inside(number, "ovs-vsctl", "--format=json", "--columns=type,options", "list", "Interface",
-                                 tunnel["port"]))["data"][0]
+    row = json.loads(
+        made.inside(
+            number,
+            "ovs-vsctl",
+            "--format=json",
+            "--columns=type,options",
+            "list",
+            "Interface",
+            tunnel["port"],
+        )
+    )["data"][0]
     remote = f"198.18.0.{3 - number}"
     if row[0] == tunnel["type"]:
         options = dict(row[1][1])
-        assert (options["key"], options["dst_port"]) == (str(tunnel["key"]), str(tunnel["dst_port"]))
+        assert (options["key"], options["dst_port"]) == (
+            str(tunnel["key"]),
+            str(tunnel["dst_port"]),
+        )
         assert options["remote_ip"] == remote
         return
     device = links(made, number)[tunnel["port"]]

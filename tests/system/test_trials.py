@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Trials on a real lab: service demand against an independent count, one kernel's CPU, many tenants."""
+"""Trials on a real lab: service demand against an independent count, one kernel's CPU, many
+tenants.
+"""
+
 from __future__ import annotations
 
 import os
@@ -24,23 +27,37 @@ while True:
 
 
 def test_service_demand_of_four_streams_is_cpu_time_by_bytes(lab, probe):
-    counter = subprocess.Popen(["nsenter", f"--net=/run/netns/{lab.name}-node1", "python3", "-c", COUNTER],
-                               stdout=subprocess.PIPE, text=True)
+    counter = subprocess.Popen(
+        ["nsenter", f"--net=/run/netns/{lab.name}-node1", "python3", "-c", COUNTER],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         trial = measure(lab, probe, streams=4, duration=5)
     finally:
         counter.kill()
-    rows = [tuple(float(word) for word in line.split()) for line in counter.communicate()[0].splitlines()[:-1]]
+    rows = [
+        tuple(float(word) for word in line.split())
+        for line in counter.communicate()[0].splitlines()[:-1]
+    ]
     cpu = trial["cpu"]["ends"]["combined"]
     start = max(stream["started"] for stream in trial["streams"])
     inside = [row for row in rows if start <= row[0] <= start + cpu["window_s"]]
     busy = (inside[-1][1] - inside[0][1]) / os.sysconf("SC_CLK_TCK")
     kilobytes = (inside[-1][2] - inside[0][2]) / 1024
     independent = busy * 1e6 / kilobytes
-    netperf = [float(dict(line.split("=", 1) for line in stream["raw"].splitlines() if "=" in line)["LOCAL_SD"])
-               for stream in trial["streams"]]
-    print(f"service demand: ours {cpu['service_demand_us_per_kb']:.3f}, independent {independent:.3f}, "
-          f"netperf's four {netperf} us/KB")
+    netperf = [
+        float(
+            dict(line.split("=", 1) for line in stream["raw"].splitlines() if "=" in line)[
+                "LOCAL_SD"
+            ]
+        )
+        for stream in trial["streams"]
+    ]
+    print(
+        f"service demand: ours {cpu['service_demand_us_per_kb']:.3f}, independent {independent:.3f}, "
+        f"netperf's four {netperf} us/KB"
+    )
     assert cpu["service_demand_us_per_kb"] == pytest.approx(independent, rel=0.1)
     assert trial["result"]["overlap"] >= 0.9
 
@@ -61,19 +78,42 @@ def test_many_tenants_come_stream_at_once_and_go(lab, count):
         assert changed(lab.play("lab", **network)) == {"node1": 0, "node2": 0}
         assert len(lab.inside(2, "ip", "netns").splitlines()) == count
         lab.inside(1, "ping", "-c", "1", "-W", "2", address(lab, 2, 1), netns=f"tenant{count}")
-        probe = {"address": "198.18.0.2", "token": lab.ask("offload.lab.probe", "node2", address="198.18.0.2")["token"]}
-        ends = [{"netns": f"tenant{number}", "local": address(lab, 1, number), "address": address(lab, 2, number)}
-                for number in range(1, count + 1)]
-        cell = {"id": "a", "path": "tenant_vxlan", "mtu": 9000, "endpoints": ends,
-                "workload": {"test": "TCP_STREAM", "duration": 10 if count > 10 else 5, "streams": count,
-                             "tenants": count}}
+        probe = {
+            "address": "198.18.0.2",
+            "token": lab.ask("offload.lab.probe", "node2", address="198.18.0.2")["token"],
+        }
+        ends = [
+            {
+                "netns": f"tenant{number}",
+                "local": address(lab, 1, number),
+                "address": address(lab, 2, number),
+            }
+            for number in range(1, count + 1)
+        ]
+        cell = {
+            "id": "a",
+            "path": "tenant_vxlan",
+            "mtu": 9000,
+            "endpoints": ends,
+            "workload": {
+                "test": "TCP_STREAM",
+                "duration": 10 if count > 10 else 5,
+                "streams": count,
+                "tenants": count,
+            },
+        }
         for _once in range(3):  # what else runs on this machine may hold a stream up
             trial = lab.ask("offload.lab.visit", "node1", cells=[cell], probe=probe)["trials"][0]
             assert trial["error"] is None
-            assert len(trial["result"]["stream_mbps"]) == count and min(trial["result"]["stream_mbps"]) > 0
+            assert (
+                len(trial["result"]["stream_mbps"]) == count
+                and min(trial["result"]["stream_mbps"]) > 0
+            )
             cpu, overlap = trial["cpu"]["ends"]["combined"], trial["result"]["overlap"]
-            print(f"{trial['result']['throughput_mbps']:.0f} Mbit/s, overlap {overlap:.1%}, "
-                  f"NET_RX by CPU {cpu['softirqs']['NET_RX']}")
+            print(
+                f"{trial['result']['throughput_mbps']:.0f} Mbit/s, overlap {overlap:.1%}, "
+                f"NET_RX by CPU {cpu['softirqs']['NET_RX']}"
+            )
             assert sum(cpu["softirqs"]["NET_RX"].values()) > 0
             assert ("overlap" in guards(trial)) == (overlap < 0.9)
             if overlap >= 0.9:

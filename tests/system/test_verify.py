@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the playbook verify prints of a lab: proven where packets show it, another state after a change, nothing set."""
+"""What the playbook verify prints of a lab: proven where packets show it, another state after a
+change, nothing set.
+"""
+
 from __future__ import annotations
 
 import re
@@ -10,15 +13,22 @@ import pytest
 
 from ansible_collections.offload.lab.tests.system.lab import changed, differences
 
-ROW = re.compile(r"^\s+(\S+) +(tx-\S+|rx-\S+|generic-\S+) +(on|off) +(?:fixed +)?"
-                 r"(proven|not seen|seen although off|read back only|no packets seen)", re.MULTILINE)
+ROW = re.compile(
+    r"^\s+(\S+) +(tx-\S+|rx-\S+|generic-\S+) +(on|off) +(?:fixed +)?"
+    r"(proven|not seen|seen although off|read back only|no packets seen)",
+    re.MULTILINE,
+)
 ENDS = ["underlay0", "tenant1/tenant1-veth0"]
 
 
 def rows(said):
     """Return ``{node: {(device, feature): (state, what proves it)}}``."""
     parts = re.findall(r"^ok: \[(node\d)\] =>\s*\n(.*?)(?=^\S|\Z)", said, re.MULTILINE | re.DOTALL)
-    return {node: {row[:2]: row[2:] for row in ROW.findall(text)} for node, text in parts if "fixed off" in text}
+    return {
+        node: {row[:2]: row[2:] for row in ROW.findall(text)}
+        for node, text in parts
+        if "fixed off" in text
+    }
 
 
 def told_of(said, feature):
@@ -32,7 +42,9 @@ def told_of(said, feature):
 def without_tso(lab):
     """Node1's ends of the paths do not segment; afterwards they do again."""
     devices = ["underlay0", {"name": "tenant1-veth0", "netns": "tenant1"}]
-    lab.ask("offload.lab.ethtool", "node1", devices=devices, features={"tx-tcp-segmentation": False})
+    lab.ask(
+        "offload.lab.ethtool", "node1", devices=devices, features={"tx-tcp-segmentation": False}
+    )
     yield
     lab.ask("offload.lab.ethtool", "node1", devices=devices, features={"tx-tcp-segmentation": True})
 
@@ -40,7 +52,9 @@ def without_tso(lab):
 def test_verify_proves_what_is_on_and_sets_nothing(lab):
     before = lab.state()
     said = lab.play("verify")
-    assert told_of(said, "tx-tcp-segmentation") == {node: [("on", "proven")] * 2 for node in ("node1", "node2")}
+    assert told_of(said, "tx-tcp-segmentation") == {
+        node: [("on", "proven")] * 2 for node in ("node1", "node2")
+    }
     assert all(proof == "read back only" for _state, proof in told_of(said, "tx-gso-list")["node2"])
     assert "kernel log: " in said
     after = lab.state()
@@ -52,7 +66,10 @@ def test_verify_proves_what_is_on_and_sets_nothing(lab):
 
 def test_verify_tells_of_a_node_that_was_changed(lab, without_tso):
     said = lab.play("verify")
-    assert told_of(said, "tx-tcp-segmentation") == {"node1": [("off", "proven")] * 2, "node2": [("on", "proven")] * 2}
+    assert told_of(said, "tx-tcp-segmentation") == {
+        "node1": [("off", "proven")] * 2,
+        "node2": [("on", "proven")] * 2,
+    }
 
 
 def test_verify_in_check_mode_sends_nothing(lab):

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One trial on the lab's physical path, and what may be done to it meanwhile."""
+
 from __future__ import annotations
 
 import os
@@ -20,8 +21,15 @@ def measure(lab, probe, mtu=9000, evidence=None, **workload):
     """Measure one cell on the physical path and return its trial."""
     load = dict({"test": "TCP_STREAM", "duration": 2}, **workload)
     cell = {"id": "a", "path": "physical", "mtu": mtu, "workload": load, "endpoints": [PHYSICAL]}
-    return lab.ask("offload.lab.visit", "node1", cells=[cell], probe=probe, expect=EXPECT, evidence=evidence,
-                   watch={"client": [UNDERLAY], "server": [UNDERLAY]})["trials"][0]
+    return lab.ask(
+        "offload.lab.visit",
+        "node1",
+        cells=[cell],
+        probe=probe,
+        expect=EXPECT,
+        evidence=evidence,
+        watch={"client": [UNDERLAY], "server": [UNDERLAY]},
+    )["trials"][0]
 
 
 def guards(trial):
@@ -71,8 +79,12 @@ def inode_of(pid):
 def netserver(lab):
     """Return the process of node2 that answers on the underlay."""
     inode = os.stat(f"/run/netns/{lab.name}-node2").st_ino
-    [pid] = [pid for pid in running("netserver") if inode_of(pid) == inode
-             and PHYSICAL["address"].encode() in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    [pid] = [
+        pid
+        for pid in running("netserver")
+        if inode_of(pid) == inode
+        and PHYSICAL["address"].encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
     return pid
 
 
@@ -89,9 +101,11 @@ def stopped(pid):
 
 @contextmanager
 def lost(lab, *packets):
-    """Lose packets on their way into node2 without a word: by a routing rule before that of its own addresses.
+    """Lose packets on their way into node2 without a word: by a routing rule before that of its own
+    addresses.
 
-    Yields the function that lets them through again before the end, to be called once or not at all.
+    Yields the function that lets them through again before the end, to be called once or not at
+    all.
     """
     rule = ("pref", "1", "iif", "underlay0", *packets, "blackhole")
     present = []
@@ -114,5 +128,7 @@ def lost(lab, *packets):
 
 def address(lab, node, tenant):
     """Return a tenant's address: the plan counts through the tenants of a node, then the next node."""
-    shown = lab.inside(node, "ip", "-o", "-4", "addr", "show", f"tenant{tenant}-veth0", netns=f"tenant{tenant}")
+    shown = lab.inside(
+        node, "ip", "-o", "-4", "addr", "show", f"tenant{tenant}-veth0", netns=f"tenant{tenant}"
+    )
     return shown.split(" inet ")[1].split("/")[0]

@@ -1,11 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sources of the documentation site: the pages of the checkout, with the reference pages made from the code.
+"""The sources of the documentation site: the pages of the checkout, with the reference pages made
+from the code.
 
-pages.py FOLDER makes them there. A link to a page stays one, a link to another file of the checkout leads to the
-repository, and a link to nothing is an error.
+pages.py FOLDER makes them there. A link to a page stays one, a link to another file of the checkout
+leads to the repository, and a link to nothing is an error.
 """
+
 from __future__ import annotations
 
 import re
@@ -16,7 +18,10 @@ from pathlib import Path
 
 import yaml
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[2] / ".build/live"), str(Path(__file__).parent)]
+sys.path[:0] = [
+    str(Path(__file__).resolve().parents[2] / ".build/live"),
+    str(Path(__file__).parent),
+]
 import reference  # noqa: E402
 
 CHECKOUT = reference.CHECKOUT
@@ -38,8 +43,11 @@ def page_names() -> list[str]:
 
 def broken(page: str, text: str) -> list[str]:
     """Return the links of a page that lead to nothing in the checkout."""
-    return [target for _start, target, _end in LINK.findall(text)
-            if "://" not in target and not (CHECKOUT / page).parent.joinpath(target).exists()]
+    return [
+        target
+        for _start, target, _end in LINK.findall(text)
+        if "://" not in target and not (CHECKOUT / page).parent.joinpath(target).exists()
+    ]
 
 
 def _for_the_site(page: str, text: str, repository: str, known: set[str]) -> str:
@@ -52,13 +60,16 @@ def _for_the_site(page: str, text: str, repository: str, known: set[str]) -> str
         if f"{name}/README.md" in known:
             return f"{start}{target.rstrip('/')}/README.md{end}"
         return f"{start}{repository}/{'tree' if path.is_dir() else 'blob'}/main/{name}{end}"
+
     return LINK.sub(link, text)
 
 
 def make(folder: Path) -> None:
     """Write the sources into a fresh folder."""
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=0o755, parents=True)  # antsibull-docs requires a folder that nobody else can write
+    folder.mkdir(
+        mode=0o755, parents=True
+    )  # antsibull-docs requires a folder that nobody else can write
     folder.chmod(0o755)
     repository = yaml.safe_load((CHECKOUT / "galaxy.yml").read_text())["repository"]
     known = set(page_names())

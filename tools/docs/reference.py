@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reference pages made from the code: every variable of every role, and every factor."""
+
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
@@ -11,25 +12,45 @@ from typing import Any, Iterator
 import yaml
 
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import LEGACY
-from ansible_collections.offload.lab.plugins.plugin_utils.analysis.verdicts import PROOFS
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import KINDS
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.verdicts import PROOFS
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.factors import KINDS
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-SHARES = {"super_share": "share of bytes in packets longer than the MTU",
-          "tunnel_super_share": "share of bytes in tunnelled packets longer than the MTU",
-          "csum_not_ready_share": "share of bytes whose checksum is not filled in yet",
-          "csum_valid_share": "share of bytes whose checksum was already checked"}
+SHARES = {
+    "super_share": "share of bytes in packets longer than the MTU",
+    "tunnel_super_share": "share of bytes in tunnelled packets longer than the MTU",
+    "csum_not_ready_share": "share of bytes whose checksum is not filled in yet",
+    "csum_valid_share": "share of bytes whose checksum was already checked",
+}
 WAYS = {"out": "outgoing", "in": "incoming"}
-# What a kind changes, and where it is found. A kind without a row here is an error of the page's test.
+# What a kind changes, and where it is found. A kind without a row here is an error of the page's
+# test.
 ABOUT = {
-    "feature": ("switches one offload, or a group of them", "`ethtool -k`; every kernel and driver lists its own"),
-    "rx_flow_hash": ("chooses the header fields that spread packets over receive queues",
-                     "`ethtool -N DEV rx-flow-hash`; drivers with RSS; veth refuses it"),
+    "feature": (
+        "switches one offload, or a group of them",
+        "`ethtool -k`; every kernel and driver lists its own",
+    ),
+    "rx_flow_hash": (
+        "chooses the header fields that spread packets over receive queues",
+        "`ethtool -N DEV rx-flow-hash`; drivers with RSS; veth refuses it",
+    ),
     "channels": ("sets the number of queues", "`ethtool -L`; drivers with several queues"),
-    "rings": ("sets the length of the descriptor rings, in packets", "`ethtool -G`; most hardware drivers"),
-    "coalesce": ("sets how long a card waits before it interrupts", "`ethtool -C`; most hardware drivers"),
-    "tunnel_csum": ("sets the outer UDP checksum of the tunnel", "Open vSwitch or the kernel's VXLAN device"),
-    "rps": ("spreads received packets over CPUs in software", "`rps_cpus` in sysfs; every kernel and driver"),
+    "rings": (
+        "sets the length of the descriptor rings, in packets",
+        "`ethtool -G`; most hardware drivers",
+    ),
+    "coalesce": (
+        "sets how long a card waits before it interrupts",
+        "`ethtool -C`; most hardware drivers",
+    ),
+    "tunnel_csum": (
+        "sets the outer UDP checksum of the tunnel",
+        "Open vSwitch or the kernel's VXLAN device",
+    ),
+    "rps": (
+        "spreads received packets over CPUs in software",
+        "`rps_cpus` in sysfs; every kernel and driver",
+    ),
 }
 FEATURES = {
     "rx-checksumming": "checks the checksums of received packets on the card",
@@ -39,7 +60,8 @@ FEATURES = {
     "generic-segmentation-offload": "keeps data together through the stack and cuts it in software before the driver",
     "generic-receive-offload": "merges received packets of one stream before the stack sees them",
     "large-receive-offload": "merges them on the card; must be off where packets are forwarded or bridged",
-    "rx-vlan-offload": "takes the VLAN tag off on the card", "tx-vlan-offload": "puts the VLAN tag on on the card",
+    "rx-vlan-offload": "takes the VLAN tag off on the card",
+    "tx-vlan-offload": "puts the VLAN tag on on the card",
     "ntuple-filters": "lets rules of `ethtool -N` choose the receive queue",
     "receive-hashing": "hands the stack the card's hash of a packet; RPS uses it",
     "udp-fragmentation-offload": "hands the card large UDP data; gone from the kernel since 4.14",
@@ -58,7 +80,9 @@ def _default(option: dict[str, Any]) -> str:
 
 def _options(options: dict[str, Any], prefix: str = "") -> Iterator[str]:
     for name, option in options.items():
-        kind = option.get("type", "str") + (f" of {option['elements']}" if "elements" in option else "")
+        kind = option.get("type", "str") + (
+            f" of {option['elements']}" if "elements" in option else ""
+        )
         about = _markdown(_text(option.get("description", "")))
         if option.get("choices"):
             about += f" One of {', '.join(f'`{choice}`' for choice in option['choices'])}."
@@ -72,13 +96,17 @@ def _markdown(text: str) -> str:
         while f"{mark}(" in text:
             start = text.index(f"{mark}(")
             end = text.find(")", start)
-            text = f"{text[:start]}`{text[start + 2:end]}`{text[end + 1:]}"
+            text = f"{text[:start]}`{text[start + 2 : end]}`{text[end + 1 :]}"
     return text.replace("|", "\\|").replace("\n", " ")
 
 
 def variables() -> str:
     """Return the page of all role variables."""
-    lines = ["# Variables of the roles", "", "From the roles' argument specifications, which refuse what is not here."]
+    lines = [
+        "# Variables of the roles",
+        "",
+        "From the roles' argument specifications, which refuse what is not here.",
+    ]
     for path in sorted(CHECKOUT.glob("roles/*/meta/argument_specs.yml")):
         merged: dict[str, Any] = {}
         specs = yaml.safe_load(path.read_text())["argument_specs"]
@@ -86,8 +114,16 @@ def variables() -> str:
             merged.update(spec.get("options") or {})
         if not specs:
             continue
-        lines += ["", f"## {path.parts[-3]}", "", _markdown(next(iter(specs.values()))["short_description"]) + ".", "",
-                  "| variable | type | default | |", "| --- | --- | --- | --- |", *_options(merged)]
+        lines += [
+            "",
+            f"## {path.parts[-3]}",
+            "",
+            _markdown(next(iter(specs.values()))["short_description"]) + ".",
+            "",
+            "| variable | type | default | |",
+            "| --- | --- | --- | --- |",
+            *_options(merged),
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -100,18 +136,33 @@ def _proof(*names: str) -> str:
 
 def factors() -> str:
     """Return the page of all kinds of factors, and of the features that have a name of their own."""
-    lines = ["# Factors", "", "What a campaign can vary. A name of `ethtool -k` is enough for a feature.", "",
-             "| kind | what it does | where it is found | levels by default | devices by default |",
-             "| --- | --- | --- | --- | --- |"]
+    lines = [
+        "# Factors",
+        "",
+        "What a campaign can vary. A name of `ethtool -k` is enough for a feature.",
+        "",
+        "| kind | what it does | where it is found | levels by default | devices by default |",
+        "| --- | --- | --- | --- | --- |",
+    ]
     for kind, row in KINDS.items():
         about, where = ABOUT[kind]
         levels = ", ".join(f"`{level}`" for level in row["levels"] or ()) or "to be given"
-        devices = ", ".join(f"`{name}`" for name in row["devices"] or ()) or "those of the campaign's paths"
+        devices = (
+            ", ".join(f"`{name}`" for name in row["devices"] or ())
+            or "those of the campaign's paths"
+        )
         lines.append(f"| `{kind}` | {about} | {where} | {levels} | {devices} |")
-    lines += ["", "## Features", "", "The legacy names, short and long. Any other name that is listed works too. "
-              "`tx-udp_tnl-segmentation` is TSO inside a tunnel without an outer checksum, "
-              f"`tx-udp_tnl-csum-segmentation` inside one with it; {_proof('tx-udp_tnl-segmentation')} prove them.", "",
-              "| short | long | kernel's bits | what it does | what proves it |", "| --- | --- | --- | --- | --- |"]
+    lines += [
+        "",
+        "## Features",
+        "",
+        "The legacy names, short and long. Any other name that is listed works too. "
+        "`tx-udp_tnl-segmentation` is TSO inside a tunnel without an outer checksum, "
+        f"`tx-udp_tnl-csum-segmentation` inside one with it; {_proof('tx-udp_tnl-segmentation')} prove them.",
+        "",
+        "| short | long | kernel's bits | what it does | what proves it |",
+        "| --- | --- | --- | --- | --- |",
+    ]
     for short, long, pattern in LEGACY:
         about = FEATURES.get(long, "see `ethtool`(8)")
         lines.append(f"| `{short}` | `{long}` | `{pattern}` | {about} | {_proof(long, pattern)} |")

@@ -1,17 +1,20 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure checks of single values: each returns the value in its type, or raises InputError that names it.
+"""Pure checks of single values: each returns the value in its type, or raises InputError that names
+it.
 
-Inventory and survey values arrive as strings, and may be hostile: names and addresses become arguments and paths.
+Inventory and survey values arrive as strings, and may be hostile: names and addresses become
+arguments and paths.
 """
+
 from __future__ import annotations
 
 import math
 import re
 from typing import Any, Iterable, Sequence
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from .errors import InputError
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}\Z")
 LABEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._=,:@+-]{0,119}\Z")
@@ -26,23 +29,32 @@ def shown(value: Any) -> str:
 
 
 def name(value: Any, what: str) -> str:
-    """Return a name of letters, digits, ``.``, ``_`` and ``-``, at most 64, that begins with none of ``.-``."""
+    """Return a name of letters, digits, ``.``, ``_`` and ``-``, at most 64, that begins with none
+    of ``.-``.
+    """
     if not isinstance(value, str) or not NAME.match(value):
-        raise InputError("not a name of at most 64 letters, digits, '.', '_' and '-'",
-                         f"{what} {shown(value)}")
+        raise InputError(
+            "not a name of at most 64 letters, digits, '.', '_' and '-'", f"{what} {shown(value)}"
+        )
     return value
 
 
 def label(value: Any, what: str) -> str:
-    """Return what names a workload or a profile, such as ``tso=on``; it is never part of a path or a command."""
+    """Return what names a workload or a profile, such as ``tso=on``; it is never part of a path or
+    a command.
+    """
     if not isinstance(value, str) or not LABEL.match(value):
-        raise InputError("not a name of at most 120 letters, digits and the signs ._=,:@+-",
-                         f"{what} {shown(value)}")
+        raise InputError(
+            "not a name of at most 120 letters, digits and the signs ._=,:@+-",
+            f"{what} {shown(value)}",
+        )
     return value
 
 
 def number(value: Any, what: str, least: float, most: float, kind: type = int) -> Any:
-    """Return a number between ``least`` and ``most``; text is accepted, a fraction is not where an int is asked."""
+    """Return a number between ``least`` and ``most``; text is accepted, a fraction is not where an
+    int is asked.
+    """
     try:
         if isinstance(value, bool):
             raise ValueError
@@ -50,8 +62,9 @@ def number(value: Any, what: str, least: float, most: float, kind: type = int) -
         if not math.isfinite(checked) or (not isinstance(value, str) and checked != value):
             raise ValueError
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"not a {'whole number' if kind is int else 'number'}",
-                         f"{what} {shown(value)}")
+        raise InputError(
+            f"not a {'whole number' if kind is int else 'number'}", f"{what} {shown(value)}"
+        )
     if not least <= checked <= most:
         raise InputError(f"not between {least} and {most}", f"{what} {shown(value)}")
     return checked
@@ -59,7 +72,11 @@ def number(value: Any, what: str, least: float, most: float, kind: type = int) -
 
 def size(value: Any, what: str) -> int:
     """Return a size in bytes, 1 to 1 GiB; ``64K`` and ``1M`` are multiples of 1024."""
-    match = SIZE.match(str(value)) if isinstance(value, (int, str)) and not isinstance(value, bool) else None
+    match = (
+        SIZE.match(str(value))
+        if isinstance(value, (int, str)) and not isinstance(value, bool)
+        else None
+    )
     if not match:
         raise InputError("not a size in bytes, such as 16384, 16K or 1M", f"{what} {shown(value)}")
     return number(int(match.group(1)) * FACTORS[match.group(2).upper()], what, 1, 1 << 30)
@@ -67,7 +84,16 @@ def size(value: Any, what: str) -> int:
 
 def boolean(value: Any, what: str) -> bool:
     """Return a boolean; the words that YAML and surveys use are accepted."""
-    words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+    words = {
+        "true": True,
+        "yes": True,
+        "on": True,
+        "1": True,
+        "false": False,
+        "no": False,
+        "off": False,
+        "0": False,
+    }
     if isinstance(value, bool):
         return value
     try:
@@ -81,7 +107,9 @@ def unique(values: Iterable[Any], what: str) -> None:
     values = list(values)
     for value in values:
         if values.count(value) > 1:
-            raise InputError(f"given {values.count(value)} times", f"{what} {value}", f"Give each {what} once.")
+            raise InputError(
+                f"given {values.count(value)} times", f"{what} {value}", f"Give each {what} once."
+            )
 
 
 def mapping(value: Any, what: str, keys: Sequence[str]) -> dict[str, Any]:

@@ -2,22 +2,26 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The typed errors of the collection: each says what is wrong, where, and what to do."""
+
 from __future__ import annotations
 
 from typing import Sequence
 
-LONGEST = 600  # characters of a part of a message: a hostile name or a program's output may have any number of them
+# Characters of a part of a message: a hostile name or a program's output may have any number of
+# them
+LONGEST = 600
 
 
 def shortened(text: str) -> str:
     """Return a part of a message without its middle if it is too long to be read."""
-    return text if len(text) <= LONGEST else f"{text[:LONGEST // 2]} ... {text[-LONGEST // 2:]}"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
 
 
 class LabError(Exception):
     """An error that a user can act on.
 
-    ``what`` is wrong, ``where`` it is (a device, a file and line, a value), and what ``to_do`` about it.
+    ``what`` is wrong, ``where`` it is (a device, a file and line, a value), and what ``to_do``
+    about it.
     """
 
     def __init__(self, what: str, where: object = None, to_do: str | None = None) -> None:
@@ -47,8 +51,14 @@ class InputError(LabError):
 class CommandError(LabError):
     """A program that is missing, timed out, or failed."""
 
-    def __init__(self, what: str, argv: Sequence[str], rc: int | None = None, err: str = "",
-                 to_do: str | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        argv: Sequence[str],
+        rc: int | None = None,
+        err: str = "",
+        to_do: str | None = None,
+    ) -> None:
         self.argv = list(argv)
         self.rc = rc
         self.err = err

@@ -1,35 +1,44 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure: the names and addresses of the network, checked before anything is changed, and the numbers of its formats.
+"""Pure: the names and addresses of the network, checked before anything is changed, and the numbers
+of its formats.
 
-One rule holds for all names, so what can be made can also be measured. A name is an argument of ip, ethtool and
-ovs-vsctl, a word of a batch file, half of the key ``netns/name`` of results, and part of paths in /sys and /run.
+One rule holds for all names, so what can be made can also be measured. A name is an argument of ip,
+ethtool and ovs-vsctl, a word of a batch file, half of the key ``netns/name`` of results, and part
+of paths in /sys and /run.
 """
+
 from __future__ import annotations
 
 import ipaddress
 import re
 from typing import Any, Mapping, Union
 
-from ansible_collections.offload.lab.plugins.module_utils._base.checks import number, shown
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from .checks import number, shown
+from .errors import InputError
 
 MAX_DEVICE = 15  # IFNAMSIZ of linux/if.h, less the final NUL
-MAX_NAMESPACE = 200  # of the 255 bytes of a file's name: a state file has an address and a port in its name, too
+# Of the 255 bytes of a file's name: a state file has an address and a port in its name, too
+MAX_NAMESPACE = 200
 MIN_MTU = 68  # RFC 791
 MIN_MTU_IPV6 = 1280  # RFC 8200, section 5; the kernel ends IPv6 on a device below
 MAX_MTU = 65535
 VXLAN_PORT = 4789  # RFC 7348
 NETSERVER_PORT = 12865  # netperf's own
 PROBE_PORT = 12866
-DATA_OFFSET = 5  # from netserver's port to that of the first stream's data connection; each stream has its own
+# From netserver's port to that of the first stream's data connection; each stream has its own
+DATA_OFFSET = 5
 MOST_STREAMS = 2000  # a thousand streams both ways
-VXLAN_OVERHEAD = {4: 50, 6: 70}  # bytes by IP version of the underlay: Ethernet 14, IP 20 or 40, UDP 8, VXLAN 8
+VXLAN_OVERHEAD = {
+    4: 50,
+    6: 70,
+}  # bytes by IP version of the underlay: Ethernet 14, IP 20 or 40, UDP 8, VXLAN 8
 
-# dev_valid_name() of net/core/dev.c refuses "/", ":", white space, "." and "..". We also refuse what a program would
-# read as something else: an option (-x), a row's label (@x, ovs-vsctl), all devices (*, ethtool), a number to fill in
-# (%d, the kernel), a comment or a quotation (# " ' \, ip -batch), and what is not ASCII.
+# dev_valid_name() of net/core/dev.c refuses "/", ":", white space, "." and "..". We also refuse
+# what a program would read as something else: an option (-x), a row's label (@x, ovs-vsctl), all
+# devices (*, ethtool), a number to fill in (%d, the kernel), a comment or a quotation (# " ' \, ip
+# -batch), and what is not ASCII.
 _NAME = re.compile(r"(?![-@]|\.{1,2}\Z)(?:(?![/:*%#\"'\\])[!-~])+\Z")
 
 Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
@@ -38,11 +47,17 @@ Interface = Union[ipaddress.IPv4Interface, ipaddress.IPv6Interface]
 
 def _name(value: Any, what: str, longest: int) -> str:
     if not isinstance(value, str) or not _NAME.match(value):
-        raise InputError(f"not a usable name for a {what}", shown(value),
-                         "Use letters, digits and signs but none of / : * % # \" ' \\, and no - or @ at the start.")
+        raise InputError(
+            f"not a usable name for a {what}",
+            shown(value),
+            "Use letters, digits and signs but none of / : * % # \" ' \\, and no - or @ at the start.",
+        )
     if len(value) > longest:
-        raise InputError(f"{len(value)} characters are too many for a {what}", shown(value),
-                         f"Use at most {longest} characters.")
+        raise InputError(
+            f"{len(value)} characters are too many for a {what}",
+            shown(value),
+            f"Use at most {longest} characters.",
+        )
     return value
 
 
@@ -73,8 +88,11 @@ def address(value: Any, what: str) -> Address:
             raise ValueError
         return ipaddress.ip_address(value)
     except ValueError:
-        raise InputError("not an IP address", f"{what} {shown(value)}",
-                         "Give an IPv4 or IPv6 address without a prefix length.")
+        raise InputError(
+            "not an IP address",
+            f"{what} {shown(value)}",
+            "Give an IPv4 or IPv6 address without a prefix length.",
+        )
 
 
 def interface(value: Any, what: str) -> Interface:
@@ -84,8 +102,11 @@ def interface(value: Any, what: str) -> Interface:
             raise ValueError
         return ipaddress.ip_interface(value)
     except ValueError:
-        raise InputError("not an IP address with its prefix length", f"{what} {shown(value)}",
-                         "Write it as 192.168.10.1/24 or 2001:db8::1/64.")
+        raise InputError(
+            "not an IP address with its prefix length",
+            f"{what} {shown(value)}",
+            "Write it as 192.168.10.1/24 or 2001:db8::1/64.",
+        )
 
 
 def port(value: Any, what: str) -> int:

@@ -2,13 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A step of a plan: one command that is still to be run."""
+
 from __future__ import annotations
 
 from typing import Any, Iterable, NamedTuple, Sequence
 
 
 class Step(NamedTuple):
-    """One command: its arguments, its standard input, the network namespace it is for, whether it has to succeed."""
+    """One command: its arguments, its standard input, the network namespace it is for, whether it
+    has to succeed.
+    """
 
     argv: Sequence[str]
     stdin: str | None = None

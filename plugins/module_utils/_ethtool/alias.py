@@ -1,26 +1,32 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names of features as people write them, resolved to the single kernel bits that a device lists. Pure."""
+"""Names of features as people write them, resolved to the single kernel bits that a device lists.
+
+Pure.
+"""
+
 from __future__ import annotations
 
 import difflib
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import LEGACY, Features, group_members
+from .._base.errors import InputError
+from .features import LEGACY, Features, group_members
 
 SHORT_NAMES = {long: short for short, long, _pattern in LEGACY}
 LONG_NAMES = {short: long for short, long, _pattern in LEGACY}
-# A kernel name that ethtool hides behind its long name, such as rx-gro behind generic-receive-offload.
+# A kernel name that ethtool hides behind its long name, such as rx-gro behind
+# generic-receive-offload.
 HIDDEN_NAMES = {pattern: long for _short, long, pattern in LEGACY if "*" not in pattern}
 
 
 def resolve(name: str, features: Features, device: str) -> list[str]:
-    """Return the listed rows, all of them single bits, that ``name`` means on a device that lists ``features``.
+    """Return the listed rows, all of them single bits, that ``name`` means on a device that lists
+    ``features``.
 
-    ``name`` is a row of the listing, a kernel name (``rx-gro``), or a legacy name, short (``tso``) or long
-    (``tcp-segmentation-offload``); a legacy name that stands for a group gives the group's bits.
-    Raises :class:`InputError` where the device lists no such feature.
+    ``name`` is a row of the listing, a kernel name (``rx-gro``), or a legacy name, short (``tso``)
+    or long (``tcp-segmentation-offload``); a legacy name that stands for a group gives the group's
+    bits. Raises :class:`InputError` where the device lists no such feature.
     """
     groups = group_members(features)
     for candidate in (name, LONG_NAMES.get(name), HIDDEN_NAMES.get(name)):
@@ -28,13 +34,16 @@ def resolve(name: str, features: Features, device: str) -> list[str]:
             return list(groups[candidate])
         if candidate in features:
             return [candidate]
-    raise InputError(f"this device and kernel have no feature {name!r}", device,
-                     advice(name, features, device))
+    raise InputError(
+        f"this device and kernel have no feature {name!r}", device, advice(name, features, device)
+    )
 
 
 def advice(name: str, features: Features, device: str) -> str:
     """Return the sentence that helps after an unknown feature name."""
-    known = sorted(set(features) | {short for short, long in LONG_NAMES.items() if long in features})
+    known = sorted(
+        set(features) | {short for short, long in LONG_NAMES.items() if long in features}
+    )
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     if close:
         return f"Did you mean {' or '.join(close)}?"
@@ -46,10 +55,14 @@ def argument_name(row: str) -> str:
     return SHORT_NAMES.get(row, row)
 
 
-def resolve_all(features_asked: dict[str, bool], features: Features, device: str) -> dict[str, bool]:
-    """Return ``{bit: bool}`` for ``{name or alias: bool}``: bits named singly win over the groups that hold them.
+def resolve_all(
+    features_asked: dict[str, bool], features: Features, device: str
+) -> dict[str, bool]:
+    """Return ``{bit: bool}`` for ``{name or alias: bool}``: bits named singly win over the groups
+    that hold them.
 
-    Raises :class:`InputError` for an unknown name, and for two names of one bit that contradict each other.
+    Raises :class:`InputError` for an unknown name, and for two names of one bit that contradict
+    each other.
     """
     groups: dict[str, bool] = {}
     singles: dict[str, bool] = {}
@@ -59,8 +72,11 @@ def resolve_all(features_asked: dict[str, bool], features: Features, device: str
         level = singles if is_single(name, features) else groups
         for bit in bits:
             if level.get(bit, value) != value:
-                raise InputError(f"{origin[bit]!r} and {name!r} ask {bit} to be both on and off", device,
-                                 "Give each feature one value.")
+                raise InputError(
+                    f"{origin[bit]!r} and {name!r} ask {bit} to be both on and off",
+                    device,
+                    "Give each feature one value.",
+                )
             level[bit] = value
             origin[bit] = name
     return dict(groups, **singles)

@@ -1,14 +1,18 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which devices are meant, and what is asked of each: the options of the ethtool modules, checked. Pure."""
+"""Which devices are meant, and what is asked of each: the options of the ethtool modules, checked.
+
+Pure.
+"""
+
 from __future__ import annotations
 
 from typing import Any, Iterable, NamedTuple
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._base.checks import shown
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from .._base import network
+from .._base.checks import shown
+from .._base.errors import InputError
 
 
 class Device(NamedTuple):
@@ -21,15 +25,22 @@ class Device(NamedTuple):
 
 
 KINDS = ("channels", "rings", "coalesce", "rx_flow_hash", "features", "features_wanted")
-MISSING = {"type": "str", "choices": ["error", "skip"], "default": "error"}  # the option of that name
+MISSING = {
+    "type": "str",
+    "choices": ["error", "skip"],
+    "default": "error",
+}  # the option of that name
 
 
-def parse_devices(items: Iterable[Any], netns: str | None = None,
-                  common: dict[str, dict[str, Any]] | None = None) -> list[Device]:
-    """Return a list of :class:`Device` for the option ``devices``: names, or dictionaries with ``name`` and ``netns``.
+def parse_devices(
+    items: Iterable[Any], netns: str | None = None, common: dict[str, dict[str, Any]] | None = None
+) -> list[Device]:
+    """Return a list of :class:`Device` for the option ``devices``: names, or dictionaries with
+    ``name`` and ``netns``.
 
-    ``common`` is ``{kind: {name: value}}`` asked of every device; what an item asks itself wins over it.
-    Raises :class:`InputError` for names that no device can have, unknown keys, and devices named twice.
+    ``common`` is ``{kind: {name: value}}`` asked of every device; what an item asks itself wins
+    over it. Raises :class:`InputError` for names that no device can have, unknown keys, and devices
+    named twice.
     """
     if netns:
         network.namespace_name(netns)
@@ -37,29 +48,44 @@ def parse_devices(items: Iterable[Any], netns: str | None = None,
     keys = [device.key for device in devices]
     for key in keys:
         if keys.count(key) > 1:
-            raise InputError("appears twice in devices", key, "Put everything for a device into one item.")
+            raise InputError(
+                "appears twice in devices", key, "Put everything for a device into one item."
+            )
     return devices
 
 
-def devices_of_classes(settings: dict[str, dict[str, Any]], classes: dict[str, list[dict[str, Any]]],
-                       more: Iterable[str] = (), elsewhere: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """Return the option ``devices`` for ``settings`` by device class, where ``classes`` has the devices of each.
+def devices_of_classes(
+    settings: dict[str, dict[str, Any]],
+    classes: dict[str, list[dict[str, Any]]],
+    more: Iterable[str] = (),
+    elsewhere: Iterable[str] = (),
+) -> list[dict[str, Any]]:
+    """Return the option ``devices`` for ``settings`` by device class, where ``classes`` has the
+    devices of each.
 
-    Kinds that are neither ethtool's nor among ``more`` are left out, and classes that are ``elsewhere``, on another
-    host. Of a device in two classes the later one wins.
+    Kinds that are neither ethtool's nor among ``more`` are left out, and classes that are
+    ``elsewhere``, on another host. Of a device in two classes the later one wins.
     """
     found: dict[tuple[str | None, str], dict[str, Any]] = {}
     for name, wanted in settings.items():
         if name in elsewhere:
             continue
-        groups = {kind: values for kind, values in check_mapping(wanted, "settings", f"class {name}").items()
-                  if kind in (*KINDS, *more) and values}
+        groups = {
+            kind: values
+            for kind, values in check_mapping(wanted, "settings", f"class {name}").items()
+            if kind in (*KINDS, *more) and values
+        }
         if groups and not classes.get(name):
-            raise InputError("the node has no device of this class", f"class {name}",
-                             f"Its classes: {', '.join(sorted(classes)) or 'none'}.")
+            raise InputError(
+                "the node has no device of this class",
+                f"class {name}",
+                f"Its classes: {', '.join(sorted(classes)) or 'none'}.",
+            )
         for device in classes[name] if groups else ():
             netns = device.get("netns") or None
-            item = found.setdefault((netns, device["name"]), {"name": device["name"], "netns": netns})
+            item = found.setdefault(
+                (netns, device["name"]), {"name": device["name"], "netns": netns}
+            )
             for kind, values in groups.items():
                 item[kind] = {**item.get(kind, {}), **values}
     return list(found.values())
@@ -70,8 +96,11 @@ def parse_device(item: Any, netns: str | None, common: dict[str, dict[str, Any]]
     item = item if isinstance(item, dict) else {"name": item}
     unknown = sorted(set(item) - {"name", "netns"} - set(KINDS))
     if unknown:
-        raise InputError(f"{unknown[0]!r} is not a key of a device", "devices",
-                         f"Keys are name, netns, {', '.join(KINDS)}.")
+        raise InputError(
+            f"{unknown[0]!r} is not a key of a device",
+            "devices",
+            f"Keys are name, netns, {', '.join(KINDS)}.",
+        )
     name = network.device_name(item.get("name"))
     netns = item.get("netns") or netns
     if netns:
@@ -81,11 +110,17 @@ def parse_device(item: Any, netns: str | None, common: dict[str, dict[str, Any]]
     return Device(key, name, netns, merge(common, own, key))
 
 
-def merge(common: dict[str, dict[str, Any]], own: dict[str, dict[str, Any]], key: str) -> dict[str, dict[str, Any]]:
-    """Return what is asked of a device: what its item asks, over what is asked of all; exact bits stand alone."""
+def merge(
+    common: dict[str, dict[str, Any]], own: dict[str, dict[str, Any]], key: str
+) -> dict[str, dict[str, Any]]:
+    """Return what is asked of a device: what its item asks, over what is asked of all; exact bits
+    stand alone.
+    """
     if "features_wanted" in own:
         if "features" in own:
-            raise InputError("features and features_wanted are both given", key, "Give one of them.")
+            raise InputError(
+                "features and features_wanted are both given", key, "Give one of them."
+            )
         common = {kind: asked for kind, asked in common.items() if kind != "features"}
     kinds = set(common) | set(own)
     return {kind: dict(common.get(kind, {}), **own.get(kind, {})) for kind in kinds}
@@ -94,6 +129,9 @@ def merge(common: dict[str, dict[str, Any]], own: dict[str, dict[str, Any]], key
 def check_mapping(value: Any, kind: str, where: str) -> dict[str, Any]:
     """Return ``value`` if it is a dictionary; raises :class:`InputError` otherwise."""
     if not isinstance(value, dict):
-        raise InputError(f"{shown(value)} is not a dictionary", f"{where}, {kind}",
-                         "Give names and values, such as 'tso: false'.")
+        raise InputError(
+            f"{shown(value)} is not a dictionary",
+            f"{where}, {kind}",
+            "Give names and values, such as 'tso: false'.",
+        )
     return {str(name): item for name, item in value.items()}

@@ -1,10 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The listing of ``ethtool -k``, of every version: what a device's features are, and which rows are groups.
+"""The listing of ``ethtool -k``, of every version: what a device's features are, and which rows are
+groups.
 
-Pure: text in, values out. The layout is what ``dump_features`` of ethtool's ethtool.c and netlink/features.c print.
+Pure: text in, values out. The layout is what ``dump_features`` of ethtool's ethtool.c and
+netlink/features.c print.
 """
+
 from __future__ import annotations
 
 import re
@@ -13,7 +16,8 @@ from typing import Dict, TypedDict
 
 # Device names may hold dots, colons and @, so a header's name goes up to its last colon.
 HEADER = re.compile(r"^(?:Features|Offload parameters) for (\S+):$")
-# Any other report, such as "Pause parameters for eth0:", whose "RX: off" is no feature, and the report of ethtool -K.
+# Any other report, such as "Pause parameters for eth0:", whose "RX: off" is no feature, and the
+# report of ethtool -K.
 OTHER_HEADER = re.compile(r"^(?:.* for \S+|Actual changes|NIC statistics):$")
 # ethtool before 2.6.35 wrote "tcp segmentation offload", later versions write it with hyphens.
 ROW = re.compile(r"^([A-Za-z][\w.-]*(?: [\w.-]+)*)\s*:\s*(on|off)(?=[\s\[]|$)(.*)$", re.ASCII)
@@ -21,8 +25,8 @@ ROW = re.compile(r"^([A-Za-z][\w.-]*(?: [\w.-]+)*)\s*:\s*(on|off)(?=[\s\[]|$)(.*
 QUOTE = "> \t"
 MARKER = re.compile(r"\[(fixed|requested on|requested off|not requested)\]")
 
-# Rows that ethtool prints from the legacy flags of one or many kernel features: short name, long name and pattern
-# of the kernel's names, as in off_flag_def of ethtool's common.c.
+# Rows that ethtool prints from the legacy flags of one or many kernel features: short name, long
+# name and pattern of the kernel's names, as in off_flag_def of ethtool's common.c.
 LEGACY = (
     ("rx", "rx-checksumming", "rx-checksum"),
     ("tx", "tx-checksumming", "tx-checksum-*"),
@@ -54,9 +58,10 @@ Features = Dict[str, Feature]
 def parse_features(text: str) -> dict[str, Features]:
     """Return the features of each device.
 
-    Where no marker says what was requested (``[requested on]``), that is the active state. A text may list several
-    devices; a device whose listing failed has no features. Lines that are no rows (errors, prompts, comments) are left
-    out. Rows of a text without any header belong to the device ``""``.
+    Where no marker says what was requested (``[requested on]``), that is the active state. A text
+    may list several devices; a device whose listing failed has no features. Lines that are no rows
+    (errors, prompts, comments) are left out. Rows of a text without any header belong to the device
+    ``""``.
     """
     lines = [line.lstrip(QUOTE).rstrip() for line in text.split("\n")]
     device = None if any(HEADER.match(line) for line in lines) else ""
@@ -87,15 +92,17 @@ def state(row: re.Match[str]) -> Feature:
 
 
 def wanted(feature: Feature) -> bool:
-    """Return the wanted bit of a feature: what the kernel was asked for, whether or not it can have it now."""
+    """Return the wanted bit of a feature: what the kernel was asked for, whether or not it can have
+    it now.
+    """
     return feature["active"] if feature["requested"] is None else feature["requested"]
 
 
 def group_members(features: Features) -> dict[str, list[str]]:
     """Return ``{group row: [its bits]}`` for the summary rows of a device's ``features``.
 
-    A row such as ``tcp-segmentation-offload`` is a summary where the device lists the kernel's own bits below it;
-    where it lists none (a single bit, or an old ethtool), the row stands for itself.
+    A row such as ``tcp-segmentation-offload`` is a summary where the device lists the kernel's own
+    bits below it; where it lists none (a single bit, or an old ethtool), the row stands for itself.
     """
     groups = {}
     for long_name, pattern in LONG_NAMES.items():

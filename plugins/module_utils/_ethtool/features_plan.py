@@ -1,29 +1,33 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan for a device's features: which bits to change, which cannot be, and what became of them. Pure.
+"""The plan for a device's features: which bits to change, which cannot be, and what became of them.
+Pure.
 
 What a name means and what happens to it, by rule:
 
 * A single bit that is fixed and asked to change is an error, or is reported where the user says so.
-* A group (``tso``, ``tx``, ``sg``) changes those of its bits that can be changed and reports the fixed ones that stay
-  otherwise. It is an error only where none can be changed and the group is not as asked already: on means that at
-  least one of its bits is on (so ethtool prints the summary), off that all are off.
-* A bit whose wanted bit is already as asked needs no step, even if the kernel cannot have it active now.
+* A group (``tso``, ``tx``, ``sg``) changes those of its bits that can be changed and reports the
+  fixed ones that stay otherwise. It is an error only where none can be changed and the group is not
+  as asked already: on means that at least one of its bits is on (so ethtool prints the summary),
+  off that all are off.
+* A bit whose wanted bit is already as asked needs no step, even if the kernel cannot have it active
+now.
 """
+
 from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base.checks import boolean
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.alias import (
+from .._base.checks import boolean
+from .._base.errors import InputError
+from .alias import (
     argument_name,
     is_single,
     resolve,
     resolve_all,
 )
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import (
+from .features import (
     Feature,
     Features,
     single_bits,
@@ -41,11 +45,13 @@ class Plan(TypedDict):
     fixed: dict[str, Any]  # what was asked and cannot be
 
 
-def plan_features(asked: dict[str, Any], before: Features, device: str, report_fixed: bool = False) -> Plan:
+def plan_features(
+    asked: dict[str, Any], before: Features, device: str, report_fixed: bool = False
+) -> Plan:
     """Return the plan for the single bits that the names ``asked`` mean.
 
-    ``before`` are the device's features as parsed. Raises :class:`InputError` for a name the device does not know, and
-    for a fixed feature asked to change unless ``report_fixed``.
+    ``before`` are the device's features as parsed. Raises :class:`InputError` for a name the device
+    does not know, and for a fixed feature asked to change unless ``report_fixed``.
     """
     asked = {name: boolean(value, f"{device}: {name}") for name, value in asked.items()}
     bits = resolve_all(asked, before, device)
@@ -58,13 +64,20 @@ def plan_features(asked: dict[str, Any], before: Features, device: str, report_f
     return settle(bits, stuck, before)
 
 
-def plan_wanted(asked: dict[str, Any], before: Features, device: str, report_fixed: bool = False) -> Plan:
-    """Return the same as :func:`plan_features` for exact wanted bits, as a snapshot holds them; groups carry no bit."""
+def plan_wanted(
+    asked: dict[str, Any], before: Features, device: str, report_fixed: bool = False
+) -> Plan:
+    """Return the same as :func:`plan_features` for exact wanted bits, as a snapshot holds them;
+    groups carry no bit.
+    """
     bits = {name: boolean(value, f"{device}: {name}") for name, value in asked.items()}
     unknown = sorted(set(bits) - set(before))
     if unknown:
-        raise InputError(f"this device and kernel have no feature {unknown[0]!r}", device,
-                         "Take the snapshot again.")
+        raise InputError(
+            f"this device and kernel have no feature {unknown[0]!r}",
+            device,
+            "Take the snapshot again.",
+        )
     bits = {name: value for name, value in bits.items() if name in single_bits(before)}
     stuck = stuck_bits(bits, before)
     if stuck and not report_fixed:
@@ -74,11 +87,17 @@ def plan_wanted(asked: dict[str, Any], before: Features, device: str, report_fix
 
 def stuck_bits(bits: dict[str, bool], before: Features) -> set[str]:
     """Return the bits that are fixed and not as asked."""
-    return {bit for bit, value in bits.items() if before[bit]["fixed"] and before[bit]["active"] != value}
+    return {
+        bit
+        for bit, value in bits.items()
+        if before[bit]["fixed"] and before[bit]["active"] != value
+    }
 
 
 def group_will_do(name: str, value: bool, members: list[str], before: Features) -> bool:
-    """Return whether ``name`` is a group that can be, or is, as asked although some of its bits are fixed."""
+    """Return whether ``name`` is a group that can be, or is, as asked although some of its bits are
+    fixed.
+    """
     changeable = any(not before[bit]["fixed"] for bit in members)
     already_on = value and any(before[bit]["active"] for bit in members)
     return not is_single(name, before) and (changeable or already_on)
@@ -86,48 +105,68 @@ def group_will_do(name: str, value: bool, members: list[str], before: Features) 
 
 def fixed_error(name: str, value: bool, device: str) -> InputError:
     """Return the error for a fixed feature that is asked to change."""
-    return InputError(f"the feature {name!r} is fixed and cannot be turned {ON_OFF[value]}", device,
-                      "Leave it out, or set 'fixed: report' to go on without it.")
+    return InputError(
+        f"the feature {name!r} is fixed and cannot be turned {ON_OFF[value]}",
+        device,
+        "Leave it out, or set 'fixed: report' to go on without it.",
+    )
 
 
 def settle(bits: dict[str, bool], stuck: set[str], before: Features) -> Plan:
     """Return the plan for resolved ``bits``, those that are ``stuck`` apart."""
     return {
         "asked": {bit: value for bit, value in bits.items() if bit not in stuck},
-        "change": {bit: value for bit, value in bits.items()
-                   if bit not in stuck and not before[bit]["fixed"] and wanted(before[bit]) != value},
-        "fixed": {bit: {"asked": bits[bit], "active": before[bit]["active"]} for bit in sorted(stuck)},
+        "change": {
+            bit: value
+            for bit, value in bits.items()
+            if bit not in stuck and not before[bit]["fixed"] and wanted(before[bit]) != value
+        },
+        "fixed": {
+            bit: {"asked": bits[bit], "active": before[bit]["active"]} for bit in sorted(stuck)
+        },
     }
 
 
 def feature_steps(change: dict[str, bool], name: str) -> list[list[str]]:
-    """Return the argument lists that change the features of the device ``name``: one call, to act together."""
-    arguments = [word for bit, value in change.items() for word in (argument_name(bit), ON_OFF[value])]
+    """Return the argument lists that change the features of the device ``name``: one call, to act
+    together.
+    """
+    arguments = [
+        word for bit, value in change.items() for word in (argument_name(bit), ON_OFF[value])
+    ]
     return [["ethtool", "-K", name] + arguments] if change else []
 
 
 def predict_features(before: Features, change: dict[str, bool]) -> Features:
-    """Return the features expected after the change; what else may follow from it only the driver knows."""
+    """Return the features expected after the change; what else may follow from it only the driver
+    knows.
+    """
     after = before.copy()
     for bit, value in change.items():
         after[bit] = {"active": value, "fixed": before[bit]["fixed"], "requested": None}
     return after
 
 
-def judge_features(plan: Plan, before: Features, after: Features, exact: bool = False) -> tuple[dict[str, Any],
-                                                                                                dict[str, Any]]:
-    """Return ``(not_honoured, side_effects)``: asked bits that are not as asked, and others that changed.
+def judge_features(
+    plan: Plan, before: Features, after: Features, exact: bool = False
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return ``(not_honoured, side_effects)``: asked bits that are not as asked, and others that
+    changed.
 
     With ``exact`` it is the wanted bits that have to be as asked, otherwise the active ones.
     """
+
     def value_of(feature: Feature) -> bool:
         return wanted(feature) if exact else feature["active"]
 
     not_honoured = {
         bit: {"asked": value, "active": after[bit]["active"], "requested": after[bit]["requested"]}
-        for bit, value in plan["asked"].items() if value_of(after[bit]) != value}
+        for bit, value in plan["asked"].items()
+        if value_of(after[bit]) != value
+    }
     side_effects = {
         bit: {"before": before[bit]["active"], "after": after[bit]["active"]}
         for bit in single_bits(before)
-        if bit not in plan["asked"] and before[bit]["active"] != after[bit]["active"]}
+        if bit not in plan["asked"] and before[bit]["active"] != after[bit]["active"]
+    }
     return not_honoured, side_effects

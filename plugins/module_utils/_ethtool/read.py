@@ -1,31 +1,34 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading of devices with as few processes as possible: one listing of all devices of a namespace where ethtool can."""
+"""Reading of devices with as few processes as possible: one listing of all devices of a namespace
+where ethtool can.
+"""
+
 from __future__ import annotations
 
 import os
 import re
 from typing import Any, Callable
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError, InputError
-from ansible_collections.offload.lab.plugins.module_utils._base.network import device_key
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.driver import (
+from .._base.errors import CommandError, InputError
+from .._base.network import device_key
+from .._host.netns import path_of
+from .._host.runner import Result, run
+from .driver import (
     failure_reason,
     offload_log_lines,
     parse_driver,
     parse_statistics,
     parse_tunnels,
 )
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import Features, parse_features
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.rss import parse_flow_hash, parse_rss
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.settings import (
+from .features import Features, parse_features
+from .rss import parse_flow_hash, parse_rss
+from .settings import (
     parse_channels,
     parse_coalesce,
     parse_rings,
 )
-from ansible_collections.offload.lab.plugins.module_utils._host.netns import path_of
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result, run
 
 LINK = re.compile(r"^\d+: ([^@\s]+?)(?:@\S+)?:\s", re.MULTILINE)
 # Listings of which netlink builds of ethtool print all devices at once for the device "*".
@@ -48,7 +51,9 @@ def ethtool(arguments: list[str], netns: str | None) -> Result:
 def check_netns(netns: str | None) -> None:
     """Raise :class:`InputError` if there is no network namespace of that name."""
     if netns and not os.path.exists(path_of(netns)):
-        raise InputError("there is no such network namespace", netns, "'ip netns' lists those that exist.")
+        raise InputError(
+            "there is no such network namespace", netns, "'ip netns' lists those that exist."
+        )
 
 
 def list_devices(netns: str | None) -> list[str]:
@@ -56,15 +61,20 @@ def list_devices(netns: str | None) -> list[str]:
     return LINK.findall(run(["ip", "-o", "link", "show"], netns=netns).out)
 
 
-def read_listing(kind: str, names: list[str], netns: str | None) -> dict[str, tuple[Any, str | None]]:
-    """Return ``{name: (parsed listing, None) or (None, reason)}`` of one kind for the devices ``names``."""
+def read_listing(
+    kind: str, names: list[str], netns: str | None
+) -> dict[str, tuple[Any, str | None]]:
+    """Return ``{name: (parsed listing, None) or (None, reason)}`` of one kind for the devices
+    ``names``.
+    """
     option, parse = LISTINGS[kind]
     dumped: dict[str, Any] = {}
     if len(names) > 1:
         dump = ethtool([option, "*"], netns)
         dumped = parse(dump.out)
         if dump.rc == 0 and kind != "features":
-            # A dump leaves out the devices whose drivers do not support the request, and only these.
+            # A dump leaves out the devices whose drivers do not support the request, and only
+            # these.
             dumped = dict(dict.fromkeys(names), **dumped)
     listings = {}
     for name in names:
@@ -75,34 +85,49 @@ def read_listing(kind: str, names: list[str], netns: str | None) -> dict[str, tu
     return listings
 
 
-def read_one(option: str, parse: Callable[[str], dict[str, Any]], name: str, netns: str | None) -> tuple[Any,
-                                                                                                         str | None]:
+def read_one(
+    option: str, parse: Callable[[str], dict[str, Any]], name: str, netns: str | None
+) -> tuple[Any, str | None]:
     """Return ``(parsed listing, None)`` of one device, or ``(None, reason)``."""
     result = ethtool([option, name], netns)
     values = parse(result.out).get(name)
     return (values, None) if values else (None, failure_reason(result.err, result.out))
 
 
-def read_features(names: list[str], netns: str | None, skip_missing: bool = False) -> dict[str, Features]:
-    """Return ``{name: features}``; a device that is not there is an :class:`InputError` unless ``skip_missing``."""
+def read_features(
+    names: list[str], netns: str | None, skip_missing: bool = False
+) -> dict[str, Features]:
+    """Return ``{name: features}``; a device that is not there is an :class:`InputError` unless
+    ``skip_missing``.
+    """
     listings = read_listing("features", names, netns)
     for name, (features, reason) in list(listings.items()):
         if not features and "No such device" in (reason or ""):
             if skip_missing:
                 del listings[name]
                 continue
-            raise InputError("there is no such network device", device_key(name, netns),
-                             "'ip link' lists those that exist.")
+            raise InputError(
+                "there is no such network device",
+                device_key(name, netns),
+                "'ip link' lists those that exist.",
+            )
         if not features:
-            raise CommandError(f"could not list the features ({reason})", ["ethtool", "-k", name],
-                               to_do="Check that ethtool is installed and may be run.")
+            raise CommandError(
+                f"could not list the features ({reason})",
+                ["ethtool", "-k", name],
+                to_do="Check that ethtool is installed and may be run.",
+            )
     return {name: features for name, (features, _reason) in listings.items()}
 
 
 def read_settings(kind: str, names: list[str], netns: str | None) -> dict[str, dict[str, Any]]:
-    """Return ``{name: state}`` of channels, rings, coalesce or tunnels; "not supported" is a state like others."""
-    return {name: state_of(kind, values, reason)
-            for name, (values, reason) in read_listing(kind, names, netns).items()}
+    """Return ``{name: state}`` of channels, rings, coalesce or tunnels; "not supported" is a state
+    like others.
+    """
+    return {
+        name: state_of(kind, values, reason)
+        for name, (values, reason) in read_listing(kind, names, netns).items()
+    }
 
 
 def state_of(kind: str, values: Any, reason: str | None) -> dict[str, Any]:
@@ -117,7 +142,9 @@ def state_of(kind: str, values: Any, reason: str | None) -> dict[str, Any]:
 
 
 def read_flow_hash(name: str, flow_types: list[str], netns: str | None) -> dict[str, Any]:
-    """Return the state of a device's hash fields; a flow type that cannot be read is None, with its reason."""
+    """Return the state of a device's hash fields; a flow type that cannot be read is None, with its
+    reason.
+    """
     current, reasons = {}, {}
     for flow_type in flow_types:
         result = ethtool(["-n", name, "rx-flow-hash", flow_type], netns)

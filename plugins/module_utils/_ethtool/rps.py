@@ -3,20 +3,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pure: CPU masks of receive packet steering, and what is to be written for a wanted one.
 
-Format: Documentation/networking/scaling.rst of the kernel; hexadecimal, groups of 32 bits with commas between.
+Format: Documentation/networking/scaling.rst of the kernel; hexadecimal, groups of 32 bits with
+commas between.
 """
+
 from __future__ import annotations
 
 import re
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, ParseError
+from .._base.errors import InputError, ParseError
 
 MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8}){0,31}\Z")
 RANGE = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?\Z", re.ASCII)
 
 
 def parse_cpus(text: str) -> set[int]:
-    """Return the numbers in a list of CPUs such as ``0-3,8``, the form of /sys/devices/system/cpu/online."""
+    """Return the numbers in a list of CPUs such as ``0-3,8``, the form of
+    /sys/devices/system/cpu/online.
+    """
     cpus: set[int] = set()
     for part in text.strip().split(","):
         match = RANGE.match(part)
@@ -41,7 +45,7 @@ def format_mask(value: int) -> str:
     """Return a number in the form that the kernel reads."""
     groups: list[int] = []
     while value or not groups:
-        groups.append(value & 0xffffffff)
+        groups.append(value & 0xFFFFFFFF)
         value >>= 32
     return ",".join([f"{groups[-1]:x}"] + [f"{group:08x}" for group in reversed(groups[:-1])])
 
@@ -53,14 +57,22 @@ def wanted_mask(cpus: str, online: str) -> int:
     try:
         value = parse_mask(cpus)
     except ParseError:
-        raise InputError("not a mask of CPUs", f"cpus {cpus[:60]!r}", "Give off, all, or a mask such as f.")
+        raise InputError(
+            "not a mask of CPUs", f"cpus {cpus[:60]!r}", "Give off, all, or a mask such as f."
+        )
     if value >> (max(parse_cpus(online)) + 1):
-        raise InputError("has CPUs that this node lacks", f"cpus {cpus!r}",
-                         f"Its CPUs are {online.strip()}.")
+        raise InputError(
+            "has CPUs that this node lacks", f"cpus {cpus!r}", f"Its CPUs are {online.strip()}."
+        )
     return value
 
 
 def plan(queues: dict[str, str], mask: int) -> dict[str, str]:
-    """Return ``{queue file: text to write}`` for the queues ``{queue file: text now}`` whose mask differs."""
-    return {queue: format_mask(mask) for queue, text in queues.items()
-            if queue.endswith("/rps_cpus") and parse_mask(text) != mask}
+    """Return ``{queue file: text to write}`` for the queues ``{queue file: text now}`` whose mask
+    differs.
+    """
+    return {
+        queue: format_mask(mask)
+        for queue, text in queues.items()
+        if queue.endswith("/rps_cpus") and parse_mask(text) != mask
+    }

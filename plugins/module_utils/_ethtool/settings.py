@@ -1,10 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The listings of ``ethtool -l``, ``-g`` and ``-c``: channels, rings and interrupt coalescing of each device.
+"""The listings of ``ethtool -l``, ``-g`` and ``-c``: channels, rings and interrupt coalescing of
+each device.
 
-Pure. The names of the values are those that ``ethtool -L``, ``-G`` and ``-C`` take, so what is read can be set.
+Pure. The names of the values are those that ``ethtool -L``, ``-G`` and ``-C`` take, so what is read
+can be set.
 """
+
 from __future__ import annotations
 
 import re
@@ -19,13 +22,17 @@ PAIR_NAMES = {"Adaptive": "adaptive", "CQE mode": "cqe-mode"}
 
 
 def parse_value(text: str) -> Any:
-    """Return a printed value: a number, a boolean for on or off, None for n/a, "auto"; else raise ``ValueError``."""
+    """Return a printed value: a number, a boolean for on or off, None for n/a, "auto"; else raise
+    ``ValueError``.
+    """
     words = {"on": True, "off": False, "n/a": None, "auto": "auto"}
     return words[text] if text in words else int(text.replace("_", "?"))
 
 
 def row_of(line: str) -> tuple[str, Any] | None:
-    """Return ``(printed name, value)`` of a line, or None where it is no row: a heading, an error, a comment."""
+    """Return ``(printed name, value)`` of a line, or None where it is no row: a heading, an error,
+    a comment.
+    """
     row = ROW.match(line)
     try:
         return (row.group(1).strip(), parse_value(row.group(2))) if row else None
@@ -45,7 +52,9 @@ def blocks(text: str, title: str) -> Iterator[tuple[str, str]]:
 
 
 def parse_sections(text: str, title: str) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return ``{device: {"maximum": {name: value}, "current": {name: value}}}`` of a listing in two sections."""
+    """Return ``{device: {"maximum": {name: value}, "current": {name: value}}}`` of a listing in two
+    sections.
+    """
     devices: dict[str, dict[str, dict[str, Any]]] = {}
     section: dict[str, Any] = {}
     for device, line in blocks(text, title):
@@ -58,22 +67,31 @@ def parse_sections(text: str, title: str) -> dict[str, dict[str, dict[str, Any]]
 
 
 def argument_name(printed: str) -> str:
-    """Return the name that ``ethtool -G`` and ``-L`` take: tx-push-buf-len for ``TX push buff len``."""
+    """Return the name that ``ethtool -G`` and ``-L`` take: tx-push-buf-len for ``TX push buff
+    len``.
+    """
     return printed.lower().replace("buff", "buf").replace(" ", "-")
 
 
 def parse_channels(text: str) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the numbers of queues that ``ethtool -l`` lists: ``rx``, ``tx``, ``other``, ``combined``; None for n/a."""
+    """Return the numbers of queues that ``ethtool -l`` lists: ``rx``, ``tx``, ``other``,
+    ``combined``; None for n/a.
+    """
     return parse_sections(text, "Channel")
 
 
 def parse_rings(text: str) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the rings that ``ethtool -g`` lists: ``rx``, ``tx`` ... in descriptors, ``tx-push`` as a boolean."""
+    """Return the rings that ``ethtool -g`` lists: ``rx``, ``tx`` ...
+
+    in descriptors, ``tx-push`` as a boolean.
+    """
     return parse_sections(text, "Ring")
 
 
 def parse_coalesce(text: str) -> dict[str, dict[str, Any]]:
-    """Return ``{device: {name: value}}`` of ``ethtool -c``: times in µs, numbers of frames, booleans; None for n/a."""
+    """Return ``{device: {name: value}}`` of ``ethtool -c``: times in µs, numbers of frames,
+    booleans; None for n/a.
+    """
     devices: dict[str, dict[str, Any]] = {}
     for device, line in blocks(text, "Coalesce"):
         values = devices.setdefault(device, {})
@@ -88,7 +106,9 @@ def parse_coalesce(text: str) -> dict[str, dict[str, Any]]:
 
 
 def pair_values(pair: re.Match[str]) -> dict[str, Any]:
-    """Return the two values of a line such as ``Adaptive RX: off  TX: n/a``, those that can be read."""
+    """Return the two values of a line such as ``Adaptive RX: off  TX: n/a``, those that can be
+    read.
+    """
     values = {}
     for side, text in (("rx", pair.group(2)), ("tx", pair.group(3))):
         try:

@@ -2,13 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Running the steps of a plan."""
+
 from __future__ import annotations
 
 from typing import Iterable
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step, in_netns
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result, run
+from .._base.errors import CommandError
+from .._base.steps import Step, in_netns
+from .runner import Result, run
 
 TIMEOUT = 120  # seconds; ovs-vsctl gives up by itself before
 
@@ -23,15 +24,26 @@ def _complaint(result: Result, stdin: str | None) -> str:
 
 
 def apply(steps: Iterable[Step]) -> list[Result]:
-    """Run the steps in their order and return their results; the first failure of one that has to succeed ends it."""
+    """Run the steps in their order and return their results; the first failure of one that has to
+    succeed ends it.
+    """
     results = []
     for step in steps:
         result = run(step.argv, step.stdin, step.netns, timeout=TIMEOUT, check=False)
         results.append(result)
         if result.rc != 0 and step.check:
-            raise CommandError(_complaint(result, step.stdin), in_netns(step.argv, step.netns), result.rc, result.err)
+            raise CommandError(
+                _complaint(result, step.stdin),
+                in_netns(step.argv, step.netns),
+                result.rc,
+                result.err,
+            )
         if step.argv[0] == "ovs-vsctl" and "Error detected" in result.err:
-            # ovs-vsctl exits with 0 when the database took the change and ovs-vswitchd could not follow.
-            raise CommandError(result.err.strip().splitlines()[0].replace("ovs-vsctl: ", ""), step.argv[:1],
-                               to_do="See ovs-vswitchd.log on the node.")
+            # ovs-vsctl exits with 0 when the database took the change and ovs-vswitchd could not
+            # follow.
+            raise CommandError(
+                result.err.strip().splitlines()[0].replace("ovs-vsctl: ", ""),
+                step.argv[:1],
+                to_do="See ovs-vswitchd.log on the node.",
+            )
     return results

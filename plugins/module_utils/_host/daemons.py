@@ -1,10 +1,12 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Processes that go on after their module: each is known by a state file with its pid and start time.
+"""Processes that go on after their module: each is known by a state file with its pid and start
+time.
 
 A pid alone may be somebody else's by now, and a name would be that of daemons that are not ours.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -13,16 +15,18 @@ import os
 import signal
 from typing import Any, Callable, Iterable
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._host.processes import started_at
-from ansible_collections.offload.lab.plugins.module_utils._host.waiting import PATIENCE, wait_until
+from .._base.errors import LabError
+from .processes import started_at
+from .waiting import PATIENCE, wait_until
 
 FOLDER = "/run/offload-lab"
 GRACE = 10.0  # seconds between SIGTERM and SIGKILL
 
 
 def write(path: str, pid: int, state: dict[str, Any], mode: int = 0o644) -> None:
-    """Write the state file of the process ``pid`` at one stroke; what else is to be known of it is ``state``."""
+    """Write the state file of the process ``pid`` at one stroke; what else is to be known of it is
+    ``state``.
+    """
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
     descriptor = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with os.fdopen(descriptor, "w") as stream:
@@ -31,12 +35,19 @@ def write(path: str, pid: int, state: dict[str, Any], mode: int = 0o644) -> None
 
 
 def lives(state: dict[str, Any]) -> bool:
-    """Return whether the process of a state is there. One that is ending has its port for a moment yet, and lives."""
+    """Return whether the process of a state is there.
+
+    One that is ending has its port for a moment yet, and lives.
+    """
     return started_at(state["pid"]) == state["started"]
 
 
-def read(path: str, belongs: Callable[[dict[str, Any]], bool] | None = None) -> dict[str, Any] | None:
-    """Return the state of a daemon that lives and is the one that ``belongs`` to its state, or None."""
+def read(
+    path: str, belongs: Callable[[dict[str, Any]], bool] | None = None
+) -> dict[str, Any] | None:
+    """Return the state of a daemon that lives and is the one that ``belongs`` to its state, or
+    None.
+    """
     try:
         with open(path) as stream:
             state = json.load(stream)
@@ -46,7 +57,9 @@ def read(path: str, belongs: Callable[[dict[str, Any]], bool] | None = None) -> 
 
 
 def stop(states: Iterable[dict[str, Any]], group: bool = False) -> None:
-    """End the processes of these states and wait until they are gone; with ``group`` their children, too."""
+    """End the processes of these states and wait until they are gone; with ``group`` their
+    children, too.
+    """
     states = list(states)
     for number, patience in ((signal.SIGTERM, GRACE), (signal.SIGKILL, PATIENCE)):
         for state in filter(lives, states):
@@ -55,8 +68,11 @@ def stop(states: Iterable[dict[str, Any]], group: bool = False) -> None:
         if wait_until(lambda: not any(map(lives, states)), patience=patience):
             return
     pids = ", ".join(str(state["pid"]) for state in filter(lives, states))
-    raise LabError(f"did not end within {PATIENCE:.0f} s after it was killed", f"process {pids}",
-                   "See what it waits for: cat /proc/PID/stack")
+    raise LabError(
+        f"did not end within {PATIENCE:.0f} s after it was killed",
+        f"process {pids}",
+        "See what it waits for: cat /proc/PID/stack",
+    )
 
 
 def forget(*paths: str) -> None:

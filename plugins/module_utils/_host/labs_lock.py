@@ -2,13 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One lab at a time is made or removed on a machine."""
+
 from __future__ import annotations
 
 import fcntl
 import os
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._host.waiting import PATIENCE, wait_until
+from .._base.errors import LabError
+from .waiting import PATIENCE, wait_until
 
 
 def lock_labs(patience: float = PATIENCE) -> None:
@@ -23,5 +24,8 @@ def lock_labs(patience: float = PATIENCE) -> None:
         return True
 
     if not wait_until(locked, patience=patience):
-        raise LabError(f"another process has held the lock for {patience:g} s", "/run",
-                       "See which process holds it: lslocks")
+        raise LabError(
+            f"another process has held the lock for {patience:g} s",
+            "/run",
+            "See which process holds it: lslocks",
+        )

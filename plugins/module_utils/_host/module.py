@@ -2,13 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The frame of every module: its options go in, and one result or one clear message comes out."""
+
 from __future__ import annotations
 
 from typing import Any, Callable
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from .._base.errors import LabError
 
 
 def message_of(error: Exception) -> str:
@@ -19,11 +20,15 @@ def message_of(error: Exception) -> str:
     return str(error)
 
 
-def run_module(spec: dict[str, Any], body: Callable[[AnsibleModule], dict[str, Any]], **options: Any) -> None:
-    """Make the module with the argument ``spec``, run its ``body`` and exit with the result that it returns.
+def run_module(
+    spec: dict[str, Any], body: Callable[[AnsibleModule], dict[str, Any]], **options: Any
+) -> None:
+    """Make the module with the argument ``spec``, run its ``body`` and exit with the result that it
+    returns.
 
-    An error that a user can act on, or that the system answers, becomes the module's message and never a traceback.
-    ``options`` go to AnsibleModule. Every module of the collection has check mode.
+    An error that a user can act on, or that the system answers, becomes the module's message and
+    never a traceback. ``options`` go to AnsibleModule. Every module of the collection has check
+    mode.
     """
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True, **options)
     try:

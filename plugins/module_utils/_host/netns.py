@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Work inside a named network namespace without starting a process for it: setns(2)."""
+
 from __future__ import annotations
 
 import contextlib
@@ -9,7 +10,7 @@ import ctypes
 import os
 from typing import Iterator
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from .._base.errors import InputError, LabError
 
 FOLDER = "/run/netns"
 CLONE_NEWNET = 0x40000000
@@ -31,13 +32,18 @@ def inode(path: str) -> int | None:
 def _enter(descriptor: int, name: str) -> None:
     library = ctypes.CDLL(None, use_errno=True)
     if library.setns(descriptor, CLONE_NEWNET) != 0:
-        raise LabError(f"cannot be entered ({os.strerror(ctypes.get_errno())})",
-                       f"network namespace {name}", "Run it as root (become: true).")
+        raise LabError(
+            f"cannot be entered ({os.strerror(ctypes.get_errno())})",
+            f"network namespace {name}",
+            "Run it as root (become: true).",
+        )
 
 
 @contextlib.contextmanager
 def inside(netns: str | None) -> Iterator[None]:
-    """Be in the named network namespace for the time of the ``with`` block; sockets and children belong to it."""
+    """Be in the named network namespace for the time of the ``with`` block; sockets and children
+    belong to it.
+    """
     if not netns:
         yield
         return
@@ -46,8 +52,11 @@ def inside(netns: str | None) -> Iterator[None]:
         try:
             target = stack.enter_context(open(path_of(netns)))
         except OSError as error:
-            raise InputError(f"there is no such network namespace ({error.strerror})", netns,
-                             "Create the lab first: playbooks/lab.yml.")
+            raise InputError(
+                f"there is no such network namespace ({error.strerror})",
+                netns,
+                "Create the lab first: playbooks/lab.yml.",
+            )
         _enter(target.fileno(), netns)
         stack.callback(_enter, home.fileno(), "of this process")
         yield

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Find and end the processes of namespaces: by the inodes of the namespaces, never by name."""
+
 from __future__ import annotations
 
 import os
@@ -9,8 +10,8 @@ import re
 import signal
 from typing import Iterable
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._host.waiting import PATIENCE, wait_until
+from .._base.errors import LabError
+from .waiting import PATIENCE, wait_until
 
 KINDS = ("net", "uts", "mnt")
 GRACE = 3.0  # seconds between SIGTERM and SIGKILL
@@ -31,7 +32,9 @@ def namespaces_of(pid: int) -> set[int]:
 
 
 def processes_in(inodes: set[int]) -> list[int]:
-    """Return the ids of the processes that are in any of the namespaces, zombies apart (they have none)."""
+    """Return the ids of the processes that are in any of the namespaces, zombies apart (they have
+    none).
+    """
     if not inodes:
         return []
     pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
@@ -68,12 +71,17 @@ def end_processes(inodes: Iterable[int], grace: float = GRACE, patience: float =
         return not left
 
     if not wait_until(ask_politely, patience=grace) and not wait_until(kill, patience=patience):
-        raise LabError(f"the processes {', '.join(map(str, processes_in(inodes)))} did not end", "the nodes",
-                       "See what they wait for: cat /proc/PID/stack")
+        raise LabError(
+            f"the processes {', '.join(map(str, processes_in(inodes)))} did not end",
+            "the nodes",
+            "See what they wait for: cat /proc/PID/stack",
+        )
 
 
 def started_at(pid: int) -> int | None:
-    """Return the process's start time in clock ticks since boot, or None: a pid alone may be somebody else's by now."""
+    """Return the process's start time in clock ticks since boot, or None: a pid alone may be
+    somebody else's by now.
+    """
     try:
         with open(f"/proc/{pid}/stat") as stream:
             fields = stream.read().rpartition(")")[2].split()

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Code that a node keeps for later: the modules that are loaded now, as one zip file that python3 runs by itself."""
+"""Code that a node keeps for later: the modules that are loaded now, as one zip file that python3
+runs by itself.
+"""
+
 from __future__ import annotations
 
 import inspect
@@ -20,11 +23,13 @@ def write(path: str, main: str) -> None:
         archive.writestr(MAIN, main)
         folders = PACKAGE.split(".")
         for depth in range(len(folders)):
-            archive.writestr("/".join(folders[:depth + 1]) + "/__init__.py", "")
+            archive.writestr("/".join(folders[: depth + 1]) + "/__init__.py", "")
         for name, module in sorted(sys.modules.items()):
             if name.startswith(PACKAGE + "."):
                 place = name.replace(".", "/")
-                if hasattr(module, "__path__"):  # a room: an empty file, which has no source for inspect
+                if hasattr(
+                    module, "__path__"
+                ):  # a room: an empty file, which has no source for inspect
                     archive.writestr(place + "/__init__.py", "")
                 else:
                     archive.writestr(place + ".py", inspect.getsource(module))
@@ -42,9 +47,14 @@ def main_of(path: str) -> str | None:
 
 
 def by_systemd() -> bool:
-    """Return whether systemd can start it here: it runs, and this is not a node in namespaces of its machine."""
+    """Return whether systemd can start it here: it runs, and this is not a node in namespaces of
+    its machine.
+    """
     try:
-        same = all(os.readlink("/proc/1/ns/" + kind) == os.readlink("/proc/self/ns/" + kind) for kind in ("net", "mnt"))
+        same = all(
+            os.readlink("/proc/1/ns/" + kind) == os.readlink("/proc/self/ns/" + kind)
+            for kind in ("net", "mnt")
+        )
     except OSError:
         return False
     return same and os.path.isdir("/run/systemd/system")

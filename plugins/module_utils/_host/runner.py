@@ -1,16 +1,19 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one door through which the collection starts processes on a node: argument lists, never a shell string."""
+"""The one door through which the collection starts processes on a node: argument lists, never a
+shell string.
+"""
+
 from __future__ import annotations
 
 import os
 import subprocess
 from typing import Any, NamedTuple, Sequence
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import in_netns
-from ansible_collections.offload.lab.plugins.module_utils._host.netns import inside
+from .._base.errors import CommandError
+from .._base.steps import in_netns
+from .netns import inside
 
 # sbin is not on every user's PATH, and tools of other languages must not change what we parse.
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -26,32 +29,58 @@ class Result(NamedTuple):
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of every process that is started: plain C locale, system directories first."""
-    return dict(os.environ, LC_ALL="C", LANGUAGE="C",
-                PATH=SEARCH_PATH + os.pathsep + os.environ.get("PATH", ""))
+    """Return the environment of every process that is started: plain C locale, system directories
+    first.
+    """
+    return dict(
+        os.environ,
+        LC_ALL="C",
+        LANGUAGE="C",
+        PATH=SEARCH_PATH + os.pathsep + os.environ.get("PATH", ""),
+    )
 
 
 def start(argv: Sequence[str], netns: str | None = None, **options: Any) -> subprocess.Popen[Any]:
-    """Start a process in the named network namespace (None: in ours) and return it; ``options`` go to Popen."""
+    """Start a process in the named network namespace (None: in ours) and return it; ``options`` go
+    to Popen.
+    """
     try:
         with inside(netns):
-            # AnsibleModule.run_command is for modules only, and cannot start what goes on beside the module.
-            # pylint: disable-next=ansible-bad-function
-            return subprocess.Popen(argv, env=environment(), close_fds=True, universal_newlines=True, **options)
+            # AnsibleModule.run_command is for modules only, and cannot start what goes on beside
+            # the module. pylint: disable-next=ansible-bad-function
+            return subprocess.Popen(
+                argv, env=environment(), close_fds=True, universal_newlines=True, **options
+            )
     except OSError as error:
-        raise CommandError(f"could not be started ({error.strerror})", argv,
-                           to_do=f"Install the package that provides {argv[0]!r}.")
+        raise CommandError(
+            f"could not be started ({error.strerror})",
+            argv,
+            to_do=f"Install the package that provides {argv[0]!r}.",
+        )
 
 
-def run(argv: Sequence[str], stdin: str | None = None, netns: str | None = None, timeout: float = 60,
-        check: bool = True, *, pass_fds: Sequence[int] = ()) -> Result:
+def run(
+    argv: Sequence[str],
+    stdin: str | None = None,
+    netns: str | None = None,
+    timeout: float = 60,
+    check: bool = True,
+    *,
+    pass_fds: Sequence[int] = (),
+) -> Result:
     """Run a process to its end and return its :class:`Result`.
 
-    ``timeout`` is in seconds. With ``check`` an exit status other than 0 raises :class:`CommandError`. The open files
-    ``pass_fds`` are the process's, too.
+    ``timeout`` is in seconds. With ``check`` an exit status other than 0 raises
+    :class:`CommandError`. The open files ``pass_fds`` are the process's, too.
     """
-    process = start(argv, netns, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=pass_fds)
+    process = start(
+        argv,
+        netns,
+        stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        pass_fds=pass_fds,
+    )
     try:
         out, err = process.communicate(stdin, timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -59,6 +88,10 @@ def run(argv: Sequence[str], stdin: str | None = None, netns: str | None = None,
         process.communicate()
         raise CommandError(f"did not end within {timeout} s", in_netns(argv, netns))
     if check and process.returncode != 0:
-        raise CommandError(f"failed with exit status {process.returncode}: {(err or out).strip()}",
-                           in_netns(argv, netns), process.returncode, err)
+        raise CommandError(
+            f"failed with exit status {process.returncode}: {(err or out).strip()}",
+            in_netns(argv, netns),
+            process.returncode,
+            err,
+        )
     return Result(argv, process.returncode, out, err)

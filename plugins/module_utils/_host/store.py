@@ -1,21 +1,28 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The folder of a campaign in a results store: its files, and what is written there whole or appended."""
+"""The folder of a campaign in a results store: its files, and what is written there whole or
+appended.
+"""
+
 from __future__ import annotations
 
 import hashlib
 import os
 from typing import Any, Mapping, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from .._base.errors import LabError
 
 TRIALS = "trials.jsonl"
 LOCK = TRIALS + ".lock"
 LEASE = 60.0  # seconds that a lock is valid
 # The options of module results_store, of its part on the controller and of that in the store.
 SPEC: dict[str, dict[str, Any]] = {
-    "state": {"type": "str", "choices": ["fetched", "claimed", "pushed", "released"], "required": True},
+    "state": {
+        "type": "str",
+        "choices": ["fetched", "claimed", "pushed", "released"],
+        "required": True,
+    },
     "folder": {"type": "path"},
     "lock": {"type": "bool", "default": True},
     "lease": {"type": "float", "default": LEASE},
@@ -65,11 +72,19 @@ def digest(path: str, size: int | None = None) -> Digest:
 
 
 def listing(folder: str) -> dict[str, Digest]:
-    """Return the files of a folder with their digests; a missing folder has none. A lock is no result."""
+    """Return the files of a folder with their digests; a missing folder has none.
+
+    A lock is no result.
+    """
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     paths = {name: os.path.join(folder, name) for name in names}
-    return {name: digest(path) for name, path in paths.items()
-            if os.path.isfile(path) and not name.endswith((".lock", ".new")) and not name.startswith(".")}
+    return {
+        name: digest(path)
+        for name, path in paths.items()
+        if os.path.isfile(path)
+        and not name.endswith((".lock", ".new"))
+        and not name.startswith(".")
+    }
 
 
 def _synced(path: str, mode: str, text: str) -> None:
@@ -90,6 +105,9 @@ def write(folder: str, append: Addition | None, whole: Mapping[str, str]) -> Non
         path = os.path.join(folder, TRIALS)
         size = os.path.getsize(path) if os.path.exists(path) else 0
         if size != append["offset"]:
-            raise LabError(f"the record of the store has {size} bytes, not {append['offset']}", path,
-                           "Something else wrote to it. Run the campaign again: it goes on from what is there.")
+            raise LabError(
+                f"the record of the store has {size} bytes, not {append['offset']}",
+                path,
+                "Something else wrote to it. Run the campaign again: it goes on from what is there.",
+            )
         _synced(path, "ab", append["text"])

@@ -5,6 +5,7 @@
 
 An emulated CPU may need a hundred times as long as a real one: bounds are wide.
 """
+
 from __future__ import annotations
 
 import signal
@@ -15,8 +16,12 @@ from typing import Any, Callable
 PATIENCE = 120.0  # seconds
 
 
-def wait_until(done: Callable[[], bool], alive: Callable[[], bool] | None = None, patience: float = PATIENCE) -> bool:
-    """Wait until ``done`` and return True; False when what is waited for is not ``alive`` or takes too long."""
+def wait_until(
+    done: Callable[[], bool], alive: Callable[[], bool] | None = None, patience: float = PATIENCE
+) -> bool:
+    """Wait until ``done`` and return True; False when what is waited for is not ``alive`` or takes
+    too long.
+    """
     limit, pause = time.monotonic() + patience, 0.005
     while True:
         running = alive is None or alive()  # asked first: it may be done and end in between
@@ -29,7 +34,10 @@ def wait_until(done: Callable[[], bool], alive: Callable[[], bool] | None = None
 
 
 def beside(work: Callable[..., None], *arguments: Any) -> threading.Thread:
-    """Start a thread that does ``work``. No signal goes to it: the main thread, which handles them, would sleep on."""
+    """Start a thread that does ``work``.
+
+    No signal goes to it: the main thread, which handles them, would sleep on.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     thread = threading.Thread(target=work, args=arguments, daemon=True)
     thread.start()

@@ -3,19 +3,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The management device: it carries the controller's SSH connection, and the devices it rests on.
 
-The connection is found in the environment of this process or of those that started it (sudo drops it from its own). A
-connection of another network namespace, as that of a single-host lab's nodes, does not go over devices of this one.
+The connection is found in the environment of this process or of those that started it (sudo drops
+it from its own). A connection of another network namespace, as that of a single-host lab's nodes,
+does not go over devices of this one.
 """
+
 from __future__ import annotations
 
 import json
 import os
 from typing import Iterable, Mapping
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError, ParseError
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
-from ansible_collections.offload.lab.plugins.module_utils._iproute import read
-from ansible_collections.offload.lab.plugins.module_utils._iproute.parse import Link
+from .._base.errors import InputError, LabError, ParseError
+from .._host.runner import run
+from . import read
+from .parse import Link
 
 LONGEST_CHAIN = 64
 TO_DO = "Name it in offload_lab_allow_management_device (option allow_management_device) if you mean to change it."
@@ -30,9 +32,11 @@ def parse_route(text: str) -> list[str]:
 
 
 def carriers(device: str, links: Mapping[str, Link]) -> list[str]:
-    """Return the device and all that is under it, sorted: a VLAN's parent, the members of a bond or a bridge.
+    """Return the device and all that is under it, sorted: a VLAN's parent, the members of a bond or
+    a bridge.
 
-    ``links`` are by name, as ``_ip_json.parse_links`` returns them. The peer of a veth is not under it.
+    ``links`` are by name, as ``_ip_json.parse_links`` returns them. The peer of a veth is not under
+    it.
     """
     under: set[str] = set()
     left = [device]
@@ -51,11 +55,15 @@ def carriers(device: str, links: Mapping[str, Link]) -> list[str]:
 def devices_of(connection: str, route: list[str], links: Mapping[str, Link]) -> list[str]:
     """Return the devices that carry ``connection``, the text of SSH_CONNECTION.
 
-    ``route`` are the devices on the way to the controller, ``links`` those of ``_ip_json.parse_links``.
+    ``route`` are the devices on the way to the controller, ``links`` those of
+    ``_ip_json.parse_links``.
     """
     server = connection.split()[2]
-    starts = route + [name for name, link in links.items()
-                      if any(address.rpartition("/")[0] == server for address in link["addresses"])]
+    starts = route + [
+        name
+        for name, link in links.items()
+        if any(address.rpartition("/")[0] == server for address in link["addresses"])
+    ]
     return sorted({name for start in starts for name in carriers(start, links)})
 
 
@@ -68,10 +76,14 @@ def _text(path: str) -> str:
 
 
 def connection(proc: str = "/proc", pid: str = "self") -> str | None:
-    """Return SSH_CONNECTION of the SSH session that this process belongs to, or None: it is of this host's devices."""
+    """Return SSH_CONNECTION of the SSH session that this process belongs to, or None: it is of this
+    host's devices.
+    """
     home = os.readlink(f"{proc}/{pid}/ns/net")
     for _depth in range(LONGEST_CHAIN):
-        words = dict(entry.partition("=")[::2] for entry in _text(f"{proc}/{pid}/environ").split("\0"))
+        words = dict(
+            entry.partition("=")[::2] for entry in _text(f"{proc}/{pid}/environ").split("\0")
+        )
         fields = _text(f"{proc}/{pid}/stat").rpartition(")")[2].split()
         try:
             same = os.readlink(f"{proc}/{pid}/ns/net") == home
@@ -88,7 +100,9 @@ def connection(proc: str = "/proc", pid: str = "self") -> str | None:
 
 
 def _from_here(proc: str, fields: list[str], home: str) -> bool:
-    """Return whether sshd, somewhere above, is in this network namespace; a node's commands come from another."""
+    """Return whether sshd, somewhere above, is in this network namespace; a node's commands come
+    from another.
+    """
     pid = fields[1] if len(fields) > 1 else "0"
     for _depth in range(LONGEST_CHAIN):
         if pid in ("0", ""):
@@ -104,7 +118,9 @@ def _from_here(proc: str, fields: list[str], home: str) -> bool:
 
 
 def find() -> list[str]:
-    """Return the names of the devices that carry the controller's connection; none where it is not SSH."""
+    """Return the names of the devices that carry the controller's connection; none where it is not
+    SSH.
+    """
     text = connection()
     if text is None:
         return []
@@ -117,9 +133,13 @@ def find() -> list[str]:
 
 
 def check(changed: Iterable[str], allow: Iterable[str]) -> None:
-    """Raise :class:`InputError` if a device of the keys ``changed`` carries the connection and is not allowed."""
+    """Raise :class:`InputError` if a device of the keys ``changed`` carries the connection and is
+    not allowed.
+    """
     if not any("/" not in name for name in changed):
         return
     for name in find():
         if name in changed and name not in allow:
-            raise InputError("carries the controller's connection and would be changed", name, TO_DO)
+            raise InputError(
+                "carries the controller's connection and would be changed", name, TO_DO
+            )

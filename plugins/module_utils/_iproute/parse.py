@@ -1,38 +1,46 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure reading of what ``ip -json -details`` and ``bridge -json`` print: ip-link(8), ip-address(8), bridge(8)."""
+"""Pure reading of what ``ip -json -details`` and ``bridge -json`` print: ip-link(8), ip-address(8),
+bridge(8).
+"""
+
 from __future__ import annotations
 
 import json
 import re
 from typing import Any, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import ParseError
+from .._base.errors import ParseError
 
 ADVICE = "Give the output of ip -json -details address show."
-# Ubuntu's iproute2 5.15 writes this after a vxlan device's id, outside of JSON, when the kernel is newer.
+# Ubuntu's iproute2 5.15 writes this after a vxlan device's id, outside of JSON, when the kernel is
+# newer.
 FAN_MAP = re.compile(r'("id":[0-9]+)fan-map [0-9./: ]*')
 
-# A network device as ip shows it. The key "global" is a word of Python, which a class could not have.
-Link = TypedDict("Link", {
-    "name": "str",
-    "mtu": "int",  # bytes, as the next two; 0: ip does not say
-    "min_mtu": "int",
-    "max_mtu": "int",
-    "up": "bool",
-    "mac": "str | None",
-    "alias": "str | None",
-    "kind": "str | None",  # such as veth
-    "data": "dict[str, Any]",  # of that kind
-    "master": "str | None",
-    "index": "int",
-    "peer": "str | None",  # of a veth, if it is in this namespace; else the next two
-    "peer_index": "int | None",
-    "peer_netns": "int | None",  # the id of the other namespace
-    "addresses": "list[str]",  # with their prefix lengths
-    "global": "list[str]",  # those of them that are not link-local
-})
+# A network device as ip shows it. The key "global" is a word of Python, which a class could not
+# have.
+Link = TypedDict(
+    "Link",
+    {
+        "name": "str",
+        "mtu": "int",  # bytes, as the next two; 0: ip does not say
+        "min_mtu": "int",
+        "max_mtu": "int",
+        "up": "bool",
+        "mac": "str | None",
+        "alias": "str | None",
+        "kind": "str | None",  # such as veth
+        "data": "dict[str, Any]",  # of that kind
+        "master": "str | None",
+        "index": "int",
+        "peer": "str | None",  # of a veth, if it is in this namespace; else the next two
+        "peer_index": "int | None",
+        "peer_netns": "int | None",  # the id of the other namespace
+        "addresses": "list[str]",  # with their prefix lengths
+        "global": "list[str]",  # those of them that are not link-local
+    },
+)
 
 
 def _objects(text: str, what: str) -> list[dict[str, Any]]:
@@ -71,10 +79,16 @@ def _link(row: dict[str, Any]) -> Link:
         "peer": row.get("link"),
         "peer_index": row.get("link_index"),
         "peer_netns": row.get("link_netnsid"),
-        "addresses": [f"{entry['local']}/{entry['prefixlen']}"
-                      for entry in _part(row, "addr_info", list) if "local" in entry],
-        "global": [f"{entry['local']}/{entry['prefixlen']}"
-                   for entry in _part(row, "addr_info", list) if "local" in entry and entry.get("scope") != "link"],
+        "addresses": [
+            f"{entry['local']}/{entry['prefixlen']}"
+            for entry in _part(row, "addr_info", list)
+            if "local" in entry
+        ],
+        "global": [
+            f"{entry['local']}/{entry['prefixlen']}"
+            for entry in _part(row, "addr_info", list)
+            if "local" in entry and entry.get("scope") != "link"
+        ],
     }
 
 
@@ -87,35 +101,49 @@ def parse_links(text: str) -> dict[str, Link]:
 
 
 def parse_neighbors(text: str) -> dict[str, dict[str, str]]:
-    """Return ``{device: {address: MAC address}}`` of ip neigh show; an entry without a MAC address is left out."""
+    """Return ``{device: {address: MAC address}}`` of ip neigh show; an entry without a MAC address
+    is left out.
+    """
     neighbors: dict[str, dict[str, str]] = {}
     try:
         for row in _objects(text, "neighbours"):
             if "lladdr" in row:
                 neighbors.setdefault(row["dev"], {})[row["dst"]] = row["lladdr"]
     except (KeyError, TypeError) as error:
-        raise ParseError(f"a neighbour without {error}", 1, "Give the output of ip -json neigh show.")
+        raise ParseError(
+            f"a neighbour without {error}", 1, "Give the output of ip -json neigh show."
+        )
     return neighbors
 
 
 def parse_links_and_neighbors(text: str) -> dict[str, dict[str, Any]]:
-    """Return :func:`parse_links` of the first line, each link with its ``neighbors``, which are in the second."""
+    """Return :func:`parse_links` of the first line, each link with its ``neighbors``, which are in
+    the second.
+    """
     links, _newline, neighbors = text.partition("\n")
     by_name, known = parse_links(links), parse_neighbors(neighbors)
     return {name: dict(link, neighbors=known.get(name, {})) for name, link in by_name.items()}
 
 
 def parse_namespaces(text: str) -> dict[str, int | None]:
-    """Return ``{name: id}`` of the named network namespaces; a namespace that no link leads to has no id (None)."""
+    """Return ``{name: id}`` of the named network namespaces; a namespace that no link leads to has
+    no id (None).
+    """
     try:
         return {row["name"]: row.get("id") for row in _objects(text, "namespaces")}
     except (KeyError, TypeError) as error:
-        raise ParseError(f"a namespace without a name ({error})", 1, "Give the output of ip -json netns list.")
+        raise ParseError(
+            f"a namespace without a name ({error})", 1, "Give the output of ip -json netns list."
+        )
 
 
 def parse_fdb(text: str) -> list[tuple[str, str]]:
-    """Return ``[(MAC address, remote address)]`` of a VXLAN device's forwarding database; others are left out."""
+    """Return ``[(MAC address, remote address)]`` of a VXLAN device's forwarding database; others
+    are left out.
+    """
     try:
         return [(row["mac"], row["dst"]) for row in _objects(text, "entries") if "dst" in row]
     except KeyError as error:
-        raise ParseError(f"an entry without {error}", 1, "Give the output of bridge -json fdb show.")
+        raise ParseError(
+            f"an entry without {error}", 1, "Give the output of bridge -json fdb show."
+        )

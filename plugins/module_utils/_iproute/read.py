@@ -2,12 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reading links and forwarding databases."""
+
 from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
-from ansible_collections.offload.lab.plugins.module_utils._iproute.parse import (
+from .._host.runner import run
+from .parse import (
     Link,
     parse_fdb,
     parse_links,
@@ -22,9 +23,16 @@ def read(netns: str | None = None) -> dict[str, Link]:
 
 
 def read_with_neighbors(netns: str | None = None) -> dict[str, dict[str, Any]]:
-    """Return the links as :func:`read` does, each with its permanent neighbours; one process reads both."""
-    return parse_links_and_neighbors(run(["ip", "-json", "-details", "-batch", "-"],
-                                         "address show\nneigh show nud permanent\n", netns).out)
+    """Return the links as :func:`read` does, each with its permanent neighbours; one process reads
+    both.
+    """
+    return parse_links_and_neighbors(
+        run(
+            ["ip", "-json", "-details", "-batch", "-"],
+            "address show\nneigh show nud permanent\n",
+            netns,
+        ).out
+    )
 
 
 def namespaces() -> dict[str, int | None]:

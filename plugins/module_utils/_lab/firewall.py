@@ -1,11 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules that let the lab's traffic in: in a chain of nftables, or as rich rules of firewalld until its next reload.
+"""Rules that let the lab's traffic in: in a chain of nftables, or as rich rules of firewalld until
+its next reload.
 
-Ours are recognised by their comment in nftables, and in firewalld by a priority that nobody else has.
-Others are left alone.
+Ours are recognised by their comment in nftables, and in firewalld by a priority that nobody else
+has. Others are left alone.
 """
+
 from __future__ import annotations
 
 import ipaddress
@@ -13,9 +15,9 @@ import json
 import re
 from typing import Any, NamedTuple, Sequence
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError, InputError
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
+from .._base import network
+from .._base.errors import CommandError, InputError
+from .._host.runner import run
 
 COMMENT = "offload.lab "
 PRIORITY = -4789
@@ -23,7 +25,9 @@ CHAIN = re.compile(r"(ip|ip6|inet) ([A-Za-z_][\w-]*) ([A-Za-z_][\w-]*)\Z")
 
 
 class Rule(NamedTuple):
-    """What is let in: from where, TCP or UDP, and to which ports, such as ``4789`` or ``12865-14869``."""
+    """What is let in: from where, TCP or UDP, and to which ports, such as ``4789`` or
+    ``12865-14869``.
+    """
 
     source: str
     protocol: str
@@ -37,10 +41,16 @@ class Rule(NamedTuple):
         return f"{self.protocol} {self.ports} from {self.source}"
 
 
-def wanted(sources: Sequence[str], netperf_port: int, probe_port: int, vxlan_port: int) -> list[Rule]:
+def wanted(
+    sources: Sequence[str], netperf_port: int, probe_port: int, vxlan_port: int
+) -> list[Rule]:
     """Return the rules of a node: control and data connections of netperf, the probe, and VXLAN."""
     last = netperf_port + network.DATA_OFFSET + network.MOST_STREAMS - 1
-    ports = [("tcp", f"{netperf_port}-{last}"), ("udp", f"{netperf_port}-{last}"), ("udp", str(vxlan_port))]
+    ports = [
+        ("tcp", f"{netperf_port}-{last}"),
+        ("udp", f"{netperf_port}-{last}"),
+        ("udp", str(vxlan_port)),
+    ]
     if not netperf_port <= probe_port <= last:
         ports.append(("tcp", str(probe_port)))
     return [Rule(_source(source), *pair) for source in sources for pair in ports]
@@ -50,35 +60,66 @@ def _source(text: str) -> str:
     try:
         return str(ipaddress.ip_network(text)).replace("/32", "").replace("/128", "")
     except ValueError as error:
-        raise InputError(str(error), "sources", "Give addresses, or networks as 192.168.0.0/24.") from None
+        raise InputError(
+            str(error), "sources", "Give addresses, or networks as 192.168.0.0/24."
+        ) from None
 
 
 class Nftables:
-    """Rules in one chain, at its beginning: an accept in a chain of our own would not keep another from dropping."""
+    """Rules in one chain, at its beginning: an accept in a chain of our own would not keep another
+    from dropping.
+    """
 
     def __init__(self, chain: str) -> None:
         if not CHAIN.match(chain):
-            raise InputError("not a chain of nftables", repr(chain), "Give family, table and chain: inet filter input.")
+            raise InputError(
+                "not a chain of nftables",
+                repr(chain),
+                "Give family, table and chain: inet filter input.",
+            )
         self.chain = chain.split()
 
     def read(self, missing_ok: bool = False) -> dict[str, int]:
-        """Return ``{rule as text: handle}`` of ours; with ``missing_ok`` none where the chain is gone."""
+        """Return ``{rule as text: handle}`` of ours; with ``missing_ok`` none where the chain is
+        gone.
+        """
         try:
-            listed = json.loads(run(["nft", "--json", "list", "chain", *self.chain]).out)["nftables"]
+            listed = json.loads(run(["nft", "--json", "list", "chain", *self.chain]).out)[
+                "nftables"
+            ]
         except CommandError as error:
             if missing_ok:
                 return {}
-            raise InputError(f"cannot be read ({error})", f"chain {' '.join(self.chain)}",
-                             "Set offload_lab_firewall_chain to the chain that your rule set has for input: nft list "
-                             "ruleset.") from None
+            raise InputError(
+                f"cannot be read ({error})",
+                f"chain {' '.join(self.chain)}",
+                "Set offload_lab_firewall_chain to the chain that your rule set has for input: nft list "
+                "ruleset.",
+            ) from None
         rules = [row["rule"] for row in listed if "rule" in row]
-        return {rule["comment"][len(COMMENT):]: rule["handle"] for rule in rules
-                if rule.get("comment", "").startswith(COMMENT)}
+        return {
+            rule["comment"][len(COMMENT) :]: rule["handle"]
+            for rule in rules
+            if rule.get("comment", "").startswith(COMMENT)
+        }
 
     def add(self, rule: Rule) -> list[str]:
         family = "ip" if rule.family == 4 else "ip6"
-        return ["nft", "insert", "rule", *self.chain, family, "saddr", rule.source, rule.protocol, "dport", rule.ports,
-                "accept", "comment", f'"{COMMENT}{rule}"']
+        return [
+            "nft",
+            "insert",
+            "rule",
+            *self.chain,
+            family,
+            "saddr",
+            rule.source,
+            rule.protocol,
+            "dport",
+            rule.ports,
+            "accept",
+            "comment",
+            f'"{COMMENT}{rule}"',
+        ]
 
     def remove(self, _rule: str, handle: Any) -> list[str]:
         return ["nft", "delete", "rule", *self.chain, "handle", str(handle)]
@@ -99,21 +140,29 @@ class Firewalld:
         for line in listed:
             fields = dict(re.findall(r'(\w+)="([^"]*)"', line))
             if fields.get("priority") == str(PRIORITY):
-                rule = Rule(fields.get("address", ""), fields.get("protocol", ""), fields.get("port", ""))
+                rule = Rule(
+                    fields.get("address", ""), fields.get("protocol", ""), fields.get("port", "")
+                )
                 found[str(rule)] = line.strip()
         return found
 
     def add(self, rule: Rule) -> list[str]:
-        text = (f'rule priority="{PRIORITY}" family="ipv{rule.family}" source address="{rule.source}" '
-                f'port port="{rule.ports}" protocol="{rule.protocol}" accept')
+        text = (
+            f'rule priority="{PRIORITY}" family="ipv{rule.family}" source address="{rule.source}" '
+            f'port port="{rule.ports}" protocol="{rule.protocol}" accept'
+        )
         return ["firewall-cmd", f"--zone={self.zone}", f"--add-rich-rule={text}"]
 
     def remove(self, _rule: str, handle: Any) -> list[str]:
         return ["firewall-cmd", f"--zone={self.zone}", f"--remove-rich-rule={handle}"]
 
 
-def plan(firewall: Nftables | Firewalld, found: dict[str, Any], rules: Sequence[Rule]) -> list[list[str]]:
-    """Return the commands that make ours what is wanted; in a chain the first rule is the one inserted last."""
+def plan(
+    firewall: Nftables | Firewalld, found: dict[str, Any], rules: Sequence[Rule]
+) -> list[list[str]]:
+    """Return the commands that make ours what is wanted; in a chain the first rule is the one
+    inserted last.
+    """
     texts = [str(rule) for rule in rules]
     surplus = [firewall.remove(text, handle) for text, handle in found.items() if text not in texts]
     return surplus + [firewall.add(rule) for rule in rules if str(rule) not in found]

@@ -2,21 +2,25 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pure checks of the tenants that a user wants: names, addresses, MTUs."""
+
 from __future__ import annotations
 
 import ipaddress
 import re
 from typing import Any, Iterable, Mapping, Sequence, Tuple, TypedDict, Union
 
-from ansible_collections.offload.lab.plugins.module_utils._base import checks, network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from .._base import checks, network
+from .._base.errors import InputError
 
 DEVICE, PORT = "-veth0", "-veth1"  # the tenant's end of its veth, and the switch's
-# A Linux bridge between tenant and switch, and the veth that joins the two: the bridge's end, and the switch's.
+# A Linux bridge between tenant and switch, and the veth that joins the two: the bridge's end, and
+# the switch's.
 LINUX_BRIDGE, INNER, OUTER = "-br", "-veth2", "-veth3"
 Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 Limit = Tuple[int, str]  # bytes, and why
-MAC = re.compile(r"[0-9a-f][02468ace](:[0-9a-f]{2}){5}\Z")  # the lowest bit of the first byte means multicast
+MAC = re.compile(
+    r"[0-9a-f][02468ace](:[0-9a-f]{2}){5}\Z"
+)  # the lowest bit of the first byte means multicast
 
 
 class Parts(TypedDict):
@@ -49,33 +53,48 @@ def longest_name() -> int:
 def _checked_mac(mac: str, name: str) -> str:
     """Return a MAC address in lowercase."""
     if not MAC.match(mac.lower()):
-        raise InputError(f"not a unicast MAC address: {mac!r}", name, "Write it as 02:00:c0:a8:0a:01.")
+        raise InputError(
+            f"not a unicast MAC address: {mac!r}", name, "Write it as 02:00:c0:a8:0a:01."
+        )
     return mac.lower()
 
 
 def _reserved(network: Network) -> tuple[network.Address, ...]:
     """Return the addresses of a network that are not those of a host."""
-    ends = (network.network_address, network.broadcast_address)[:2 if network.version == 4 else 1]
+    ends = (network.network_address, network.broadcast_address)[: 2 if network.version == 4 else 1]
     return ends if network.num_addresses > 2 else ()
 
 
 def _neighbor(text: Any, name: str, interfaces: Sequence[network.Interface]) -> str:
-    """Return the checked address of a neighbour: one of a host, in a network of the tenant's own addresses."""
+    """Return the checked address of a neighbour: one of a host, in a network of the tenant's own
+    addresses.
+    """
     address = network.address(text, f"neighbor of {name}")
     if address in [interface.ip for interface in interfaces]:
-        raise InputError(f"its neighbor {address} is one of its own addresses", name, "Leave it out of the neighbors.")
+        raise InputError(
+            f"its neighbor {address} is one of its own addresses",
+            name,
+            "Leave it out of the neighbors.",
+        )
     networks = [interface.network for interface in interfaces if address in interface.network]
     if not networks:
-        raise InputError(f"its neighbor {address} is in no network of its own addresses", name,
-                         "Give the tenant an address of the neighbor's network, or leave the neighbor out.")
+        raise InputError(
+            f"its neighbor {address} is in no network of its own addresses",
+            name,
+            "Give the tenant an address of the neighbor's network, or leave the neighbor out.",
+        )
     if address.is_multicast or any(address in _reserved(network) for network in networks):
-        raise InputError(f"its neighbor {address} is not an address of a host", name,
-                         f"Use another address of {networks[0]}.")
+        raise InputError(
+            f"its neighbor {address} is not an address of a host",
+            name,
+            f"Use another address of {networks[0]}.",
+        )
     return str(address)
 
 
-def _neighbors(neighbors: Iterable[Mapping[str, Any]], name: str,
-               interfaces: Sequence[network.Interface]) -> dict[str, str]:
+def _neighbors(
+    neighbors: Iterable[Mapping[str, Any]], name: str, interfaces: Sequence[network.Interface]
+) -> dict[str, str]:
     """Return ``{address: MAC address}`` of a tenant's neighbours, which are kept for good."""
     addresses = [_neighbor(neighbor["address"], name, interfaces) for neighbor in neighbors]
     checks.unique(addresses, f"neighbor of {name}")
@@ -83,9 +102,13 @@ def _neighbors(neighbors: Iterable[Mapping[str, Any]], name: str,
 
 
 def wanted_tenant(tenant: Mapping[str, Any], mtu: int) -> Tenant:
-    """Return a checked tenant of the user, with what is derived from its name; ``mtu`` is for one that gives none."""
+    """Return a checked tenant of the user, with what is derived from its name; ``mtu`` is for one
+    that gives none.
+    """
     name = network.device_name(tenant["name"], "tenant", longest_name())
-    interfaces = [network.interface(text, f"address of {name}") for text in tenant.get("addresses") or []]
+    interfaces = [
+        network.interface(text, f"address of {name}") for text in tenant.get("addresses") or []
+    ]
     return {
         "name": name,
         "netns": name if tenant.get("namespace", True) else None,
@@ -102,10 +125,13 @@ def wanted_tenant(tenant: Mapping[str, Any], mtu: int) -> Tenant:
     }
 
 
-def wanted_tenants(tenants: Sequence[Mapping[str, Any]], mtu: int, limit: Limit | None = None) -> dict[str, Tenant]:
+def wanted_tenants(
+    tenants: Sequence[Mapping[str, Any]], mtu: int, limit: Limit | None = None
+) -> dict[str, Tenant]:
     """Return ``{name: tenant}``, all checked.
 
-    ``mtu`` in bytes is for tenants that give none; ``limit`` is ``(bytes, why)``, what the underlay leaves for them.
+    ``mtu`` in bytes is for tenants that give none; ``limit`` is ``(bytes, why)``, what the underlay
+    leaves for them.
     """
     checks.unique([tenant["name"] for tenant in tenants], "tenant")
     wanted = [wanted_tenant(tenant, mtu) for tenant in tenants]
@@ -117,52 +143,86 @@ def wanted_tenants(tenants: Sequence[Mapping[str, Any]], mtu: int, limit: Limit 
 
 
 def _check_mtu(tenant: Tenant, limit: Limit | None) -> None:
-    lowest = network.MIN_MTU_IPV6 if any(":" in address for address in tenant["addresses"]) else network.MIN_MTU
+    lowest = (
+        network.MIN_MTU_IPV6
+        if any(":" in address for address in tenant["addresses"])
+        else network.MIN_MTU
+    )
     highest, why = limit or (network.MAX_MTU, "A veth carries no more.")
     if not lowest <= tenant["mtu"] <= highest:
-        raise InputError(f"an MTU of {tenant['mtu']} does not fit", tenant["name"],
-                         f"Use {lowest} to {highest} bytes. {why}")
+        raise InputError(
+            f"an MTU of {tenant['mtu']} does not fit",
+            tenant["name"],
+            f"Use {lowest} to {highest} bytes. {why}",
+        )
 
 
 def _interfaces(tenants: Iterable[Tenant]) -> list[tuple[str, network.Interface]]:
     """Return ``[(tenant's name, interface)]`` of all addresses."""
-    return [(tenant["name"], network.interface(text, tenant["name"]))
-            for tenant in tenants for text in tenant["addresses"]]
+    return [
+        (tenant["name"], network.interface(text, tenant["name"]))
+        for tenant in tenants
+        for text in tenant["addresses"]
+    ]
 
 
 def _check_addresses(tenants: Iterable[Tenant]) -> None:
-    """Raise InputError when an address is not one of a host, is given twice, or when two networks overlap."""
+    """Raise InputError when an address is not one of a host, is given twice, or when two networks
+    overlap.
+    """
     networks: dict[Network, str] = {}
     owners: dict[network.Address, str] = {}
     for name, interface in _interfaces(tenants):
         network = interface.network
         if interface.ip in _reserved(network):
-            raise InputError(f"not an address of a host: {interface}", name,
-                             f"Use another address of {network}.")
+            raise InputError(
+                f"not an address of a host: {interface}", name, f"Use another address of {network}."
+            )
         if interface.ip in owners:
-            raise InputError(f"its address {interface.ip} is also that of {owners[interface.ip]}", name,
-                             "Give every tenant an address of its own.")
+            raise InputError(
+                f"its address {interface.ip} is also that of {owners[interface.ip]}",
+                name,
+                "Give every tenant an address of its own.",
+            )
         owners[interface.ip] = name
         networks.setdefault(network, name)
     check_disjoint(networks)
 
 
 def check_disjoint(networks: Mapping[Network, str]) -> None:
-    """Raise InputError when two of ``{network: name}`` overlap; all of them share one VNI, so they must not."""
-    ordered = sorted(networks, key=lambda network: (network.version, network.network_address, network.prefixlen))
+    """Raise InputError when two of ``{network: name}`` overlap; all of them share one VNI, so they
+    must not.
+    """
+    ordered = sorted(
+        networks, key=lambda network: (network.version, network.network_address, network.prefixlen)
+    )
     for one, other in zip(ordered, ordered[1:]):
         if one.version == other.version and one.overlaps(other):
-            raise InputError(f"its network {other} overlaps {one} of {networks[one]}", networks[other],
-                             "Use the same network, or networks that do not overlap.")
+            raise InputError(
+                f"its network {other} overlaps {one} of {networks[one]}",
+                networks[other],
+                "Use the same network, or networks that do not overlap.",
+            )
 
 
 def check_host(tenants: Mapping[str, Tenant], links: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise InputError when a tenant that is in the host's own namespace would take another device's network away."""
+    """Raise InputError when a tenant that is in the host's own namespace would take another
+    device's network away.
+    """
     ours = {tenant["device"] for tenant in tenants.values()}
-    here = [(link["name"], network.interface(text, link["name"])) for link in links.values() if link["name"] not in ours
-            for text in link["global"]]
-    for name, interface in _interfaces([tenant for tenant in tenants.values() if tenant["netns"] is None]):
+    here = [
+        (link["name"], network.interface(text, link["name"]))
+        for link in links.values()
+        if link["name"] not in ours
+        for text in link["global"]
+    ]
+    for name, interface in _interfaces(
+        [tenant for tenant in tenants.values() if tenant["netns"] is None]
+    ):
         for device, other in here:
             if interface.version == other.version and interface.network.overlaps(other.network):
-                raise InputError(f"its address {interface} overlaps {other} of the device {device}",
-                                 name, "Choose another network: offload_lab_host_network.")
+                raise InputError(
+                    f"its address {interface} overlaps {other} of the device {device}",
+                    name,
+                    "Choose another network: offload_lab_host_network.",
+                )

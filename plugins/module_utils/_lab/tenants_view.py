@@ -1,14 +1,18 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure view of the tenants that a host has: what is ours, which veths are whole, what is in the way."""
+"""Pure view of the tenants that a host has: what is ours, which veths are whole, what is in the
+way.
+"""
+
 from __future__ import annotations
 
 from typing import Any, Dict, Iterable, Mapping, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._base.marks import ALIAS
-from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check import (
+from .._base.errors import InputError
+from .._base.marks import ALIAS
+from .._ovs.state import State
+from .tenants_check import (
     DEVICE,
     INNER,
     OUTER,
@@ -16,11 +20,17 @@ from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check imp
     Parts,
     Tenant,
 )
-from ansible_collections.offload.lab.plugins.module_utils._ovs.state import State
 
 Link = Dict[str, Any]  # as _iproute reads it, with its permanent neighbors
 Links = Dict[str, Link]
-NOTHING: Link = {"mtu": None, "mac": None, "up": False, "alias": None, "global": [], "neighbors": {}}
+NOTHING: Link = {
+    "mtu": None,
+    "mac": None,
+    "up": False,
+    "alias": None,
+    "global": [],
+    "neighbors": {},
+}
 
 
 class Seen(TypedDict):
@@ -54,25 +64,37 @@ def mark(name: str) -> str:
 
 def marked(links: Links) -> list[str]:
     """Return the names of the tenants whose port on the host carries our mark."""
-    names = [name[:-len(PORT)] for name in links if name.endswith(PORT)]
+    names = [name[: -len(PORT)] for name in links if name.endswith(PORT)]
     return sorted(name for name in names if links[name + PORT]["alias"] == mark(name))
 
 
 def led_to(links: Links, ids: Mapping[str, int | None]) -> set[str]:
     """Return the namespaces that our veths lead to."""
-    return {name for name in marked(links)
-            if ids.get(name) is not None and links[name + PORT]["peer_netns"] == ids[name]}
+    return {
+        name
+        for name in marked(links)
+        if ids.get(name) is not None and links[name + PORT]["peer_netns"] == ids[name]
+    }
 
 
 def owned_namespaces(seen: Seen) -> set[str]:
-    """Return the namespaces that are ours: our veth leads there, or their loopback carries our mark."""
+    """Return the namespaces that are ours: our veth leads there, or their loopback carries our
+    mark.
+    """
     return led_to(seen["links"], seen["ids"]) | {
-        name for name, links in seen["inside"].items() if links.get("lo", {}).get("alias") == mark(name)}
+        name
+        for name, links in seen["inside"].items()
+        if links.get("lo", {}).get("alias") == mark(name)
+    }
 
 
 def own_links(tenant: Tenant) -> list[str]:
     """Return the names of a tenant's links in the namespace of the host."""
-    bridge = [tenant["linux_bridge"], tenant["name"] + INNER, tenant["switch_port"]] if tenant["linux_bridge"] else []
+    bridge = (
+        [tenant["linux_bridge"], tenant["name"] + INNER, tenant["switch_port"]]
+        if tenant["linux_bridge"]
+        else []
+    )
     return [tenant["port"]] + bridge + ([] if tenant["netns"] else [tenant["device"]])
 
 
@@ -82,19 +104,28 @@ def check_free(seen: Seen, wanted: Mapping[str, Tenant]) -> None:
     for tenant in wanted.values():
         alias = mark(tenant["name"])
         if tenant["netns"] in seen["ids"] and tenant["netns"] not in owned:
-            raise InputError(f"the network namespace exists and is not ours (alias of its lo: not {alias})",
-                             tenant["netns"],
-                             f"Choose another name, or remove it: ip netns del {tenant['netns']}")
+            raise InputError(
+                f"the network namespace exists and is not ours (alias of its lo: not {alias})",
+                tenant["netns"],
+                f"Choose another name, or remove it: ip netns del {tenant['netns']}",
+            )
         for name in own_links(tenant):
             if seen["links"].get(name, {"alias": alias})["alias"] != alias:
-                raise InputError(f"the device exists and is not ours (its alias is not {alias})", name,
-                                 f"Choose another name, or remove it: ip link del {name}")
+                raise InputError(
+                    f"the device exists and is not ours (its alias is not {alias})",
+                    name,
+                    f"Choose another name, or remove it: ip link del {name}",
+                )
 
 
 def ends(seen: Seen, tenant: Parts) -> tuple[Link, Link] | tuple[None, None]:
-    """Return ``(port, device)``, the two links of a tenant's veth; ``(None, None)`` if they are not its two ends."""
+    """Return ``(port, device)``, the two links of a tenant's veth; ``(None, None)`` if they are not
+    its two ends.
+    """
     port = seen["links"].get(tenant["port"])
-    device = (seen["inside"].get(tenant["netns"], {}) if tenant["netns"] else seen["links"]).get(tenant["device"])
+    device = (seen["inside"].get(tenant["netns"], {}) if tenant["netns"] else seen["links"]).get(
+        tenant["device"]
+    )
     if not port or not device:
         return None, None
     if tenant["netns"]:
@@ -109,23 +140,45 @@ def summary(seen: Seen, tenant: Parts) -> Summary | None:
     port, device = ends(seen, tenant)
     if port is None or device is None:
         return None
-    return {"netns": tenant["netns"], "device": tenant["device"], "port": tenant["port"],
-            "addresses": device["global"], "mtu": device["mtu"], "mac": device["mac"],
-            "up": port["up"] and device["up"], "neighbors": device["neighbors"],
-            "bridge": seen["ovs"]["ports"].get(tenant["switch_port"], {}).get("bridge")}
+    return {
+        "netns": tenant["netns"],
+        "device": tenant["device"],
+        "port": tenant["port"],
+        "addresses": device["global"],
+        "mtu": device["mtu"],
+        "mac": device["mac"],
+        "up": port["up"] and device["up"],
+        "neighbors": device["neighbors"],
+        "bridge": seen["ovs"]["ports"].get(tenant["switch_port"], {}).get("bridge"),
+    }
 
 
 def predicted(tenant: Tenant, bridge: str, before: Summary | None) -> Summary:
     """Return :func:`summary` as it will be; a MAC address that is not given is left to the kernel."""
     known = before["mac"] if before else None
-    return {"netns": tenant["netns"], "device": tenant["device"], "port": tenant["port"],
-            "addresses": tenant["addresses"], "mtu": tenant["mtu"], "mac": tenant["mac"] or known, "up": True,
-            "neighbors": tenant["neighbors"], "bridge": bridge}
+    return {
+        "netns": tenant["netns"],
+        "device": tenant["device"],
+        "port": tenant["port"],
+        "addresses": tenant["addresses"],
+        "mtu": tenant["mtu"],
+        "mac": tenant["mac"] or known,
+        "up": True,
+        "neighbors": tenant["neighbors"],
+        "bridge": bridge,
+    }
 
 
 def present_tenants(seen: Seen, names: Iterable[str]) -> dict[str, Parts]:
     """Return the tenants that are there, by name, as :func:`wanted_tenant` would name their parts."""
     owned, ports = owned_namespaces(seen), seen["ovs"]["ports"]
-    return {name: {
-        "name": name, "netns": name if name in seen["ids"] and name in owned else None, "device": name + DEVICE,
-        "port": name + PORT, "switch_port": name + (OUTER if name + OUTER in ports else PORT)} for name in names}
+    return {
+        name: {
+            "name": name,
+            "netns": name if name in seen["ids"] and name in owned else None,
+            "device": name + DEVICE,
+            "port": name + PORT,
+            "switch_port": name + (OUTER if name + OUTER in ports else PORT),
+        }
+        for name in names
+    }

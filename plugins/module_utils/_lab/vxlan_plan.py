@@ -1,20 +1,22 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure planning of a kernel VXLAN device with head-end replication: every remote gets frames with an unknown receiver.
+"""Pure planning of a kernel VXLAN device with head-end replication: every remote gets frames with
+an unknown receiver.
 
 Attributes and forwarding database: ip-link(8) and bridge(8); the format on the wire: RFC 7348.
 """
+
 from __future__ import annotations
 
 from typing import Any, Iterable, Mapping, Sequence, Tuple, TypedDict, cast, overload
 
-from ansible_collections.offload.lab.plugins.module_utils._base import checks, network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._base.marks import ALIAS
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step, batch
-from ansible_collections.offload.lab.plugins.module_utils._iproute.parse import Link
-from ansible_collections.offload.lab.plugins.module_utils._ovs import state
+from .._base import checks, network
+from .._base.errors import InputError
+from .._base.marks import ALIAS
+from .._base.steps import Step, batch
+from .._iproute.parse import Link
+from .._ovs import state
 
 EVERY = "00:00:00:00:00:00"  # the default entry of the forwarding database
 OURS = ALIAS + "tunnel"
@@ -54,12 +56,17 @@ def carrier(links: Links, local: str) -> Link:
     for link in links.values():
         if local in [address.split("/")[0] for address in link["addresses"]]:
             return link
-    raise InputError("no device has this address", local,
-                     "Give the underlay's address of this host: offload_lab_underlay_address.")
+    raise InputError(
+        "no device has this address",
+        local,
+        "Give the underlay's address of this host: offload_lab_underlay_address.",
+    )
 
 
 def wanted_device(options: Mapping[str, Any], links: Links) -> Wanted:
-    """Return the user's options, checked, with the MTU that the underlay carries where none is given."""
+    """Return the user's options, checked, with the MTU that the underlay carries where none is
+    given.
+    """
     wanted = dict(options, name=network.device_name(options["name"]))
     checks.number(wanted["id"], f"VNI of {wanted['name']}", 0, MAX_VNI)
     network.port(wanted["dstport"], f"UDP port of {wanted['name']}")
@@ -67,10 +74,15 @@ def wanted_device(options: Mapping[str, Any], links: Links) -> Wanted:
     remotes = [network.address(remote, "remote address") for remote in wanted["remotes"]]
     for remote in remotes:
         if remote == local:
-            raise InputError("a remote is this host itself", str(remote), "List the other hosts only.")
+            raise InputError(
+                "a remote is this host itself", str(remote), "List the other hosts only."
+            )
         if remote.version != local.version:
-            raise InputError(f"the remote is IPv{remote.version}, the local address IPv{local.version}",
-                             str(remote), "Use addresses of one family.")
+            raise InputError(
+                f"the remote is IPv{remote.version}, the local address IPv{local.version}",
+                str(remote),
+                "Use addresses of one family.",
+            )
     wanted.update(local=str(local), remotes=sorted(str(remote) for remote in remotes))
     checks.unique(wanted["remotes"], "remote")
     underlay = carrier(links, wanted["local"])
@@ -78,9 +90,12 @@ def wanted_device(options: Mapping[str, Any], links: Links) -> Wanted:
     if wanted["mtu"] is None:
         wanted["mtu"] = carried
     if not network.MIN_MTU <= wanted["mtu"] <= carried:
-        raise InputError(f"an MTU of {wanted['mtu']} does not fit", wanted["name"],
-                         f"{underlay['name']} carries {underlay['mtu']} bytes, which leaves {network.MIN_MTU} to "
-                         f"{carried} inside VXLAN.")
+        raise InputError(
+            f"an MTU of {wanted['mtu']} does not fit",
+            wanted["name"],
+            f"{underlay['name']} carries {underlay['mtu']} bytes, which leaves {network.MIN_MTU} to "
+            f"{carried} inside VXLAN.",
+        )
     return cast(Wanted, wanted)
 
 
@@ -93,7 +108,10 @@ def summary(link: None, fdb: Fdb) -> None: ...
 
 
 def summary(link: Link | None, fdb: Fdb) -> Summary | None:
-    """Return what a user sets of a device, for results and diffs; None for no device. ``fdb``: see parse_fdb."""
+    """Return what a user sets of a device, for results and diffs; None for no device.
+
+    ``fdb``: see parse_fdb.
+    """
     if link is None:
         return None
     data = link["data"]
@@ -102,7 +120,9 @@ def summary(link: Link | None, fdb: Fdb) -> Summary | None:
         "id": data.get("id"),
         "dstport": data.get("port"),
         "local": local,
-        "csum": not data.get("udp_zero_csum6_tx", False) if local and ":" in local else bool(data.get("udp_csum")),
+        "csum": not data.get("udp_zero_csum6_tx", False)
+        if local and ":" in local
+        else bool(data.get("udp_csum")),
         "mtu": link["mtu"],
         "remotes": sorted(remote for mac, remote in fdb if mac == EVERY),
         "up": link["up"],
@@ -113,22 +133,36 @@ def _check_free(links: Links, wanted: Wanted) -> None:
     """Raise InputError when the name or the VNI is taken by a device that is not ours."""
     link = links.get(wanted["name"])
     if link is not None and (link["kind"] != "vxlan" or link["alias"] != OURS):
-        raise InputError(f"the device exists and is not ours (its alias is not {OURS})", link["name"],
-                         f"Choose another name, or remove it: ip link del {link['name']}")
+        raise InputError(
+            f"the device exists and is not ours (its alias is not {OURS})",
+            link["name"],
+            f"Choose another name, or remove it: ip link del {link['name']}",
+        )
     for other in links.values():
-        taken = (other["data"].get("id"), other["data"].get("port")) == (wanted["id"], wanted["dstport"])
+        taken = (other["data"].get("id"), other["data"].get("port")) == (
+            wanted["id"],
+            wanted["dstport"],
+        )
         if other["kind"] == "vxlan" and other["name"] != wanted["name"] and taken:
-            raise InputError(f"the device {other['name']} has this VNI and UDP port already",
-                             wanted["name"], "Choose another VNI, or remove that device.")
+            raise InputError(
+                f"the device {other['name']} has this VNI and UDP port already",
+                wanted["name"],
+                "Choose another VNI, or remove that device.",
+            )
 
 
 def _create_line(wanted: Wanted) -> str:
-    """Return the line that makes the device. Packets without an outer checksum are always accepted."""
+    """Return the line that makes the device.
+
+    Packets without an outer checksum are always accepted.
+    """
     csum = "udpcsum" if wanted["csum"] else "noudpcsum"
     if ":" in wanted["local"]:
         csum = f"{'noudp6zerocsumtx' if wanted['csum'] else 'udp6zerocsumtx'} udp6zerocsumrx"
-    return (f"link add name {wanted['name']} mtu {wanted['mtu']} type vxlan id {wanted['id']} "
-            f"dstport {wanted['dstport']} local {wanted['local']} {csum}")
+    return (
+        f"link add name {wanted['name']} mtu {wanted['mtu']} type vxlan id {wanted['id']} "
+        f"dstport {wanted['dstport']} local {wanted['local']} {csum}"
+    )
 
 
 def _link_lines(before: Summary | None, wanted: Wanted) -> list[str]:
@@ -150,37 +184,58 @@ def _fdb_lines(fdb: Fdb, wanted: Wanted) -> list[str]:
     gone = set(known) - set(wanted["remotes"])
     device = f"dev {wanted['name']}"
     return [f"fdb del {mac} {device} dst {remote}" for mac, remote in fdb if remote in gone] + [
-        f"fdb append {EVERY} {device} dst {remote}" for remote in wanted["remotes"] if remote not in known]
+        f"fdb append {EVERY} {device} dst {remote}"
+        for remote in wanted["remotes"]
+        if remote not in known
+    ]
 
 
 def _release(ovs: state.State, name: str) -> list[Step]:
-    """Return the step that takes the device out of its bridge: Open vSwitch holds on to a device that is gone."""
+    """Return the step that takes the device out of its bridge: Open vSwitch holds on to a device
+    that is gone.
+    """
     port = ovs["ports"].get(name)
     if port is None or port["interface"].get("type"):
         return []
     if state.owner_of(port) is None:
-        raise InputError(f"its port on bridge {port['bridge']} is not ours, and the device would have to be replaced",
-                         name, "Choose another name for the lab's tunnel.")
+        raise InputError(
+            f"its port on bridge {port['bridge']} is not ours, and the device would have to be replaced",
+            name,
+            "Choose another name for the lab's tunnel.",
+        )
     return [state.transaction([["del-port", port["bridge"], name]], wait=ovs["vswitchd"])]
 
 
 def must_recreate(before: Summary | None, wanted: Mapping[str, Any]) -> bool:
     """Return whether the kernel cannot change ``before`` into what is wanted."""
-    if before is None or not before["local"] or (":" in before["local"]) != (":" in wanted["local"]):
+    if (
+        before is None
+        or not before["local"]
+        or (":" in before["local"]) != (":" in wanted["local"])
+    ):
         return True
-    return (before["id"], before["dstport"], before["csum"]) != (wanted["id"], wanted["dstport"], wanted["csum"])
+    return (before["id"], before["dstport"], before["csum"]) != (
+        wanted["id"],
+        wanted["dstport"],
+        wanted["csum"],
+    )
 
 
 def plan_present(links: Links, fdb: Fdb, ovs: state.State, wanted: Wanted) -> list[Step]:
-    """Return the steps to the wanted device; ``ovs`` is the state of Open vSwitch (:mod:`_ovs_state`)."""
+    """Return the steps to the wanted device; ``ovs`` is the state of Open vSwitch
+    (:mod:`_ovs_state`).
+    """
     _check_free(links, wanted)
     name = wanted["name"]
     before = summary(links.get(name), fdb)
     if not must_recreate(before, wanted):
         return batch(_link_lines(before, wanted)) + batch(_fdb_lines(fdb, wanted), program="bridge")
     removal = [f"link del dev {name}"] if before else []
-    return _release(ovs, name) + batch(removal + _link_lines(None, wanted)) + batch(
-        _fdb_lines([], wanted), program="bridge")
+    return (
+        _release(ovs, name)
+        + batch(removal + _link_lines(None, wanted))
+        + batch(_fdb_lines([], wanted), program="bridge")
+    )
 
 
 def plan_absent(links: Links, ovs: state.State, name: str) -> list[Step]:
@@ -193,6 +248,9 @@ def plan_absent(links: Links, ovs: state.State, name: str) -> list[Step]:
 
 def plan_purge(links: Links, ovs: state.State, keep: Iterable[str]) -> tuple[list[str], list[Step]]:
     """Return the names of our devices that are not among ``keep``, and the steps that remove them."""
-    names = sorted(name for name, link in links.items()
-                   if link["kind"] == "vxlan" and link["alias"] == OURS and name not in keep)
+    names = sorted(
+        name
+        for name, link in links.items()
+        if link["kind"] == "vxlan" and link["alias"] == OURS and name not in keep
+    )
     return names, [step for name in names for step in plan_absent(links, ovs, name)]

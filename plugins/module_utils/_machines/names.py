@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a virtual machine of a lab is: its names, its places on this machine, and what it may be."""
+
 from __future__ import annotations
 
 import hashlib
@@ -9,8 +10,8 @@ import os
 import re
 from typing import Any, Mapping, Sequence
 
-from ansible_collections.offload.lab.plugins.module_utils._base import checks, network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from .._base import checks, network
+from .._base.errors import InputError
 
 BRIDGE = "br0"
 MANAGEMENT = "management0"
@@ -46,9 +47,14 @@ def netns_of(lab: str, nic: Mapping[str, Any]) -> str:
 
 
 def wanted_taps(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return ``(namespace, tap)`` of the devices of a machine whose other ends are in namespaces that are given."""
-    return [(nic["netns"], tap_of(machine["name"], index)) for index, nic in enumerate(machine.get("nics", ()))
-            if nic.get("netns")]
+    """Return ``(namespace, tap)`` of the devices of a machine whose other ends are in namespaces
+    that are given.
+    """
+    return [
+        (nic["netns"], tap_of(machine["name"], index))
+        for index, nic in enumerate(machine.get("nics", ()))
+        if nic.get("netns")
+    ]
 
 
 def mac_of(lab: str, machine: str, device: str) -> str:
@@ -60,26 +66,39 @@ def mac_of(lab: str, machine: str, device: str) -> str:
 def validate(lab: str, folder: str, machines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the wanted machines, checked; raise :class:`InputError` for what cannot be."""
     if not LAB_NAME.fullmatch(lab):
-        raise InputError(f"{lab!r} is not a name for a lab", "name",
-                         "Use 1 to 40 letters, digits, hyphens and underscores, a letter or digit first.")
+        raise InputError(
+            f"{lab!r} is not a name for a lab",
+            "name",
+            "Use 1 to 40 letters, digits, hyphens and underscores, a letter or digit first.",
+        )
     if not os.path.isabs(folder):
-        raise InputError("not an absolute path", f"folder {folder}", "Give the lab a folder of its own.")
+        raise InputError(
+            "not an absolute path", f"folder {folder}", "Give the lab a folder of its own."
+        )
     for key in ("name", "port"):
         checks.unique([machine[key] for machine in machines], key)
-    checks.unique([nic["address"] for machine in machines for nic in machine["nics"] if nic["address"]], "address")
+    checks.unique(
+        [nic["address"] for machine in machines for nic in machine["nics"] if nic["address"]],
+        "address",
+    )
     return [_machine(machine) for machine in machines]
 
 
 def _machine(machine: Mapping[str, Any]) -> dict[str, Any]:
     name = machine["name"]
     if not MACHINE_NAME.fullmatch(name):
-        raise InputError(f"{name!r} is not a name for a machine", "machines",
-                         "Use 1 to 12 lowercase letters, digits and hyphens, a letter first.")
+        raise InputError(
+            f"{name!r} is not a name for a machine",
+            "machines",
+            "Use 1 to 12 lowercase letters, digits and hyphens, a letter first.",
+        )
     checks.number(machine["cpus"], f"{name}: cpus", 1, 64)
     checks.number(machine["memory"], f"{name}: memory", 256, 1 << 20)
     network.port(machine["port"], f"{name}: port")
     if not 1 <= len(machine["nics"]) <= MOST_NICS:
-        raise InputError(f"{len(machine['nics'])} NICs are not 1 to {MOST_NICS}", name, "Give a list of NICs.")
+        raise InputError(
+            f"{len(machine['nics'])} NICs are not 1 to {MOST_NICS}", name, "Give a list of NICs."
+        )
     checks.unique([nic["name"] for nic in machine["nics"]] + [MANAGEMENT], f"{name}: name of a NIC")
     return dict(machine, nics=[_nic(name, nic) for nic in machine["nics"]])
 
@@ -87,17 +106,26 @@ def _machine(machine: Mapping[str, Any]) -> dict[str, Any]:
 def _nic(machine: str, nic: Mapping[str, Any]) -> dict[str, Any]:
     network.device_name(nic["name"], f"NIC of {machine}")
     if KERNELS_NAME.fullmatch(nic["name"]):
-        raise InputError(f"{nic['name']} is a name that the kernel gives, by chance to another device", machine,
-                         "Use one of your own, such as underlay0.")
+        raise InputError(
+            f"{nic['name']} is a name that the kernel gives, by chance to another device",
+            machine,
+            "Use one of your own, such as underlay0.",
+        )
     checks.number(nic["mtu"], f"{machine}: MTU", network.MIN_MTU, network.MAX_MTU)
     checks.number(nic["queues"], f"{machine}: queues", 1, 64)
     if nic["queues"] > 1 and nic["model"] != MULTI_QUEUE:
-        raise InputError(f"QEMU gives {nic['queues']} queues to {MULTI_QUEUE} only", f"{machine}, {nic['name']}",
-                         f"Use 1, or model {MULTI_QUEUE}.")
+        raise InputError(
+            f"QEMU gives {nic['queues']} queues to {MULTI_QUEUE} only",
+            f"{machine}, {nic['name']}",
+            f"Use 1, or model {MULTI_QUEUE}.",
+        )
     for key, value in nic["properties"].items():
         if not PROPERTY.fullmatch(f"{key}={value}"):
-            raise InputError(f"{key}={value} is not a property", f"{machine}, {nic['name']}",
-                             "Use letters, digits and the signs _.:- for both.")
+            raise InputError(
+                f"{key}={value} is not a property",
+                f"{machine}, {nic['name']}",
+                "Use letters, digits and the signs _.:- for both.",
+            )
     if nic["address"]:
         network.interface(nic["address"], f"address of {machine}")
     if nic.get("netns"):

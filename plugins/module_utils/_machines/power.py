@@ -2,24 +2,27 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Starting and ending the QEMU of virtual machines."""
+
 from __future__ import annotations
 
 import os
 from typing import Any, Iterable, Mapping
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError, InputError
-from ansible_collections.offload.lab.plugins.module_utils._host import daemons
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
-from ansible_collections.offload.lab.plugins.module_utils._machines import qemu, taps
-from ansible_collections.offload.lab.plugins.module_utils._machines.names import home
-from ansible_collections.offload.lab.plugins.module_utils._machines.state import state_file
+from .._base.errors import CommandError, InputError
+from .._host import daemons
+from .._host.runner import run
+from . import qemu, taps
+from .names import home
+from .state import state_file
 
 KVM = "/dev/kvm"
 PROBE_SECONDS = 30  # a kernel with KVM gives up after two
 
 
 def kvm_boots(image: str) -> bool:
-    """Return whether a kernel boots with KVM: some nested machines have the device, and a guest hangs."""
+    """Return whether a kernel boots with KVM: some nested machines have the device, and a guest
+    hangs.
+    """
     if not os.path.exists(KVM):
         return False
     try:
@@ -46,7 +49,11 @@ def start(lab: str, folder: str, machine: Mapping[str, Any], accel: str) -> None
         passed = [one for several in descriptors.values() for one in several]
         run(argv, pass_fds=passed)
     with open(os.path.join(home(folder, machine["name"]), "pid")) as stream:
-        daemons.write(state_file(folder, machine["name"]), int(stream.read()), {"spec": dict(machine), "accel": accel})
+        daemons.write(
+            state_file(folder, machine["name"]),
+            int(stream.read()),
+            {"spec": dict(machine), "accel": accel},
+        )
 
 
 def stop(names: Iterable[str], state: Mapping[str, Any]) -> None:

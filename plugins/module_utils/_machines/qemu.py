@@ -2,43 +2,90 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pure: the arguments of QEMU for a virtual machine."""
+
 from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from ansible_collections.offload.lab.plugins.module_utils._machines.names import MANAGEMENT, home, mac_of
+from .names import MANAGEMENT, home, mac_of
 
 PROGRAM = "qemu-system-x86_64"
-ACCELERATORS = {"kvm": ["-accel", "kvm", "-cpu", "host"], "tcg": ["-accel", "tcg,thread=multi", "-cpu", "max"]}
+ACCELERATORS = {
+    "kvm": ["-accel", "kvm", "-cpu", "host"],
+    "tcg": ["-accel", "tcg,thread=multi", "-cpu", "max"],
+}
 PLAIN = [PROGRAM, "-machine", "q35", "-nodefaults", "-no-user-config", "-display", "none"]
 
 
 def _kernel(image: str, command_line: str) -> list[str]:
-    return ["-kernel", f"{image}/vmlinuz", "-initrd", f"{image}/initrd.img", "-append", f"console=ttyS0 {command_line}"]
+    return [
+        "-kernel",
+        f"{image}/vmlinuz",
+        "-initrd",
+        f"{image}/initrd.img",
+        "-append",
+        f"console=ttyS0 {command_line}",
+    ]
 
 
 def probe(image: str) -> list[str]:
-    """Return the command that boots the kernel of an image with KVM: without a disk it gives up, and QEMU ends."""
-    return [*PLAIN, *ACCELERATORS["kvm"], "-m", "512", "-no-reboot", "-serial", "stdio",
-            *_kernel(image, "root=none rootdelay=1 panic=-1")]
+    """Return the command that boots the kernel of an image with KVM: without a disk it gives up,
+    and QEMU ends.
+    """
+    return [
+        *PLAIN,
+        *ACCELERATORS["kvm"],
+        "-m",
+        "512",
+        "-no-reboot",
+        "-serial",
+        "stdio",
+        *_kernel(image, "root=none rootdelay=1 panic=-1"),
+    ]
 
 
-def command(lab: str, folder: str, machine: Mapping[str, Any], accel: str,
-            descriptors: Mapping[str, Sequence[int]]) -> list[str]:
-    """Return the command that starts a machine and leaves it; ``descriptors`` has the open taps by device."""
+def command(
+    lab: str,
+    folder: str,
+    machine: Mapping[str, Any],
+    accel: str,
+    descriptors: Mapping[str, Sequence[int]],
+) -> list[str]:
+    """Return the command that starts a machine and leaves it; ``descriptors`` has the open taps by
+    device.
+    """
     place = home(folder, machine["name"])
-    argv = [*PLAIN, "-name", f"{lab}-{machine['name']}", *ACCELERATORS[accel],
-            "-smp", str(machine["cpus"]), "-m", str(machine["memory"]),
-            *_kernel(machine["image"], "root=/dev/vda rw mitigations=off"),
-            "-drive", f"file={place}/disk,format=raw,if=none,id=disk,cache=unsafe",
-            "-device", "virtio-blk-pci,drive=disk",
-            "-netdev", f"user,id={MANAGEMENT},restrict=on,hostfwd=tcp:127.0.0.1:{machine['port']}-:22",
-            "-device", _device(lab, machine["name"], {"name": MANAGEMENT, "model": "virtio-net-pci", "queues": 1,
-                                                      "properties": {}})]
+    argv = [
+        *PLAIN,
+        "-name",
+        f"{lab}-{machine['name']}",
+        *ACCELERATORS[accel],
+        "-smp",
+        str(machine["cpus"]),
+        "-m",
+        str(machine["memory"]),
+        *_kernel(machine["image"], "root=/dev/vda rw mitigations=off"),
+        "-drive",
+        f"file={place}/disk,format=raw,if=none,id=disk,cache=unsafe",
+        "-device",
+        "virtio-blk-pci,drive=disk",
+        "-netdev",
+        f"user,id={MANAGEMENT},restrict=on,hostfwd=tcp:127.0.0.1:{machine['port']}-:22",
+        "-device",
+        _device(
+            lab,
+            machine["name"],
+            {"name": MANAGEMENT, "model": "virtio-net-pci", "queues": 1, "properties": {}},
+        ),
+    ]
     for nic in machine["nics"]:
         taps = ":".join(map(str, descriptors[nic["name"]]))
-        argv += ["-netdev", f"tap,id={nic['name']},{'fds' if nic['queues'] > 1 else 'fd'}={taps}",
-                 "-device", _device(lab, machine["name"], nic)]
+        argv += [
+            "-netdev",
+            f"tap,id={nic['name']},{'fds' if nic['queues'] > 1 else 'fd'}={taps}",
+            "-device",
+            _device(lab, machine["name"], nic),
+        ]
     return [*argv, "-serial", f"file:{place}/console", "-daemonize", "-pidfile", f"{place}/pid"]
 
 

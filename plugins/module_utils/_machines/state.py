@@ -2,16 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Read what there is of the virtual machines of a lab."""
+
 from __future__ import annotations
 
 import json
 import os
 from typing import Any
 
-from ansible_collections.offload.lab.plugins.module_utils._host import daemons
-from ansible_collections.offload.lab.plugins.module_utils._host.netns import path_of
-from ansible_collections.offload.lab.plugins.module_utils._machines import taps
-from ansible_collections.offload.lab.plugins.module_utils._machines.names import MARKER, fabric, home
+from .._host import daemons
+from .._host.netns import path_of
+from . import taps
+from .names import MARKER, fabric, home
 
 
 def state_file(folder: str, machine: str) -> str:
@@ -20,20 +21,28 @@ def state_file(folder: str, machine: str) -> str:
 
 
 def read_machine(folder: str, machine: str) -> dict[str, Any]:
-    """Return how a machine was started (None: never), its accelerator, and its process if it is alive."""
+    """Return how a machine was started (None: never), its accelerator, and its process if it is
+    alive.
+    """
     try:
         with open(state_file(folder, machine)) as stream:
             state = json.load(stream)
     except (OSError, ValueError):
         state = {}
     process = daemons.read(state_file(folder, machine))
-    return {"spec": state.get("spec"), "accel": state.get("accel"), "process": process,
-            "taps": taps.found(state.get("spec") or {}),
-            "disk": os.path.exists(os.path.join(home(folder, machine), "disk"))}
+    return {
+        "spec": state.get("spec"),
+        "accel": state.get("accel"),
+        "process": process,
+        "taps": taps.found(state.get("spec") or {}),
+        "disk": os.path.exists(os.path.join(home(folder, machine), "disk")),
+    }
 
 
 def read_state(lab: str, folder: str) -> dict[str, Any]:
-    """Return what there is of a lab: whether its folder is ours, taken by something else or free, and its machines."""
+    """Return what there is of a lab: whether its folder is ours, taken by something else or free,
+    and its machines.
+    """
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     ours = MARKER in names
     machines = [name for name in names if os.path.isdir(home(folder, name))] if ours else []

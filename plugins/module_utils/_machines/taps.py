@@ -1,7 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The taps of a virtual machine: open files that QEMU gets. Those in the fabric go with it, however it ends."""
+"""The taps of a virtual machine: open files that QEMU gets.
+
+Those in the fabric go with it, however it ends.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -10,12 +14,12 @@ import os
 import struct
 from typing import Any, Iterator, Mapping
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import batch
-from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._host.netns import inside
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
-from ansible_collections.offload.lab.plugins.module_utils._machines.names import BRIDGE, netns_of, tap_of, wanted_taps
+from .._base.errors import LabError
+from .._base.steps import batch
+from .._host.apply import apply
+from .._host.netns import inside
+from .._host.runner import run
+from .names import BRIDGE, netns_of, tap_of, wanted_taps
 
 # linux/if_tun.h
 DEVICE = "/dev/net/tun"
@@ -29,30 +33,42 @@ def _open(name: str, flags: int) -> int:
         fcntl.ioctl(descriptor, TUNSETIFF, struct.pack("16sH22x", name.encode(), flags))
     except OSError as error:
         os.close(descriptor)
-        raise LabError(f"cannot be turned into a tap ({error.strerror})", name, "Check whether another QEMU has it.")
+        raise LabError(
+            f"cannot be turned into a tap ({error.strerror})",
+            name,
+            "Check whether another QEMU has it.",
+        )
     return descriptor
 
 
 def found(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return ``(namespace, tap)`` of the taps of a machine that are in namespaces which are not the lab's own."""
+    """Return ``(namespace, tap)`` of the taps of a machine that are in namespaces which are not the
+    lab's own.
+    """
     wanted = wanted_taps(machine)
-    return [(netns, tap) for netns, tap in wanted
-            if run(["ip", "-netns", netns, "link", "show", "dev", tap], check=False).rc == 0]
+    return [
+        (netns, tap)
+        for netns, tap in wanted
+        if run(["ip", "-netns", netns, "link", "show", "dev", tap], check=False).rc == 0
+    ]
 
 
 @contextlib.contextmanager
 def opened(lab: str, machine: Mapping[str, Any]) -> Iterator[dict[str, list[int]]]:
     """Have the taps of a machine's NICs open and up: ``{device: [descriptor, ...]}``.
 
-    Those in the fabric are on its bridge. In a namespace that is given whoever has it connects them; there they outlive
-    QEMU, because Open vSwitch holds on to a device that is gone, and gets nothing from one of the same name.
-    The header of virtio goes with each packet, so that one machine's super-packets reach the other's device whole.
+    Those in the fabric are on its bridge. In a namespace that is given whoever has it connects
+    them; there they outlive QEMU, because Open vSwitch holds on to a device that is gone, and gets
+    nothing from one of the same name. The header of virtio goes with each packet, so that one
+    machine's super-packets reach the other's device whole.
     """
     with contextlib.ExitStack() as stack:
         found: dict[str, list[int]] = {}
         for index, nic in enumerate(machine["nics"]):
             tap, netns = tap_of(machine["name"], index), netns_of(lab, nic)
-            flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | (IFF_MULTI_QUEUE if nic["queues"] > 1 else 0)
+            flags = (
+                IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | (IFF_MULTI_QUEUE if nic["queues"] > 1 else 0)
+            )
             with inside(netns):
                 for _queue in range(nic["queues"]):
                     descriptor = _open(tap, flags)

@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The lab's netservers: known by their state files, verified to be ours before they are signalled.
 
-A state file names pid, start time, command line and network namespace of one netserver. All of them must still be
-true of the process: a pid alone may be somebody else's by now.
+A state file names pid, start time, command line and network namespace of one netserver. All of them
+must still be true of the process: a pid alone may be somebody else's by now.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -15,10 +16,10 @@ import socket
 import subprocess
 from typing import Any, Dict, Iterable, Mapping, Sequence, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._host import daemons, runner
-from ansible_collections.offload.lab.plugins.module_utils._host import netns as host_netns
-from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
+from .._base.errors import InputError, LabError
+from .._host import daemons, runner
+from .._host import netns as host_netns
+from .._host.waiting import wait_until
 
 STATE_DIR = daemons.FOLDER
 PREFIX = "netserver-"
@@ -38,7 +39,15 @@ State = Dict[str, Any]  # "pid" and "started" of its process, "inode" of its nam
 def argv(server: Server) -> list[str]:
     """Return the command line of a netserver ``{"netns", "address", "port"}``."""
     family = "6" if ":" in server["address"] else "4"
-    return ["netserver", "-D", "-L", f"{server['address']},{family}", "-p", str(server["port"]), "-N"]
+    return [
+        "netserver",
+        "-D",
+        "-L",
+        f"{server['address']},{family}",
+        "-p",
+        str(server["port"]),
+        "-N",
+    ]
 
 
 def label(server: Server) -> str:
@@ -77,12 +86,17 @@ def known() -> dict[str, State | None]:
         names = sorted(os.listdir(STATE_DIR))
     except OSError:
         return {}
-    paths = [os.path.join(STATE_DIR, name) for name in names if name.startswith(PREFIX) and name.endswith(".json")]
+    paths = [
+        os.path.join(STATE_DIR, name)
+        for name in names
+        if name.startswith(PREFIX) and name.endswith(".json")
+    ]
     return {path: _read(path) for path in paths}
 
 
-def plan(before: Mapping[str, State | None], wanted: Sequence[Server], state: str,
-         purge: bool) -> tuple[list[str], list[Server]]:
+def plan(
+    before: Mapping[str, State | None], wanted: Sequence[Server], state: str, purge: bool
+) -> tuple[list[str], list[Server]]:
     """Return ``(stop, start)``: state files to remove, and servers to start.
 
     A netserver in a namespace that was removed and recreated is stopped and started again.
@@ -90,8 +104,12 @@ def plan(before: Mapping[str, State | None], wanted: Sequence[Server], state: st
     files = {_state_file(server): server for server in wanted}
     if state == "absent":
         return [path for path in before if not wanted or path in files], []
-    alive = {path for path, server in files.items() if (there := before.get(path))
-             and there["inode"] == host_netns.inode(host_netns.path_of(server["netns"]))}
+    alive = {
+        path
+        for path, server in files.items()
+        if (there := before.get(path))
+        and there["inode"] == host_netns.inode(host_netns.path_of(server["netns"]))
+    }
     stop = [path for path in before if path not in alive and (path in files or purge)]
     return stop, [server for path, server in files.items() if path not in alive]
 
@@ -99,7 +117,9 @@ def plan(before: Mapping[str, State | None], wanted: Sequence[Server], state: st
 def _bind_error(server: Server) -> int | None:
     """Return the errno of binding to the address and port here, 0 when they are free."""
     family = socket.AF_INET6 if ":" in server["address"] else socket.AF_INET
-    with host_netns.inside(server["netns"]), contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
+    with host_netns.inside(server["netns"]), contextlib.closing(
+        socket.socket(family, socket.SOCK_STREAM)
+    ) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((server["address"], server["port"]))
@@ -109,9 +129,11 @@ def _bind_error(server: Server) -> int | None:
 
 
 def require_free(servers: Iterable[Server], check_mode: bool = False) -> None:
-    """Raise before anything is started when an address is not here, or its port is held by somebody else.
+    """Raise before anything is started when an address is not here, or its port is held by somebody
+    else.
 
-    In check mode an earlier task may only have said that it would make the namespace and the address.
+    In check mode an earlier task may only have said that it would make the namespace and the
+    address.
     """
     for server in servers:
         if check_mode and not os.path.exists(host_netns.path_of(server["netns"])):
@@ -120,26 +142,40 @@ def require_free(servers: Iterable[Server], check_mode: bool = False) -> None:
         if check_mode and error == errno.EADDRNOTAVAIL:
             continue
         if error == errno.EADDRNOTAVAIL:
-            raise InputError("the node does not have this address", f"netserver {label(server)}",
-                             "Give an address of the node, and of the namespace if one is given.")
+            raise InputError(
+                "the node does not have this address",
+                f"netserver {label(server)}",
+                "Give an address of the node, and of the namespace if one is given.",
+            )
         if error == errno.EADDRINUSE:
-            raise InputError("the port is held by a process that is not the lab's",
-                             f"netserver {label(server)}",
-                             "Stop it (ss -ltnp shows which), or choose another port.")
+            raise InputError(
+                "the port is held by a process that is not the lab's",
+                f"netserver {label(server)}",
+                "Stop it (ss -ltnp shows which), or choose another port.",
+            )
         if error:
             raise InputError(f"cannot listen ({os.strerror(error)})", f"netserver {label(server)}")
 
 
 def _start(server: Server) -> subprocess.Popen[str]:
-    process = runner.start(argv(server), server["netns"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL, start_new_session=True, cwd="/")
+    process = runner.start(
+        argv(server),
+        server["netns"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd="/",
+    )
     inode = host_netns.inode(host_netns.path_of(server["netns"]))
     daemons.write(_state_file(server), process.pid, {"inode": inode, "server": server})
     return process
 
 
 def _listens(server: Server, process: subprocess.Popen[str]) -> bool:
-    return wait_until(lambda: _bind_error(server) == errno.EADDRINUSE, alive=lambda: process.poll() is None)
+    return wait_until(
+        lambda: _bind_error(server) == errno.EADDRINUSE, alive=lambda: process.poll() is None
+    )
 
 
 def start_all(servers: Sequence[Server]) -> None:
@@ -148,8 +184,11 @@ def start_all(servers: Sequence[Server]) -> None:
     for server, process in started:
         if not _listens(server, process):
             stop_all(list(map(_state_file, servers)))
-            raise LabError("did not begin to listen", f"netserver {label(server)}",
-                           f"Run '{' '.join(argv(server))}' by hand to see why.")
+            raise LabError(
+                "did not begin to listen",
+                f"netserver {label(server)}",
+                f"Run '{' '.join(argv(server))}' by hand to see why.",
+            )
 
 
 def stop_all(paths: Sequence[str]) -> None:

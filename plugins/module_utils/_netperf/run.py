@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run one cell: its netperf processes start at a barrier, and each one's text comes back with its times."""
+"""Run one cell: its netperf processes start at a barrier, and each one's text comes back with its
+times.
+"""
+
 from __future__ import annotations
 
 import fcntl
@@ -13,16 +16,19 @@ import tempfile
 import time
 from typing import IO, Any, Callable, Iterable, Mapping, Sequence, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._host import netns as host_netns
-from ansible_collections.offload.lab.plugins.module_utils._host import runner
-from ansible_collections.offload.lab.plugins.module_utils._netperf import command
+from .._base.errors import InputError, LabError
+from .._host import netns as host_netns
+from .._host import runner
+from . import command
 
-# Of util-linux: netperf is killed when this module is, however that happens. A preexec_fn would do the same and take
-# three times as long, because Python then copies itself for each process (500 processes: 2.0 s, with this 0.7 s).
+# Of util-linux: netperf is killed when this module is, however that happens. A preexec_fn would do
+# the same and take three times as long, because Python then copies itself for each process (500
+# processes: 2.0 s, with this 0.7 s).
 DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]
 MAX_TEXT = 1 << 20  # bytes of output kept of one process
-JUMP = 0.1  # seconds by which the wall clock may part from the monotonic one in a trial: NTP slews 0.05 % at most
+# Seconds by which the wall clock may part from the monotonic one in a trial: NTP slews 0.05 % at
+# most
+JUMP = 0.1
 
 
 class StreamRecord(TypedDict):
@@ -46,24 +52,34 @@ class _Stream:
         self.texts = {"stdout": b"", "stderr": b""}
         self.open = set(self.texts)
         self.finished: float | None = None
-        self.process = runner.start(prefix + argv, netns, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                    stderr=subprocess.PIPE)
+        self.process = runner.start(
+            prefix + argv,
+            netns,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         self.started = time.time()
 
     def record(self) -> StreamRecord:
         """Return this stream's part of the trial record."""
         return {
-            "netns": self.netns, "argv": self.argv, "rc": self.process.returncode,
+            "netns": self.netns,
+            "argv": self.argv,
+            "rc": self.process.returncode,
             "raw": self.texts["stdout"].decode("utf-8", "replace"),
             "stderr": self.texts["stderr"].decode("utf-8", "replace"),
-            "started": self.started, "finished": self.finished,
+            "started": self.started,
+            "finished": self.finished,
         }
 
 
 class _Window:
-    """Notifies a watch when all streams run, and when the first is about to end, in this order and once each.
+    """Notifies a watch when all streams run, and when the first is about to end, in this order and
+    once each.
 
-    Processes need a moment to begin, and can outlive their traffic: netperf may wait 4 s for its peer's results.
+    Processes need a moment to begin, and can outlive their traffic: netperf may wait 4 s for its
+    peer's results.
     """
 
     def __init__(self, watch: Watch, load: Mapping[str, Any], opened: float) -> None:
@@ -95,10 +111,14 @@ def _collect(streams: Iterable[_Stream], deadline: float, window: _Window) -> No
     with selectors.DefaultSelector() as selector:
         for stream in streams:
             for name in stream.texts:
-                selector.register(getattr(stream.process, name), selectors.EVENT_READ, (stream, name))
+                selector.register(
+                    getattr(stream.process, name), selectors.EVENT_READ, (stream, name)
+                )
         while selector.get_map() and time.monotonic() < deadline:
             next_call = window.tick(time.monotonic())
-            for key, _events in selector.select(max(0, min(deadline, next_call or deadline) - time.monotonic())):
+            for key, _events in selector.select(
+                max(0, min(deadline, next_call or deadline) - time.monotonic())
+            ):
                 stream, name = key.data
                 data = os.read(key.fd, 65536)
                 stream.texts[name] = (stream.texts[name] + data)[:MAX_TEXT]
@@ -126,13 +146,21 @@ def _stop(streams: Iterable[_Stream]) -> None:
             pipe.close()
 
 
-def _start(planned: Iterable[tuple[list[str], str | None]], barrier: IO[bytes] | None) -> list[_Stream]:
+def _start(
+    planned: Iterable[tuple[list[str], str | None]], barrier: IO[bytes] | None
+) -> list[_Stream]:
     """Start every process; with a barrier (a locked file) each waits until it is opened."""
-    # "flock --no-fork" waits for the lock and then becomes netperf: a barrier without a process of its own. The file
-    # has no name, so that nothing is left of it when this module is killed: it is opened through our descriptor.
+    # "flock --no-fork" waits for the lock and then becomes netperf: a barrier without a process of
+    # its own. The file has no name, so that nothing is left of it when this module is killed: it is
+    # opened through our descriptor.
     prefix = DIE_WITH_PARENT
     if barrier:
-        prefix = prefix + ["flock", "--shared", "--no-fork", f"/proc/{os.getpid()}/fd/{barrier.fileno()}"]
+        prefix = prefix + [
+            "flock",
+            "--shared",
+            "--no-fork",
+            f"/proc/{os.getpid()}/fd/{barrier.fileno()}",
+        ]
     streams: list[_Stream] = []
     try:
         for argv, netns in planned:
@@ -149,14 +177,21 @@ def _error_of(streams: Sequence[_Stream], timed_out: bool, longest: float) -> st
     failed = [stream for stream in streams if stream.process.returncode != 0]
     if not failed:
         return None
-    said = (failed[0].texts["stderr"] or failed[0].texts["stdout"]).decode("utf-8", "replace").strip()
+    said = (
+        (failed[0].texts["stderr"] or failed[0].texts["stdout"]).decode("utf-8", "replace").strip()
+    )
     share = f" ({len(failed)} of {len(streams)} streams)" if len(streams) > 1 else ""
-    return (f"netperf failed with exit status {failed[0].process.returncode}{share}: "
-            f"{' '.join(said.split())[:300] or 'it said nothing'}")
+    return (
+        f"netperf failed with exit status {failed[0].process.returncode}{share}: "
+        f"{' '.join(said.split())[:300] or 'it said nothing'}"
+    )
 
 
 class Watch:
-    """What is observed while a cell runs; this one observes nothing. Its ``report`` is put into the cell's record."""
+    """What is observed while a cell runs; this one observes nothing.
+
+    Its ``report`` is put into the cell's record.
+    """
 
     def opened(self) -> None:
         """All streams run."""
@@ -169,18 +204,22 @@ class Watch:
         return {}
 
 
-def run_cell(load: Mapping[str, Any], endpoints: Sequence[command.Endpoint],
-             watch: Watch | None = None) -> dict[str, Any]:
-    """Run one cell and return ``{started, finished, streams, error}``; times are seconds since the epoch.
+def run_cell(
+    load: Mapping[str, Any], endpoints: Sequence[command.Endpoint], watch: Watch | None = None
+) -> dict[str, Any]:
+    """Run one cell and return ``{started, finished, streams, error}``; times are seconds since the
+    epoch.
 
-    ``load`` and ``endpoints`` are checked, see :mod:`_netperf_command`. A failure is returned, not raised. Where the
-    wall clock was set meanwhile there is ``clock_jump_s`` too: netperf measures by that clock. ``warm_up_s`` is there
-    where the first seconds of each stream are not to be counted.
-    ``watch`` is notified when the streams start and when the first of them ends.
+    ``load`` and ``endpoints`` are checked, see :mod:`_netperf_command`. A failure is returned, not
+    raised. Where the wall clock was set meanwhile there is ``clock_jump_s`` too: netperf measures
+    by that clock. ``warm_up_s`` is there where the first seconds of each stream are not to be
+    counted. ``watch`` is notified when the streams start and when the first of them ends.
     """
     watch = watch or Watch()
-    planned = [(command.argv(load, test, end, number), end["netns"])
-               for number, (test, end) in enumerate(command.streams_of(load, endpoints))]
+    planned = [
+        (command.argv(load, test, end, number), end["netns"])
+        for number, (test, end) in enumerate(command.streams_of(load, endpoints))
+    ]
     longest = command.seconds(load)[1]
     with tempfile.TemporaryFile() as barrier:
         fcntl.flock(barrier, fcntl.LOCK_EX)
@@ -197,26 +236,38 @@ def run_cell(load: Mapping[str, Any], endpoints: Sequence[command.Endpoint],
         timed_out = any(stream.finished is None for stream in streams)
         _stop(streams)
         finished, jump = time.time(), time.time() - opened - (time.monotonic() - opened_monotonic)
-    return dict(watch.report(), started=started, finished=finished,
-                **({"clock_jump_s": round(jump, 3)} if abs(jump) > JUMP else {}),
-                **({"warm_up_s": load["warm_up"]} if load["warm_up"] else {}),
-                streams=[stream.record() for stream in streams], error=_error_of(streams, timed_out, longest))
+    return dict(
+        watch.report(),
+        started=started,
+        finished=finished,
+        **({"clock_jump_s": round(jump, 3)} if abs(jump) > JUMP else {}),
+        **({"warm_up_s": load["warm_up"]} if load["warm_up"] else {}),
+        streams=[stream.record() for stream in streams],
+        error=_error_of(streams, timed_out, longest),
+    )
 
 
 def _reach(end: command.Endpoint) -> None:
     try:
         with host_netns.inside(end["netns"]):
             source = (end["local"], 0) if end["local"] else None
-            socket.create_connection((end["address"], end["port"]), timeout=15, source_address=source).close()
+            socket.create_connection(
+                (end["address"], end["port"]), timeout=15, source_address=source
+            ).close()
     except OSError as error:
         where = f"{end['address']} port {end['port']}"
         where += f" from namespace {end['netns']}" if end["netns"] else ""
-        raise InputError(f"no netserver answers at {where} ({error.strerror or error})", None,
-                         "Run the lab playbook: its netperf role starts it; or check for a firewall in between.")
+        raise InputError(
+            f"no netserver answers at {where} ({error.strerror or error})",
+            None,
+            "Run the lab playbook: its netperf role starts it; or check for a firewall in between.",
+        )
 
 
 def preflight(endpoints: Iterable[command.Endpoint]) -> None:
-    """Raise one clear error when netperf is missing or a netserver does not answer; nothing is measured before."""
+    """Raise one clear error when netperf is missing or a netserver does not answer; nothing is
+    measured before.
+    """
     runner.run(["netperf", "-V"], check=False)
     for end in {tuple(sorted(end.items(), key=str)): end for end in endpoints}.values():
         _reach(end)

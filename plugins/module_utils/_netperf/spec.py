@@ -2,9 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pure: the options of module visit, shared by its part on the node and its part on the controller."""
+
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
+from .._base import network
 
 CELL = {
     "id": {"type": "str", "required": True},

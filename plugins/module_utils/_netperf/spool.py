@@ -1,11 +1,14 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finished cells on the node's disk until the controller has recorded them, and the end of a chunk left running.
+"""Finished cells on the node's disk until the controller has recorded them, and the end of a chunk
+left running.
 
-A chunk is one file: a header line with pid and start time of its module, then one JSON line a finished cell. The module
-keeps the file locked while it runs: if the lock cannot be taken, the chunk is still measuring.
+A chunk is one file: a header line with pid and start time of its module, then one JSON line a
+finished cell. The module keeps the file locked while it runs: if the lock cannot be taken, the
+chunk is still measuring.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -17,10 +20,10 @@ import os
 import signal
 from typing import Any, Iterable, Mapping
 
-from ansible_collections.offload.lab.plugins.module_utils._base.checks import name as checked_name
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._host.processes import started_at
-from ansible_collections.offload.lab.plugins.module_utils._host.waiting import PATIENCE, wait_until
+from .._base.checks import name as checked_name
+from .._base.errors import LabError
+from .._host.processes import started_at
+from .._host.waiting import PATIENCE, wait_until
 
 FOLDER = "/var/lib/offload-lab/spool"
 
@@ -40,7 +43,9 @@ class Chunk:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         base = f"{checked_name(campaign, 'campaign')}-{checked_name(chunk, 'chunk')}.jsonl"
         self.path = os.path.join(folder, base)
-        self.descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self.descriptor = os.open(
+            self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+        )
         fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self.append({"pid": os.getpid(), "started": started_at(os.getpid())})
         _sync_folder(folder)
@@ -49,7 +54,7 @@ class Chunk:
         """Write one line and wait until it is on the disk."""
         data = (json.dumps(record) + "\n").encode()
         while data:
-            data = data[os.write(self.descriptor, data):]
+            data = data[os.write(self.descriptor, data) :]
         os.fsync(self.descriptor)
 
 
@@ -83,17 +88,23 @@ def _end_module(path: str, patience: float = PATIENCE) -> None:
     """End the module that still fills a chunk; its netperf processes die with it."""
     headers = [row for row in _rows(path) if isinstance(row.get("pid"), int)]
     for header in headers[-1:]:
-        if started_at(header["pid"]) == header.get("started"):  # else the pid is somebody else's by now
+        if started_at(header["pid"]) == header.get(
+            "started"
+        ):  # else the pid is somebody else's by now
             os.kill(header["pid"], signal.SIGKILL)
     if not wait_until(lambda: not _locked(path), patience=patience):
-        raise LabError("another measurement of this campaign still runs", path,
-                       "Wait for it to end, or end the process that holds the file.")
+        raise LabError(
+            "another measurement of this campaign still runs",
+            path,
+            "Wait for it to end, or end the process that holds the file.",
+        )
 
 
 def collect(folder: str, campaign: str) -> dict[str, list[dict[str, Any]]]:
     """Return ``{file: [cells]}`` of a campaign's chunks that no controller has acknowledged.
 
-    A chunk that still runs is ended first: its controller is gone, and the cells it has finished are kept.
+    A chunk that still runs is ended first: its controller is gone, and the cells it has finished
+    are kept.
     """
     checked_name(campaign, "campaign")
     chunks = {}

@@ -1,13 +1,16 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plan the underlay of a single-host lab: a veth for each node, joined by a bridge in the fabric's namespace."""
+"""Plan the underlay of a single-host lab: a veth for each node, joined by a bridge in the fabric's
+namespace.
+"""
+
 from __future__ import annotations
 
 import ipaddress
 from typing import Callable, Dict, Iterable, List, Mapping, Tuple, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._nodes.names import BRIDGE, DEVICE, MORE, Node, mac_of
+from .names import BRIDGE, DEVICE, MORE, Node, mac_of
 
 Join = Tuple[str, str, List[str], str]  # a device, its port in the fabric, addresses, MAC address
 
@@ -32,18 +35,24 @@ def joins(node: Node, port_of: Callable[[str], str]) -> list[Join]:
     name, port = node["name"], port_of(node["name"])
     joins_of_node = [(DEVICE, port, node["addresses"], mac_of(name))]
     for more in node.get("more") or ():
-        place = f"{port}-{more['name'][0] + more['name'][-1]}"  # such as node1-u1, node1-u0 of uplink0
+        place = (
+            f"{port}-{more['name'][0] + more['name'][-1]}"  # such as node1-u1, node1-u0 of uplink0
+        )
         joins_of_node.append((more["name"], place, more["addresses"], mac_of(name + more["name"])))
     return joins_of_node
 
 
 def joined(device: Link | None, port: Link | None) -> bool:
     """Return whether a node's device and a port of the fabric are the two ends of one veth."""
-    return bool(device and port and device["peer"] == port["ifindex"] and port["peer"] == device["ifindex"])
+    return bool(
+        device and port and device["peer"] == port["ifindex"] and port["peer"] == device["ifindex"]
+    )
 
 
 def bridge_lines(bridge: Link | None) -> list[str]:
-    """Return the ``ip -batch`` lines that make the bridge; it floods and forwards from its first moment on."""
+    """Return the ``ip -batch`` lines that make the bridge; it floods and forwards from its first
+    moment on.
+    """
     if bridge and bridge["up"]:
         return []
     made = [] if bridge else [f"link add name {BRIDGE} type bridge stp_state 0 mcast_snooping 0"]
@@ -56,12 +65,16 @@ def delete_line(device: object, name: str) -> list[str]:
 
 
 def port_lines(node: Node, join: Join, device: Link | None, port: Link | None) -> list[str]:
-    """Return the lines, for the fabric, that make a node's veth or repair its port; ``join`` is of :func:`joins`."""
+    """Return the lines, for the fabric, that make a node's veth or repair its port; ``join`` is of
+    :func:`joins`.
+    """
     wanted, name, _addresses, mac = join
     if not port or not joined(device, port):
         # The other end is made directly in its namespace: moving it there would cost 16 ms a node.
-        return [f"link add name {name} up mtu {node['mtu']} master {BRIDGE} type veth peer name {wanted} mtu "
-                f"{node['mtu']} address {mac} netns {node['name']}"]
+        return [
+            f"link add name {name} up mtu {node['mtu']} master {BRIDGE} type veth peer name {wanted} mtu "
+            f"{node['mtu']} address {mac} netns {node['name']}"
+        ]
     lines = []
     if port["mtu"] != node["mtu"]:
         lines.append(f"link set dev {name} mtu {node['mtu']}")
@@ -73,11 +86,15 @@ def port_lines(node: Node, join: Join, device: Link | None, port: Link | None) -
 
 
 def device_lines(node: Node, join: Join, device: Link | None) -> list[str]:
-    """Return the lines, for the node, that set one of its devices; ``device`` is None for a new one."""
+    """Return the lines, for the node, that set one of its devices; ``device`` is None for a new
+    one.
+    """
     name, _port, addresses, _mac = join
     have = device["addresses"] if device else []
     lines = [f"address del {old} dev {name}" for old in have if old not in addresses]
-    lines += [f"address add {new} dev {name}{flags_of(new)}" for new in addresses if new not in have]
+    lines += [
+        f"address add {new} dev {name}{flags_of(new)}" for new in addresses if new not in have
+    ]
     if device and device["mtu"] != node["mtu"]:
         lines.append(f"link set dev {name} mtu {node['mtu']}")
     if not (device and device["up"]):
@@ -86,17 +103,22 @@ def device_lines(node: Node, join: Join, device: Link | None) -> list[str]:
 
 
 def flags_of(address: str) -> str:
-    """Return the flags of a new address: IPv6 skips duplicate detection, or it could not be used for a second."""
+    """Return the flags of a new address: IPv6 skips duplicate detection, or it could not be used
+    for a second.
+    """
     return " nodad" if ipaddress.ip_interface(address).version == 6 else ""
 
 
-def underlay_lines(wanted: Iterable[Node], ports: Links, links: Mapping[str, Links],
-                   port_of: Callable[[str], str]) -> tuple[LinesOf, list[str], list[str], LinesOf]:
-    """Return ``(cuts, ports_cut, lines, last)`` of ``ip -batch`` lines, in the order in which they have to run.
+def underlay_lines(
+    wanted: Iterable[Node], ports: Links, links: Mapping[str, Links], port_of: Callable[[str], str]
+) -> tuple[LinesOf, list[str], list[str], LinesOf]:
+    """Return ``(cuts, ports_cut, lines, last)`` of ``ip -batch`` lines, in the order in which they
+    have to run.
 
-    ``cuts`` (by node) and ``ports_cut`` (in the fabric) delete devices that are not two ends of one veth,
-    ``lines`` are for the fabric, ``last`` for each node. ``ports`` are the devices seen in the fabric, ``links``
-    those seen in each node, both by name; ``port_of`` gives the name of a node's port.
+    ``cuts`` (by node) and ``ports_cut`` (in the fabric) delete devices that are not two ends of one
+    veth, ``lines`` are for the fabric, ``last`` for each node. ``ports`` are the devices seen in
+    the fabric, ``links`` those seen in each node, both by name; ``port_of`` gives the name of a
+    node's port.
     """
     cuts: LinesOf = {}
     last: LinesOf = {}
@@ -105,8 +127,12 @@ def underlay_lines(wanted: Iterable[Node], ports: Links, links: Mapping[str, Lin
         name, seen = node["name"], links.get(node["name"], {})
         wanted_joins = joins(node, port_of)
         kept = [join[0] for join in wanted_joins]
-        cuts[name] = [delete for old in seen if MORE.fullmatch(old) and old not in kept
-                      for delete in delete_line(True, old)]
+        cuts[name] = [
+            delete
+            for old in seen
+            if MORE.fullmatch(old) and old not in kept
+            for delete in delete_line(True, old)
+        ]
         loopback = seen.get("lo")
         last[name] = [] if loopback and loopback["up"] else ["link set dev lo up"]
         for join in wanted_joins:

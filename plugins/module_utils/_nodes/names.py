@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node of a single-host lab is: its names, its places on the machine, its addresses, its variables."""
+"""What a node of a single-host lab is: its names, its places on the machine, its addresses, its
+variables.
+"""
+
 from __future__ import annotations
 
 import hashlib
@@ -9,18 +12,28 @@ import ipaddress
 import re
 from typing import Any, Iterable, Mapping, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base import checks, network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._host.netns import path_of
+from .._base import checks, network
+from .._base.errors import InputError
+from .._host.netns import path_of
 
 ROOT = "/run/offload-lab"
 DEVICE = "underlay0"
 UPLINK = "uplink0"
 MORE = re.compile(r"underlay[1-9]|uplink0")  # devices beside the first
 BRIDGE = "br0"
-RESERVED = ("fabric", "lo", BRIDGE)  # what is beside the nodes' namespaces, and beside their ports in the fabric
-# All of /run is private (OVS sockets, tenants' namespaces, pid files, no systemd of the machine), and these too.
-PRIVATE = ("/etc/openvswitch", "/var/lib/openvswitch", "/var/log/openvswitch", "/var/lib/offload-lab")
+RESERVED = (
+    "fabric",
+    "lo",
+    BRIDGE,
+)  # what is beside the nodes' namespaces, and beside their ports in the fabric
+# All of /run is private (OVS sockets, tenants' namespaces, pid files, no systemd of the machine),
+# and these too.
+PRIVATE = (
+    "/etc/openvswitch",
+    "/var/lib/openvswitch",
+    "/var/log/openvswitch",
+    "/var/lib/offload-lab",
+)
 LAB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 NODE_SUFFIX = re.compile(r"[A-Za-z0-9_]{1,15}")
 
@@ -52,7 +65,9 @@ def fabric(lab: str) -> str:
 
 
 def lab_of(node: str) -> str:
-    """Return the lab that a node's name belongs to: all before the last hyphen, so that ``a`` never matches ``a-b``."""
+    """Return the lab that a node's name belongs to: all before the last hyphen, so that ``a`` never
+    matches ``a-b``.
+    """
     return node.rpartition("-")[0]
 
 
@@ -76,15 +91,25 @@ def natural(name: str) -> list[int | str]:
 
 def enter(node: str, argv: list[str]) -> list[str]:
     """Return ``argv`` as it runs inside the namespaces of a node."""
-    return ["nsenter", f"--net={path_of(node)}", f"--mount={home(node)}/mnt",
-            f"--uts={home(node)}/uts", "--"] + argv
+    return [
+        "nsenter",
+        f"--net={path_of(node)}",
+        f"--mount={home(node)}/mnt",
+        f"--uts={home(node)}/uts",
+        "--",
+    ] + argv
 
 
 def validate(lab: str, nodes: Iterable[Mapping[str, Any]]) -> list[Node]:
-    """Return the wanted nodes with normalised addresses; raise :class:`InputError` for what cannot be."""
+    """Return the wanted nodes with normalised addresses; raise :class:`InputError` for what cannot
+    be.
+    """
     if not LAB_NAME.fullmatch(lab):
-        raise InputError(f"{lab!r} is not a name for a lab", "name",
-                         "Use 1 to 40 letters, digits, hyphens and underscores, a letter or digit first.")
+        raise InputError(
+            f"{lab!r} is not a name for a lab",
+            "name",
+            "Use 1 to 40 letters, digits, hyphens and underscores, a letter or digit first.",
+        )
     wanted: list[Node] = []
     owners: dict[network.Address, str] = {}
     names = set()
@@ -92,82 +117,130 @@ def validate(lab: str, nodes: Iterable[Mapping[str, Any]]) -> list[Node]:
         name, mtu = node["name"], node["mtu"]
         check_node(lab, name)
         if name in names:
-            raise InputError(f"the node {name!r} is listed twice", "nodes", "Give every node its own name.")
+            raise InputError(
+                f"the node {name!r} is listed twice", "nodes", "Give every node its own name."
+            )
         names.add(name)
         addresses = [network.interface(text, f"address of {name}") for text in node["addresses"]]
         check_mtu(name, mtu, addresses)
         for address in addresses:
             if address.ip in owners:
-                raise InputError(f"the address {address.ip} is already given to {owners[address.ip]}", name,
-                                 "Give every node its own addresses.")
+                raise InputError(
+                    f"the address {address.ip} is already given to {owners[address.ip]}",
+                    name,
+                    "Give every node its own addresses.",
+                )
             owners[address.ip] = name
-        wanted.append({"name": name, "addresses": [str(address) for address in addresses], "mtu": mtu,
-                       "more": more_devices(name, node.get("more") or [], owners)})
+        wanted.append(
+            {
+                "name": name,
+                "addresses": [str(address) for address in addresses],
+                "mtu": mtu,
+                "more": more_devices(name, node.get("more") or [], owners),
+            }
+        )
     return wanted
 
 
-def more_devices(node: str, devices: Iterable[Mapping[str, Any]], owners: dict[network.Address, str]) -> list[Device]:
-    """Return the checked devices of a node beside its first; ``owners`` has the nodes of the addresses so far."""
+def more_devices(
+    node: str, devices: Iterable[Mapping[str, Any]], owners: dict[network.Address, str]
+) -> list[Device]:
+    """Return the checked devices of a node beside its first; ``owners`` has the nodes of the
+    addresses so far.
+    """
     by_name: dict[str, Device] = {}
     for device in devices:
         name = device["name"]
         if not MORE.fullmatch(name) or name in by_name:
-            raise InputError(f"{name!r} is not a name for one more device, or is listed twice", node,
-                             f"Use underlay1 to underlay9, or {UPLINK}.")
-        addresses = [network.interface(text, f"address of {node}") for text in device.get("addresses") or []]
+            raise InputError(
+                f"{name!r} is not a name for one more device, or is listed twice",
+                node,
+                f"Use underlay1 to underlay9, or {UPLINK}.",
+            )
+        addresses = [
+            network.interface(text, f"address of {node}") for text in device.get("addresses") or []
+        ]
         for address in addresses:
             if address.ip in owners:
-                raise InputError(f"the address {address.ip} is already given to {owners[address.ip]}", node,
-                                 "Give every device its own addresses.")
+                raise InputError(
+                    f"the address {address.ip} is already given to {owners[address.ip]}",
+                    node,
+                    "Give every device its own addresses.",
+                )
             owners[address.ip] = node
         by_name[name] = {"name": name, "addresses": [str(address) for address in addresses]}
     if by_name and len(port_of(node)) > 13:
-        raise InputError("the name is too long for a node with several devices", node, "Use at most 13 characters.")
+        raise InputError(
+            "the name is too long for a node with several devices",
+            node,
+            "Use at most 13 characters.",
+        )
     return [by_name[name] for name in sorted(by_name)]
 
 
 def check_node(lab: str, name: str) -> None:
     """Raise :class:`InputError` if a node of the lab cannot have this name."""
     if lab_of(name) != lab or not NODE_SUFFIX.fullmatch(port_of(name)) or port_of(name) in RESERVED:
-        raise InputError(f"{name!r} is not a name for a node of the lab {lab!r}", "nodes",
-                         f"Use {lab}-NODE, NODE being 1 to 15 letters, digits or underscores, but none of "
-                         f"{', '.join(RESERVED)}.")
+        raise InputError(
+            f"{name!r} is not a name for a node of the lab {lab!r}",
+            "nodes",
+            f"Use {lab}-NODE, NODE being 1 to 15 letters, digits or underscores, but none of "
+            f"{', '.join(RESERVED)}.",
+        )
 
 
 def check_mtu(name: str, mtu: int, addresses: Iterable[network.Interface]) -> None:
     """Raise :class:`InputError` if the underlay device cannot have this MTU with these addresses."""
     checks.number(mtu, f"{name}: MTU", network.MIN_MTU, network.MAX_MTU)
     if mtu < network.MIN_MTU_IPV6 and any(address.version == 6 for address in addresses):
-        raise InputError(f"the MTU {mtu} is too small for IPv6", name, f"IPv6 needs {network.MIN_MTU_IPV6} or more.")
+        raise InputError(
+            f"the MTU {mtu} is too small for IPv6",
+            name,
+            f"IPv6 needs {network.MIN_MTU_IPV6} or more.",
+        )
 
 
-def lab_hosts(name: str, nodes: int, mtu: int, underlay: str, *, ports: int = 1,
-              uplink: bool = False) -> dict[str, dict[str, Any]]:
+def lab_hosts(
+    name: str, nodes: int, mtu: int, underlay: str, *, ports: int = 1, uplink: bool = False
+) -> dict[str, dict[str, Any]]:
     """Return the hosts of a lab with their variables, by inventory name; raise :class:`InputError`.
 
-    Each of the ``ports`` is a device with a network of its own: ``underlay`` and those that follow it.
+    Each of the ``ports`` is a device with a network of its own: ``underlay`` and those that follow
+    it.
     """
     try:
         network = ipaddress.ip_network(underlay)
     except ValueError as error:
-        raise InputError(f"{underlay!r} is not a network ({error})", "underlay",
-                         "Write it like 198.18.0.0/24.")
+        raise InputError(
+            f"{underlay!r} is not a network ({error})", "underlay", "Write it like 198.18.0.0/24."
+        )
     most = min(254, network.num_addresses - 2)
     if not 1 <= nodes <= most:
-        raise InputError(f"{nodes} nodes are not in the range 1 to {most}, the addresses of {network}",
-                         "nodes", "A larger network has room for more, up to 254.")
+        raise InputError(
+            f"{nodes} nodes are not in the range 1 to {most}, the addresses of {network}",
+            "nodes",
+            "A larger network has room for more, up to 254.",
+        )
     if not 1 <= ports <= 9:
-        raise InputError(f"{ports} ports are not in the range 1 to 9", "ports", "Give a number of devices.")
+        raise InputError(
+            f"{ports} ports are not in the range 1 to 9", "ports", "Give a number of devices."
+        )
     hosts: dict[str, dict[str, Any]] = {}
     for index in range(1, nodes + 1):
         address = str(network[index])
-        more = [str(network[0] + number * network.num_addresses + index) for number in range(1, ports)]
-        node = {"name": f"{name}-node{index}", "mtu": mtu,
-                "addresses": [f"{address}/{network.prefixlen}"],
-                "more": [{"name": f"underlay{number}",
-                          "addresses": [f"{text}/{network.prefixlen}"]}
-                         for number, text in enumerate(more, 1)]
-                + ([{"name": UPLINK, "addresses": []}] if uplink else [])}
+        more = [
+            str(network[0] + number * network.num_addresses + index) for number in range(1, ports)
+        ]
+        node = {
+            "name": f"{name}-node{index}",
+            "mtu": mtu,
+            "addresses": [f"{address}/{network.prefixlen}"],
+            "more": [
+                {"name": f"underlay{number}", "addresses": [f"{text}/{network.prefixlen}"]}
+                for number, text in enumerate(more, 1)
+            ]
+            + ([{"name": UPLINK, "addresses": []}] if uplink else []),
+        }
         validate(name, [node])
         hosts[f"node{index}"] = {
             "ansible_connection": "offload.lab.namespace",
@@ -181,9 +254,13 @@ def lab_hosts(name: str, nodes: int, mtu: int, underlay: str, *, ports: int = 1,
             "offload_lab_node": node,
         }
         if node["more"]:
-            hosts[f"node{index}"].update({
-                "offload_lab_more_ports": [{"device": f"underlay{number}", "address": text}
-                                           for number, text in enumerate(more, 1)],
-                "offload_lab_uplink_device": UPLINK if uplink else "",
-            })
+            hosts[f"node{index}"].update(
+                {
+                    "offload_lab_more_ports": [
+                        {"device": f"underlay{number}", "address": text}
+                        for number, text in enumerate(more, 1)
+                    ],
+                    "offload_lab_uplink_device": UPLINK if uplink else "",
+                }
+            )
     return hosts

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Read what there is of the nodes of a single-host lab."""
+
 from __future__ import annotations
 
 import json
@@ -9,13 +10,13 @@ import os
 import re
 from typing import Callable, Iterable, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import ParseError
-from ansible_collections.offload.lab.plugins.module_utils._host.netns import FOLDER as NETNS_FOLDER
-from ansible_collections.offload.lab.plugins.module_utils._host.netns import path_of
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result
-from ansible_collections.offload.lab.plugins.module_utils._nodes.links import Links
-from ansible_collections.offload.lab.plugins.module_utils._nodes.names import PRIVATE, ROOT, fabric, home, lab_of
-from ansible_collections.offload.lab.plugins.module_utils._nodes.plan import MARKER, SeenNode, State
+from .._base.errors import ParseError
+from .._host.netns import FOLDER as NETNS_FOLDER
+from .._host.netns import path_of
+from .._host.runner import Result
+from .links import Links
+from .names import PRIVATE, ROOT, fabric, home, lab_of
+from .plan import MARKER, SeenNode, State
 
 NAMESPACE = re.compile(r"(?:net|mnt|uts):\[(\d+)\]")
 OCTAL = re.compile(r"\\([0-7]{3})")
@@ -30,14 +31,18 @@ class Mount(TypedDict):
 
 
 def parse_mountinfo(text: str) -> list[Mount]:
-    """Return the mounts of ``/proc/PID/mountinfo`` as a list of ``{target, root, fstype}``, in its order (proc(5))."""
+    """Return the mounts of ``/proc/PID/mountinfo`` as a list of ``{target, root, fstype}``, in its
+    order (proc(5)).
+    """
     mounts: list[Mount] = []
     for number, line in enumerate(text.splitlines(), 1):
         left, dash, right = line.partition(" - ")
         fields, kind = left.split(" "), right.split(" ")
         if not dash or len(fields) < 6 or not kind[0]:
             raise ParseError(f"this is not a line of mountinfo: {line!r}", number)
-        root, target = (OCTAL.sub(lambda match: chr(int(match.group(1), 8)), field) for field in fields[3:5])
+        root, target = (
+            OCTAL.sub(lambda match: chr(int(match.group(1), 8)), field) for field in fields[3:5]
+        )
         mounts.append({"target": target, "root": root, "fstype": kind[0]})
     return mounts
 
@@ -45,20 +50,29 @@ def parse_mountinfo(text: str) -> list[Mount]:
 def parse_links(text: str) -> Links:
     """Return the devices of ``ip -json address show`` by name, with what the plan looks at."""
     try:
-        return {link["ifname"]: {
-            "ifindex": link["ifindex"],
-            "peer": link.get("link_index"),
-            "mtu": link["mtu"],
-            "up": "UP" in link["flags"],
-            "master": link.get("master"),
-            "addresses": [f"{info['local']}/{info['prefixlen']}"
-                          for info in link.get("addr_info", []) if info.get("scope") == "global"],
-        } for link in json.loads(text or "[]") if link}
+        return {
+            link["ifname"]: {
+                "ifindex": link["ifindex"],
+                "peer": link.get("link_index"),
+                "mtu": link["mtu"],
+                "up": "UP" in link["flags"],
+                "master": link.get("master"),
+                "addresses": [
+                    f"{info['local']}/{info['prefixlen']}"
+                    for info in link.get("addr_info", [])
+                    if info.get("scope") == "global"
+                ],
+            }
+            for link in json.loads(text or "[]")
+            if link
+        }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ParseError(f"this is not what 'ip -json address show' prints ({error!r})", 1)
 
 
-def mounts_of(names: Iterable[str], mounts: Iterable[Mount]) -> tuple[dict[str, SeenNode], list[str]]:
+def mounts_of(
+    names: Iterable[str], mounts: Iterable[Mount]
+) -> tuple[dict[str, SeenNode], list[str]]:
     """Return what the mounts say: namespaces by name, homes, and each node's mnt and uts inode."""
     namespaces = {}
     for mount in mounts:
@@ -66,13 +80,16 @@ def mounts_of(names: Iterable[str], mounts: Iterable[Mount]) -> tuple[dict[str, 
         if match:
             namespaces[mount["target"]] = int(match.group(1))
     targets = [mount["target"] for mount in mounts]
-    nodes: dict[str, SeenNode] = {name: {
-        "netns": namespaces.get(path_of(name)),
-        "mounted": home(name) in targets,
-        "mnt": namespaces.get(home(name) + "/mnt"),
-        "uts": namespaces.get(home(name) + "/uts"),
-    } for name in names}
-    homes = [target[len(ROOT) + 1:] for target in targets if os.path.dirname(target) == ROOT]
+    nodes: dict[str, SeenNode] = {
+        name: {
+            "netns": namespaces.get(path_of(name)),
+            "mounted": home(name) in targets,
+            "mnt": namespaces.get(home(name) + "/mnt"),
+            "uts": namespaces.get(home(name) + "/uts"),
+        }
+        for name in names
+    }
+    homes = [target[len(ROOT) + 1 :] for target in targets if os.path.dirname(target) == ROOT]
     return nodes, homes
 
 
@@ -82,7 +99,9 @@ def read_links(runner: Callable[..., Result], netns: str) -> Links:
 
 
 def read_mountpoint(path: str) -> str:
-    """Return the state of a directory that nodes mount on: ``missing``, ``ours`` (we made it) or ``present``."""
+    """Return the state of a directory that nodes mount on: ``missing``, ``ours`` (we made it) or
+    ``present``.
+    """
     if not os.path.isdir(path):
         return "missing"
     return "ours" if os.path.exists(os.path.join(path, MARKER)) else "present"

@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A module that measures ends when its controller is gone, and has both ends restored immediately.
 
-The controller reads this module's standard output. A job that is cancelled closes it, by way of SSH or its own end,
-and runs no task any more that would restore the nodes.
+The controller reads this module's standard output. A job that is cancelled closes it, by way of SSH
+or its own end, and runs no task any more that would restore the nodes.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -13,10 +14,10 @@ import select
 import signal
 from typing import Any, Iterator, Mapping
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._host.waiting import beside, wake_main_thread
-from ansible_collections.offload.lab.plugins.module_utils._observe.probe import Probe
-from ansible_collections.offload.lab.plugins.module_utils._restore import sign_of_life
+from .._base.errors import LabError
+from .._host.waiting import beside, wake_main_thread
+from .._restore import sign_of_life
+from .probe import Probe
 
 ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 STDOUT = 1
@@ -27,7 +28,9 @@ class GoneError(SystemExit):
 
 
 def _watch(descriptor: int) -> None:
-    """Sleep until nobody reads what is written to a pipe, socket or terminal any more, then end this process."""
+    """Sleep until nobody reads what is written to a pipe, socket or terminal any more, then end
+    this process.
+    """
     polled = select.poll()
     polled.register(descriptor, 0)  # an error and a hang-up are always reported
     if any(event & (select.POLLERR | select.POLLHUP) for _descriptor, event in polled.poll()):
@@ -42,9 +45,11 @@ def _give_up(server: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def needed(server: Mapping[str, Any] | None, descriptor: int = STDOUT) -> Iterator[None]:
-    """While this lasts, the end of the controller ends the module, and this end and ``server`` are restored.
+    """While this lasts, the end of the controller ends the module, and this end and ``server`` are
+    restored.
 
-    ``server`` is what :class:`Probe` needs. Without one nobody has a profile that must be taken back.
+    ``server`` is what :class:`Probe` needs. Without one nobody has a profile that must be taken
+    back.
     """
     if not server:
         yield
@@ -52,7 +57,9 @@ def needed(server: Mapping[str, Any] | None, descriptor: int = STDOUT) -> Iterat
     told: list[int] = []
 
     def end(number: int, _frame: object) -> None:
-        if not told:  # a lost terminal is reported twice: the second must not end what the first began
+        if (
+            not told
+        ):  # a lost terminal is reported twice: the second must not end what the first began
             told.append(number)
             raise GoneError(1)
 

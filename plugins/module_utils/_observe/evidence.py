@@ -2,18 +2,19 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Evidence: warm-up traffic along each path, and meanwhile the packets on the devices of both ends."""
+
 from __future__ import annotations
 
 import subprocess
 import time
 from typing import Any, Collection, Dict, Iterable, Sequence, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._host import netns, runner
-from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
-from ansible_collections.offload.lab.plugins.module_utils._observe import sampler
-from ansible_collections.offload.lab.plugins.module_utils._observe.packets import (
+from .._base import network
+from .._base.errors import InputError
+from .._host import netns, runner
+from .._host.waiting import wait_until
+from . import sampler
+from .packets import (
     TRAFFIC,
     WAYS,
     Direction,
@@ -21,15 +22,15 @@ from ansible_collections.offload.lab.plugins.module_utils._observe.packets impor
     Way,
     are_streams,
 )
-from ansible_collections.offload.lab.plugins.module_utils._observe.probe import Probe
-from ansible_collections.offload.lab.plugins.module_utils._observe.sampler import Device
+from .probe import Probe
+from .sampler import Device
 
 SETTLE = 0.05  # seconds until a stream has left slow start behind, on the machines that were tried
 BEGIN = 30  # seconds at most until a stream moves data; on a path that carries none it never does
 LONGEST = 60  # seconds of a stream; it is ended when its packets have been seen
 TRIES = 5  # a stream can stand still for longer than one sample where CPUs are taken away
-# Of the checks that the stream is gone: seconds of one, bytes in it that are next to nothing (40 Mbit/s), how many in a
-# row must see that, and seconds of all at most.
+# Of the checks that the stream is gone: seconds of one, bytes in it that are next to nothing (40
+# Mbit/s), how many in a row must see that, and seconds of all at most.
 QUIET, QUIET_BYTES, QUIET_CHECKS, DRAIN = 0.005, 25000, 2, 0.5
 
 
@@ -61,11 +62,17 @@ class Params(TypedDict):
 
 
 def check(params: Params) -> None:
-    """Refuse a length of samples that says nothing or keeps the lab for long, and names that nothing can have."""
+    """Refuse a length of samples that says nothing or keeps the lab for long, and names that
+    nothing can have.
+    """
     for path in params["paths"]:
         network.address(path["address"], "address")
         network.address(path["local_address"], "local address")
-        for device in [{"netns": path.get("netns")}, *path["client_devices"], *path["server_devices"]]:
+        for device in [
+            {"netns": path.get("netns")},
+            *path["client_devices"],
+            *path["server_devices"],
+        ]:
             if device.get("netns"):
                 network.namespace_name(device["netns"])
             if "name" in device:
@@ -75,10 +82,11 @@ def check(params: Params) -> None:
 
 
 def look(params: Params, probe: Probe) -> dict[str, dict[str, Look]]:
-    """Sample every path in the directions asked for; return ``{path: {test: {"client", "server"}}}``.
+    """Sample every path in the directions asked for; return ``{path: {test: {"client",
+    "server"}}}``.
 
-    ``params`` has ``paths``, ``tests``, ``seconds`` and ``vxlan_port``, see module evidence. A path without traffic has
-    ``{"error"}`` instead.
+    ``params`` has ``paths``, ``tests``, ``seconds`` and ``vxlan_port``, see module evidence. A path
+    without traffic has ``{"error"}`` instead.
     """
     return {path["name"]: _sample_path(path, params, probe) for path in params["paths"]}
 
@@ -86,30 +94,58 @@ def look(params: Params, probe: Probe) -> dict[str, dict[str, Look]]:
 def _start(path: Path, test: str, params: Params) -> subprocess.Popen[str]:
     """Start one stream along a path that lasts longer than all samples."""
     data_port = path.get("data_port") or path["port"] + network.DATA_OFFSET
-    argv = ["netperf", "-H", path["address"], "-L", path["local_address"], "-p", str(path["port"]), "-t", test,
-            "-l", str(int(params["seconds"] * TRIES) + LONGEST), "-P", "0",
-            "--", "-P", f",{data_port + params['tests'].index(test)}"]
-    return runner.start(argv, path.get("netns"), stdin=subprocess.DEVNULL,
-                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    argv = [
+        "netperf",
+        "-H",
+        path["address"],
+        "-L",
+        path["local_address"],
+        "-p",
+        str(path["port"]),
+        "-t",
+        test,
+        "-l",
+        str(int(params["seconds"] * TRIES) + LONGEST),
+        "-P",
+        "0",
+        "--",
+        "-P",
+        f",{data_port + params['tests'].index(test)}",
+    ]
+    return runner.start(
+        argv,
+        path.get("netns"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
 
 
 def _sample_path(path: Path, params: Params, probe: Probe) -> dict[str, Look]:
-    """Sample both ends while the streams of all tests run; return ``{test: {"client", "server"} or {"error"}}``.
+    """Sample both ends while the streams of all tests run; return ``{test: {"client", "server"} or
+    {"error"}}``.
 
-    All together, because it takes half the time and a device's two directions are separated. But of two streams on
-    busy CPUs one can starve the other for seconds: then each alone.
+    All together, because it takes half the time and a device's two directions are separated. But of
+    two streams on busy CPUs one can starve the other for seconds: then each alone.
     """
     tests = params["tests"]
     looks, everywhere = _sample_streams(path, tests, 1 if len(tests) > 1 else TRIES, params, probe)
     if everywhere or len(tests) == 1:
         return looks
-    one_by_one = {test: _sample_streams(path, [test], TRIES, params, probe)[0][test] for test in tests}
+    one_by_one = {
+        test: _sample_streams(path, [test], TRIES, params, probe)[0][test] for test in tests
+    }
     whole = [ends for ends in one_by_one.values() if "error" not in ends]
-    return {test: ends if "error" in ends else _together(whole) for test, ends in one_by_one.items()}
+    return {
+        test: ends if "error" in ends else _together(whole) for test, ends in one_by_one.items()
+    }
 
 
 def _together(looks: Sequence[Ends]) -> Ends:
-    """Return samples of single streams as one: of each device each direction from the stream that had data in it."""
+    """Return samples of single streams as one: of each device each direction from the stream that
+    had data in it.
+    """
+
     def device(samples: Sequence[Sample]) -> Sample:
         def longest(way: Way) -> Direction:
             return max((sample[way] for sample in samples), key=lambda seen: seen["bytes"])
@@ -117,13 +153,18 @@ def _together(looks: Sequence[Ends]) -> Ends:
         most = max(samples, key=lambda sample: sum(sample[way]["bytes"] for way in WAYS))
         return {**most, "out": longest("out"), "in": longest("in")}
 
-    return {end: {name: device([look[end][name] for look in looks]) for name in looks[0][end]}
-            for end in ("client", "server")}
+    return {
+        end: {name: device([look[end][name] for look in looks]) for name in looks[0][end]}
+        for end in ("client", "server")
+    }
 
 
-def _sample_streams(path: Path, tests: list[str], tries: int, params: Params,
-                    probe: Probe) -> tuple[dict[str, Look], bool]:
-    """Return what was seen while these streams ran, by test, and whether each device saw them, or one has ended."""
+def _sample_streams(
+    path: Path, tests: list[str], tries: int, params: Params, probe: Probe
+) -> tuple[dict[str, Look], bool]:
+    """Return what was seen while these streams ran, by test, and whether each device saw them, or
+    one has ended.
+    """
     before = _bytes(path)
     streams = {test: _start(path, test, params) for test in tests}
     printed: dict[str, str] = {}
@@ -132,8 +173,10 @@ def _sample_streams(path: Path, tests: list[str], tries: int, params: Params,
         for _try in range(tries):
             samples = _sample_ends(path, params, len(tests) > 1, probe)
             ended = [test for test, stream in streams.items() if stream.poll() is not None]
-            done = bool(ended) or all(_traffic_everywhere(devices, samples[end], len(tests) > 1)
-                                      for end, devices in _devices_of(path).items())
+            done = bool(ended) or all(
+                _traffic_everywhere(devices, samples[end], len(tests) > 1)
+                for end, devices in _devices_of(path).items()
+            )
             if done:
                 break
     finally:
@@ -141,8 +184,10 @@ def _sample_streams(path: Path, tests: list[str], tries: int, params: Params,
             stream.kill()
             printed[test] = stream.communicate()[0].strip()
         _wait_for_quiet(path)
-    return {test: {"error": printed[test] or "netperf ended early"} if test in ended else samples
-            for test in tests}, done
+    return {
+        test: {"error": printed[test] or "netperf ended early"} if test in ended else samples
+        for test in tests
+    }, done
 
 
 def _devices_of(path: Path) -> dict[str, list[Device]]:
@@ -152,7 +197,8 @@ def _devices_of(path: Path) -> dict[str, list[Device]]:
 def _wait_for_quiet(path: Path) -> None:
     """Wait until what the killed stream left in queues has drained.
 
-    On a path that drops packets under load the next trial's first ones were lost in it, and TCP waits a second then.
+    On a path that drops packets under load the next trial's first ones were lost in it, and TCP
+    waits a second then.
     """
     deadline, before, quiet = time.monotonic() + DRAIN, _bytes(path), 0
     while quiet < QUIET_CHECKS and time.monotonic() < deadline:
@@ -163,20 +209,30 @@ def _wait_for_quiet(path: Path) -> None:
 
 
 def _wait_for_traffic(path: Path, before: int, streams: Collection[subprocess.Popen[str]]) -> None:
-    """Wait until the streams move data, or one of them has ended: on an emulated CPU netperf needs seconds to begin."""
+    """Wait until the streams move data, or one of them has ended: on an emulated CPU netperf needs
+    seconds to begin.
+    """
     time.sleep(SETTLE)
-    wait_until(lambda: _bytes(path) - before >= TRAFFIC, lambda: all(stream.poll() is None for stream in streams),
-               BEGIN)
+    wait_until(
+        lambda: _bytes(path) - before >= TRAFFIC,
+        lambda: all(stream.poll() is None for stream in streams),
+        BEGIN,
+    )
 
 
 def _bytes(path: Path) -> int:
     """Return the bytes that passed the client's device of a path, or all its ports that are alike."""
-    devices = [device for device in path["client_devices"] if device.get("alike")] or path["client_devices"][:1]
+    devices = [device for device in path["client_devices"] if device.get("alike")] or path[
+        "client_devices"
+    ][:1]
     return sum(map(_bytes_of, devices))
 
 
 def _bytes_of(device: Device) -> int:
-    """Return the bytes that a device has received and sent. Not by a packet socket: to close one takes 20 ms."""
+    """Return the bytes that a device has received and sent.
+
+    Not by a packet socket: to close one takes 20 ms.
+    """
     with netns.inside(device.get("netns")), open("/proc/self/net/dev") as stream:
         for line in stream:
             name, _colon, counts = line.partition(":")
@@ -187,17 +243,30 @@ def _bytes_of(device: Device) -> int:
 
 
 def _sample_ends(path: Path, params: Params, both_ways: bool, probe: Probe) -> Ends:
-    probe.send("sample", devices=path["server_devices"], seconds=params["seconds"], vxlan_port=params["vxlan_port"],
-               both_ways=both_ways)
-    client = sampler.sample(path["client_devices"], params["seconds"], params["vxlan_port"], both_ways)
+    probe.send(
+        "sample",
+        devices=path["server_devices"],
+        seconds=params["seconds"],
+        vxlan_port=params["vxlan_port"],
+        both_ways=both_ways,
+    )
+    client = sampler.sample(
+        path["client_devices"], params["seconds"], params["vxlan_port"], both_ways
+    )
     return {"client": client, "server": probe.receive()}
 
 
 def _traffic_everywhere(devices: Iterable[Device], samples: Samples, both_ways: bool) -> bool:
-    """Return whether the streams passed each device of an end; those that are ``alike`` count as one."""
+    """Return whether the streams passed each device of an end; those that are ``alike`` count as
+    one.
+    """
     groups = [[device] for device in devices if not device.get("alike")]
     groups.append([device for device in devices if device.get("alike")])
-    return all(_traffic([samples[network.key_of(device)] for device in group], both_ways) for group in groups if group)
+    return all(
+        _traffic([samples[network.key_of(device)] for device in group], both_ways)
+        for group in groups
+        if group
+    )
 
 
 def _traffic(samples: Sequence[Sample], both_ways: bool) -> bool:

@@ -1,16 +1,18 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure reading of captured packets: their real length, the way they went, and what the tunnel wrapped around them.
+"""Pure reading of captured packets: their real length, the way they went, and what the tunnel
+wrapped around them.
 
 Formats: packet(7) for the auxiliary data, RFC 7348 for VXLAN.
 """
+
 from __future__ import annotations
 
 import struct
 from typing import Iterable, Literal, NamedTuple, Sequence, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base.network import VXLAN_PORT
+from .._base.network import VXLAN_PORT
 
 OUTGOING = 4  # PACKET_OUTGOING of packet(7)
 STATUS_CSUM_NOT_READY = 1 << 3  # TP_STATUS_CSUMNOTREADY: the device is to fill in the checksum
@@ -19,7 +21,8 @@ ETHERNET = 14
 VLAN_TAGS = (0x8100, 0x88A8)
 IPV4, IPV6 = 0x0800, 0x86DD
 TCP, UDP = 6, 17
-MAIN_SHARE = 0.1  # of the bytes of both directions: below are only acknowledgements, or a stream that stands still
+# Of the bytes of both directions: below are only acknowledgements, or a stream that stands still
+MAIN_SHARE = 0.1
 TRAFFIC = 100000  # bytes in a sample that are certainly the stream's, not the probe's own talk
 
 
@@ -53,13 +56,16 @@ class Direction(TypedDict):
 
 
 # What a sample shows. The key "in" is a word of Python, which a class could not have.
-Summary = TypedDict("Summary", {
-    "out": "Direction",
-    "in": "Direction",
-    "vxlan_share": "float | None",  # of the bytes of both directions
-    "vnis": "list[int]",
-    "outer_csum": "list[bool]",
-})
+Summary = TypedDict(
+    "Summary",
+    {
+        "out": "Direction",
+        "in": "Direction",
+        "vxlan_share": "float | None",  # of the bytes of both directions
+        "vnis": "list[int]",
+        "outer_csum": "list[bool]",
+    },
+)
 
 
 # pylint: disable-next=inherit-non-class
@@ -87,7 +93,9 @@ def _network_header(head: bytes) -> tuple[int, int]:
 
 
 def _transport(head: bytes) -> tuple[int | None, int]:
-    """Return (protocol, offset of the transport header), or (None, 0) for what is neither IPv4 nor IPv6."""
+    """Return (protocol, offset of the transport header), or (None, 0) for what is neither IPv4 nor
+    IPv6.
+    """
     offset, kind = _network_header(head)
     if kind == IPV4:
         words = struct.unpack_from("!B", head, offset)[0] & 15
@@ -97,7 +105,9 @@ def _transport(head: bytes) -> tuple[int | None, int]:
     return None, 0
 
 
-def _headers(head: bytes, vxlan_port: int) -> tuple[int | None, int | None, int | None, bool | None]:
+def _headers(
+    head: bytes, vxlan_port: int
+) -> tuple[int | None, int | None, int | None, bool | None]:
     """Return (protocol, UDP port, VNI, outer checksum there?), None for what the packet has not."""
     protocol, offset = _transport(head)
     if protocol != UDP:
@@ -109,14 +119,23 @@ def _headers(head: bytes, vxlan_port: int) -> tuple[int | None, int | None, int 
     return protocol, port, (vni >> 8) if flags & 8 else None, csum != 0
 
 
-def read_packet(head: bytes, length: int, packet_type: int, status: int, vxlan_port: int = VXLAN_PORT) -> Packet:
-    """Return the :class:`Packet` whose first bytes are ``head`` and whose real length on the device is ``length``."""
+def read_packet(
+    head: bytes, length: int, packet_type: int, status: int, vxlan_port: int = VXLAN_PORT
+) -> Packet:
+    """Return the :class:`Packet` whose first bytes are ``head`` and whose real length on the device
+    is ``length``.
+    """
     try:
         headers = _headers(head, vxlan_port)
     except struct.error:
         headers = (None, None, None, None)
-    return Packet(max(0, length - ETHERNET), packet_type == OUTGOING, bool(status & STATUS_CSUM_NOT_READY),
-                  bool(status & STATUS_CSUM_VALID), *headers)
+    return Packet(
+        max(0, length - ETHERNET),
+        packet_type == OUTGOING,
+        bool(status & STATUS_CSUM_NOT_READY),
+        bool(status & STATUS_CSUM_VALID),
+        *headers,
+    )
 
 
 def share(part: float, whole: float) -> float | None:
@@ -125,7 +144,10 @@ def share(part: float, whole: float) -> float | None:
 
 
 def _direction(packets: Sequence[Packet], longest: int) -> Direction:
-    """Sum up one direction; ``longest`` is the largest packet in bytes that the MTU allows on the wire."""
+    """Sum up one direction; ``longest`` is the largest packet in bytes that the MTU allows on the
+    wire.
+    """
+
     def total(rows: Iterable[Packet]) -> int:
         return sum(packet.length for packet in rows)
 
@@ -135,24 +157,34 @@ def _direction(packets: Sequence[Packet], longest: int) -> Direction:
         "packets": len(packets),
         "bytes": size,
         "super_share": share(total(packet for packet in packets if packet.length > longest), size),
-        "tunnel_super_share": share(total(packet for packet in outer if packet.length > longest), total(outer)),
+        "tunnel_super_share": share(
+            total(packet for packet in outer if packet.length > longest), total(outer)
+        ),
         "longest": max([packet.length for packet in packets] or [0]),
-        "csum_not_ready_share": share(total(packet for packet in packets if packet.not_ready), size),
+        "csum_not_ready_share": share(
+            total(packet for packet in packets if packet.not_ready), size
+        ),
         "csum_valid_share": share(total(packet for packet in packets if packet.valid), size),
     }
 
 
 def summarise(packets: Sequence[Packet], mtu: int) -> Summary:
-    """Return what a sample shows: per direction the share of bytes in packets longer than ``mtu``, and the tunnel.
+    """Return what a sample shows: per direction the share of bytes in packets longer than ``mtu``,
+    and the tunnel.
 
-    ``out``: the device segments what is longer. ``in``: GRO or LRO merged it (on veth, the peer may have sent it so).
-    ``vxlan`` shares are of bytes of both directions; ``vnis`` and ``outer_csum`` are what was seen.
+    ``out``: the device segments what is longer. ``in``: GRO or LRO merged it (on veth, the peer may
+    have sent it so). ``vxlan`` shares are of bytes of both directions; ``vnis`` and ``outer_csum``
+    are what was seen.
     """
     outer = [packet for packet in packets if packet.vni is not None]
     return {
         "out": _direction([packet for packet in packets if packet.outgoing], mtu),
         "in": _direction([packet for packet in packets if not packet.outgoing], mtu),
-        "vxlan_share": share(sum(packet.length for packet in outer), sum(packet.length for packet in packets)),
+        "vxlan_share": share(
+            sum(packet.length for packet in outer), sum(packet.length for packet in packets)
+        ),
         "vnis": sorted({packet.vni for packet in outer if packet.vni is not None}),
-        "outer_csum": sorted({packet.outer_csum for packet in outer if packet.outer_csum is not None}),
+        "outer_csum": sorted(
+            {packet.outer_csum for packet in outer if packet.outer_csum is not None}
+        ),
     }

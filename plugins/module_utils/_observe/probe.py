@@ -1,11 +1,14 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The probe: one end's clock, CPU counters, features and packet samples, read here or asked of the other end.
+"""The probe: one end's clock, CPU counters, features and packet samples, read here or asked of the
+other end.
 
-A probe answers on one lab address over TCP, one JSON object a line, and only to requests with its token. It reads
-counters and packet lengths; it changes nothing and starts nothing. It passes on that the controller is gone.
+A probe answers on one lab address over TCP, one JSON object a line, and only to requests with its
+token. It reads counters and packet lengths; it changes nothing and starts nothing. It passes on
+that the controller is gone.
 """
+
 from __future__ import annotations
 
 import glob
@@ -17,12 +20,12 @@ import socketserver
 import time
 from typing import Any, Iterable, Mapping, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._base.network import VXLAN_PORT
-from ansible_collections.offload.lab.plugins.module_utils._host.waiting import PATIENCE
-from ansible_collections.offload.lab.plugins.module_utils._observe import sampler
-from ansible_collections.offload.lab.plugins.module_utils._observe.sampler import Device
-from ansible_collections.offload.lab.plugins.module_utils._restore import sign_of_life
+from .._base.errors import LabError
+from .._base.network import VXLAN_PORT
+from .._host.waiting import PATIENCE
+from .._restore import sign_of_life
+from . import sampler
+from .sampler import Device
 
 MAX_LINE = 1 << 20
 CLOCK_ROUNDS = 5
@@ -38,11 +41,15 @@ def _read(path: str) -> str:
 
 
 def _rows(text: str, names: str | tuple[str, ...]) -> str:
-    return "".join(row + "\n" for row in text.splitlines() if row.split(":")[0].strip().startswith(names))
+    return "".join(
+        row + "\n" for row in text.splitlines() if row.split(":")[0].strip().startswith(names)
+    )
 
 
 def throttle_count() -> int:
-    """Return how often the CPUs were throttled by heat since boot (Intel's counters; 0 where there are none)."""
+    """Return how often the CPUs were throttled by heat since boot (Intel's counters; 0 where there
+    are none).
+    """
     paths = glob.glob("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count")
     return sum(int(_read(path) or 0) for path in paths)
 
@@ -60,7 +67,9 @@ class Snapshot(TypedDict):
 
 
 def snapshot(devices: Iterable[Device] = ()) -> Snapshot:
-    """Return this end's state now: ``time`` (s since the epoch), raw CPU counters, features, throttle count."""
+    """Return this end's state now: ``time`` (s since the epoch), raw CPU counters, features,
+    throttle count.
+    """
     sign_of_life.renew()
     return {
         "time": time.time(),
@@ -74,15 +83,21 @@ def snapshot(devices: Iterable[Device] = ()) -> Snapshot:
 
 
 def answer(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the answer to one request: ``{"op": "clock" | "snapshot" | "sample" | "give_up", ...}``."""
+    """Return the answer to one request: ``{"op": "clock" | "snapshot" | "sample" | "give_up",
+    ...}``.
+    """
     if request["op"] == "clock":
         return {"time": time.time()}
     if request["op"] == "snapshot":
         return snapshot(request.get("devices", ()))
     if request["op"] == "sample":
         seconds = min(float(request["seconds"]), MAX_SAMPLE)
-        return sampler.sample(request["devices"], seconds, request.get("vxlan_port", VXLAN_PORT),
-                              request.get("both_ways", True))
+        return sampler.sample(
+            request["devices"],
+            seconds,
+            request.get("vxlan_port", VXLAN_PORT),
+            request.get("both_ways", True),
+        )
     if request["op"] == "give_up":
         sign_of_life.give_up()
         return {}
@@ -112,9 +127,14 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 def listen(address: str, port: int, token: str) -> _Server:
-    """Return a bound server; ``serve_forever()`` runs it. ``token`` is what every request must carry."""
+    """Return a bound server; ``serve_forever()`` runs it.
+
+    ``token`` is what every request must carry.
+    """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    server: _Server = type("_Bound", (_Server,), {"address_family": family})((address, port), _Handler)
+    server: _Server = type("_Bound", (_Server,), {"address_family": family})(
+        (address, port), _Handler
+    )
     server.token = token
     return server
 
@@ -122,16 +142,23 @@ def listen(address: str, port: int, token: str) -> _Server:
 class Probe:
     """The other end's probe, asked over one connection."""
 
-    def __init__(self, address: str, port: int, token: str, timeout: float = 15, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, address: str, port: int, token: str, timeout: float = 15, patience: float = PATIENCE
+    ) -> None:
         self.where = f"{address} port {port}"
         self.token = token
         try:
             self.socket = socket.create_connection((address, port), timeout=timeout)
-            self.socket.settimeout(patience)  # for an answer; an end that is there accepts a connection immediately
+            self.socket.settimeout(
+                patience
+            )  # for an answer; an end that is there accepts a connection immediately
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
-            raise LabError(f"the probe does not answer ({error})", self.where,
-                           "Run the lab playbook again: its netperf role starts the probe.")
+            raise LabError(
+                f"the probe does not answer ({error})",
+                self.where,
+                "Run the lab playbook again: its netperf role starts the probe.",
+            )
         self.stream = self.socket.makefile("rb")
 
     def send(self, op: str, **request: Any) -> None:
@@ -141,7 +168,11 @@ class Probe:
     def receive(self) -> dict[str, Any]:
         """Return the answer to the oldest request that was sent."""
         line = self.stream.readline()
-        reply = json.loads(line.decode()) if line else {"error": "the connection was closed (is the token right?)"}
+        reply = (
+            json.loads(line.decode())
+            if line
+            else {"error": "the connection was closed (is the token right?)"}
+        )
         if "error" in reply:
             raise LabError(reply["error"], f"probe at {self.where}")
         return reply
@@ -152,7 +183,9 @@ class Probe:
         return self.receive()
 
     def clock(self) -> tuple[float, float]:
-        """Return (offset, error) in seconds: the other clock less ours, and half the shortest round trip."""
+        """Return (offset, error) in seconds: the other clock less ours, and half the shortest round
+        trip.
+        """
         rounds = []
         for _round in range(CLOCK_ROUNDS):
             sent = time.time()

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The probe's process: found by its state file, started detached from the module, stopped by its own pid only."""
+"""The probe's process: found by its state file, started detached from the module, stopped by its
+own pid only.
+"""
+
 from __future__ import annotations
 
 import binascii
@@ -10,9 +13,9 @@ import signal
 import socketserver
 from typing import TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._host import daemons
-from ansible_collections.offload.lab.plugins.module_utils._observe import probe
+from .._base.errors import LabError
+from .._host import daemons
+from . import probe
 
 
 class Running(TypedDict):
@@ -64,8 +67,11 @@ def start(address: str, port: int) -> Running:
     try:
         server = probe.listen(address, port, token)
     except OSError as error:
-        raise LabError(f"the probe cannot listen ({error.strerror})", f"{address} port {port}",
-                       "Give an address of this node and a port that is free, and run as root (become: true).")
+        raise LabError(
+            f"the probe cannot listen ({error.strerror})",
+            f"{address} port {port}",
+            "Give an address of this node and a port that is free, and run as root (become: true).",
+        )
     pid = _detach(server)
     server.server_close()
     try:

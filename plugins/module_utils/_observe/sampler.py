@@ -1,10 +1,12 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sockets inside a network namespace, and what the kernel reports through them: features, MTU, packets.
+"""Sockets inside a network namespace, and what the kernel reports through them: features, MTU,
+packets.
 
 Constants: linux/if_packet.h, linux/sockios.h, linux/ethtool.h.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -15,18 +17,19 @@ import struct
 import time
 from typing import Iterable, Sequence, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._host import netns as host_netns
-from ansible_collections.offload.lab.plugins.module_utils._host.waiting import beside
-from ansible_collections.offload.lab.plugins.module_utils._observe import driver_counters, packets
+from .._base import network
+from .._base.errors import LabError
+from .._host import netns as host_netns
+from .._host.waiting import beside
+from . import driver_counters, packets
 
 ETH_P_ALL = 0x0003
 SOL_PACKET, PACKET_AUXDATA = 263, 8
 SIOCGIFMTU, SIOCETHTOOL = 0x8921, 0x8946
 ETHTOOL_GFEATURES = 0x3A
 FEATURE_BLOCKS = 4  # of 32 features each; Linux 6.18 uses two
-ENOUGH = 200  # packets each way: a share of so many that are independent has a standard error of at most 3.5 %
+# Packets each way: a share of so many that are independent has a standard error of at most 3.5 %
+ENOUGH = 200
 LIMIT = 20000  # packets of a device at most, so that a fast one cannot keep a CPU busy for long
 BATCH = 50  # packets that are read of a device before the next device's
 HEAD = 128  # bytes kept of each packet: VLAN tags, an IPv6 underlay, UDP and VXLAN fit
@@ -40,8 +43,12 @@ class Device(TypedDict, total=False):
     alike: bool
 
 
-def open_socket(family: int, kind: int, protocol: int = 0, netns: str | None = None) -> socket.socket:
-    """Return a socket that lives in the named network namespace; this thread is back in its own afterwards."""
+def open_socket(
+    family: int, kind: int, protocol: int = 0, netns: str | None = None
+) -> socket.socket:
+    """Return a socket that lives in the named network namespace; this thread is back in its own
+    afterwards.
+    """
     with host_netns.inside(netns):
         return socket.socket(family, kind, protocol)
 
@@ -56,12 +63,17 @@ def mtu(sock: socket.socket, device: Device) -> int:
 
 
 def active_features(sock: socket.socket, device: Device) -> str:
-    """Return the device's active features as a hexadecimal number, one bit a feature in the kernel's order."""
+    """Return the device's active features as a hexadecimal number, one bit a feature in the
+    kernel's order.
+    """
     size = 8 + 16 * FEATURE_BLOCKS
     data = ctypes.create_string_buffer(struct.pack("II", ETHTOOL_GFEATURES, FEATURE_BLOCKS), size)
     fcntl.ioctl(sock, SIOCETHTOOL, _request(device, struct.pack("P", ctypes.addressof(data))))
     blocks = struct.unpack_from("I", data.raw, 4)[0]
-    words = [struct.unpack_from("I", data.raw, 8 + 16 * block + 8)[0] for block in range(min(blocks, FEATURE_BLOCKS))]
+    words = [
+        struct.unpack_from("I", data.raw, 8 + 16 * block + 8)[0]
+        for block in range(min(blocks, FEATURE_BLOCKS))
+    ]
     return format(sum(word << (32 * block) for block, word in enumerate(words)), "x")
 
 
@@ -78,17 +90,23 @@ def features_of(devices: Iterable[Device]) -> dict[str, str | None]:
 
 
 def _open_tap(device: Device) -> socket.socket:
-    """Return a socket that sees every packet of the device, with its real length and checksum state."""
+    """Return a socket that sees every packet of the device, with its real length and checksum
+    state.
+    """
     try:
-        # Without a protocol it hears nothing before it is bound: no packets of other devices, and no wait of 20 ms.
+        # Without a protocol it hears nothing before it is bound: no packets of other devices, and
+        # no wait of 20 ms.
         tap = open_socket(socket.AF_PACKET, socket.SOCK_RAW, netns=device.get("netns"))
         tap.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
         tap.bind((device["name"], ETH_P_ALL))
         tap.setblocking(False)
         return tap
     except OSError as error:
-        raise LabError(f"its packets cannot be sampled ({error.strerror})", network.key_of(device),
-                       "Check that the device exists and that the play runs as root (become: true).")
+        raise LabError(
+            f"its packets cannot be sampled ({error.strerror})",
+            network.key_of(device),
+            "Check that the device exists and that the play runs as root (become: true).",
+        )
 
 
 def _receive(tap: socket.socket, vxlan_port: int) -> packets.Packet | None:
@@ -135,18 +153,25 @@ class _Tap:
 
     def summary(self) -> packets.Sample:
         """Return what was heard."""
-        moved = driver_counters.moved(self.counters, driver_counters.read(self.socket, self.device["name"]))
+        moved = driver_counters.moved(
+            self.counters, driver_counters.read(self.socket, self.device["name"])
+        )
         size = mtu(self.socket, self.device)
         return {**packets.summarise(self.packets, size), "mtu": size, "counters": moved}
 
 
-def sample(devices: Sequence[Device], seconds: float, vxlan_port: int = network.VXLAN_PORT,
-           both_ways: bool = True) -> dict[str, packets.Sample]:
-    """Watch devices simultaneously for ``seconds`` and return ``{device key: summary}`` (:func:`packets.summarise`).
+def sample(
+    devices: Sequence[Device],
+    seconds: float,
+    vxlan_port: int = network.VXLAN_PORT,
+    both_ways: bool = True,
+) -> dict[str, packets.Sample]:
+    """Watch devices simultaneously for ``seconds`` and return ``{device key: summary}``
+    (:func:`packets.summarise`).
 
-    It ends sooner when each device has seen enough of the streams, in each direction where they run ``both_ways``; one
-    that has is not read any more. A summary also has the device's ``mtu``, and the ``counters`` of its driver
-    (:func:`driver_counters.moved`).
+    It ends sooner when each device has seen enough of the streams, in each direction where they run
+    ``both_ways``; one that has is not read any more. A summary also has the device's ``mtu``, and
+    the ``counters`` of its driver (:func:`driver_counters.moved`).
     """
     taps: list[_Tap] = []
     try:

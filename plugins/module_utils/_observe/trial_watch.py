@@ -1,25 +1,35 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Both ends observed over the time in which all streams of a trial overlap: CPU counters, features, throttling."""
+"""Both ends observed over the time in which all streams of a trial overlap: CPU counters, features,
+throttling.
+"""
+
 from __future__ import annotations
 
 from typing import Any, Callable, Sequence
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._netperf.run import Watch
-from ansible_collections.offload.lab.plugins.module_utils._observe import probe
-from ansible_collections.offload.lab.plugins.module_utils._observe.sampler import Device
+from .._base.errors import LabError
+from .._netperf.run import Watch
+from . import probe
+from .sampler import Device
 
 
 class BothEnds(Watch):
-    """A watch for ``_netperf_run.run_cell``: a snapshot of both ends when all streams run and when the first ends.
+    """A watch for ``_netperf_run.run_cell``: a snapshot of both ends when all streams run and when
+    the first ends.
 
-    ``server`` is the other end's :class:`probe.Probe`; ``client_devices`` and ``server_devices`` are the devices whose
-    features must not change meanwhile. Without an answer of the server the client is observed alone, and it is said.
+    ``server`` is the other end's :class:`probe.Probe`; ``client_devices`` and ``server_devices``
+    are the devices whose features must not change meanwhile. Without an answer of the server the
+    client is observed alone, and it is said.
     """
 
-    def __init__(self, server: probe.Probe, client_devices: Sequence[Device], server_devices: Sequence[Device]) -> None:
+    def __init__(
+        self,
+        server: probe.Probe,
+        client_devices: Sequence[Device],
+        server_devices: Sequence[Device],
+    ) -> None:
         self.server = server
         self.client_devices = client_devices
         self.server_devices = server_devices
@@ -53,4 +63,8 @@ class BothEnds(Watch):
     def report(self) -> dict[str, Any]:
         """Return the snapshots under ``watched``; an end that was not seen twice is left out."""
         seen = {end: pair for end, pair in self.ends.items() if len(pair) == 2}
-        return {"watched": dict(seen, clock_offset_s=self.clock[0], clock_error_s=self.clock[1], error=self.error)}
+        return {
+            "watched": dict(
+                seen, clock_offset_s=self.clock[0], clock_error_s=self.clock[1], error=self.error
+            )
+        }

@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Packet sockets that another process holds, one a device, and the size of their receive buffers.
 
-pidfd_getfd(2) opens a process's descriptor a second time here: the socket is the same, and so are its options. It needs
-Linux 5.6 and the right to trace the process. Sizes are those that the kernel reports, twice what was asked (socket(7)).
+pidfd_getfd(2) opens a process's descriptor a second time here: the socket is the same, and so are
+its options. It needs Linux 5.6 and the right to trace the process. Sizes are those that the kernel
+reports, twice what was asked (socket(7)).
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -15,7 +17,7 @@ import os
 import socket
 from typing import Iterator, Mapping
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from .._base.errors import LabError
 
 PIDFD_OPEN, PIDFD_GETFD = 434, 438  # the same on all architectures but Alpha
 SO_RCVBUFFORCE = 33  # asm-generic/socket.h
@@ -41,7 +43,9 @@ def _descriptors(pid: int) -> list[int]:
 
 
 def _again(process: int, number: int) -> socket.socket | None:
-    """Return a socket of a process, opened a second time; None where its number is closed, or no socket, by now."""
+    """Return a socket of a process, opened a second time; None where its number is closed, or no
+    socket, by now.
+    """
     try:
         copy = _call(PIDFD_GETFD, process, number, 0)
     except OSError as error:
@@ -94,7 +98,9 @@ def sizes(pid: int) -> dict[str, int]:
 
 
 def set_sizes(pid: int, wanted: Mapping[str, int]) -> None:
-    """Bring receive buffers of a process to ``{device: size in bytes}``; a device without a socket is left out."""
+    """Bring receive buffers of a process to ``{device: size in bytes}``; a device without a socket
+    is left out.
+    """
     for name, opened in sockets_of(pid):
         if size_of(opened) != wanted.get(name, size_of(opened)):
             resize(name, opened, wanted[name])

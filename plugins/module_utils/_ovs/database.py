@@ -2,21 +2,24 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reading Open vSwitch's database."""
+
 from __future__ import annotations
 
 import fcntl
 import json
 import os
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
-from ansible_collections.offload.lab.plugins.module_utils._ovs import buffers
-from ansible_collections.offload.lab.plugins.module_utils._ovs.state import TABLES, State, empty, state_of
-from ansible_collections.offload.lab.plugins.module_utils._ovs.tables import parse_query, parse_tables
+from .._base.errors import CommandError, LabError
+from .._host.runner import run
+from . import buffers
+from .state import TABLES, State, empty, state_of
+from .tables import parse_query, parse_tables
 
 RUN = "/run/openvswitch"
 DATABASE = "/etc/openvswitch/conf.db"
-READ = ["ovs-vsctl", "--timeout=10", "--format=json"] + " -- ".join("list " + table for table in TABLES).split()
+READ = ["ovs-vsctl", "--timeout=10", "--format=json"] + " -- ".join(
+    "list " + table for table in TABLES
+).split()
 
 
 def runs(daemon: str) -> bool:
@@ -38,7 +41,9 @@ def pid(daemon: str) -> int:
 
 
 def port_buffers() -> dict[str, int]:
-    """Return ``{device: receive buffer in bytes}`` of the userspace datapath; empty where that is not known."""
+    """Return ``{device: receive buffer in bytes}`` of the userspace datapath; empty where that is
+    not known.
+    """
     if not runs("ovs-vswitchd"):
         return {}
     try:
@@ -48,14 +53,22 @@ def port_buffers() -> dict[str, int]:
 
 
 def read(missing_ok: bool = False) -> State:
-    """Return the state of the database. With ``missing_ok`` a host without Open vSwitch has an empty one."""
+    """Return the state of the database.
+
+    With ``missing_ok`` a host without Open vSwitch has an empty one.
+    """
     try:
         return state_of(parse_tables(run(READ).out), vswitchd=runs("ovs-vswitchd"))
     except CommandError as error:
         if missing_ok:
             return empty()
-        raise CommandError(f"Open vSwitch does not answer ({(error.err or error.what).strip()})", READ[:1],
-                           error.rc, error.err, "Install and start it: role offload.lab.switch.")
+        raise CommandError(
+            f"Open vSwitch does not answer ({(error.err or error.what).strip()})",
+            READ[:1],
+            error.rc,
+            error.err,
+            "Install and start it: role offload.lab.switch.",
+        )
 
 
 def read_file() -> State:
@@ -64,4 +77,8 @@ def read_file() -> State:
         return empty()
     selects = [{"op": "select", "table": table, "where": []} for table in TABLES]
     query = json.dumps(["Open_vSwitch"] + selects)
-    return state_of(parse_query(run(["ovsdb-tool", "query", DATABASE, query]).out), running=False, vswitchd=False)
+    return state_of(
+        parse_query(run(["ovsdb-tool", "query", DATABASE, query]).out),
+        running=False,
+        vswitchd=False,
+    )

@@ -2,14 +2,15 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which daemons of Open vSwitch run on this host, and which datapath its kernel allows."""
+
 from __future__ import annotations
 
 import os
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError, InputError
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
-from ansible_collections.offload.lab.plugins.module_utils._ovs import database
-from ansible_collections.offload.lab.plugins.module_utils._ovs.switch_plan import OVS_CTL, Seen
+from .._base.errors import CommandError, InputError
+from .._host.runner import run
+from . import database
+from .switch_plan import OVS_CTL, Seen
 
 UNITS = ("openvswitch-switch", "openvswitch")  # Debian's package, and Red Hat's
 UNIT_DIRECTORIES = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
@@ -18,7 +19,11 @@ UNIT_DIRECTORIES = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/syst
 def read() -> Seen:
     """Return what :mod:`_switch_plan` calls ``seen``."""
     db = database.runs("ovsdb-server")
-    return {"db": db, "vswitchd": database.runs("ovs-vswitchd"), "ovs": database.read() if db else database.read_file()}
+    return {
+        "db": db,
+        "vswitchd": database.runs("ovs-vswitchd"),
+        "ovs": database.read() if db else database.read_file(),
+    }
 
 
 def kernel_datapath() -> bool:
@@ -32,10 +37,19 @@ def kernel_datapath() -> bool:
 
 
 def unit_of(manager: str) -> str | None:
-    """Return the systemd unit of Open vSwitch, or None where ovs-ctl starts it. ``manager`` may be auto."""
-    units = [unit for unit in UNITS for place in UNIT_DIRECTORIES
-             if os.path.exists(os.path.join(place, unit + ".service"))]
-    if manager == "ovs-ctl" or (manager == "auto" and not (units and os.path.isdir("/run/systemd/system"))):
+    """Return the systemd unit of Open vSwitch, or None where ovs-ctl starts it.
+
+    ``manager`` may be auto.
+    """
+    units = [
+        unit
+        for unit in UNITS
+        for place in UNIT_DIRECTORIES
+        if os.path.exists(os.path.join(place, unit + ".service"))
+    ]
+    if manager == "ovs-ctl" or (
+        manager == "auto" and not (units and os.path.isdir("/run/systemd/system"))
+    ):
         return None
     return units[0] if units else UNITS[0]
 
@@ -43,5 +57,8 @@ def unit_of(manager: str) -> str | None:
 def check_installed() -> None:
     """Raise InputError when Open vSwitch is not installed."""
     if not os.path.exists(OVS_CTL):
-        raise InputError("Open vSwitch is not installed", OVS_CTL,
-                         "Install its package, or let the role switch do it: offload_lab_install_packages: true.")
+        raise InputError(
+            "Open vSwitch is not installed",
+            OVS_CTL,
+            "Install its package, or let the role switch do it: offload_lab_install_packages: true.",
+        )

@@ -2,15 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pure view of Open vSwitch's database, and the words of the one transaction that changes it."""
+
 from __future__ import annotations
 
 import json
 from typing import Any, Iterable, List, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step
-from ansible_collections.offload.lab.plugins.module_utils._ovs.tables import Row, optional
+from .._base.errors import InputError
+from .._base.marks import OWNER
+from .._base.steps import Step
+from .tables import Row, optional
 
 TIMEOUT = 60  # seconds; the userspace datapath takes 18 ms to let go of a port
 NOT_OURS = "the {0} exists and is not ours ({1}), so the lab leaves it as it is"
@@ -71,11 +72,13 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def state_of(tables: list[list[Row]], running: bool = True, vswitchd: bool = True) -> State:
-    """Return ``{"running", "vswitchd", "root", "bridges", "ports"}`` from the rows of the four TABLES.
+    """Return ``{"running", "vswitchd", "root", "bridges", "ports"}`` from the rows of the four
+    TABLES.
 
     ``running`` says whether ovsdb-server runs, ``vswitchd`` whether ovs-vswitchd does.
 
-    A port has its row's columns, its ``bridge`` by name, and its first interface's row as ``interface``.
+    A port has its row's columns, its ``bridge`` by name, and its first interface's row as
+    ``interface``.
     """
     root, bridges, ports, interfaces = tables
     bridge_of = {port: row["name"] for row in bridges for port in _as_list(row["ports"])}
@@ -85,14 +88,21 @@ def state_of(tables: list[list[Row]], running: bool = True, vswitchd: bool = Tru
         "vswitchd": vswitchd,
         "root": root[0] if root else {},
         "bridges": {row["name"]: row for row in bridges},
-        "ports": {row["name"]: dict(row, bridge=bridge_of.get(row["_uuid"]),
-                                    interface=interface_of.get((_as_list(row["interfaces"]) or [None])[0], {}))
-                  for row in ports},
+        "ports": {
+            row["name"]: dict(
+                row,
+                bridge=bridge_of.get(row["_uuid"]),
+                interface=interface_of.get((_as_list(row["interfaces"]) or [None])[0], {}),
+            )
+            for row in ports
+        },
     }
 
 
 def owner_of(row: Row) -> str | None:
-    """Return our mark on a bridge or port (``switch``, ``tunnel``, ``tenants``), or None when it is not ours."""
+    """Return our mark on a bridge or port (``switch``, ``tunnel``, ``tenants``), or None when it is
+    not ours.
+    """
     return row.get("external_ids", {}).get(OWNER)
 
 
@@ -100,14 +110,21 @@ def check_bridge(state: State, bridge: str) -> None:
     """Raise InputError when the bridge is there and is not ours."""
     row = state["bridges"].get(bridge)
     if row is not None and owner_of(row) is None:
-        raise InputError(NOT_OURS.format("bridge", f"there is no external_ids:{OWNER}"), bridge,
-                         "Set offload_lab_bridge to a name that no bridge has, such as br-offload.")
+        raise InputError(
+            NOT_OURS.format("bridge", f"there is no external_ids:{OWNER}"),
+            bridge,
+            "Set offload_lab_bridge to a name that no bridge has, such as br-offload.",
+        )
 
 
 def check_ready(state: State, bridge: str) -> None:
-    """Raise InputError when ports cannot be added: the bridge is not there, or ovs-vswitchd does not run."""
+    """Raise InputError when ports cannot be added: the bridge is not there, or ovs-vswitchd does
+    not run.
+    """
     if bridge not in state["bridges"]:
-        raise InputError("there is no such bridge", bridge, "Make it first: role offload.lab.switch.")
+        raise InputError(
+            "there is no such bridge", bridge, "Make it first: role offload.lab.switch."
+        )
     if not state["vswitchd"]:
         raise InputError("ovs-vswitchd does not run", bridge, "Start it: role offload.lab.switch.")
 
@@ -117,15 +134,23 @@ def check_ports(state: State, bridge: str, names: Iterable[str], owner: str) -> 
     for name in names:
         port = state["ports"].get(name)
         if port is not None and port["bridge"] != bridge:
-            raise InputError(f"the port is on bridge {port['bridge']}, not on {bridge}", name,
-                             "Choose another name, or remove it there first.")
+            raise InputError(
+                f"the port is on bridge {port['bridge']}, not on {bridge}",
+                name,
+                "Choose another name, or remove it there first.",
+            )
         if port is not None and owner_of(port) != owner:
-            raise InputError(NOT_OURS.format("port", f"external_ids:{OWNER} is not {owner}"), name,
-                             "Choose another name for the lab's port.")
+            raise InputError(
+                NOT_OURS.format("port", f"external_ids:{OWNER} is not {owner}"),
+                name,
+                "Choose another name for the lab's port.",
+            )
 
 
 def complaint(state: State, names: Iterable[str]) -> str | None:
-    """Return what Open vSwitch says about the first of these ports that it could not set up, or None."""
+    """Return what Open vSwitch says about the first of these ports that it could not set up, or
+    None.
+    """
     for name in names:
         error = optional(state["ports"].get(name, {}).get("interface", {}).get("error", []))
         if error:

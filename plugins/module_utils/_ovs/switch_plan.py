@@ -1,15 +1,18 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure planning of the switch: Open vSwitch running with the settings its datapath needs, and our bridge."""
+"""Pure planning of the switch: Open vSwitch running with the settings its datapath needs, and our
+bridge.
+"""
+
 from __future__ import annotations
 
 from typing import TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step
-from ansible_collections.offload.lab.plugins.module_utils._ovs import state
+from .._base.errors import InputError
+from .._base.marks import OWNER
+from .._base.steps import Step
+from . import state
 
 OVS_CTL = "/usr/share/openvswitch/scripts/ovs-ctl"
 TSO = "userspace-tso-enable"
@@ -18,7 +21,9 @@ STARTED = "started"  # value of OWNER there: we have started the daemons
 
 
 class Seen(TypedDict):
-    """What is there: whether ovsdb-server and ovs-vswitchd run, and the state of the database, or of its file."""
+    """What is there: whether ovsdb-server and ovs-vswitchd run, and the state of the database, or
+    of its file.
+    """
 
     db: bool
     vswitchd: bool
@@ -43,7 +48,10 @@ class Summary(TypedDict):
 
 
 def service_of(unit: str | None = None) -> Service:
-    """Return the steps that start and stop the daemons: by systemd with the ``unit`` of the package, or by ovs-ctl."""
+    """Return the steps that start and stop the daemons: by systemd with the ``unit`` of the
+    package, or by ovs-ctl.
+    """
+
     def ctl(action: str, *options: str) -> Step:
         return Step([OVS_CTL, action, *options])
 
@@ -51,11 +59,18 @@ def service_of(unit: str | None = None) -> Service:
         return Step(["systemctl", action, *names])
 
     if unit:
-        return {"start_db": systemd("start", "ovsdb-server"), "start": systemd("start", "ovs-vswitchd", unit),
-                "stop_vswitchd": systemd("stop", "ovs-vswitchd"), "stop": systemd("stop", unit)}
-    return {"start_db": ctl("start", "--system-id=random", "--no-ovs-vswitchd"),
-            "start": ctl("start", "--system-id=random"),
-            "stop_vswitchd": ctl("stop", "--no-ovsdb-server"), "stop": ctl("stop")}
+        return {
+            "start_db": systemd("start", "ovsdb-server"),
+            "start": systemd("start", "ovs-vswitchd", unit),
+            "stop_vswitchd": systemd("stop", "ovs-vswitchd"),
+            "stop": systemd("stop", unit),
+        }
+    return {
+        "start_db": ctl("start", "--system-id=random", "--no-ovs-vswitchd"),
+        "start": ctl("start", "--system-id=random"),
+        "stop_vswitchd": ctl("stop", "--no-ovsdb-server"),
+        "stop": ctl("stop"),
+    }
 
 
 def summary(seen: Seen, name: str) -> Summary:
@@ -70,16 +85,20 @@ def summary(seen: Seen, name: str) -> Summary:
 
 def _foreign(seen: Seen, name: str) -> list[str]:
     """Return the names of the other bridges that are not ours."""
-    return sorted(other for other, row in seen["ovs"]["bridges"].items()
-                  if other != name and state.owner_of(row) is None)
+    return sorted(
+        other
+        for other, row in seen["ovs"]["bridges"].items()
+        if other != name and state.owner_of(row) is None
+    )
 
 
 def _settings(seen: Seen, tso: bool) -> list[state.Command]:
     """Return the commands that set what must be there before ovs-vswitchd starts, and our marks."""
     commands = []
     if tso:
-        commands.append(["set", "Open_vSwitch", ".", f"other_config:{TSO}=true",
-                         f"external_ids:{TSO_MARK}=set"])
+        commands.append(
+            ["set", "Open_vSwitch", ".", f"other_config:{TSO}=true", f"external_ids:{TSO_MARK}=set"]
+        )
     if not seen["db"] and not seen["vswitchd"]:
         commands.append(["set", "Open_vSwitch", ".", f"external_ids:{OWNER}={STARTED}"])
     return commands
@@ -92,8 +111,10 @@ def _service_steps(seen: Seen, name: str, datapath: str, service: Service) -> li
     if tso and seen["vswitchd"] and foreign:
         raise InputError(
             f"other_config:{TSO}=true needs a restart of ovs-vswitchd, which also serves the bridges "
-            f"{', '.join(foreign)}", "Open vSwitch",
-            "Set it and restart Open vSwitch yourself, or use a host whose Open vSwitch is not in use.")
+            f"{', '.join(foreign)}",
+            "Open vSwitch",
+            "Set it and restart Open vSwitch yourself, or use a host whose Open vSwitch is not in use.",
+        )
     steps = []
     if tso and seen["vswitchd"]:
         # Stopped before it is set: while the setting is there, a running daemon has read it.
@@ -109,14 +130,22 @@ def _service_steps(seen: Seen, name: str, datapath: str, service: Service) -> li
 
 
 def plan_present(seen: Seen, name: str, datapath: str, service: Service) -> list[Step]:
-    """Return the steps to a running Open vSwitch with our bridge ``name`` on ``datapath`` (system or netdev)."""
+    """Return the steps to a running Open vSwitch with our bridge ``name`` on ``datapath`` (system
+    or netdev).
+    """
     state.check_bridge(seen["ovs"], name)
     steps = _service_steps(seen, name, datapath, service)
     now = summary(seen, name)["datapath"]
     if now is None:
-        steps.append(state.transaction([
-            ["add-br", name], ["set", "Bridge", name, f"datapath_type={datapath}"],
-            state.mark("Bridge", name, "switch")]))
+        steps.append(
+            state.transaction(
+                [
+                    ["add-br", name],
+                    ["set", "Bridge", name, f"datapath_type={datapath}"],
+                    state.mark("Bridge", name, "switch"),
+                ]
+            )
+        )
     elif now != datapath:
         steps.append(state.transaction([["set", "Bridge", name, f"datapath_type={datapath}"]]))
     return steps
@@ -128,11 +157,17 @@ def _removals(seen: Seen, name: str) -> list[state.Command]:
     bridge = seen["ovs"]["bridges"].get(name)
     commands = []
     if bridge is not None and state.owner_of(bridge) is not None:
-        strangers = sorted(port for port, row in seen["ovs"]["ports"].items()
-                           if row["bridge"] == name and port != name and state.owner_of(row) is None)
+        strangers = sorted(
+            port
+            for port, row in seen["ovs"]["ports"].items()
+            if row["bridge"] == name and port != name and state.owner_of(row) is None
+        )
         if strangers:
-            raise InputError(f"the bridge has ports that are not ours: {', '.join(strangers)}", name,
-                             f"Remove them first: ovs-vsctl del-port {name} {strangers[0]}")
+            raise InputError(
+                f"the bridge has ports that are not ours: {', '.join(strangers)}",
+                name,
+                f"Remove them first: ovs-vsctl del-port {name} {strangers[0]}",
+            )
         commands.append(["del-br", name])
     if TSO_MARK in ids:
         commands.append(["remove", "Open_vSwitch", ".", "other_config", TSO])
@@ -141,15 +176,19 @@ def _removals(seen: Seen, name: str) -> list[state.Command]:
 
 
 def plan_absent(seen: Seen, name: str, service: Service) -> list[Step]:
-    """Return the steps that remove our bridge and settings, and stop the daemons if we have started them.
+    """Return the steps that remove our bridge and settings, and stop the daemons if we have started
+    them.
 
-    A crashed ovs-vswitchd leaves devices in the kernel, which only it can remove: it is started for that.
+    A crashed ovs-vswitchd leaves devices in the kernel, which only it can remove: it is started for
+    that.
     """
     commands, foreign = _removals(seen, name), _foreign(seen, name)
     if not commands:
         return []
     ids = seen["ovs"]["root"].get("external_ids", {})
-    wake = not seen["vswitchd"] and not foreign  # not for others, who may have stopped it on purpose
+    wake = (
+        not seen["vswitchd"] and not foreign
+    )  # not for others, who may have stopped it on purpose
     steps = [service["start"]] if wake else [] if seen["db"] else [service["start_db"]]
     steps.append(state.transaction(commands, wait=wake or seen["vswitchd"]))
     if not seen["db"] or (ids.get(OWNER) == STARTED and not foreign):
@@ -165,10 +204,16 @@ def predict(seen: Seen, name: str, datapath: str | None) -> Summary:
     """Return :func:`summary` as it would be: with our bridge on ``datapath``, or (None) without it."""
     before = summary(seen, name)
     if datapath:
-        return {"running": True, "userspace_tso": before["userspace_tso"] or datapath == "netdev", "datapath": datapath}
+        return {
+            "running": True,
+            "userspace_tso": before["userspace_tso"] or datapath == "netdev",
+            "datapath": datapath,
+        }
     ids = seen["ovs"]["root"].get("external_ids", {})
     ours = state.owner_of(seen["ovs"]["bridges"].get(name, {})) is not None
     stopped = ids.get(OWNER) == STARTED and not _foreign(seen, name)
-    return {"running": before["running"] and not stopped,
-            "userspace_tso": before["userspace_tso"] and TSO_MARK not in ids,
-            "datapath": None if ours else before["datapath"]}
+    return {
+        "running": before["running"] and not stopped,
+        "userspace_tso": before["userspace_tso"] and TSO_MARK not in ids,
+        "datapath": None if ours else before["datapath"],
+    }

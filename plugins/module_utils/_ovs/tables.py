@@ -1,17 +1,19 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure reading of the tables that ``ovs-vsctl --format=json`` and ``ovsdb-client --format=json`` print.
+"""Pure reading of the tables that ``ovs-vsctl --format=json`` and ``ovsdb-client --format=json``
+print.
 
-A document is ``{"data": [[value, ...], ...], "headings": [column, ...]}``, one for each ``list`` or ``find`` of the
-command. Values are those of RFC 7047, section 5.1.
+A document is ``{"data": [[value, ...], ...], "headings": [column, ...]}``, one for each ``list`` or
+``find`` of the command. Values are those of RFC 7047, section 5.1.
 """
+
 from __future__ import annotations
 
 import json
 from typing import Any, Dict, NoReturn, Union
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import ParseError
+from .._base.errors import ParseError
 
 ADVICE = "Give the output of ovs-vsctl --format=json list TABLE."
 
@@ -27,7 +29,12 @@ def _atom(value: Any, line: int) -> Atom:
     """Return a string, number or boolean; a UUID is its string."""
     if isinstance(value, (str, int, float)):
         return value
-    if isinstance(value, list) and len(value) == 2 and value[0] in ("uuid", "named-uuid") and isinstance(value[1], str):
+    if (
+        isinstance(value, list)
+        and len(value) == 2
+        and value[0] in ("uuid", "named-uuid")
+        and isinstance(value[1], str)
+    ):
         return value[1]
     _fail(f"not an OVSDB value: {json.dumps(value):.60}", line)
 
@@ -43,7 +50,9 @@ def _value(value: Any, line: int) -> Atom | list[Atom] | dict[Atom, Atom]:
     if isinstance(value, list) and len(value) == 2 and value[0] in ("set", "map"):
         if not isinstance(value[1], list):
             _fail(f"a {value[0]} without its list of entries", line)
-        return _map(value[1], line) if value[0] == "map" else [_atom(item, line) for item in value[1]]
+        return (
+            _map(value[1], line) if value[0] == "map" else [_atom(item, line) for item in value[1]]
+        )
     return _atom(value, line)
 
 
@@ -54,9 +63,16 @@ def _row(headings: list[str], values: Any, line: int) -> Row:
 
 
 def _table(document: Any, line: int) -> list[Row]:
-    rows, headings = (document.get("data"), document.get("headings")) if isinstance(document, dict) else (None, None)
-    if not isinstance(rows, list) or not isinstance(headings, list) \
-            or not all(isinstance(name, str) for name in headings):
+    rows, headings = (
+        (document.get("data"), document.get("headings"))
+        if isinstance(document, dict)
+        else (None, None)
+    )
+    if (
+        not isinstance(rows, list)
+        or not isinstance(headings, list)
+        or not all(isinstance(name, str) for name in headings)
+    ):
         _fail("not a table with data and headings", line)
     return [_row(headings, values, line) for values in rows]
 
@@ -77,16 +93,23 @@ def parse_tables(text: str) -> list[list[Row]]:
 
 
 def parse_query(text: str) -> list[list[Row]]:
-    """Return the tables that ``ovsdb-tool query`` prints: ``[{"rows": [{column: value}]}, ...]``, one a select."""
+    """Return the tables that ``ovsdb-tool query`` prints: ``[{"rows": [{column: value}]}, ...]``,
+    one a select.
+    """
     try:
         results = json.loads(text)
         if not isinstance(results, list):
             raise ValueError("it is not a list")
-        return [[{name: _value(value, 1) for name, value in row.items()} for row in result["rows"]]
-                for result in results]
+        return [
+            [{name: _value(value, 1) for name, value in row.items()} for row in result["rows"]]
+            for result in results
+        ]
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
-        raise ParseError(f"not the result of a query ({error})", 1,
-                         "Check for a damaged database: ovsdb-tool show-log")
+        raise ParseError(
+            f"not the result of a query ({error})",
+            1,
+            "Check for a damaged database: ovsdb-tool show-log",
+        )
 
 
 def optional(value: Any) -> Any:

@@ -3,21 +3,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pure: settings as commands, for a oneshot unit of systemd or a script of ifupdown.
 
-Settings of a device are ``{"features": {row: bool}, "channels" | "rings" | "coalesce" | "rx_flow_hash": {name: value},
-"rps": mask}``, as :mod:`_persist.settings` resolves them.
+Settings of a device are ``{"features": {row: bool}, "channels" | "rings" | "coalesce" |
+"rx_flow_hash": {name: value}, "rps": mask}``, as :mod:`_persist.settings` resolves them.
 """
+
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.features_plan import feature_steps
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.settings_plan import setting_steps
+from .._ethtool.features_plan import feature_steps
+from .._ethtool.settings_plan import setting_steps
 
 HEAD = "# Written by offload.lab (playbook apply.yml); playbook revert.yml takes it away again.\n"
 RPS = "for queue in /sys/class/net/{0}/queues/rx-*/rps_cpus; do echo {1} >{2}queue; done"
-UNIT = HEAD + """# Settings of {name} that the host's own network configuration cannot express.
+UNIT = (
+    HEAD
+    + """# Settings of {name} that the host's own network configuration cannot express.
 [Unit]
 Description=Offloads of {name}, applied by offload.lab
 Wants=sys-subsystem-net-devices-{escaped}.device
@@ -31,10 +34,15 @@ RemainAfterExit=yes
 [Install]
 WantedBy=multi-user.target
 """
-SCRIPT = "#!/bin/sh\n" + HEAD + """# ifupdown runs it for every interface that comes up.
+)
+SCRIPT = (
+    "#!/bin/sh\n"
+    + HEAD
+    + """# ifupdown runs it for every interface that comes up.
 [ "$IFACE" = {name} ] || exit 0
 {commands}exit 0
 """
+)
 
 
 def ethtool_commands(name: str, settings: Mapping[str, Any]) -> list[list[str]]:
@@ -47,8 +55,11 @@ def ethtool_commands(name: str, settings: Mapping[str, Any]) -> list[list[str]]:
 
 def escaped(name: str) -> str:
     """Return the name of a device as systemd-escape has it in names of units."""
-    return re.sub(r"[^a-zA-Z0-9:_.]|^\.", lambda match: "".join(f"\\x{byte:02x}" for byte in match.group().encode()),
-                  name)
+    return re.sub(
+        r"[^a-zA-Z0-9:_.]|^\.",
+        lambda match: "".join(f"\\x{byte:02x}" for byte in match.group().encode()),
+        name,
+    )
 
 
 def unit_name(name: str) -> str:

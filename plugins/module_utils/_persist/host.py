@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a host's network configuration is: which kind it has for a device, its files and properties."""
+
 from __future__ import annotations
 
 import contextlib
@@ -10,10 +11,10 @@ import os
 import re
 import shutil
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import SEARCH_PATH, run
-from ansible_collections.offload.lab.plugins.module_utils._persist import link_file, networkmanager
-from ansible_collections.offload.lab.plugins.module_utils._persist.plan import Seen
+from .._base.errors import InputError, LabError
+from .._host.runner import SEARCH_PATH, run
+from . import link_file, networkmanager
+from .plan import Seen
 
 INTERFACES = ("/etc/network/interfaces", "/etc/network/interfaces.d/*")
 DEFAULT_LINK = ("/usr/lib/systemd/network/99-default.link", "/lib/systemd/network/99-default.link")
@@ -38,7 +39,9 @@ def connection_of(name: str) -> str | None:
     """Return the UUID of the connection by which NetworkManager runs a device, or None."""
     if not has_program("nmcli"):
         return None
-    shown = run(["nmcli", "-g", "GENERAL.NM-MANAGED,GENERAL.CON-UUID", "device", "show", name], check=False)
+    shown = run(
+        ["nmcli", "-g", "GENERAL.NM-MANAGED,GENERAL.CON-UUID", "device", "show", name], check=False
+    )
     return networkmanager.parse_device(shown.out) if shown.rc == 0 else None
 
 
@@ -57,17 +60,25 @@ def link_of(name: str) -> Seen:
     if base == link_file.path_of(name):
         base = link_file.base_of(read_text(base) or "") or ""
     address = run(["ethtool", "-P", name], check=False).out.rpartition(" ")[2].strip()
-    match = f"PermanentMACAddress={address}" if ":" in address and address != NO_ADDRESS else f"OriginalName={name}"
+    match = (
+        f"PermanentMACAddress={address}"
+        if ":" in address and address != NO_ADDRESS
+        else f"OriginalName={name}"
+    )
     return Seen("systemd_link", match, base, (read_text(base) or "") if base else "")
 
 
 def see(name: str, method: str) -> Seen:
-    """Return how a device is configured; with a ``method`` other than auto, as it can be by that kind."""
+    """Return how a device is configured; with a ``method`` other than auto, as it can be by that
+    kind.
+    """
     connection = connection_of(name) if method in ("auto", "networkmanager") else None
     if connection:
         return Seen("networkmanager", connection=connection)
     if method == "networkmanager":
-        raise InputError("NetworkManager has no active connection for the device", name, "Use persist auto.")
+        raise InputError(
+            "NetworkManager has no active connection for the device", name, "Use persist auto."
+        )
     if method == "ifupdown" or (method == "auto" and stanza_of(name)):
         return Seen("ifupdown")
     if method == "systemd_link" or (method == "auto" and os.path.exists("/run/udev/control")):
@@ -93,7 +104,9 @@ def write_text(path: str, text: str | None) -> None:
             os.unlink(path)
         return
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-    descriptor = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o755 if text[:2] == "#!" else 0o644)
+    descriptor = os.open(
+        path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o755 if text[:2] == "#!" else 0o644
+    )
     with os.fdopen(descriptor, "w") as stream:
         stream.write(text)
         stream.flush()

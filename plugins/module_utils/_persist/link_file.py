@@ -1,17 +1,19 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure: a .link file of systemd for one device: the one that udev uses for it now, with our settings (systemd.link(5)).
+"""Pure: a .link file of systemd for one device: the one that udev uses for it now, with our
+settings (systemd.link(5)).
 
-udev uses only the first .link file that matches; so ours repeats what the other one says, the device's naming
-included.
+udev uses only the first .link file that matches; so ours repeats what the other one says, the
+device's naming included.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.offload.lab.plugins.module_utils._persist.commands import HEAD
+from .commands import HEAD
 
 FOLDER = "/etc/systemd/network"
 BASED_ON = "# Based on "
@@ -24,18 +26,31 @@ FEATURES = {
     "large-receive-offload": "LargeReceiveOffload",
 }
 NUMBERS = {
-    "channels": {"rx": "RxChannels", "tx": "TxChannels", "other": "OtherChannels", "combined": "CombinedChannels"},
-    "rings": {"rx": "RxBufferSize", "rx-mini": "RxMiniBufferSize", "rx-jumbo": "RxJumboBufferSize",
-              "tx": "TxBufferSize"},
+    "channels": {
+        "rx": "RxChannels",
+        "tx": "TxChannels",
+        "other": "OtherChannels",
+        "combined": "CombinedChannels",
+    },
+    "rings": {
+        "rx": "RxBufferSize",
+        "rx-mini": "RxMiniBufferSize",
+        "rx-jumbo": "RxJumboBufferSize",
+        "tx": "TxBufferSize",
+    },
 }
 
 
 def split(settings: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
     """Return ``({key: value} of [Link], the settings that no key expresses)``.
 
-    Keys that systemd 249 (Ubuntu 22.04) does not know are not used: it would pass over them without an error.
+    Keys that systemd 249 (Ubuntu 22.04) does not know are not used: it would pass over them without
+    an error.
     """
-    keys, rest = {}, {kind: values for kind, values in settings.items() if kind not in ("features", *NUMBERS)}
+    keys, rest = (
+        {},
+        {kind: values for kind, values in settings.items() if kind not in ("features", *NUMBERS)},
+    )
     for bit, value in settings.get("features", {}).items():
         if bit in FEATURES:
             keys[FEATURES[bit]] = "true" if value else "false"
@@ -57,7 +72,9 @@ def path_of(name: str) -> str:
 
 def base_of(text: str) -> str | None:
     """Return the path of the file on which our file with this text is based."""
-    return next((line[len(BASED_ON):] for line in text.splitlines() if line.startswith(BASED_ON)), None)
+    return next(
+        (line[len(BASED_ON) :] for line in text.splitlines() if line.startswith(BASED_ON)), None
+    )
 
 
 def sections(text: str) -> dict[str, list[str]]:
@@ -73,10 +90,19 @@ def sections(text: str) -> dict[str, list[str]]:
 
 
 def text_of(match: str, keys: Mapping[str, str], base: str, base_text: str) -> str:
-    """Return the text of our file; ``match`` is the assignment of [Match], ``base`` the file in use and its text."""
+    """Return the text of our file; ``match`` is the assignment of [Match], ``base`` the file in use
+    and its text.
+    """
     parts = sections(base_text)
     parts.pop("Match", None)
     link = [line for line in parts.pop("Link", []) if line.partition("=")[0].strip() not in keys]
-    parts = {"Match": [match], "Link": link + [f"{key}={value}" for key, value in sorted(keys.items())], **parts}
-    body = "\n".join(f"[{section}]\n" + "".join(line + "\n" for line in lines) for section, lines in parts.items())
+    parts = {
+        "Match": [match],
+        "Link": link + [f"{key}={value}" for key, value in sorted(keys.items())],
+        **parts,
+    }
+    body = "\n".join(
+        f"[{section}]\n" + "".join(line + "\n" for line in lines)
+        for section, lines in parts.items()
+    )
     return HEAD + f"{BASED_ON}{base}\n{body}"

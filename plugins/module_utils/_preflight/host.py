@@ -1,7 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a lab needs of a host, read in one go. Nothing is changed, and nothing has to be installed for it."""
+"""What a lab needs of a host, read in one go.
+
+Nothing is changed, and nothing has to be installed for it.
+"""
+
 from __future__ import annotations
 
 import os
@@ -10,18 +14,18 @@ import shutil
 import time
 from typing import Any, Iterable, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool import read as ethtool
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import Features
-from ansible_collections.offload.lab.plugins.module_utils._host import privileges
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import SEARCH_PATH
-from ansible_collections.offload.lab.plugins.module_utils._iproute import management
-from ansible_collections.offload.lab.plugins.module_utils._iproute import read as iproute
-from ansible_collections.offload.lab.plugins.module_utils._ovs import service
-from ansible_collections.offload.lab.plugins.module_utils._ovs import state as ovs_state
-from ansible_collections.offload.lab.plugins.module_utils._preflight import listeners
-from ansible_collections.offload.lab.plugins.module_utils._restore import snapshot
+from .._base import network
+from .._base.errors import LabError
+from .._ethtool import read as ethtool
+from .._ethtool.features import Features
+from .._host import privileges
+from .._host.runner import SEARCH_PATH
+from .._iproute import management
+from .._iproute import read as iproute
+from .._ovs import service
+from .._ovs import state as ovs_state
+from .._restore import snapshot
+from . import listeners
 
 NEEDED = ["CAP_NET_ADMIN", "CAP_SYS_ADMIN"]
 LINK = ("name", "mtu", "min_mtu", "max_mtu", "up", "kind", "master", "global")
@@ -54,45 +58,76 @@ def user() -> dict[str, Any]:
         name = pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         name = str(os.geteuid())
-    return {"name": name, "missing": privileges.missing_capabilities(_text("/proc/self/status"), NEEDED)}
+    return {
+        "name": name,
+        "missing": privileges.missing_capabilities(_text("/proc/self/status"), NEEDED),
+    }
 
 
 def distribution() -> dict[str, Any]:
     """Return ``{"id", "like", "version", "name"}`` of /etc/os-release."""
     lines = (line.partition("=") for line in _text("/etc/os-release").splitlines())
     values = {key: value.strip("\"'") for key, _equals, value in lines}
-    return {"id": values.get("ID", ""), "like": values.get("ID_LIKE", "").split(),
-            "version": values.get("VERSION_ID", ""), "name": values.get("PRETTY_NAME", "")}
+    return {
+        "id": values.get("ID", ""),
+        "like": values.get("ID_LIKE", "").split(),
+        "version": values.get("VERSION_ID", ""),
+        "name": values.get("PRETTY_NAME", ""),
+    }
 
 
 def programs(names: Iterable[str]) -> dict[str, str | None]:
     """Return ``{name: path, or None where it is missing}``."""
-    path = SEARCH_PATH + os.pathsep + "/usr/share/openvswitch/scripts" + os.pathsep + os.environ.get("PATH", "")
+    path = (
+        SEARCH_PATH
+        + os.pathsep
+        + "/usr/share/openvswitch/scripts"
+        + os.pathsep
+        + os.environ.get("PATH", "")
+    )
     return {name: shutil.which(name, path=path) for name in names}
 
 
 def links() -> dict[str, dict[str, Any]]:
     """Return all links by name; without iproute2 what the kernel's files say."""
     try:
-        return {name: {key: value for key, value in link.items() if key in LINK}
-                for name, link in iproute.read().items()}
+        return {
+            name: {key: value for key, value in link.items() if key in LINK}
+            for name, link in iproute.read().items()
+        }
     except LabError:
         base = "/sys/class/net"
-        return {name: {"name": name, "mtu": int(_text(f"{base}/{name}/mtu") or 0), "min_mtu": 0, "max_mtu": 0,
-                       "up": _text(f"{base}/{name}/operstate") == "up", "kind": None, "master": None, "global": None}
-                for name in os.listdir(base)}
+        return {
+            name: {
+                "name": name,
+                "mtu": int(_text(f"{base}/{name}/mtu") or 0),
+                "min_mtu": 0,
+                "max_mtu": 0,
+                "up": _text(f"{base}/{name}/operstate") == "up",
+                "kind": None,
+                "master": None,
+                "global": None,
+            }
+            for name in os.listdir(base)
+        }
 
 
 def features(device: str) -> Features | None:
-    """Return the names and states of a device's features, or None where ethtool or the device is missing."""
+    """Return the names and states of a device's features, or None where ethtool or the device is
+    missing.
+    """
     try:
-        return ethtool.read_features([network.device_name(device)], None, skip_missing=True).get(device)
+        return ethtool.read_features([network.device_name(device)], None, skip_missing=True).get(
+            device
+        )
     except LabError:
         return None
 
 
 def switch(bridge: str, datapath: str) -> dict[str, str | None]:
-    """Return the datapath that the bridge would have, and why the bridge cannot be the lab's, or None."""
+    """Return the datapath that the bridge would have, and why the bridge cannot be the lab's, or
+    None.
+    """
     if datapath == "auto":
         datapath = "system" if service.kernel_datapath() else "netdev"
     try:
@@ -103,19 +138,40 @@ def switch(bridge: str, datapath: str) -> dict[str, str | None]:
 
 
 def read(asked: Asked) -> dict[str, Any]:
-    """Return all that was ``asked`` for: programs, device, bridge, datapath, address, ports and peers."""
+    """Return all that was ``asked`` for: programs, device, bridge, datapath, address, ports and
+    peers.
+    """
     rows = listeners.listeners()
-    reached = [listeners.reach(peer, port, asked["address"]) for peer in asked["peers"] for port in asked["ports"]]
+    reached = [
+        listeners.reach(peer, port, asked["address"])
+        for peer in asked["peers"]
+        for port in asked["ports"]
+    ]
     shown = links()
     # Where the lab is there already its tunnel takes what comes, and says nothing.
     ask = asked["vxlan_port"] and not any(link["kind"] == "vxlan" for link in shown.values())
-    silent = [peer for peer in asked["peers"] if ask and listeners.silent(peer, asked["vxlan_port"], asked["address"])]
-    taken = [{"port": port, **(listeners.held(asked["address"], port, rows) or {})} for port in asked["ports"]]
+    silent = [
+        peer
+        for peer in asked["peers"]
+        if ask and listeners.silent(peer, asked["vxlan_port"], asked["address"])
+    ]
+    taken = [
+        {"port": port, **(listeners.held(asked["address"], port, rows) or {})}
+        for port in asked["ports"]
+    ]
     return {
-        "user": user(), "distribution": distribution(), "programs": programs(asked["programs"]),
-        "links": shown, "features": features(asked["device"]), "management": management.find(),
-        "switch": switch(asked["bridge"], asked["datapath"]), "taken": [row for row in taken if "pids" in row],
-        "peers": reached, "silent": silent, "vxlan_port": asked["vxlan_port"],
-        "measuring": os.path.exists(snapshot.PATH), "clock": time.time(),
+        "user": user(),
+        "distribution": distribution(),
+        "programs": programs(asked["programs"]),
+        "links": shown,
+        "features": features(asked["device"]),
+        "management": management.find(),
+        "switch": switch(asked["bridge"], asked["datapath"]),
+        "taken": [row for row in taken if "pids" in row],
+        "peers": reached,
+        "silent": silent,
+        "vxlan_port": asked["vxlan_port"],
+        "measuring": os.path.exists(snapshot.PATH),
+        "clock": time.time(),
         "kernel": os.uname().release,
     }

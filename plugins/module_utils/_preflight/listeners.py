@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Who listens on a TCP port of this host, and whether another host's port can be reached."""
+
 from __future__ import annotations
 
 import contextlib
@@ -10,10 +11,10 @@ import re
 import socket
 from typing import Iterable, Iterator, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
-from ansible_collections.offload.lab.plugins.module_utils._netperf import netserver
-from ansible_collections.offload.lab.plugins.module_utils._observe import probe_process
+from .._base.errors import LabError
+from .._host.runner import run
+from .._netperf import netserver
+from .._observe import probe_process
 
 PATIENCE = 3  # seconds for an answer from the other end
 ANY = ("*", "0.0.0.0", "::")
@@ -27,7 +28,9 @@ class Listener(TypedDict):
     address: str
     port: int
     program: str
-    pids: list[int]  # of all processes that have the socket, such as a netserver's children, which inherit it
+    pids: list[
+        int
+    ]  # of all processes that have the socket, such as a netserver's children, which inherit it
 
 
 class Reached(TypedDict):
@@ -48,8 +51,14 @@ def parse_listeners(text: str) -> list[Listener]:
             continue
         address, _colon, port = words[3].rpartition(":")
         processes = re.findall(r'\("([^"]*)",pid=(\d+)', line)
-        rows.append({"address": address.strip("[]").partition("%")[0], "port": int(port),
-                     "program": processes[0][0] if processes else "", "pids": [int(pid) for _name, pid in processes]})
+        rows.append(
+            {
+                "address": address.strip("[]").partition("%")[0],
+                "port": int(port),
+                "program": processes[0][0] if processes else "",
+                "pids": [int(pid) for _name, pid in processes],
+            }
+        )
     return rows
 
 
@@ -63,24 +72,35 @@ def listeners() -> list[Listener]:
 
 def ours(address: str | None, port: int) -> list[int]:
     """Return the pids of the lab's own listeners there: its netserver's and its probe's."""
-    pids = [state["pid"] for state in netserver.known().values()
-            if state and (state["server"]["address"], state["server"]["port"]) == (address, port)]
+    pids = [
+        state["pid"]
+        for state in netserver.known().values()
+        if state and (state["server"]["address"], state["server"]["port"]) == (address, port)
+    ]
     probe = probe_process.find(address, port) if address else None
     return pids + ([probe["pid"]] if probe else [])
 
 
 def held(address: str | None, port: int, rows: Iterable[Listener]) -> Listener | None:
-    """Return who else than the lab holds a port that we want to listen on, of :func:`listeners`; None if nobody."""
+    """Return who else than the lab holds a port that we want to listen on, of :func:`listeners`;
+    None if nobody.
+    """
     mine = set(ours(address, port))
     for row in rows:
-        if row["port"] == port and row["address"] in (address, *ANY) and not mine.intersection(row["pids"]):
+        if (
+            row["port"] == port
+            and row["address"] in (address, *ANY)
+            and not mine.intersection(row["pids"])
+        ):
             return row
     return None
 
 
 @contextlib.contextmanager
 def connected(kind: int, address: str, port: int, source: str | None) -> Iterator[socket.socket]:
-    """Give a socket of a kind that is connected to a port, from the address ``source`` if there is one."""
+    """Give a socket of a kind that is connected to a port, from the address ``source`` if there is
+    one.
+    """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with contextlib.closing(socket.socket(family, kind)) as probe:
         probe.settimeout(PATIENCE)
@@ -91,7 +111,10 @@ def connected(kind: int, address: str, port: int, source: str | None) -> Iterato
 
 
 def silent(address: str, port: int, source: str | None = None) -> bool:
-    """Return whether a UDP port does not answer at all: it is open, or a firewall drops. A closed one refuses."""
+    """Return whether a UDP port does not answer at all: it is open, or a firewall drops.
+
+    A closed one refuses.
+    """
     try:
         with connected(socket.SOCK_DGRAM, address, port, source) as probe:
             probe.send(b"")
@@ -106,7 +129,8 @@ def silent(address: str, port: int, source: str | None = None) -> bool:
 def reach(address: str, port: int, source: str | None = None) -> Reached:
     """Return the outcome of a TCP connection that is closed immediately.
 
-    A port on which nobody listens answers with a refusal, which shows as well that no firewall is in between.
+    A port on which nobody listens answers with a refusal, which shows as well that no firewall is
+    in between.
     """
     number: int | None = 0
     answer = "open"

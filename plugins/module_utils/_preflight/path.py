@@ -1,16 +1,19 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a path carries traffic: echoes as long as its MTU that may not be fragmented, and a second of netperf."""
+"""Whether a path carries traffic: echoes as long as its MTU that may not be fragmented, and a
+second of netperf.
+"""
+
 from __future__ import annotations
 
 import json
 import re
 from typing import TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import run
+from .._base import network
+from .._base.errors import InputError, LabError
+from .._host.runner import run
 
 ECHOES = 20
 INTERVAL = 0.02  # s between echoes
@@ -19,7 +22,9 @@ HEADERS = {4: 28, 6: 48}  # bytes of IP and ICMP before an echo's data
 SECONDS = 1  # of netperf
 PATIENCE = 15  # s for netperf to end
 LOSS = re.compile(r"(\d+) packets transmitted, (\d+) received")
-LARGEST_PACKET = 65535  # bytes of IPv4's total length (RFC 791); the loopback device has a larger MTU
+LARGEST_PACKET = (
+    65535  # bytes of IPv4's total length (RFC 791); the loopback device has a larger MTU
+)
 
 
 class Path(TypedDict, total=False):
@@ -56,15 +61,57 @@ def mtu_to(address: str, netns: str | None) -> int:
 
 def lost(address: str, netns: str | None, size: int) -> int:
     """Return the per cent of lost echoes of ``size`` bytes of data, with the don't-fragment bit."""
-    return parse_ping(run(["ping", "-n", "-q", "-c", str(ECHOES), "-i", str(INTERVAL), "-W", "1", "-M", "do", "-s",
-                           str(size), address], netns=netns, check=False).out)
+    return parse_ping(
+        run(
+            [
+                "ping",
+                "-n",
+                "-q",
+                "-c",
+                str(ECHOES),
+                "-i",
+                str(INTERVAL),
+                "-W",
+                "1",
+                "-M",
+                "do",
+                "-s",
+                str(size),
+                address,
+            ],
+            netns=netns,
+            check=False,
+        ).out
+    )
 
 
 def rate(address: str, netns: str | None, port: int) -> float:
     """Return what netperf's TCP_STREAM carries in a second, in Mbit/s."""
     family = "6" if ":" in address else "4"
-    done = run(["netperf", "-H", f"{address},{family}", "-p", str(port), "-t", "TCP_STREAM", "-l", str(SECONDS), "-f",
-                "m", "-P", "0", "-v", "0", "--", "-P", f",{port + network.DATA_OFFSET}"], netns=netns, timeout=PATIENCE)
+    done = run(
+        [
+            "netperf",
+            "-H",
+            f"{address},{family}",
+            "-p",
+            str(port),
+            "-t",
+            "TCP_STREAM",
+            "-l",
+            str(SECONDS),
+            "-f",
+            "m",
+            "-P",
+            "0",
+            "-v",
+            "0",
+            "--",
+            "-P",
+            f",{port + network.DATA_OFFSET}",
+        ],
+        netns=netns,
+        timeout=PATIENCE,
+    )
     return float(done.out.split()[-1])
 
 
@@ -79,15 +126,31 @@ def check(path: Path, port: int) -> Carries:
     if large > MOST_LOST:
         small = lost(address, netns, 56)
         if small == 100:
-            raise InputError("no reply comes back", where, "Check cable, VLAN, addresses and firewalls.")
+            raise InputError(
+                "no reply comes back", where, "Check cable, VLAN, addresses and firewalls."
+            )
         if small > MOST_LOST:
-            raise InputError(f"{small} % of the packets are lost", where, "Check cable, driver and queues.")
-        raise InputError(f"packets of the MTU {mtu} do not arrive ({large} % are lost), small ones do", where,
-                         "Set the MTU on the switches between the nodes, or a smaller one on the underlays.")
+            raise InputError(
+                f"{small} % of the packets are lost", where, "Check cable, driver and queues."
+            )
+        raise InputError(
+            f"packets of the MTU {mtu} do not arrive ({large} % are lost), small ones do",
+            where,
+            "Set the MTU on the switches between the nodes, or a smaller one on the underlays.",
+        )
     try:
         carried = rate(address, netns, port)
     except (LabError, ValueError, IndexError) as error:
         last = port + network.DATA_OFFSET + network.MOST_STREAMS - 1
-        raise InputError(f"ping works, but netperf does not get through ({error})", where,
-                         f"Open the TCP and UDP ports {port} to {last} in the firewalls.")
-    return {"path": path["name"], "address": address, "mtu": mtu, "lost_percent": large, "mbit_s": carried}
+        raise InputError(
+            f"ping works, but netperf does not get through ({error})",
+            where,
+            f"Open the TCP and UDP ports {port} to {last} in the firewalls.",
+        )
+    return {
+        "path": path["name"],
+        "address": address,
+        "mtu": mtu,
+        "lost_percent": large,
+        "mbit_s": carried,
+    }

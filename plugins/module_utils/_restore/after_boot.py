@@ -1,23 +1,25 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a reboot leaves of the lab goes when the node boots: the bridge in Open vSwitch's database, and the snapshot.
+"""What a reboot leaves of the lab goes when the node boots: the bridge in Open vSwitch's database,
+and the snapshot.
 
-Namespaces, settings and processes went with the reboot. A unit of systemd, which the lab writes when it makes the
-bridge, runs once at the next boot and removes the rest and itself. The unit needs no call of systemctl: systemd reads
-it when it starts.
+Namespaces, settings and processes went with the reboot. A unit of systemd, which the lab writes
+when it makes the bridge, runs once at the next boot and removes the rest and itself. The unit needs
+no call of systemctl: systemd reads it when it starts.
 """
+
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
 
-from ansible_collections.offload.lab.plugins.module_utils._host import daemons, program
-from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._ovs import service
-from ansible_collections.offload.lab.plugins.module_utils._ovs.switch_plan import plan_absent, service_of
-from ansible_collections.offload.lab.plugins.module_utils._restore import snapshot
+from .._host import daemons, program
+from .._host.apply import apply
+from .._ovs import service
+from .._ovs.switch_plan import plan_absent, service_of
+from . import snapshot
 
 PROGRAM = "/var/lib/offload-lab/after_boot.zip"
 UNITS = "/etc/systemd/system"
@@ -70,9 +72,11 @@ def forget() -> None:
 
 
 def end(bridge: str, manager: str) -> None:
-    """Remove the bridge, then the snapshot, which keeps options of its tunnels, then what made this run.
+    """Remove the bridge, then the snapshot, which keeps options of its tunnels, then what made this
+    run.
 
-    Raises :class:`LabError` where the bridge has ports of others; then all of it stays for the next boot.
+    Raises :class:`LabError` where the bridge has ports of others; then all of it stays for the next
+    boot.
     """
     apply(plan_absent(service.read(), bridge, service_of(service.unit_of(manager))))
     snapshot.remove(snapshot.PATH)

@@ -1,13 +1,16 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The dead man's switch: a process on the node that restores it when no controller has been heard of for a while.
+"""The dead man's switch: a process on the node that restores it when no controller has been heard
+of for a while.
 
-It is armed before the snapshot is written and disarmed after the snapshot is gone: at no moment is a node
-changed and unwatched. It needs nothing from the controller: the code that restores is written to the node as one zip
-file that python3 runs. A reboot ends the switch, and its files go with /run. It waits by itself: a systemd timer would
-have to be restarted at each sign of life, this takes one utime(2).
+It is armed before the snapshot is written and disarmed after the snapshot is gone: at no moment is
+a node changed and unwatched. It needs nothing from the controller: the code that restores is
+written to the node as one zip file that python3 runs. A reboot ends the switch, and its files go
+with /run. It waits by itself: a systemd timer would have to be restarted at each sign of life, this
+takes one utime(2).
 """
+
 from __future__ import annotations
 
 import os
@@ -16,12 +19,12 @@ import sys
 import time
 from typing import Any
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._host import daemons, program
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import run, start
-from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
-from ansible_collections.offload.lab.plugins.module_utils._restore import restore
-from ansible_collections.offload.lab.plugins.module_utils._restore.sign_of_life import ALIVE, FIRED, NOBODY, renew
+from .._base.errors import LabError
+from .._host import daemons, program
+from .._host.runner import run, start
+from .._host.waiting import wait_until
+from . import restore
+from .sign_of_life import ALIVE, FIRED, NOBODY, renew
 
 PROGRAM = "/run/offload-lab/dead_man_switch.zip"
 STATE = "/run/offload-lab/dead_man_switch.json"
@@ -31,7 +34,9 @@ ATTEMPTS = 5
 
 
 def _watching(seconds: float) -> bool:
-    """Return True when no sign of life came for ``seconds``, or none will; False when there is nothing to watch."""
+    """Return True when no sign of life came for ``seconds``, or none will; False when there is
+    nothing to watch.
+    """
     seen: int | None = None
     since = time.monotonic()
     while time.monotonic() - since < seconds:
@@ -48,10 +53,11 @@ def _watching(seconds: float) -> bool:
 
 
 def watch(minutes: float, path: str) -> None:
-    """Wait until no controller has been heard of for ``minutes``, then restore the node from the snapshot ``path``.
+    """Wait until no controller has been heard of for ``minutes``, then restore the node from the
+    snapshot ``path``.
 
-    All that stays is the file FIRED: a controller that was only asleep must change and measure nothing more. Where
-    something could not be restored the snapshot stays, too.
+    All that stays is the file FIRED: a controller that was only asleep must change and measure
+    nothing more. Where something could not be restored the snapshot stays, too.
     """
     daemons.write(STATE, os.getpid(), {"minutes": minutes, "path": path})
     if not _watching(minutes * 60):

@@ -1,23 +1,26 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a snapshot keeps beside MTU and ethtool's settings: RPS, RSS, the lab's ports of Open vSwitch and VXLAN devices.
+"""What a snapshot keeps beside MTU and ethtool's settings: RPS, RSS, the lab's ports of Open
+vSwitch and VXLAN devices.
 
-Of devices in other network namespaces only ethtool's settings are kept: the lab makes them with one queue.
+Of devices in other network namespaces only ethtool's settings are kept: the lab makes them with one
+queue.
 """
+
 from __future__ import annotations
 
 import glob
 import os
 from typing import Any, Iterable, Mapping
 
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.read import read_rss
-from ansible_collections.offload.lab.plugins.module_utils._lab import vxlan_state
-from ansible_collections.offload.lab.plugins.module_utils._ovs import database
-from ansible_collections.offload.lab.plugins.module_utils._ovs.ports import map_commands
-from ansible_collections.offload.lab.plugins.module_utils._ovs.state import owner_of, transaction
-from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot import Other, Switch
+from .._base.steps import Step
+from .._ethtool.read import read_rss
+from .._lab import vxlan_state
+from .._ovs import database
+from .._ovs.ports import map_commands
+from .._ovs.state import owner_of, transaction
+from .snapshot import Other, Switch
 
 QUEUES = "/sys/class/net/{0}/queues"
 
@@ -33,39 +36,57 @@ def read_rps(name: str) -> dict[str, str]:
 
 
 def read_ovs() -> Switch:
-    """Return ``{"tunnels": {port: options}, "buffers": {port: receive buffer in bytes}}`` of the lab's own ports.
+    """Return ``{"tunnels": {port: options}, "buffers": {port: receive buffer in bytes}}`` of the
+    lab's own ports.
 
-    Nothing where Open vSwitch does not run. No key of its ``other_config`` is kept: a campaign changes none of them.
+    Nothing where Open vSwitch does not run. No key of its ``other_config`` is kept: a campaign
+    changes none of them.
     """
     state = database.read(missing_ok=True)
     if not state["running"]:
         return {}
     own = {name: port for name, port in state["ports"].items() if owner_of(port)}
-    return {"tunnels": {name: dict(port["interface"].get("options") or {}) for name, port in own.items()
-                        if port["interface"].get("type") == "vxlan"},
-            "buffers": {name: size for name, size in database.port_buffers().items() if name in own}}
+    return {
+        "tunnels": {
+            name: dict(port["interface"].get("options") or {})
+            for name, port in own.items()
+            if port["interface"].get("type") == "vxlan"
+        },
+        "buffers": {name: size for name, size in database.port_buffers().items() if name in own},
+    }
 
 
 def read(devices: Iterable[Mapping[str, Any]]) -> Other:
-    """Return ``{"rps": {device: ...}, "rss": {device: [queue of each entry]}, "ovs": ..., "vxlan": ...}`` of a node."""
+    """Return ``{"rps": {device: ...}, "rss": {device: [queue of each entry]}, "ovs": ..., "vxlan":
+    ...}`` of a node.
+    """
     own = [device["name"] for device in devices if not device.get("netns")]
     rss = {name: read_rss(name, None).get("indirection") for name in own}
-    return {"rps": {name: read_rps(name) for name in own},
-            "rss": {name: table for name, table in rss.items() if table}, "ovs": read_ovs(),
-            "vxlan": vxlan_state.saved(*vxlan_state.read())}
+    return {
+        "rps": {name: read_rps(name) for name in own},
+        "rss": {name: table for name, table in rss.items() if table},
+        "ovs": read_ovs(),
+        "vxlan": vxlan_state.saved(*vxlan_state.read()),
+    }
 
 
-def rps_writes(name: str, saved: Mapping[str, str], now: Mapping[str, str]) -> list[tuple[str, str]]:
+def rps_writes(
+    name: str, saved: Mapping[str, str], now: Mapping[str, str]
+) -> list[tuple[str, str]]:
     """Return ``[(path, value)]`` that bring the queues back; a queue that is gone is left out."""
-    return [(os.path.join(QUEUES.format(name), queue), value) for queue, value in sorted(saved.items())
-            if now.get(queue, value) != value]
+    return [
+        (os.path.join(QUEUES.format(name), queue), value)
+        for queue, value in sorted(saved.items())
+        if now.get(queue, value) != value
+    ]
 
 
 def rss_step(name: str, saved: list[int], now: list[int] | None) -> list[str] | None:
-    """Return the argument list that brings an RSS table back, None where it is as it was or cannot be written so.
+    """Return the argument list that brings an RSS table back, None where it is as it was or cannot
+    be written so.
 
-    ``ethtool -X`` writes two kinds of tables: round robin over the first queues (``equal``, what drivers begin with),
-    and one run of entries a queue (``weight``).
+    ``ethtool -X`` writes two kinds of tables: round robin over the first queues (``equal``, what
+    drivers begin with), and one run of entries a queue (``weight``).
     """
     if not now or saved == now or len(saved) != len(now):
         return None
@@ -73,19 +94,25 @@ def rss_step(name: str, saved: list[int], now: list[int] | None) -> list[str] | 
     if saved == [entry % queues for entry in range(len(saved))]:
         return ["ethtool", "-X", name, "equal", str(queues)]
     if saved == sorted(saved):
-        return ["ethtool", "-X", name, "weight"] + [str(saved.count(queue)) for queue in range(queues)]
+        return ["ethtool", "-X", name, "weight"] + [
+            str(saved.count(queue)) for queue in range(queues)
+        ]
     return None
 
 
 def buffer_changes(saved: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
-    """Return ``{device: size}`` of the receive buffers that are not as saved; a device that is gone is left out."""
+    """Return ``{device: size}`` of the receive buffers that are not as saved; a device that is gone
+    is left out.
+    """
     return {name: saved[name] for name in sorted(set(saved) & set(now)) if saved[name] != now[name]}
 
 
 def ovs_steps(saved: Switch, now: Switch) -> list[Step]:
-    """Return the one transaction, as a list of steps, that brings the options of the lab's own tunnels back.
+    """Return the one transaction, as a list of steps, that brings the options of the lab's own
+    tunnels back.
 
-    ``now`` has the lab's own ports alone, so a port of others is left alone even where an old snapshot has it.
+    ``now`` has the lab's own ports alone, so a port of others is left alone even where an old
+    snapshot has it.
     """
     commands = []
     for name, options in sorted(saved.get("tunnels", {}).items()):

@@ -1,34 +1,38 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Restore a node from its snapshot with nothing but the node; the module restore and the dead man's switch do this."""
+"""Restore a node from its snapshot with nothing but the node; the module restore and the dead man's
+switch do this.
+"""
+
 from __future__ import annotations
 
 from typing import Any, Iterable, List, TypedDict
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step, shown
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.change import (
+from .._base import network
+from .._base.errors import LabError
+from .._base.steps import Step, shown
+from .._ethtool.change import (
     plan_device,
     read_all,
     report,
     steps_of,
 )
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import parse_devices
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.read import read_rss
-from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
-from ansible_collections.offload.lab.plugins.module_utils._iproute import read
-from ansible_collections.offload.lab.plugins.module_utils._iproute.link_plan import plan as plan_links
-from ansible_collections.offload.lab.plugins.module_utils._iproute.link_plan import wanted_devices
-from ansible_collections.offload.lab.plugins.module_utils._lab import vxlan_state
-from ansible_collections.offload.lab.plugins.module_utils._ovs import buffers as packet_sockets
-from ansible_collections.offload.lab.plugins.module_utils._ovs import database
-from ansible_collections.offload.lab.plugins.module_utils._restore import node_state
-from ansible_collections.offload.lab.plugins.module_utils._restore import snapshot as restore_snapshot
-from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot import Item, Snapshot
+from .._ethtool.devices import parse_devices
+from .._ethtool.read import read_rss
+from .._host.apply import apply
+from .._iproute import read
+from .._iproute.link_plan import plan as plan_links
+from .._iproute.link_plan import wanted_devices
+from .._lab import vxlan_state
+from .._ovs import buffers as packet_sockets
+from .._ovs import database
+from . import node_state
+from . import snapshot as restore_snapshot
+from .snapshot import Item, Snapshot
 
-ROUNDS = 4  # a bit may wait for another one, a queue for its channel: each round sets what has become possible
+# A bit may wait for another one, a queue for its channel: each round sets what has become possible
+ROUNDS = 4
 Commands = List[List[str]]
 
 
@@ -82,12 +86,18 @@ def _other_step(snapshot: Snapshot, dry: bool) -> Commands:
         if not restore_snapshot.exists({"name": name}):
             continue
         saved = other.get("rss", {}).get(name)
-        step = node_state.rss_step(name, saved, read_rss(name, None).get("indirection")) if saved else None
+        step = (
+            node_state.rss_step(name, saved, read_rss(name, None).get("indirection"))
+            if saved
+            else None
+        )
         steps = [Step(step, check=False)] if step else []
         commands += _words(steps)
         if not dry:
             apply(steps)
-        for path, value in node_state.rps_writes(name, other.get("rps", {}).get(name, {}), node_state.read_rps(name)):
+        for path, value in node_state.rps_writes(
+            name, other.get("rps", {}).get(name, {}), node_state.read_rps(name)
+        ):
             commands.append(["write", path, value])
             if not dry:
                 with open(path, "w") as stream:
@@ -105,14 +115,17 @@ def _other_step(snapshot: Snapshot, dry: bool) -> Commands:
     buffers = node_state.buffer_changes(other.get("ovs", {}).get("buffers", {}), sizes)
     if buffers and not dry:
         packet_sockets.set_sizes(database.pid("ovs-vswitchd"), buffers)
-    return commands + [["setsockopt", name, "SO_RCVBUF", str(size)] for name, size in buffers.items()]
+    return commands + [
+        ["setsockopt", name, "SO_RCVBUF", str(size)] for name, size in buffers.items()
+    ]
 
 
 def restore(path: str, check_mode: bool = False, keep: bool = False) -> Restored:
-    """Set everything as the snapshot has it, read back, and only then remove the snapshot (unless ``keep``).
+    """Set everything as the snapshot has it, read back, and only then remove the snapshot (unless
+    ``keep``).
 
-    Return ``{"exists", "commands", "missing"}``. Raises :class:`LabError` where something is not as it was; then the
-    snapshot is kept.
+    Return ``{"exists", "commands", "missing"}``. Raises :class:`LabError` where something is not as
+    it was; then the snapshot is kept.
     """
     with restore_snapshot.held(path):
         return _restore(path, check_mode, keep)
@@ -122,7 +135,11 @@ def _restore(path: str, check_mode: bool, keep: bool) -> Restored:
     snapshot = restore_snapshot.read(path)
     if snapshot is None:
         return {"exists": False, "commands": [], "missing": []}
-    gone = [network.key_of(device) for device in snapshot["devices"] if not restore_snapshot.exists(device)]
+    gone = [
+        network.key_of(device)
+        for device in snapshot["devices"]
+        if not restore_snapshot.exists(device)
+    ]
     commands: Commands = []
     wrong: dict[str, Any] = {}
     for _round in range(ROUNDS):
@@ -135,8 +152,11 @@ def _restore(path: str, check_mode: bool, keep: bool) -> Restored:
     else:
         wrong = wrong or {"node": links + steps + others}
     if wrong and not check_mode:
-        raise LabError(f"not everything could be restored, so the snapshot is kept: {wrong}", path,
-                       "Set the rest by hand, then restore again.")
+        raise LabError(
+            f"not everything could be restored, so the snapshot is kept: {wrong}",
+            path,
+            "Set the rest by hand, then restore again.",
+        )
     if not check_mode and not keep:
         restore_snapshot.remove(path)
     return {"exists": True, "commands": commands, "missing": gone}

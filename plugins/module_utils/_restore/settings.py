@@ -2,23 +2,35 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How devices are set now, of all that a snapshot restores by ethtool."""
+
 from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import parse_devices
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import FLOW_TYPES, RESTORED, read, restore_item
-from ansible_collections.offload.lab.plugins.module_utils._restore.snapshot import Item, exists
+from .._ethtool.devices import parse_devices
+from .._ethtool.info import FLOW_TYPES, RESTORED, read, restore_item
+from .snapshot import Item, exists
 
 
 def present(items: list[Any], netns: str | None = None) -> list[Any]:
     """Return those items of an option ``devices`` whose devices exist."""
-    return [item for item, device in zip(items, parse_devices(items, netns))
-            if exists({"name": device.name, "netns": device.netns})]
+    return [
+        item
+        for item, device in zip(items, parse_devices(items, netns))
+        if exists({"name": device.name, "netns": device.netns})
+    ]
 
 
 def read_settings(items: list[Any], missing: str) -> list[Item]:
-    """Return each device with its settings, in the form that module ethtool restores; raise for one that is missing."""
-    devices = read({"devices": items if missing == "error" else present(items), "netns": None, "gather": RESTORED,
-                    "flow_types": FLOW_TYPES})
+    """Return each device with its settings, in the form that module ethtool restores; raise for one
+    that is missing.
+    """
+    devices = read(
+        {
+            "devices": items if missing == "error" else present(items),
+            "netns": None,
+            "gather": RESTORED,
+            "flow_types": FLOW_TYPES,
+        }
+    )
     return [restore_item(device) for device in devices.values()]

@@ -2,12 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Signs of life for the dead man's switch of a node; see _restore/dead_man.py."""
+
 from __future__ import annotations
 
 import contextlib
 import os
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from .._base.errors import LabError
 
 ALIVE = "/run/offload-lab/alive"
 FIRED = "/run/offload-lab/dead_man_switch.fired"
@@ -17,21 +18,30 @@ NOBODY = 0  # a time of the last sign of life that says: there will be no other
 def renew(snapshot: str | None = None) -> None:
     """Tell the switch that a controller lives; nothing happens where none is armed.
 
-    Raises :class:`LabError` where it has restored the node: what is measured now would have another profile's name.
-    Also where the file ``snapshot`` is missing: what is changed now nobody would restore.
+    Raises :class:`LabError` where it has restored the node: what is measured now would have another
+    profile's name. Also where the file ``snapshot`` is missing: what is changed now nobody would
+    restore.
     """
     if os.path.exists(FIRED):
-        raise LabError("the dead man's switch has restored this node", FIRED,
-                       "Run the campaign again: it goes on from here. If trials take long, raise "
-                       "offload_lab_dead_man_minutes.")
+        raise LabError(
+            "the dead man's switch has restored this node",
+            FIRED,
+            "Run the campaign again: it goes on from here. If trials take long, raise "
+            "offload_lab_dead_man_minutes.",
+        )
     if snapshot and not os.path.exists(snapshot):
-        raise LabError("the campaign's snapshot is gone: this node was rebooted, or somebody has restored it", snapshot,
-                       "Build the lab again (lab.yml), then run the campaign again: it goes on from here.")
+        raise LabError(
+            "the campaign's snapshot is gone: this node was rebooted, or somebody has restored it",
+            snapshot,
+            "Build the lab again (lab.yml), then run the campaign again: it goes on from here.",
+        )
     touch()
 
 
 def touch() -> None:
-    """Have the switch wait again, also where it has restored the node already: who calls this changes no profile."""
+    """Have the switch wait again, also where it has restored the node already: who calls this
+    changes no profile.
+    """
     with contextlib.suppress(OSError):
         os.utime(ALIVE)
 

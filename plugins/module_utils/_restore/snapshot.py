@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The state of a node before the first change, on its disk until it is restored."""
+
 from __future__ import annotations
 
 import contextlib
@@ -12,9 +13,9 @@ import socket
 import struct
 from typing import Any, Dict, Iterable, Iterator, TypedDict, cast
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._host import netns
+from .._base import network
+from .._base.errors import InputError, LabError
+from .._host import netns
 
 PATH = "/var/lib/offload-lab/snapshot.json"  # where it is by default
 SCHEMA = 1
@@ -55,17 +56,26 @@ def read(path: str) -> Snapshot | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
-        raise LabError(f"the snapshot cannot be read ({error})", path,
-                       "Restore the node by hand, then remove the file.")
+        raise LabError(
+            f"the snapshot cannot be read ({error})",
+            path,
+            "Restore the node by hand, then remove the file.",
+        )
     if not isinstance(snapshot, dict) or snapshot.get("schema") != SCHEMA:
-        raise LabError(f"this is not a snapshot of schema {SCHEMA}", path,
-                       "Restore with the version of offload.lab that wrote it.")
+        raise LabError(
+            f"this is not a snapshot of schema {SCHEMA}",
+            path,
+            "Restore with the version of offload.lab that wrote it.",
+        )
     return cast(Snapshot, snapshot)
 
 
 @contextlib.contextmanager
 def held(path: str) -> Iterator[None]:
-    """Restore from a snapshot alone: a task and the dead man's switch may begin together. One may find none."""
+    """Restore from a snapshot alone: a task and the dead man's switch may begin together.
+
+    One may find none.
+    """
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):  # no file, or one that read() has a message for
             fcntl.flock(stack.enter_context(open(path)), fcntl.LOCK_EX)
@@ -73,20 +83,34 @@ def held(path: str) -> Iterator[None]:
 
 
 def merge(old: Snapshot | None, devices: Iterable[Item], other: Other) -> Snapshot:
-    """Return the snapshot with what it lacks added. What it has is never replaced: the state may have changed since."""
+    """Return the snapshot with what it lacks added.
+
+    What it has is never replaced: the state may have changed since.
+    """
     kept: Snapshot = old or {"schema": SCHEMA, "devices": [], "links": [], "other": {}}
     known = {network.key_of(device) for device in kept["devices"]}
     added = [device for device in devices if network.key_of(device) not in known]
     links = kept["links"] + [link_of(device) for device in added if exists(device)]
-    return {**kept, "devices": kept["devices"] + added, "links": links, "other": {**other, **kept["other"]}}
+    return {
+        **kept,
+        "devices": kept["devices"] + added,
+        "links": links,
+        "other": {**other, **kept["other"]},
+    }
 
 
 def link_of(device: Item) -> Item:
     """Return ``{"name", "netns", "mtu"}`` of a device that is there."""
     request = struct.pack("16s16x", device["name"].encode())
-    with netns.inside(device.get("netns")), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+    with netns.inside(device.get("netns")), socket.socket(
+        socket.AF_INET, socket.SOCK_DGRAM
+    ) as asking:
         answer = fcntl.ioctl(asking.fileno(), SIOCGIFMTU, request)
-    return {"name": device["name"], "netns": device.get("netns"), "mtu": struct.unpack_from("i", answer, 16)[0]}
+    return {
+        "name": device["name"],
+        "netns": device.get("netns"),
+        "mtu": struct.unpack_from("i", answer, 16)[0],
+    }
 
 
 def _sync_folder(path: str) -> None:
@@ -111,7 +135,9 @@ def write(path: str, snapshot: Snapshot) -> None:
 
 def remove(path: str) -> None:
     """Remove the file, and the folders of the lab in which nothing else is; it may be gone already."""
-    with contextlib.suppress(FileNotFoundError):  # the dead man's switch may have restored at the same time
+    with contextlib.suppress(
+        FileNotFoundError
+    ):  # the dead man's switch may have restored at the same time
         os.unlink(path)
         _sync_folder(path)
     for folder in (os.path.join(os.path.dirname(path), "spool"), os.path.dirname(path)):

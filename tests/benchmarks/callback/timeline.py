@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Callback for bench_overhead.py: when each task begins, as JSON lines in the file that TIMELINE names."""
+"""Callback for bench_overhead.py: when each task begins, as JSON lines in the file that TIMELINE
+names.
+"""
+
 from __future__ import annotations
 
 import json
@@ -36,6 +39,8 @@ class CallbackModule(CallbackBase):
 
     def v2_runner_item_on_ok(self, result):
         """One item of a loop is done: of a visit's measuring, a pair."""
-        found = getattr(result, "result", None) or result._result  # the second name is that of ansible-core before 2.20
+        found = (
+            getattr(result, "result", None) or result._result
+        )  # the second name is that of ansible-core before 2.20
         if "looked_s" in found:
             self._write(looked_s=found["looked_s"])

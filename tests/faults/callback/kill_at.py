@@ -1,10 +1,12 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SIGKILL to the controller at the boundary before task number OFFLOAD_LAB_KILL_AT, or named OFFLOAD_LAB_KILL_TASK.
+"""SIGKILL to the controller at the boundary before task number OFFLOAD_LAB_KILL_AT, or named
+OFFLOAD_LAB_KILL_TASK.
 
 Each boundary that was reached is a line "NUMBER ROLE : TASK" of the file OFFLOAD_LAB_BOUNDARIES.
 """
+
 from __future__ import annotations
 
 import os

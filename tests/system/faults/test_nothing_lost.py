@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The short form of make faults, a minute: netperf, the underlay and then the controller are struck in one campaign."""
+"""The short form of make faults, a minute: netperf, the underlay and then the controller are struck
+in one campaign.
+"""
+
 from __future__ import annotations
 
 import random
@@ -18,7 +21,9 @@ pytestmark = pytest.mark.nightly
 
 @pytest.fixture
 def world(probed, tmp_path):
-    made = World(tmp_path, probed, blocks=3)  # with one it was at its end before the last fault, on a quiet machine
+    made = World(
+        tmp_path, probed, blocks=3
+    )  # with one it was at its end before the last fault, on a quiet machine
     made.begin(clock=False)
     try:
         yield made

@@ -1,10 +1,12 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A search on a lab, killed at random moments: the same visits follow, and no trial is lost or measured twice.
+"""A search on a lab, killed at random moments: the same visits follow, and no trial is lost or
+measured twice.
 
 OFFLOAD_LAB_KILLS says how often it is killed; 30 kills take about a quarter of an hour.
 """
+
 from __future__ import annotations
 
 import json
@@ -14,19 +16,26 @@ import time
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.plan_file import (
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import (
     read_confirmation,
     read_plan,
     read_search,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils.search import decide
+from ansible_collections.offload.lab.plugins.plugin_utils._search import decide
 from ansible_collections.offload.lab.tests.faults.strike import finish, judge, wait, wait_for_visit
 from ansible_collections.offload.lab.tests.faults.world import World
 
 KILLS = int(os.environ.get("OFFLOAD_LAB_KILLS", "4"))
 LONGEST = 15  # seconds from the start of a run, or from its first visit, to the kill
-SEARCH = {"paths": ["physical"], "mtus": [9000], "workloads": ["tcp_stream"], "duration": 1, "trials": 2,
-          "design": "search", "factors": ["tso", "gso", "gro", "rx"]}
+SEARCH = {
+    "paths": ["physical"],
+    "mtus": [9000],
+    "workloads": ["tcp_stream"],
+    "duration": 1,
+    "trials": 2,
+    "design": "search",
+    "factors": ["tso", "gso", "gro", "rx"],
+}
 
 pytestmark = pytest.mark.nightly
 
@@ -39,11 +48,15 @@ class Searching(World):
 
     def ended(self):
         """Return whether the search has its confirmation, and all of it is measured."""
-        return bool(read_confirmation(str(self.record.parent))) and len(self.trials()) == len(self.planned())
+        return bool(read_confirmation(str(self.record.parent))) and len(self.trials()) == len(
+            self.planned()
+        )
 
 
 def killed(world, chance):
-    """Start the search or go on with it, and kill it at a random moment; return when, or None if it ended before."""
+    """Start the search or go on with it, and kill it at a random moment; return when, or None if it
+    ended before.
+    """
     world.start()
     begun, seconds, everything = time.monotonic(), LONGEST * chance.random(), chance.random() < 0.5
     if chance.random() < 0.6:  # else most kills would come before the first visit
@@ -52,7 +65,9 @@ def killed(world, chance):
     if not world.running():
         return None
     world.kill(everything)
-    return f"{time.monotonic() - begun:.1f} s after its start, {len(world.trials())} trials recorded"
+    return (
+        f"{time.monotonic() - begun:.1f} s after its start, {len(world.trials())} trials recorded"
+    )
 
 
 def follows(world):

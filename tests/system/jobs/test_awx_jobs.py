@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Jobs as AWX runs them: ansible-runner, a private folder and a host name each, thrown away at the end of the job."""
+"""Jobs as AWX runs them: ansible-runner, a private folder and a host name each, thrown away at the
+end of the job.
+"""
+
 from __future__ import annotations
 
 import json
@@ -26,21 +29,31 @@ SPOOL = "cat /var/lib/offload-lab/spool/*.jsonl 2>/dev/null | wc -l"
 
 
 class Job:
-    """One job: a private data folder made of awx/ and awx/runner, with the single-host lab as its inventory."""
+    """One job: a private data folder made of awx/ and awx/runner, with the single-host lab as its
+    inventory.
+    """
 
     def __init__(self, folder, lab, name, **variables):
         self.private, self.name = folder / "private", name  # the same path in each job's container
         private_folder.make(self.private, **variables)
-        shutil.copy(CHECKOUT / "inventories/single_host/lab.single_host.yml", self.private / "inventory")
+        shutil.copy(
+            CHECKOUT / "inventories/single_host/lab.single_host.yml", self.private / "inventory"
+        )
         self.environment = environment(OFFLOAD_LAB_NAME=lab.name, OFFLOAD_LAB_NODES=str(lab.nodes))
 
     def start(self, playbook, *arguments):
         """Start ansible-runner under the host name of the job."""
-        line = f"hostname {self.name} && exec ansible-runner run . -p {playbook}.yml --ident {playbook} \"$@\""
+        line = f'hostname {self.name} && exec ansible-runner run . -p {playbook}.yml --ident {playbook} "$@"'
         argv = ["unshare", "--uts", "sh", "-c", line, "job", *arguments]
         with (self.private / "output").open("w") as output:
-            self.process = subprocess.Popen(argv, cwd=self.private, env=self.environment, stdin=subprocess.DEVNULL,
-                                            stdout=output, stderr=subprocess.STDOUT)
+            self.process = subprocess.Popen(
+                argv,
+                cwd=self.private,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
 
     def run(self, playbook, *arguments):
         """Run a playbook to its end, and return the data of its events."""
@@ -80,22 +93,36 @@ def until(condition, job):
 
 def tso(lab):
     """Return on how many nodes TSO of the underlay is on."""
-    return sum("tx-tcp-segmentation: on" in lab.inside(node, "ethtool", "-k", "underlay0") for node in (1, 2))
+    return sum(
+        "tx-tcp-segmentation: on" in lab.inside(node, "ethtool", "-k", "underlay0")
+        for node in (1, 2)
+    )
 
 
 def recorded(store):
     record = store / "trials.jsonl"
-    return [json.loads(line)["id"] for line in record.read_text().splitlines()] if record.exists() else []
+    return (
+        [json.loads(line)["id"] for line in record.read_text().splitlines()]
+        if record.exists()
+        else []
+    )
 
 
 def planned(store):
-    return [cell["id"] for visit in json.loads((store / "plan.json").read_text())["visits"] for cell in visit["cells"]]
+    return [
+        cell["id"]
+        for visit in json.loads((store / "plan.json").read_text())["visits"]
+        for cell in visit["cells"]
+    ]
 
 
 def data(events, task, kind="runner_on_ok"):
     """Return the data of the first event of a task."""
-    return next(event["event_data"] for event in events
-                if event["event"] == kind and event["event_data"].get("task", "").startswith(task))
+    return next(
+        event["event_data"]
+        for event in events
+        if event["event"] == kind and event["event_data"].get("task", "").startswith(task)
+    )
 
 
 @pytest.fixture(name="probes")
@@ -108,11 +135,25 @@ def _probes(lab):
 @pytest.mark.usefixtures("probes")
 def test_a_cancelled_job_leaves_restored_hosts_and_the_next_one_goes_on(lab, tmp_path):
     store, before = tmp_path / "store/cancelled", lab.state()
-    variables = {"results_host": "node2", "results_store": str(store.parent), "evidence_seconds": 0,
-                 "dead_man_minutes": 3, "chunk_seconds": 30, "campaign": {
-                     "name": "cancelled", "blocks": 1, "design": "on_off", "paths": ["physical"], "mtus": [9000],
-                     "factors": ["tso"], "workloads": ["tcp_stream", "tcp_maerts", "tcp_rr"], "duration": 4,
-                     "confirm": 0, "steal_limit": 100}}
+    variables = {
+        "results_host": "node2",
+        "results_store": str(store.parent),
+        "evidence_seconds": 0,
+        "dead_man_minutes": 3,
+        "chunk_seconds": 30,
+        "campaign": {
+            "name": "cancelled",
+            "blocks": 1,
+            "design": "on_off",
+            "paths": ["physical"],
+            "mtus": [9000],
+            "factors": ["tso"],
+            "workloads": ["tcp_stream", "tcp_maerts", "tcp_rr"],
+            "duration": 4,
+            "confirm": 0,
+            "steal_limit": 100,
+        },
+    }
     first = Job(tmp_path, lab, "first", **variables)
     first.start("measure")
     # In the middle of the visit with TSO off, with a finished trial that no controller has yet.
@@ -145,16 +186,36 @@ def check_events(events):
     visit = data(events, "See in the packets what it does, and measure", "runner_item_on_ok")
     assert (visit["host"], visit["res"]["progress"][:22]) == ("node1", "node1-node2: block 1/1")
     assert data(events, "See what the machine spoilt")["res"]["standing"] == {
-        "campaign": "cancelled", "part": "planned", "mtu": 9000, "block": 1, "blocks": 1, "recorded": 6, "planned": 6}
+        "campaign": "cancelled",
+        "part": "planned",
+        "mtu": 9000,
+        "block": 1,
+        "blocks": 1,
+        "recorded": 6,
+        "planned": 6,
+    }
 
 
 @pytest.mark.usefixtures("probes")
 def test_a_campaign_in_four_jobs_has_the_record_of_one_and_its_answer_as_artifacts(lab, tmp_path):
     store = tmp_path / "store/jobs"
-    variables = {"results_host": "node2", "results_store": str(store.parent),
-                 "results_url": "https://results.example.org", "campaign": {
-                     "name": "jobs", "blocks": 3, "design": "on_off", "paths": ["physical"], "mtus": [9000],
-                     "factors": ["tso"], "workloads": ["tcp_stream"], "duration": 1, "confirm": 0, "steal_limit": 100}}
+    variables = {
+        "results_host": "node2",
+        "results_store": str(store.parent),
+        "results_url": "https://results.example.org",
+        "campaign": {
+            "name": "jobs",
+            "blocks": 3,
+            "design": "on_off",
+            "paths": ["physical"],
+            "mtus": [9000],
+            "factors": ["tso"],
+            "workloads": ["tcp_stream"],
+            "duration": 1,
+            "confirm": 0,
+            "steal_limit": 100,
+        },
+    }
     plan = Job(tmp_path, lab, "plan", **variables)
     plan.run("measure", "--cmdline=--check")
     plan.thrown_away()

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""awx/, the folder that is an AWX project, is complete: no file that it names is missing, and it needs no network."""
+"""awx/, the folder that is an AWX project, is complete: no file that it names is missing, and it
+needs no network.
+"""
+
 from __future__ import annotations
 
 import configparser
@@ -17,7 +20,9 @@ AWX = CHECKOUT / "awx"
 PLAYBOOKS = sorted(AWX.glob("*.yml"))
 PLAYBOOKS.remove(AWX / "execution-environment.yml")
 # What AWX lists as a playbook: its awx/main/utils/ansible.py looks for a line of this form.
-LISTED = re.compile(r"^\s*?-?\s*?(?:hosts|(?:ansible\.builtin\.)?import_playbook):\s*?.*?$", re.MULTILINE)
+LISTED = re.compile(
+    r"^\s*?-?\s*?(?:hosts|(?:ansible\.builtin\.)?import_playbook):\s*?.*?$", re.MULTILINE
+)
 
 
 @pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.stem)
@@ -32,16 +37,27 @@ def test_awx_lists_each_playbook_and_the_collection_has_what_it_imports(path):
 
 def test_ansible_reads_all_of_them_here():
     variables = dict(environment(), ANSIBLE_CONFIG=str(AWX / "ansible.cfg"))
-    done = subprocess.run([BIN / "ansible-playbook", "--syntax-check", "-i", "localhost,", *PLAYBOOKS], cwd=AWX,
-                          env=variables, text=True, capture_output=True, check=False)
+    done = subprocess.run(
+        [BIN / "ansible-playbook", "--syntax-check", "-i", "localhost,", *PLAYBOOKS],
+        cwd=AWX,
+        env=variables,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
 
 
 def test_a_sync_installs_only_what_the_collection_needs():
-    assert not (CHECKOUT / "requirements.yml").exists()  # AWX would install it at each sync of this repository
+    assert not (
+        CHECKOUT / "requirements.yml"
+    ).exists()  # AWX would install it at each sync of this repository
     listed = yaml.safe_load((AWX / "collections/requirements.yml").read_text())["collections"]
     needed = yaml.safe_load((CHECKOUT / "galaxy.yml").read_text())["dependencies"]
-    assert {entry["name"]: entry["version"] for entry in listed} == {"offload.lab": ">=0.1.0", **needed}
+    assert {entry["name"]: entry["version"] for entry in listed} == {
+        "offload.lab": ">=0.1.0",
+        **needed,
+    }
 
 
 @pytest.mark.parametrize("name", ["ansible.cfg", "awx/ansible.cfg"])

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The documentation: what the reference must have, links that lead somewhere, and commands that can be typed."""
+"""The documentation: what the reference must have, links that lead somewhere, and commands that can
+be typed.
+"""
+
 from __future__ import annotations
 
 import importlib.util
@@ -12,9 +15,11 @@ import pytest
 import yaml
 
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import LEGACY
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.campaign_file import read_campaign
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.design import make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign.factors import KINDS
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    read_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.factors import KINDS
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
 
@@ -27,28 +32,47 @@ def tool(name):
     return module
 
 
-reference, figure, pages, pictures = (tool(name) for name in ("reference", "figure", "pages", "pictures"))
+reference, figure, pages, pictures = (
+    tool(name) for name in ("reference", "figure", "pages", "pictures")
+)
 TEXTS = {name: (CHECKOUT / name).read_text() for name in pages.page_names()}
-CODE = re.compile(r"^```(?:text|sh|bash|console)?\n(.*?)^```|((?:^(?: {4}|\t).*\n?)+)", re.MULTILINE | re.DOTALL)
-SPECS = {path.parts[-3]: yaml.safe_load(path.read_text())["argument_specs"]
-         for path in CHECKOUT.glob("roles/*/meta/argument_specs.yml")}
+CODE = re.compile(
+    r"^```(?:text|sh|bash|console)?\n(.*?)^```|((?:^(?: {4}|\t).*\n?)+)", re.MULTILINE | re.DOTALL
+)
+SPECS = {
+    path.parts[-3]: yaml.safe_load(path.read_text())["argument_specs"]
+    for path in CHECKOUT.glob("roles/*/meta/argument_specs.yml")
+}
 
 
 def commands(program):
-    """Return what the pages tell to type that begins with a program, ``[(page, command)]``, on one line each."""
+    """Return what the pages tell to type that begins with a program, ``[(page, command)]``, on one
+    line each.
+    """
     found = []
     for page, text in TEXTS.items():
         for block in CODE.finditer(text):
             lines = re.sub(r"\\\n\s*", " ", block.group(0)).splitlines()
-            found += [(page, line.split(" # ")[0].strip()) for line in lines if line.strip().startswith(program + " ")]
+            found += [
+                (page, line.split(" # ")[0].strip())
+                for line in lines
+                if line.strip().startswith(program + " ")
+            ]
     return found
 
 
 def test_every_variable_of_every_role_is_in_the_reference():
     page = reference.variables()
-    wanted = {name for specs in SPECS.values() for spec in specs.values() for name in spec.get("options") or {}}
+    wanted = {
+        name
+        for specs in SPECS.values()
+        for spec in specs.values()
+        for name in spec.get("options") or {}
+    }
     for path in CHECKOUT.glob("roles/*/defaults/main.yml"):
-        wanted |= {name for name in yaml.safe_load(path.read_text()) or () if not name.startswith("__")}
+        wanted |= {
+            name for name in yaml.safe_load(path.read_text()) or () if not name.startswith("__")
+        }
     assert len(wanted) > 60
     assert sorted(name for name in wanted if f"| `{name}` |" not in page) == []
 
@@ -73,35 +97,58 @@ def test_the_figure_is_the_one_that_is_drawn():
 
 def test_make_commands_are_targets():
     targets = set(re.findall(r"^([a-z-]+):", (CHECKOUT / "Makefile").read_text(), re.MULTILINE))
-    asked = [(page, line, re.findall(r"(?<=\s)[a-z][\w-]*(?![\w=])", line)) for page, line in commands("make")]
+    asked = [
+        (page, line, re.findall(r"(?<=\s)[a-z][\w-]*(?![\w=])", line))
+        for page, line in commands("make")
+    ]
     assert len(asked) > 10
-    assert [(page, line) for page, line, words in asked if not words or not set(words) <= targets] == []
+    assert [
+        (page, line) for page, line, words in asked if not words or not set(words) <= targets
+    ] == []
 
 
 def test_playbooks_and_variables_of_commands_are_there():
     lines = commands("ansible-playbook")
     assert len(lines) > 20
-    known = "".join(path.read_text() for folder in ("playbooks", "roles", "inventories", "plugins/plugin_utils/request")
-                    for path in (CHECKOUT / folder).rglob("*.*") if path.suffix in (".yml", ".py"))
+    known = "".join(
+        path.read_text()
+        for folder in ("playbooks", "roles", "inventories", "plugins/plugin_utils/_request")
+        for path in (CHECKOUT / folder).rglob("*.*")
+        if path.suffix in (".yml", ".py")
+    )
     names = set()
     for page, line in lines:
         playbook = re.search(r"(?:offload\.lab\.|playbooks/)(\w+)", line)
         assert playbook, (page, line)
         names.add(playbook.group(1))
-        assert [name for name in re.findall(r"offload_lab_\w+", line) if name not in known] == [], (page, line)
-    assert [name for name in sorted(names) if not (CHECKOUT / f"playbooks/{name}.yml").is_file()] == []
-    checked = [f"playbooks/{name}.yml" for name in sorted(names) if not name.startswith("awx_")]  # need awx.awx
+        assert [name for name in re.findall(r"offload_lab_\w+", line) if name not in known] == [], (
+            page,
+            line,
+        )
+    assert [
+        name for name in sorted(names) if not (CHECKOUT / f"playbooks/{name}.yml").is_file()
+    ] == []
+    checked = [
+        f"playbooks/{name}.yml" for name in sorted(names) if not name.startswith("awx_")
+    ]  # need awx.awx
     run(["ansible-playbook", "--syntax-check", *checked])
 
 
 def test_each_heading_of_the_report_is_explained_in_its_order():
-    folder = CHECKOUT / "plugins/plugin_utils/report"
-    figures = re.findall(r'_section\("\w+", "(.+?)"', (folder / "html.py").read_text())
+    folder = CHECKOUT / "plugins/plugin_utils/_report"
+    figures = re.findall(r'_section\(\s*"\w+",\s*"(.+?)"', (folder / "html.py").read_text())
     template = (folder / "templates/report.html.j2").read_text()
-    headings = [name for heading in re.findall(r"<h[24]>(.+?)</h[24]>", template)
-                for name in (figures if "section.title" in heading else [heading])]
-    wanted = [{"details_title": "Setting by setting, table by table"}.get(name.strip("{} "), name)
-              if "running" not in name else "The answer" for name in headings]
+    headings = [
+        name
+        for heading in re.findall(r"<h[24]>(.+?)</h[24]>", template)
+        for name in (figures if "section.title" in heading else [heading])
+    ]
+    wanted = [
+        {"details_title": "Setting by setting, table by table"}.get(name.strip("{} "), name)
+        if "running" not in name
+        else "The answer"
+        for name in headings
+    ]
     assert len(figures) > 3
     assert re.findall(r"^## (.+)", TEXTS["docs/report.md"], re.MULTILINE) == wanted
 
@@ -109,30 +156,48 @@ def test_each_heading_of_the_report_is_explained_in_its_order():
 def test_readme_lists_what_the_collection_has():
     table = TEXTS["README.md"].split("## What is in it", 1)[1].split("\n## ", 1)[0]
     rows = [row.split("|")[1:3] for row in table.splitlines() if "`" in row and row.startswith("|")]
-    for kind, patterns in {"roles": ["roles/*"], "playbooks": ["playbooks/*.yml"], "modules": ["plugins/modules/*.py"],
-                           "filters": ["plugins/filter/*.yml"], "inventory": [
-                               f"plugins/{folder}/*.py" for folder in ("inventory", "connection", "callback")]}.items():
-        said = " ".join(re.sub(r"\(.*?\)", "", names) for label, names in rows if label.strip().startswith(kind))
+    for kind, patterns in {
+        "roles": ["roles/*"],
+        "playbooks": ["playbooks/*.yml"],
+        "modules": ["plugins/modules/*.py"],
+        "filters": ["plugins/filter/*.yml"],
+        "inventory": [
+            f"plugins/{folder}/*.py" for folder in ("inventory", "connection", "callback")
+        ],
+    }.items():
+        said = " ".join(
+            re.sub(r"\(.*?\)", "", names) for label, names in rows if label.strip().startswith(kind)
+        )
         there = {path.stem for pattern in patterns for path in CHECKOUT.glob(pattern)}
         assert set(re.findall(r"`(\w+)`", said)) == there, kind
 
 
 def test_campaigns_that_the_pages_show_are_accepted():
-    shown = [yaml.safe_load(block) for text in TEXTS.values()
-             for block in re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)]
-    campaigns = [block for block in shown if isinstance(block, dict) and {"name", "design"} <= set(block)]
+    shown = [
+        yaml.safe_load(block)
+        for text in TEXTS.values()
+        for block in re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    ]
+    campaigns = [
+        block for block in shown if isinstance(block, dict) and {"name", "design"} <= set(block)
+    ]
     assert len(campaigns) > 2
     for campaign in campaigns:
         make_plan(read_campaign(campaign), "now")
 
 
 def test_pictures_are_there_and_shown():
-    for picture, pages_of_it in {"report.png": ("README.md", "docs/first-report.md"),
-                                 "effects.png": ("docs/first-report.md",), "console.svg": ("docs/first-report.md",),
-                                 "offloads.svg": ("docs/offloads.md",)}.items():
+    for picture, pages_of_it in {
+        "report.png": ("README.md", "docs/first-report.md"),
+        "effects.png": ("docs/first-report.md",),
+        "console.svg": ("docs/first-report.md",),
+        "offloads.svg": ("docs/offloads.md",),
+    }.items():
         assert 0 < (pictures.FOLDER / picture).stat().st_size < 150_000, picture
         for page in pages_of_it:
-            (words,) = re.findall(rf"!\[([^\]]+)\]\([\w./]*figures/{re.escape(picture)}\)", TEXTS[page])
+            (words,) = re.findall(
+                rf"!\[([^\]]+)\]\([\w./]*figures/{re.escape(picture)}\)", TEXTS[page]
+            )
             assert len(words) > 40, "words for those who do not see the picture"
 
 
@@ -144,7 +209,9 @@ def test_the_console_is_the_one_that_is_drawn():
 def test_readme_shows_the_result_of_the_picture():
     block = TEXTS["README.md"].split("## What a result looks like", 1)[1].split("```")[1]
     printed = (pictures.RECORDED / "console.txt").read_text().splitlines()
-    assert [line for line in block.strip().splitlines() if line != "..." and line not in printed] == []
+    assert [
+        line for line in block.strip().splitlines() if line != "..." and line not in printed
+    ] == []
 
 
 def test_the_pictures_of_the_report_can_be_made(chromium_required, tmp_path):

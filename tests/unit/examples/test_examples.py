@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The files of examples/: they name what there is, and the notebook runs."""
+
 from __future__ import annotations
 
 import json
@@ -10,8 +11,8 @@ import re
 import pytest
 import yaml
 
-from ansible_collections.offload.lab.plugins.plugin_utils.exports.openmetrics import FAMILIES
-from ansible_collections.offload.lab.plugins.plugin_utils.report.report import OUTPUTS, make_report
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.openmetrics import FAMILIES
+from ansible_collections.offload.lab.plugins.plugin_utils._report.report import OUTPUTS, make_report
 from ansible_collections.offload.lab.tests.simulation import synthetic
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 
@@ -21,8 +22,14 @@ EXAMPLES = CHECKOUT / "examples"
 def test_the_dashboard_asks_for_what_is_written():
     dashboard = json.loads((EXAMPLES / "grafana/dashboard.json").read_text())
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
-    asked += [variable["query"] for variable in dashboard["templating"]["list"] if variable["type"] == "query"]
-    assert {name for text in asked for name in re.findall(r"offload_lab_\w+", text)} == set(FAMILIES)
+    asked += [
+        variable["query"]
+        for variable in dashboard["templating"]["list"]
+        if variable["type"] == "query"
+    ]
+    assert {name for text in asked for name in re.findall(r"offload_lab_\w+", text)} == set(
+        FAMILIES
+    )
 
 
 @pytest.mark.parametrize("name", ["github/nightly.yml", "gitlab/gitlab-ci.yml"])
@@ -32,7 +39,8 @@ def test_pipelines_name_playbooks_variables_and_files_that_are_there(name):
     for playbook in re.findall(r"ansible-playbook .*?offload\.lab\.(\w+)", text):
         assert (CHECKOUT / f"playbooks/{playbook}.yml").is_file(), playbook
     known = "".join(path.read_text() for path in CHECKOUT.glob("playbooks/*.yml")) + "".join(
-        path.read_text() for path in CHECKOUT.glob("roles/*/meta/argument_specs.yml"))
+        path.read_text() for path in CHECKOUT.glob("roles/*/meta/argument_specs.yml")
+    )
     assert [name for name in re.findall(r"offload_lab_\w+", text) if name not in known] == []
     assert set(re.findall(r"results/nightly/([\w.]+)", text)) <= set(OUTPUTS)
     wanted = (CHECKOUT / "requirements/controller.in").read_text()

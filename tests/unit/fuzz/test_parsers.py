@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A short run of make fuzz: hypothesis mutates real samples of what every parser reads."""
+
 from __future__ import annotations
 
 import pytest
@@ -23,7 +24,9 @@ def test_mutated_samples_give_rows_or_the_typed_error(name):
     corpus_dir()
     parse, samples = PARSERS[name][0], PARSERS[name][1]()
 
-    @settings(max_examples=EXAMPLES.get(name, 200), deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=EXAMPLES.get(name, 200), deadline=None, suppress_health_check=list(HealthCheck)
+    )
     @given(st.randoms(use_true_random=True))
     def check(random):
         assert try_one(parse, mutate(random, samples)) in ("rows", "error")
@@ -59,4 +62,5 @@ def test_a_hang_is_seen():
 def test_a_typed_error_is_told():
     def refuse(_text):
         raise ParseError("not a row", 1)
+
     assert try_one(refuse, "") == "error"

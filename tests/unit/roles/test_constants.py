@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Numbers that YAML has to repeat, because a role's defaults cannot ask Python: they are those of Python."""
+"""Numbers that YAML has to repeat, because a role's defaults cannot ask Python: they are those of
+Python.
+"""
+
 from __future__ import annotations
 
 import yaml
@@ -11,8 +14,11 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 ROLES = CHECKOUT / "roles"
 OVERHEAD = f"{{{{ {network.VXLAN_OVERHEAD[6]} if ':' in "
-PORTS = {"offload_lab_vxlan_port": network.VXLAN_PORT, "offload_lab_netperf_port": network.NETSERVER_PORT,
-         "offload_lab_probe_port": network.PROBE_PORT}
+PORTS = {
+    "offload_lab_vxlan_port": network.VXLAN_PORT,
+    "offload_lab_netperf_port": network.NETSERVER_PORT,
+    "offload_lab_probe_port": network.PROBE_PORT,
+}
 
 
 def load(name):
@@ -25,7 +31,9 @@ def test_the_overhead_of_the_tunnel():
 
 
 def test_the_ports():
-    defaults = [yaml.safe_load(path.read_text()) or {} for path in ROLES.glob("*/defaults/main.yml")]
+    defaults = [
+        yaml.safe_load(path.read_text()) or {} for path in ROLES.glob("*/defaults/main.yml")
+    ]
     given = [(name, values[name]) for values in defaults for name in PORTS if name in values]
     assert {name for name, _port in given} == set(PORTS)
     assert [(name, port) for name, port in given if port != PORTS[name]] == []

@@ -2,17 +2,19 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Role measure with tenants that are hosts of their own, on nodes and guests that only pretend."""
+
 from __future__ import annotations
 
 import json
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils.campaign import design
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import design
 from ansible_collections.offload.lab.tests.support import run
 from ansible_collections.offload.lab.tests.unit.roles.test_measure_role import Pretended
 
-# Each host sets the classes that it has; node2 sets none any more when it was asked for the second time.
+# Each host sets the classes that it has; node2 sets none any more when it was asked for the second
+# time.
 ETHTOOL = """#!/usr/bin/python
 # WANT_JSON
 import json, os, sys
@@ -42,8 +44,12 @@ CLASSES = ("underlay", "tenant", "tenant_port", "host", "host_port", "tunnel")
 def host(name, kind, address, **more):
     devices = {one: [{"name": f"{kind}-{name}"}] if one == kind else [] for one in CLASSES}
     path = "physical" if kind == "underlay" else "tenant_vxlan"
-    return {"offload_lab_underlay_address": address, "offload_lab_endpoints": {path: {"address": address}},
-            "offload_lab_devices": devices, **more}
+    return {
+        "offload_lab_underlay_address": address,
+        "offload_lab_endpoints": {path: {"address": address}},
+        "offload_lab_devices": devices,
+        **more,
+    }
 
 
 class Guests(Pretended):
@@ -55,16 +61,31 @@ class Guests(Pretended):
         modules = folder / "ansible_collections/offload/lab/plugins/modules"
         (modules / "ethtool.py").write_text(ETHTOOL % (str(self.asked), good))
         (modules / "dead_man_switch.py").write_text(SWITCH % str(folder / "armed"))
-        self.results("kept", paths=["tenant_vxlan"], design="on_off", factors=["tso"], workloads=["tcp_stream"],
-                     blocks=1, confirm=0)
+        self.results(
+            "kept",
+            paths=["tenant_vxlan"],
+            design="on_off",
+            factors=["tso"],
+            workloads=["tcp_stream"],
+            blocks=1,
+            confirm=0,
+        )
         inventory = json.loads((folder / "hosts.yml").read_text())
         inventory["all"]["vars"]["offload_lab_dead_man_minutes"] = 0.1
         del inventory["all"]["hosts"], inventory["all"]["vars"]["offload_lab_devices"]
-        inventory["lab_nodes"] = {"hosts": {f"node{one}": host(f"node{one}", "underlay", f"198.18.0.{one}")
-                                            for one in (1, 2)}}
-        inventory["lab_tenants"] = {"hosts": {
-            f"guest{one}": host(f"guest{one}", "tenant", f"192.168.10.{one}", offload_lab_tenant_of=f"node{one}")
-            for one in (1, 2)}}
+        inventory["lab_nodes"] = {
+            "hosts": {
+                f"node{one}": host(f"node{one}", "underlay", f"198.18.0.{one}") for one in (1, 2)
+            }
+        }
+        inventory["lab_tenants"] = {
+            "hosts": {
+                f"guest{one}": host(
+                    f"guest{one}", "tenant", f"192.168.10.{one}", offload_lab_tenant_of=f"node{one}"
+                )
+                for one in (1, 2)
+            }
+        }
         (folder / "hosts.yml").write_text(json.dumps(inventory))
 
 
@@ -78,11 +99,19 @@ def test_guests_measure_and_their_nodes_have_the_profile_too(tmp_path):
     assert sorted(told["client"]) == ["node1:underlay-node1", "tenant-guest1"]
     assert sorted(told["server"]) == ["node2:underlay-node2", "tenant-guest2"]
     asked = dict(map(json.loads, campaign.asked.read_text().splitlines()))
-    assert asked == {"underlay-node1": ["underlay"], "underlay-node2": ["underlay"],
-                     "tenant-guest1": ["tenant"], "tenant-guest2": ["tenant"]}
+    assert asked == {
+        "underlay-node1": ["underlay"],
+        "underlay-node2": ["underlay"],
+        "tenant-guest1": ["tenant"],
+        "tenant-guest2": ["tenant"],
+    }
     nodes = json.loads((tmp_path / "kept/x/manifest.json").read_text())["nodes"]
     assert {name: node["before"].get("tenant_of") for name, node in nodes.items()} == {
-        "node1": None, "node2": None, "guest1": "node1", "guest2": "node2"}
+        "node1": None,
+        "node2": None,
+        "guest1": "node1",
+        "guest2": "node2",
+    }
     # Trials renew the switches of the guests alone; those of the nodes wait longer than a visit.
     visit = design.visit_seconds(json.loads((tmp_path / "kept/x/plan.json").read_text()))
     armed = sorted(map(float, (tmp_path / "armed").read_text().split()))

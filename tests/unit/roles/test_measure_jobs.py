@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Role measure as jobs of AWX run it, on nodes that only pretend: each job's folder is thrown away when it ends."""
+"""Role measure as jobs of AWX run it, on nodes that only pretend: each job's folder is thrown away
+when it ends.
+"""
+
 from __future__ import annotations
 
 import json
@@ -14,18 +17,31 @@ from ansible_collections.offload.lab.tests.unit.roles.test_measure_role import P
 
 VISITS = 4
 SHORT = 0.001  # minutes, of which 0 are as many as it takes
-CAMPAIGN = {"name": "x", "duration": 1, "paths": ["physical"], "design": "one_at_a_time", "factors": ["tso", "gro"],
-            "workloads": ["tcp_stream"], "blocks": 1, "confirm": 0}
+CAMPAIGN = {
+    "name": "x",
+    "duration": 1,
+    "paths": ["physical"],
+    "design": "one_at_a_time",
+    "factors": ["tso", "gro"],
+    "workloads": ["tcp_stream"],
+    "blocks": 1,
+    "confirm": 0,
+}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limits", [[SHORT, 0], pytest.param([SHORT] * VISITS, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    "limits", [[SHORT, 0], pytest.param([SHORT] * VISITS, marks=pytest.mark.nightly)]
+)
 def test_a_campaign_in_some_jobs_has_the_record_of_one(tmp_path, limits):
     campaign = Pretended(tmp_path)
     campaign.results("job")
     store = tmp_path / "store"
-    variables = {"offload_lab_campaign": CAMPAIGN, "offload_lab_results_host": "node2",
-                 "offload_lab_results_store": str(store)}
+    variables = {
+        "offload_lab_campaign": CAMPAIGN,
+        "offload_lab_results_host": "node2",
+        "offload_lab_results_store": str(store),
+    }
     for job, minutes in enumerate(limits, 1):
         variables["offload_lab_max_minutes"] = minutes
         run([*campaign.argv, "-e", json.dumps(variables)], cwd=tmp_path, **campaign.variables)
@@ -34,7 +50,7 @@ def test_a_campaign_in_some_jobs_has_the_record_of_one(tmp_path, limits):
         planned = [cell["id"] for visit in plan["visits"] for cell in visit["cells"]]
         trials = map(json.loads, (store / "x/trials.jsonl").read_text().splitlines())
         recorded = [trial["id"] for trial in trials if not trial.get("again")]
-        assert recorded == planned[:len(recorded)]
+        assert recorded == planned[: len(recorded)]
         assert job <= len(recorded) < len(planned) or job == len(limits)
         assert not list(store.glob("x/*.lock"))
     assert recorded == planned

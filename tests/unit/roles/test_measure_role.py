@@ -1,11 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Role measure from plan to confirmation on nodes that only pretend: killed in the confirmation, it goes on as planned.
+"""Role measure from plan to confirmation on nodes that only pretend: killed in the confirmation, it
+goes on as planned.
 
-The collection is copied, and the modules that touch a node are replaced by some that answer immediately. What decides,
-records and shows is the real thing.
+The collection is copied, and the modules that touch a node are replaced by some that answer
+immediately. What decides, records and shows is the real thing.
 """
+
 from __future__ import annotations
 
 import json
@@ -21,7 +23,8 @@ import pytest
 from ansible_collections.offload.lab.tests.support import BIN, CHECKOUT, environment, run
 
 ANSWERS = {
-    "ethtool": {"devices": {}}, "probe": {"token": "x"},
+    "ethtool": {"devices": {}},
+    "probe": {"token": "x"},
     "manifest": {"host": {"sysctls": {}}, "links": {}, "ovs": {}, "devices": {}, "kernel_log": []},
     "ethtool_info": {"devices": {}, "kernel_log": [], "restore": []},
     "snapshot": {"path": "snapshot.json"},
@@ -59,9 +62,18 @@ import json, sys
 second = json.load(open(sys.argv[1]))["address"] == "198.18.0.2"
 print(json.dumps({"failed": True, "msg": "no probe"} if second else {"changed": False, "token": "x"}))
 """
-PLAY = [{"hosts": "all", "gather_facts": False, "connection": "local", "roles": ["offload.lab.measure"]}]
-CAMPAIGN = {"name": "x", "duration": 1, "paths": ["physical"], "design": "one_at_a_time", "factors": ["tso", "gro"],
-            "blocks": 1, "confirm": 1}
+PLAY = [
+    {"hosts": "all", "gather_facts": False, "connection": "local", "roles": ["offload.lab.measure"]}
+]
+CAMPAIGN = {
+    "name": "x",
+    "duration": 1,
+    "paths": ["physical"],
+    "design": "one_at_a_time",
+    "factors": ["tso", "gro"],
+    "blocks": 1,
+    "confirm": 1,
+}
 
 
 class Pretended:
@@ -71,38 +83,82 @@ class Pretended:
         self.folder = folder
         copy = folder / "ansible_collections/offload/lab"
         for name in ("plugins", "roles", "meta"):
-            shutil.copytree(CHECKOUT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                CHECKOUT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
         shutil.copy(CHECKOUT / "galaxy.yml", copy)
         for name, answer in ANSWERS.items():
             (copy / f"plugins/modules/{name}.py").write_text(ANSWER % {**answer, "changed": False})
         (copy / "plugins/modules/visit.py").write_text(VISIT)
-        with open(copy / "plugins/plugin_utils/analysis/nominate.py", "a") as stream:
+        with open(copy / "plugins/plugin_utils/_analysis/nominate.py", "a") as stream:
             stream.write(NOMINATE)
         (folder / "play.yml").write_text(json.dumps(PLAY))
-        self.argv = [str(BIN / "ansible-playbook"), "-i", str(folder / "hosts.yml"), str(folder / "play.yml")]
-        self.variables = {"ANSIBLE_COLLECTIONS_PATH": f"{folder}:{sysconfig.get_paths()['purelib']}"}
+        self.argv = [
+            str(BIN / "ansible-playbook"),
+            "-i",
+            str(folder / "hosts.yml"),
+            str(folder / "play.yml"),
+        ]
+        self.variables = {
+            "ANSIBLE_COLLECTIONS_PATH": f"{folder}:{sysconfig.get_paths()['purelib']}"
+        }
 
     def results(self, name, **changed):
-        """Let the campaign, with other keys where they are ``changed``, write to the folder of this name."""
+        """Let the campaign, with other keys where they are ``changed``, write to the folder of this
+        name.
+        """
         self.results_dir = self.folder / name
-        nodes = {f"node{number}": {
-            "offload_lab_underlay_address": f"198.18.0.{number}",
-            "offload_lab_endpoints": {"physical": {"address": f"198.18.0.{number}"}}} for number in (1, 2)}
-        (self.folder / "hosts.yml").write_text(json.dumps({"all": {"hosts": nodes, "vars": {
-            "ansible_python_interpreter": "/usr/bin/python3", "offload_lab_campaign": {**CAMPAIGN, **changed},
-            "offload_lab_results_dir": str(self.results_dir), "offload_lab_uplink_device": "underlay0",
-            "offload_lab_devices": {"underlay": [{"name": "underlay0"}], "tenant": [], "tunnel": [], "host": []},
-            "offload_lab_encapsulation": 50, "__offload_lab_lab": {"links": {"inner": [], "outer": []}},
-            "offload_lab_snapshot_file": str(self.folder / "snapshot"), "offload_lab_dead_man_minutes": 0}}}))
+        nodes = {
+            f"node{number}": {
+                "offload_lab_underlay_address": f"198.18.0.{number}",
+                "offload_lab_endpoints": {"physical": {"address": f"198.18.0.{number}"}},
+            }
+            for number in (1, 2)
+        }
+        (self.folder / "hosts.yml").write_text(
+            json.dumps(
+                {
+                    "all": {
+                        "hosts": nodes,
+                        "vars": {
+                            "ansible_python_interpreter": "/usr/bin/python3",
+                            "offload_lab_campaign": {**CAMPAIGN, **changed},
+                            "offload_lab_results_dir": str(self.results_dir),
+                            "offload_lab_uplink_device": "underlay0",
+                            "offload_lab_devices": {
+                                "underlay": [{"name": "underlay0"}],
+                                "tenant": [],
+                                "tunnel": [],
+                                "host": [],
+                            },
+                            "offload_lab_encapsulation": 50,
+                            "__offload_lab_lab": {"links": {"inner": [], "outer": []}},
+                            "offload_lab_snapshot_file": str(self.folder / "snapshot"),
+                            "offload_lab_dead_man_minutes": 0,
+                        },
+                    }
+                }
+            )
+        )
 
     def trials(self):
         record = self.results_dir / "x/trials.jsonl"
-        return [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
+        return (
+            [json.loads(line) for line in record.read_text().splitlines()]
+            if record.exists()
+            else []
+        )
 
     def killed_at(self, count):
         """Run until so many trials are recorded, and kill the controller with all its workers."""
-        process = subprocess.Popen(self.argv, env=environment(**self.variables), stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        process = subprocess.Popen(
+            self.argv,
+            env=environment(**self.variables),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         deadline = time.monotonic() + 300
         while len(self.trials()) < count and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -131,21 +187,37 @@ def test_a_campaign_killed_in_its_confirmation_goes_on_with_the_same_visits(tmp_
     run(campaign.argv, cwd=tmp_path, **campaign.variables)
     assert (tmp_path / "killed/x/confirmation.json").read_bytes() == decided
     whole, plan = campaign.trials(), json.loads((tmp_path / "killed/x/plan.json").read_text())
-    assert whole[:len(first)] == first
-    assert [trial["id"] for trial in whole if not trial.get("again") and trial.get("part") != "confirm"] == [
-        cell["id"] for visit in plan["visits"] for cell in visit["cells"]]
+    assert whole[: len(first)] == first
+    assert [
+        trial["id"] for trial in whole if not trial.get("again") and trial.get("part") != "confirm"
+    ] == [cell["id"] for visit in plan["visits"] for cell in visit["cells"]]
     # Four visits and three of the confirmation, two cells each, and what the clock spoilt again.
     assert len({trial["id"] for trial in whole}) == len(whole) == 16
-    assert [trial["again"][-12:] for trial in whole if trial.get("again")] == ["b01-v02-c001", "b02-v03-c002"]
-    assert {trial["profile"] for trial in whole if trial.get("part") == "confirm"} == {"all_off", "tso=on,gro=on"}
+    assert [trial["again"][-12:] for trial in whole if trial.get("again")] == [
+        "b01-v02-c001",
+        "b02-v03-c002",
+    ]
+    assert {trial["profile"] for trial in whole if trial.get("part") == "confirm"} == {
+        "all_off",
+        "tso=on,gro=on",
+    }
 
 
 @pytest.mark.nightly  # 14 visits, for what test_looks.py shows without Ansible
 def test_a_campaign_killed_at_its_look_ends_when_it_is_answered(tmp_path):
     campaign = Pretended(tmp_path)
-    with open(tmp_path / "ansible_collections/offload/lab/plugins/plugin_utils/live/refresh.py", "a") as stream:
+    with open(
+        tmp_path / "ansible_collections/offload/lab/plugins/plugin_utils/_live/refresh.py", "a"
+    ) as stream:
         stream.write("\n\nSHARE = 1.0\n")  # pretended visits are too short for a live report
-    campaign.results("looked", design="on_off", factors=["tso"], blocks=12, until="answered", workloads=["tcp_stream"])
+    campaign.results(
+        "looked",
+        design="on_off",
+        factors=["tso"],
+        blocks=12,
+        until="answered",
+        workloads=["tcp_stream"],
+    )
     campaign.killed_at(9)
     campaign.killed_at(14)
     first = campaign.trials()
@@ -153,5 +225,5 @@ def test_a_campaign_killed_at_its_look_ends_when_it_is_answered(tmp_path):
     [look] = json.loads((tmp_path / "looked/x/looks.json").read_text())["made"]
     assert (look["block"], look["settled"], look["answered"]) == (7, ["all_on"], True)
     whole = [trial for trial in campaign.trials() if not trial.get("again")]
-    assert len(whole) == 14 and campaign.trials()[:len(first)] == first
+    assert len(whole) == 14 and campaign.trials()[: len(first)] == first
     assert "Running:" not in (tmp_path / "looked/x/report.html").read_text()

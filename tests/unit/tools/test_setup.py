@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The set-up scripts in tools/: what they would install, and what they say when they cannot."""
+
 from __future__ import annotations
 
 import importlib.util
@@ -60,7 +61,10 @@ def test_a_damaged_stamp_means_install_again(requirements, tmp_path):
 
 
 def test_the_lock_gives_every_python_one_ansible_core():
-    lines = [line.split("#")[0].strip() for line in (ROOT / "requirements/controller.txt").read_text().splitlines()]
+    lines = [
+        line.split("#")[0].strip()
+        for line in (ROOT / "requirements/controller.txt").read_text().splitlines()
+    ]
     assert [line for line in lines if line.startswith("ansible-core")] == [
         "ansible-core==2.19.14 ; python_full_version < '3.12'",
         "ansible-core==2.21.5 ; python_full_version >= '3.12'",
@@ -71,7 +75,9 @@ def test_the_lock_gives_every_python_one_ansible_core():
 def wheel(path, name, version):
     folder = "ansible_collections/" + name.replace(".", "/")
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(folder + "/MANIFEST.json", json.dumps({"collection_info": {"version": version}}))
+        archive.writestr(
+            folder + "/MANIFEST.json", json.dumps({"collection_info": {"version": version}})
+        )
         archive.writestr(folder + "_other/MANIFEST.json", "{}")
 
 
@@ -89,7 +95,9 @@ def test_collections_come_out_of_the_wheel_and_nothing_else(collections, tmp_pat
 def test_a_version_that_no_wheel_has_is_an_error(collections, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(collections, "CACHE", tmp_path)
     monkeypatch.setattr(collections, "galaxy_reachable", lambda: False)
-    monkeypatch.setattr(collections.sysconfig, "get_paths", lambda: {"purelib": str(tmp_path / "site")})
+    monkeypatch.setattr(
+        collections.sysconfig, "get_paths", lambda: {"purelib": str(tmp_path / "site")}
+    )
     wheel(tmp_path / f"ansible-{collections.DEFAULT_WHEEL}-py3-none-any.whl", "a.b", "1.2.3")
     manifest = tmp_path / "requirements.yml"
     manifest.write_text("collections:\n  - {name: a.b, version: 9.9.9}\n")
@@ -99,8 +107,13 @@ def test_a_version_that_no_wheel_has_is_an_error(collections, tmp_path, monkeypa
 
 def find_python(path, *versions):
     environment = {"PATH": f"{path}:/usr/bin:/bin", "PYENV_ROOT": str(path), "HOME": str(path)}
-    return subprocess.run(["sh", str(ROOT / "tools/find_python.sh"), *versions], env=environment, text=True,
-                          capture_output=True, check=False)
+    return subprocess.run(
+        ["sh", str(ROOT / "tools/find_python.sh"), *versions],
+        env=environment,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
 
 
 def test_a_python_that_does_not_run_is_passed_over(tmp_path):
@@ -123,9 +136,14 @@ def as_root(tmp_path, uid, with_sudo):
         os.symlink("/bin/" + tool, tmp_path / tool)
     executable(tmp_path / "id", f"#!/bin/sh\necho {uid}\n")
     if with_sudo:
-        executable(tmp_path / "sudo", "#!/bin/sh\necho sudo \"$@\"\n")
-    return subprocess.run(["sh", str(ROOT / "tools/as_root.sh"), "/bin/echo", "done"], env={"PATH": str(tmp_path)},
-                          text=True, capture_output=True, check=False)
+        executable(tmp_path / "sudo", '#!/bin/sh\necho sudo "$@"\n')
+    return subprocess.run(
+        ["sh", str(ROOT / "tools/as_root.sh"), "/bin/echo", "done"],
+        env={"PATH": str(tmp_path)},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
 
 
 def test_root_runs_commands_itself(tmp_path):
@@ -146,20 +164,29 @@ def test_without_sudo_there_is_one_message(tmp_path):
 
 def test_every_target_of_the_makefile_explains_itself():
     text = (ROOT / "Makefile").read_text()
-    helped = subprocess.run(["make", "-s", "-C", str(ROOT), "help"], text=True, capture_output=True, check=True).stdout
+    helped = subprocess.run(
+        ["make", "-s", "-C", str(ROOT), "help"], text=True, capture_output=True, check=True
+    ).stdout
     phony = next(line for line in text.splitlines() if line.startswith(".PHONY:")).split()[1:]
     assert [name for name in phony if f"\n  {name} " not in helped] == []
 
 
 def test_missing_packages_are_said_and_installed_with_sudo(tmp_path):
-    """On a machine that has a shell and apt-get only; apt itself is not called: sudo prints what it is given."""
+    """On a machine that has a shell and apt-get only; apt itself is not called: sudo prints what it
+    is given.
+    """
     for tool in ("sh", "dirname"):
         os.symlink(shutil.which(tool), tmp_path / tool)
     executable(tmp_path / "id", "#!/bin/sh\necho 1000\n")
-    executable(tmp_path / "sudo", "#!/bin/sh\necho sudo \"$@\"\n")
+    executable(tmp_path / "sudo", '#!/bin/sh\necho sudo "$@"\n')
     executable(tmp_path / "apt-get", "#!/bin/sh\nexit 1\n")
-    done = subprocess.run(["sh", str(ROOT / "tools/packages.sh"), "test"], text=True, capture_output=True, check=True,
-                          env={"PATH": str(tmp_path), "HOME": str(tmp_path), "PYENV_ROOT": str(tmp_path)})
+    done = subprocess.run(
+        ["sh", str(ROOT / "tools/packages.sh"), "test"],
+        text=True,
+        capture_output=True,
+        check=True,
+        env={"PATH": str(tmp_path), "HOME": str(tmp_path), "PYENV_ROOT": str(tmp_path)},
+    )
     *said, last = done.stdout.splitlines()
     assert "setup: podman is missing: Molecule's containers" in said
     assert last.startswith("sudo ") and {"podman", "mmdebstrap", "git"} <= set(last.split())
@@ -171,6 +198,11 @@ def test_without_rights_set_up_says_so_and_goes_on(tmp_path):
         os.symlink(shutil.which(tool), tmp_path / tool)
     executable(tmp_path / "id", "#!/bin/sh\necho 1000\n")
     executable(tmp_path / "apt-get", "#!/bin/sh\nexit 1\n")
-    done = subprocess.run(["sh", str(ROOT / "tools/packages.sh"), "setup"], text=True, capture_output=True, check=False,
-                          env={"PATH": str(tmp_path), "HOME": str(tmp_path), "PYENV_ROOT": str(tmp_path)})
+    done = subprocess.run(
+        ["sh", str(ROOT / "tools/packages.sh"), "setup"],
+        text=True,
+        capture_output=True,
+        check=False,
+        env={"PATH": str(tmp_path), "HOME": str(tmp_path), "PYENV_ROOT": str(tmp_path)},
+    )
     assert done.returncode == 0 and "needs root, or sudo" in done.stderr

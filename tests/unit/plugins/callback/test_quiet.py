@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The quiet callback: what stands on the screen, and that the log file has the rest."""
+
 from __future__ import annotations
 
 import pytest
@@ -38,16 +39,27 @@ PLAYBOOK = """\
 @pytest.fixture(name="play")
 def _play(tmp_path):
     (tmp_path / "play.yml").write_text(PLAYBOOK)
-    (tmp_path / "one.yml").write_text("- name: One of many\n  ansible.builtin.assert: {that: true, quiet: true}\n")
+    (tmp_path / "one.yml").write_text(
+        "- name: One of many\n  ansible.builtin.assert: {that: true, quiet: true}\n"
+    )
 
     def play(*arguments, rc=0, **variables):
-        return run(["ansible-playbook", tmp_path / "play.yml", *arguments], rc=rc,
-                   ANSIBLE_LOG_PATH=str(tmp_path / "log"), **variables).splitlines()
+        return run(
+            ["ansible-playbook", tmp_path / "play.yml", *arguments],
+            rc=rc,
+            ANSIBLE_LOG_PATH=str(tmp_path / "log"),
+            **variables,
+        ).splitlines()
+
     return play
 
 
 def test_a_person_sees_stages_and_messages_and_the_log_has_all(play, tmp_path):
-    assert play(ANSIBLE_STDOUT_CALLBACK="offload.lab.quiet") == ["- Build something", "  first line", "  second line"]
+    assert play(ANSIBLE_STDOUT_CALLBACK="offload.lab.quiet") == [
+        "- Build something",
+        "  first line",
+        "  second line",
+    ]
     log = (tmp_path / "log").read_text()
     assert log.count("included: ") == 3 and "not to be seen" in log and "PLAY RECAP" in log
 

@@ -40,13 +40,17 @@ def _as_root(monkeypatch):
 
 @pytest.mark.parametrize("node", ["", ".", "..", "a/b", "../../tmp", "a\0b"])
 def test_a_name_is_not_a_path(node, as_root):
-    with pytest.raises(AnsibleConnectionFailure, match="is not there: create it with playbooks/nodes.yml"):
+    with pytest.raises(
+        AnsibleConnectionFailure, match="is not there: create it with playbooks/nodes.yml"
+    ):
         check_node(node, exists=lambda path: True)
 
 
 def test_a_node_has_to_be_ready(as_root):
     asked = []
-    with pytest.raises(AnsibleConnectionFailure, match="node 'lab-node1' of the single-host lab is not there"):
+    with pytest.raises(
+        AnsibleConnectionFailure, match="node 'lab-node1' of the single-host lab is not there"
+    ):
         check_node("lab-node1", exists=asked.append)
     assert asked == ["/run/offload-lab/lab-node1/ready"]
     check_node("lab-node1", exists=lambda path: True)
@@ -57,13 +61,17 @@ def test_without_the_capability_it_says_what_to_do(monkeypatch):
         raise InputError("this task needs root", "not permitted", to_do)
 
     monkeypatch.setattr(namespace, "require", require)
-    with pytest.raises(AnsibleConnectionFailure, match="this task needs root. Run Ansible with sudo, or as root."):
+    with pytest.raises(
+        AnsibleConnectionFailure, match="this task needs root. Run Ansible with sudo, or as root."
+    ):
         check_node("lab-node1", exists=lambda path: True)
 
 
 @pytest.fixture(name="connection")
 def _connection(monkeypatch):
-    """Return a connection whose node is this process's own namespaces: what would run inside runs here."""
+    """Return a connection whose node is this process's own namespaces: what would run inside runs
+    here.
+    """
     monkeypatch.setattr(namespace, "check_node", lambda node: None)
     monkeypatch.setattr(namespace, "enter", lambda node, argv: ["env", "NODE=" + node] + argv)
     connection = namespace.Connection(PlayContext())
@@ -72,7 +80,11 @@ def _connection(monkeypatch):
 
 
 def test_a_command_runs_in_the_node(connection):
-    assert connection.exec_command("echo $NODE; cat; exit 3", in_data=b"data") == (3, b"lab-node1\ndata", b"")
+    assert connection.exec_command("echo $NODE; cat; exit 3", in_data=b"data") == (
+        3,
+        b"lab-node1\ndata",
+        b"",
+    )
     assert connection.transport == "offload.lab.namespace"
     assert connection.connected
 

@@ -13,7 +13,8 @@ parse = FilterModule().filters()["parse_ethtool_features"]
 
 def test_text_of_a_listing():
     assert parse("Features for eth0:\nhighdma: on [fixed]\n") == {
-        "eth0": {"highdma": {"active": True, "fixed": True, "requested": None}}}
+        "eth0": {"highdma": {"active": True, "fixed": True, "requested": None}}
+    }
 
 
 @pytest.mark.parametrize("value", [None, 3, ["Features for eth0:"], {}])

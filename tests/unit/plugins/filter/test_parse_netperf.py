@@ -32,8 +32,11 @@ def test_examples():
     environment.filters["offload.lab.parse_netperf"] = parse
     environment.globals.update(run={"stdout": TEXT}, lookup=lambda *_names: TEXT + FAILED)
     tasks = yaml.safe_load(DOCUMENTED["EXAMPLES"])
-    throughput, failed = [environment.from_string(task["ansible.builtin.debug"]["msg"]).render()
-                          for task in tasks if "ansible.builtin.debug" in task]
+    throughput, failed = [
+        environment.from_string(task["ansible.builtin.debug"]["msg"]).render()
+        for task in tasks
+        if "ansible.builtin.debug" in task
+    ]
     assert throughput == 941.5
     assert [run["error"] for run in failed] == ["netperf: command not found"]
 

@@ -12,14 +12,28 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import In
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import in_netns
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import change as ethtool_change
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import read
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.diff import cannot_vary, lines, warnings
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.diff import (
+    cannot_vary,
+    lines,
+    warnings,
+)
 from ansible_collections.offload.lab.plugins.module_utils._host import apply
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result
 from ansible_collections.offload.lab.plugins.modules import ethtool
 
-CASES = yaml.safe_load((Path(__file__).parent / "ethtool_cases.yml").read_text(encoding="utf-8"))["cases"]
-DEFAULTS = {"netns": None, "features": {}, "rx_flow_hash": {}, "channels": {}, "rings": {}, "coalesce": {},
-            "fixed": "error", "protect": []}
+CASES = yaml.safe_load((Path(__file__).parent / "ethtool_cases.yml").read_text(encoding="utf-8"))[
+    "cases"
+]
+DEFAULTS = {
+    "netns": None,
+    "features": {},
+    "rx_flow_hash": {},
+    "channels": {},
+    "rings": {},
+    "coalesce": {},
+    "fixed": "error",
+    "protect": [],
+}
 
 
 class Commands:
@@ -40,6 +54,7 @@ class Commands:
 @pytest.fixture
 def change(monkeypatch):
     """Run the module's body with its commands answered from a list."""
+
     def call(params, commands, check_mode=False):
         door = Commands(commands)
         for module in (read, apply):
@@ -50,6 +65,7 @@ def change(monkeypatch):
             return ethtool.change(dict(DEFAULTS, **params), check_mode)
         finally:
             assert door.expected == []
+
     return call
 
 
@@ -82,19 +98,33 @@ def test_nobody_without_the_right_may_change_anything(monkeypatch):
 def test_warnings_and_diff(change):
     case = next(case for case in CASES if case["name"].startswith("several devices"))
     devices = change(case["params"], case["commands"])
-    assert warnings(devices) == ["veth0: not honoured: generic-receive-offload (asked on, is off [requested on])"]
-    assert lines(devices, "before") == ("veth0 features generic-receive-offload: off\n"
-                                        "veth1 features generic-receive-offload: off\n")
-    assert lines(devices, "after") == ("veth0 features generic-receive-offload: off [requested on]\n"
-                                       "veth1 features generic-receive-offload: on\n")
+    assert warnings(devices) == [
+        "veth0: not honoured: generic-receive-offload (asked on, is off [requested on])"
+    ]
+    assert lines(devices, "before") == (
+        "veth0 features generic-receive-offload: off\nveth1 features generic-receive-offload: off\n"
+    )
+    assert lines(devices, "after") == (
+        "veth0 features generic-receive-offload: off [requested on]\n"
+        "veth1 features generic-receive-offload: on\n"
+    )
     case = next(case for case in CASES if case["name"] == "channels")
     assert warnings(change(case["params"], case["commands"])) == [
-        "veth0: not honoured: rx (asked 2, is 1) (Invalid argument)"]
+        "veth0: not honoured: rx (asked 2, is 1) (Invalid argument)"
+    ]
 
 
 def test_what_a_device_cannot_be_set_to_is_said():
-    devices = {"vxlan0": {"fixed": {"features": {"tx-udp_tnl-segmentation": {"asked": True, "active": False}}}},
-               "eth0": {"fixed": {"channels": {"combined": {"asked": 4, "reason": "Operation not supported"}}}},
-               "eth1": {"fixed": {}}}
-    assert cannot_vary(devices) == ["vxlan0: tx-udp_tnl-segmentation cannot be varied: it is fixed off",
-                                    "eth0: combined cannot be varied: Operation not supported"]
+    devices = {
+        "vxlan0": {
+            "fixed": {"features": {"tx-udp_tnl-segmentation": {"asked": True, "active": False}}}
+        },
+        "eth0": {
+            "fixed": {"channels": {"combined": {"asked": 4, "reason": "Operation not supported"}}}
+        },
+        "eth1": {"fixed": {}},
+    }
+    assert cannot_vary(devices) == [
+        "vxlan0: tx-udp_tnl-segmentation cannot be varied: it is fixed off",
+        "eth0: combined cannot be varied: Operation not supported",
+    ]

@@ -11,8 +11,14 @@ from ansible_collections.offload.lab.plugins.module_utils._host import apply
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result
 from ansible_collections.offload.lab.plugins.modules import nodes
 
-EMPTY = {"claims": [], "homes": [], "netns": [], "nodes": {}, "ports": {},
-         "mountpoints": {"/var/lib/offload-lab": "present"}}
+EMPTY = {
+    "claims": [],
+    "homes": [],
+    "netns": [],
+    "nodes": {},
+    "ports": {},
+    "mountpoints": {"/var/lib/offload-lab": "present"},
+}
 WANTED = [{"name": "a-node1", "addresses": ["198.18.0.1/24"], "mtu": 9000}]
 
 

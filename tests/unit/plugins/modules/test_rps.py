@@ -22,8 +22,12 @@ def queue(tmp_path, monkeypatch):
 
 
 def run(cpus, allow=(), check_mode=False):
-    return rps.converge(SimpleNamespace(check_mode=check_mode, params={
-        "devices": ["eth0"], "cpus": cpus, "allow_management_device": list(allow)}))
+    return rps.converge(
+        SimpleNamespace(
+            check_mode=check_mode,
+            params={"devices": ["eth0"], "cpus": cpus, "allow_management_device": list(allow)},
+        )
+    )
 
 
 @pytest.mark.parametrize("check_mode", [True, False])

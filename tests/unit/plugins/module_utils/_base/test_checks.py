@@ -10,15 +10,28 @@ from hypothesis import strategies as st
 from ansible_collections.offload.lab.plugins.module_utils._base import checks
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 
-ANYTHING = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.text()) | st.binary()
+ANYTHING = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.lists(st.text())
+    | st.binary()
+)
 
 
 @given(ANYTHING)
 def test_any_value_is_checked_or_refused(value):
-    for check in (checks.name, checks.label, checks.size, checks.boolean,
-                  lambda given, what: checks.number(given, what, 0, 10),
-                  lambda given, what: checks.number(given, what, 0, 10, float),
-                  lambda given, what: checks.mapping(given, what, ("a",))):
+    for check in (
+        checks.name,
+        checks.label,
+        checks.size,
+        checks.boolean,
+        lambda given, what: checks.number(given, what, 0, 10),
+        lambda given, what: checks.number(given, what, 0, 10, float),
+        lambda given, what: checks.mapping(given, what, ("a",)),
+    ):
         try:
             check(value, "value")
         except InputError as error:
@@ -31,22 +44,33 @@ def test_a_name_is_one_word_of_a_path_and_of_a_command(value):
         found = checks.name(value, "name")
     except InputError:
         return
-    assert found == value and "/" not in value and value not in (".", "..") and not value.startswith("-")
+    assert (
+        found == value
+        and "/" not in value
+        and value not in (".", "..")
+        and not value.startswith("-")
+    )
     assert value.isascii() and value.isprintable() and " " not in value
 
 
-@pytest.mark.parametrize("value, expected", [(16384, 16384), ("16384", 16384), ("16K", 16384), ("1m", 1048576)])
+@pytest.mark.parametrize(
+    "value, expected", [(16384, 16384), ("16384", 16384), ("16K", 16384), ("1m", 1048576)]
+)
 def test_sizes(value, expected):
     assert checks.size(value, "size") == expected
 
 
-@pytest.mark.parametrize("value", [0, -1, "1G", "1.5K", " 1", "1 ", "", None, True, 1.0, 2 ** 31, "9" * 13, "١"])
+@pytest.mark.parametrize(
+    "value", [0, -1, "1G", "1.5K", " 1", "1 ", "", None, True, 1.0, 2**31, "9" * 13, "١"]
+)
 def test_wrong_sizes(value):
     with pytest.raises(InputError, match="^size"):
         checks.size(value, "size")
 
 
-@pytest.mark.parametrize("value, expected", [("yes", True), ("Off", False), (True, True), (0, False), ("1", True)])
+@pytest.mark.parametrize(
+    "value, expected", [("yes", True), ("Off", False), (True, True), (0, False), ("1", True)]
+)
 def test_booleans(value, expected):
     assert checks.boolean(value, "switch") is expected
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Names and addresses: one rule, so that what can be made can also be measured."""
+
 from __future__ import annotations
 
 import pytest
@@ -12,19 +13,35 @@ from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import parse_devices
 from ansible_collections.offload.lab.plugins.module_utils._iproute.link_plan import wanted_devices
-from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check import longest_name, wanted_tenants
+from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check import (
+    longest_name,
+    wanted_tenants,
+)
 from ansible_collections.offload.lab.plugins.module_utils._netperf.command import endpoint
 from ansible_collections.offload.lab.plugins.module_utils._observe import evidence
 from ansible_collections.offload.lab.plugins.module_utils._ovs.ports import wanted_ports
 
-SIGNS = "".join(map(chr, range(0x20, 0x7f)))
+SIGNS = "".join(map(chr, range(0x20, 0x7F)))
 SHORT_NAMES = st.text(st.sampled_from(SIGNS) | st.characters(), min_size=1, max_size=longest_name())
-ANYTHING = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.text()) | st.binary()
+ANYTHING = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.lists(st.text())
+    | st.binary()
+)
 
 
 def path_of(name):
-    return {"address": "198.18.0.2", "local_address": "198.18.0.1", "netns": name, "server_devices": [],
-            "client_devices": [{"name": name, "netns": name}]}
+    return {
+        "address": "198.18.0.2",
+        "local_address": "198.18.0.1",
+        "netns": name,
+        "server_devices": [],
+        "client_devices": [{"name": name, "netns": name}],
+    }
 
 
 WAYS = {
@@ -62,8 +79,31 @@ def test_names_of_devices(name):
     assert network.device_name(name) == network.namespace_name(name) == name
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a:b", "a b", "a\n", "-x", "@x", "*", "a%d", "a#", "'", '"',
-                                  "\\", "\x7f", "é", "a\ud800", None, 1])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        ".",
+        "..",
+        "a/b",
+        "a:b",
+        "a b",
+        "a\n",
+        "-x",
+        "@x",
+        "*",
+        "a%d",
+        "a#",
+        "'",
+        '"',
+        "\\",
+        "\x7f",
+        "é",
+        "a\ud800",
+        None,
+        1,
+    ],
+)
 def test_what_the_kernel_refuses_or_a_program_reads_as_something_else(name):
     for check in (network.device_name, network.namespace_name):
         with pytest.raises(InputError, match="not a usable name for a "):
@@ -79,27 +119,38 @@ def test_names_that_are_too_long():
 
 @given(ANYTHING)
 def test_any_value_is_checked_or_refused(value):
-    for check in (network.device_name, network.namespace_name, lambda given: network.address(given, "value"),
-                  lambda given: network.interface(given, "value"), lambda given: network.port(given, "value")):
+    for check in (
+        network.device_name,
+        network.namespace_name,
+        lambda given: network.address(given, "value"),
+        lambda given: network.interface(given, "value"),
+        lambda given: network.port(given, "value"),
+    ):
         try:
             check(value)
         except InputError as error:
             assert len(str(error)) < 300
 
 
-@pytest.mark.parametrize("value, expected", [("fd00:0:0::1", "fd00::1"), ("198.18.0.1", "198.18.0.1")])
+@pytest.mark.parametrize(
+    "value, expected", [("fd00:0:0::1", "fd00::1"), ("198.18.0.1", "198.18.0.1")]
+)
 def test_addresses(value, expected):
     assert str(network.address(value, "address")) == expected
     assert str(network.interface(value + "/32", "address")) == expected + "/32"
 
 
-@pytest.mark.parametrize("value", ["198.18.0.1/24", "fe80::1%eth0;", 1, b"\x01\x02\x03\x04", None, ""])
+@pytest.mark.parametrize(
+    "value", ["198.18.0.1/24", "fe80::1%eth0;", 1, b"\x01\x02\x03\x04", None, ""]
+)
 def test_wrong_addresses(value):
     with pytest.raises(InputError, match="^address .*: not an IP address"):
         network.address(value, "address")
 
 
-@pytest.mark.parametrize("value", ["198.18.0.1", "fd00::1%x\nlink del dev eth0/64", "198.18.0.256/24", 1, None])
+@pytest.mark.parametrize(
+    "value", ["198.18.0.1", "fd00::1%x\nlink del dev eth0/64", "198.18.0.256/24", 1, None]
+)
 def test_wrong_interfaces(value):
     with pytest.raises(InputError, match="^address .*: not an IP address with its prefix length"):
         network.interface(value, "address")

@@ -8,7 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.alias import argument_name, resolve, resolve_all
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.alias import (
+    argument_name,
+    resolve,
+    resolve_all,
+)
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import parse_features
 
 VETH = parse_features("""Features for veth0:
@@ -34,7 +38,9 @@ receive-hashing: off [fixed]
 rx-gro-list: off
 tx-udp_tnl-segmentation: on
 """)["veth0"]
-FLAT = parse_features("Features for eth1:\ntcp-segmentation-offload: off\nudp-fragmentation-offload: off\n")["eth1"]
+FLAT = parse_features(
+    "Features for eth1:\ntcp-segmentation-offload: off\nudp-fragmentation-offload: off\n"
+)["eth1"]
 TSO = ["tx-tcp-segmentation", "tx-tcp-mangleid-segmentation", "tx-tcp6-segmentation"]
 
 CASES = [
@@ -66,14 +72,17 @@ def test_resolve(name, features, bits):
     assert resolve(name, features, "dev0") == bits
 
 
-@pytest.mark.parametrize("name,features,hint", [
-    ("tx-udp-tnl-segmentation", VETH, "Did you mean tx-udp_tnl-segmentation"),
-    ("groo", VETH, "Did you mean gro"),
-    ("ufo", VETH, "dev0"),
-    ("tx-tcp*-segmentation", VETH, "Did you mean"),
-    ("zzzzzzzz", VETH, "ethtool -k dev0"),
-    ("", VETH, "ethtool -k dev0"),
-])
+@pytest.mark.parametrize(
+    "name,features,hint",
+    [
+        ("tx-udp-tnl-segmentation", VETH, "Did you mean tx-udp_tnl-segmentation"),
+        ("groo", VETH, "Did you mean gro"),
+        ("ufo", VETH, "dev0"),
+        ("tx-tcp*-segmentation", VETH, "Did you mean"),
+        ("zzzzzzzz", VETH, "ethtool -k dev0"),
+        ("", VETH, "ethtool -k dev0"),
+    ],
+)
 def test_unknown_feature_names_device_value_and_remedy(name, features, hint):
     with pytest.raises(InputError) as caught:
         resolve(name, features, "dev0")
@@ -84,12 +93,19 @@ def test_unknown_feature_names_device_value_and_remedy(name, features, hint):
 
 def test_a_bit_named_singly_wins_over_its_group():
     assert resolve_all({"tx-tcp6-segmentation": False, "tso": True}, VETH, "dev0") == {
-        "tx-tcp-segmentation": True, "tx-tcp-mangleid-segmentation": True, "tx-tcp6-segmentation": False}
+        "tx-tcp-segmentation": True,
+        "tx-tcp-mangleid-segmentation": True,
+        "tx-tcp6-segmentation": False,
+    }
 
 
 def test_two_names_of_one_bit_may_agree_but_not_contradict():
-    assert resolve_all({"gro": True, "rx-gro": True}, VETH, "dev0") == {"generic-receive-offload": True}
-    with pytest.raises(InputError, match="'gro' and 'rx-gro' ask generic-receive-offload to be both on and off"):
+    assert resolve_all({"gro": True, "rx-gro": True}, VETH, "dev0") == {
+        "generic-receive-offload": True
+    }
+    with pytest.raises(
+        InputError, match="'gro' and 'rx-gro' ask generic-receive-offload to be both on and off"
+    ):
         resolve_all({"gro": True, "rx-gro": False}, VETH, "dev0")
 
 

@@ -41,20 +41,50 @@ PLANS = [
     ("one bit", {"gro": True}, {"generic-receive-offload": True}, {}),
     ("text for a boolean", {"gro": "on"}, {"generic-receive-offload": True}, {}),
     ("fixed and already so", {"tx-udp_tnl-segmentation": False}, {}, {}),
-    ("a group off, fixed bits are off already", {"tx": False}, {"tx-checksum-ip-generic": False}, {}),
-    ("a group on, its fixed bits are reported", {"tx": True}, {}, {"tx-checksum-ipv4": (True, False)}),
-    ("a group off, a fixed bit stays on", {"tso": False}, {"tx-tcp-segmentation": False},
-     {"tx-tcp6-segmentation": (False, True)}),
+    (
+        "a group off, fixed bits are off already",
+        {"tx": False},
+        {"tx-checksum-ip-generic": False},
+        {},
+    ),
+    (
+        "a group on, its fixed bits are reported",
+        {"tx": True},
+        {},
+        {"tx-checksum-ipv4": (True, False)},
+    ),
+    (
+        "a group off, a fixed bit stays on",
+        {"tso": False},
+        {"tx-tcp-segmentation": False},
+        {"tx-tcp6-segmentation": (False, True)},
+    ),
     ("a wanted bit that cannot be active needs no step", {"tx-tcp-segmentation": True}, {}, {}),
-    ("a wanted bit is changed although the active one is right", {"tx-tcp-segmentation": False},
-     {"tx-tcp-segmentation": False}, {}),
-    ("an unwanted bit that is active is wanted again", {"rx-gro-list": True}, {"rx-gro-list": True}, {}),
-    ("a group that is on, all fixed", {"sg": True}, {}, {"tx-scatter-gather-fraglist": (True, False)}),
+    (
+        "a wanted bit is changed although the active one is right",
+        {"tx-tcp-segmentation": False},
+        {"tx-tcp-segmentation": False},
+        {},
+    ),
+    (
+        "an unwanted bit that is active is wanted again",
+        {"rx-gro-list": True},
+        {"rx-gro-list": True},
+        {},
+    ),
+    (
+        "a group that is on, all fixed",
+        {"sg": True},
+        {},
+        {"tx-scatter-gather-fraglist": (True, False)},
+    ),
     ("a single bit over its group", {"tx": False, "tx-checksum-ip-generic": True}, {}, {}),
 ]
 
 
-@pytest.mark.parametrize("asked,change,fixed", [case[1:] for case in PLANS], ids=[case[0] for case in PLANS])
+@pytest.mark.parametrize(
+    "asked,change,fixed", [case[1:] for case in PLANS], ids=[case[0] for case in PLANS]
+)
 @pytest.mark.parametrize("report_fixed", [False, True])
 def test_plans(asked, change, fixed, report_fixed):
     plan = plan_features(asked, DEVICE, "d", report_fixed)
@@ -63,28 +93,39 @@ def test_plans(asked, change, fixed, report_fixed):
     assert set(change) <= set(plan["asked"])
 
 
-@pytest.mark.parametrize("asked,bit", [
-    ({"tx-udp_tnl-segmentation": True}, "tx-udp_tnl-segmentation"),
-    ({"tx-checksum-ipv4": True}, "tx-checksum-ipv4"),
-    ({"sg": False}, "tx-scatter-gather"),
-    ({"scatter-gather": False}, "tx-scatter-gather"),
-    ({"gro": True, "tx-tcp6-segmentation": False}, "tx-tcp6-segmentation"),
-])
+@pytest.mark.parametrize(
+    "asked,bit",
+    [
+        ({"tx-udp_tnl-segmentation": True}, "tx-udp_tnl-segmentation"),
+        ({"tx-checksum-ipv4": True}, "tx-checksum-ipv4"),
+        ({"sg": False}, "tx-scatter-gather"),
+        ({"scatter-gather": False}, "tx-scatter-gather"),
+        ({"gro": True, "tx-tcp6-segmentation": False}, "tx-tcp6-segmentation"),
+    ],
+)
 def test_a_fixed_feature_is_an_error_or_reported(asked, bit):
     name = [name for name in asked if name != "gro"][0]
     turned = "on" if asked[name] else "off"
-    with pytest.raises(InputError, match=f"d: the feature '{name}' is fixed and cannot be turned {turned}"):
+    with pytest.raises(
+        InputError, match=f"d: the feature '{name}' is fixed and cannot be turned {turned}"
+    ):
         plan_features(asked, DEVICE, "d")
     plan = plan_features(asked, DEVICE, "d", report_fixed=True)
     assert bit in plan["fixed"]
     assert bit not in plan["change"]
 
 
-@pytest.mark.parametrize("asked,change", [
-    ({"tx-tcp-segmentation": True, "rx-gro-list": True}, {"rx-gro-list": True}),
-    ({"tx-checksumming": False, "tx-checksum-ip-generic": True}, {}),
-    ({"tx-checksum-ip-generic": False, "generic-receive-offload": False}, {"tx-checksum-ip-generic": False}),
-])
+@pytest.mark.parametrize(
+    "asked,change",
+    [
+        ({"tx-tcp-segmentation": True, "rx-gro-list": True}, {"rx-gro-list": True}),
+        ({"tx-checksumming": False, "tx-checksum-ip-generic": True}, {}),
+        (
+            {"tx-checksum-ip-generic": False, "generic-receive-offload": False},
+            {"tx-checksum-ip-generic": False},
+        ),
+    ],
+)
 def test_exact_bits(asked, change):
     assert plan_wanted(asked, DEVICE, "d")["change"] == change
 
@@ -99,7 +140,8 @@ def test_exact_bits_are_rows_and_no_aliases():
 
 def test_one_call_changes_all_bits():
     assert feature_steps({"tx-tcp-segmentation": True, "generic-receive-offload": False}, "d") == [
-        ["ethtool", "-K", "d", "tx-tcp-segmentation", "on", "gro", "off"]]
+        ["ethtool", "-K", "d", "tx-tcp-segmentation", "on", "gro", "off"]
+    ]
     assert feature_steps({}, "d") == []
 
 
@@ -112,11 +154,15 @@ def test_prediction_leaves_the_original_alone():
 
 def test_what_was_not_honoured_and_what_came_along():
     before = features("\ttx-checksum-ip-generic: on", "tx-tcp-segmentation: on", "rx-gro-list: off")
-    after = features("\ttx-checksum-ip-generic: off", "tx-tcp-segmentation: off [requested on]",
-                     "rx-gro-list: off [requested on]")
+    after = features(
+        "\ttx-checksum-ip-generic: off",
+        "tx-tcp-segmentation: off [requested on]",
+        "rx-gro-list: off [requested on]",
+    )
     plan = plan_features({"tx-checksum-ip-generic": False, "rx-gro-list": True}, before, "d")
     assert judge_features(plan, before, after) == (
         {"rx-gro-list": {"asked": True, "active": False, "requested": True}},
-        {"tx-tcp-segmentation": {"before": True, "after": False}})
+        {"tx-tcp-segmentation": {"before": True, "after": False}},
+    )
     not_honoured, _side_effects = judge_features(plan, before, after, exact=True)
     assert not_honoured == {}

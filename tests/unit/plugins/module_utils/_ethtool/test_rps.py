@@ -11,17 +11,21 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import In
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import rps
 
 
-@pytest.mark.parametrize("text, expected", [("0\n", {0}), ("0-3", {0, 1, 2, 3}), ("0-1,4,6-7\n", {0, 1, 4, 6, 7})])
+@pytest.mark.parametrize(
+    "text, expected", [("0\n", {0}), ("0-3", {0, 1, 2, 3}), ("0-1,4,6-7\n", {0, 1, 4, 6, 7})]
+)
 def test_cpus(text, expected):
     assert rps.parse_cpus(text) == expected
 
 
-@pytest.mark.parametrize("text, expected", [("0", 0), ("f", 15), ("00000000,0000000F", 15), ("1,00000000", 2 ** 32)])
+@pytest.mark.parametrize(
+    "text, expected", [("0", 0), ("f", 15), ("00000000,0000000F", 15), ("1,00000000", 2**32)]
+)
 def test_masks(text, expected):
     assert rps.parse_mask(text) == expected
 
 
-@given(st.integers(0, 2 ** 1024 - 1))
+@given(st.integers(0, 2**1024 - 1))
 def test_a_mask_is_read_as_it_was_written(value):
     assert rps.parse_mask(rps.format_mask(value)) == value
 
@@ -35,13 +39,22 @@ def test_any_text_is_a_value_or_our_error(text):
             assert "line 1: not a" in str(error)
 
 
-@pytest.mark.parametrize("cpus, expected", [("off", 0), ("False", 0), ("all", 0b1011), ("3", 3), ("0", 0)])
+@pytest.mark.parametrize(
+    "cpus, expected", [("off", 0), ("False", 0), ("all", 0b1011), ("3", 3), ("0", 0)]
+)
 def test_wanted(cpus, expected):
     assert rps.wanted_mask(cpus, "0-1,3\n") == expected
 
 
-@pytest.mark.parametrize("cpus, said", [("x", "not a mask"), ("", "not a mask"), ("0x1", "not a mask"),
-                                        ("10", "has CPUs that this node lacks")])
+@pytest.mark.parametrize(
+    "cpus, said",
+    [
+        ("x", "not a mask"),
+        ("", "not a mask"),
+        ("0x1", "not a mask"),
+        ("10", "has CPUs that this node lacks"),
+    ],
+)
 def test_wrong_masks(cpus, said):
     with pytest.raises(InputError, match=said):
         rps.wanted_mask(cpus, "0-1,3\n")

@@ -14,40 +14,82 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool.settings_plan
     setting_steps,
 )
 
-CHANNELS = {"supported": True, "current": {"rx": None, "combined": 2}, "maximum": {"rx": None, "combined": 8}}
-RINGS = {"supported": True, "current": {"rx": 256, "tx-push": False, "tcp-data-split": "auto"}, "maximum": {"rx": 4096}}
+CHANNELS = {
+    "supported": True,
+    "current": {"rx": None, "combined": 2},
+    "maximum": {"rx": None, "combined": 8},
+}
+RINGS = {
+    "supported": True,
+    "current": {"rx": 256, "tx-push": False, "tcp-data-split": "auto"},
+    "maximum": {"rx": 4096},
+}
 COALESCE = {"supported": True, "current": {"adaptive-rx": True, "rx-usecs": 3}}
-HASH = {"supported": True, "current": {"udp4": "sd", "tcp6": None}, "reasons": {"tcp6": "Invalid argument"}}
+HASH = {
+    "supported": True,
+    "current": {"udp4": "sd", "tcp6": None},
+    "reasons": {"tcp6": "Invalid argument"},
+}
 NOTHING = {"supported": False, "reason": "Operation not supported"}
 
 
-@pytest.mark.parametrize("kind,asked,state,steps", [
-    ("channels", {"combined": 4}, CHANNELS, [["ethtool", "-L", "d", "combined", "4"]]),
-    ("channels", {"combined": "2"}, CHANNELS, []),
-    ("rings", {"rx": 4096, "tx_push": "on"}, RINGS, [["ethtool", "-G", "d", "rx", "4096", "tx-push", "on"]]),
-    ("rings", {"tcp-data-split": "auto"}, RINGS, []),
-    ("rings", {"tcp-data-split": True}, RINGS, [["ethtool", "-G", "d", "tcp-data-split", "on"]]),
-    ("coalesce", {"adaptive-rx": False, "rx-usecs": 0}, COALESCE,
-     [["ethtool", "-C", "d", "adaptive-rx", "off", "rx-usecs", "0"]]),
-    ("rx_flow_hash", {"udp4": "nfds"}, HASH, [["ethtool", "-N", "d", "rx-flow-hash", "udp4", "sdfn"]]),
-    ("rx_flow_hash", {"udp4": "ds"}, HASH, []),
-])
+@pytest.mark.parametrize(
+    "kind,asked,state,steps",
+    [
+        ("channels", {"combined": 4}, CHANNELS, [["ethtool", "-L", "d", "combined", "4"]]),
+        ("channels", {"combined": "2"}, CHANNELS, []),
+        (
+            "rings",
+            {"rx": 4096, "tx_push": "on"},
+            RINGS,
+            [["ethtool", "-G", "d", "rx", "4096", "tx-push", "on"]],
+        ),
+        ("rings", {"tcp-data-split": "auto"}, RINGS, []),
+        (
+            "rings",
+            {"tcp-data-split": True},
+            RINGS,
+            [["ethtool", "-G", "d", "tcp-data-split", "on"]],
+        ),
+        (
+            "coalesce",
+            {"adaptive-rx": False, "rx-usecs": 0},
+            COALESCE,
+            [["ethtool", "-C", "d", "adaptive-rx", "off", "rx-usecs", "0"]],
+        ),
+        (
+            "rx_flow_hash",
+            {"udp4": "nfds"},
+            HASH,
+            [["ethtool", "-N", "d", "rx-flow-hash", "udp4", "sdfn"]],
+        ),
+        ("rx_flow_hash", {"udp4": "ds"}, HASH, []),
+    ],
+)
 def test_steps(kind, asked, state, steps):
     assert setting_steps(kind, plan_setting(kind, asked, state, "d")["change"], "d") == steps
 
 
-@pytest.mark.parametrize("kind,asked,state,message", [
-    ("channels", {"combined": 9}, CHANNELS, "d, channels combined 9: not between 0 and 8"),
-    ("channels", {"combined": -1}, CHANNELS, "combined -1: not between"),
-    ("channels", {"combined": "4; reboot"}, CHANNELS, "not a whole number"),
-    ("channels", {"combined": True}, CHANNELS, "not a whole number"),
-    ("channels", {"combinde": 4}, CHANNELS, "Did you mean combined?"),
-    ("channels", {"rx": 1}, CHANNELS, "channels 'rx' cannot be set here (n/a)"),
-    ("rings", {"rx": 1}, NOTHING, "rings 'rx' cannot be set here (Operation not supported)"),
-    ("rings", {"tx-push": "perhaps"}, RINGS, "tx-push 'perhaps': neither on nor off"),
-    ("rx_flow_hash", {"udp4": "sdx"}, HASH, "'sdx' is not a set of hash fields"),
-    ("rx_flow_hash", {"tcp6": "sd"}, HASH, "rx_flow_hash 'tcp6' cannot be set here (Invalid argument)"),
-])
+@pytest.mark.parametrize(
+    "kind,asked,state,message",
+    [
+        ("channels", {"combined": 9}, CHANNELS, "d, channels combined 9: not between 0 and 8"),
+        ("channels", {"combined": -1}, CHANNELS, "combined -1: not between"),
+        ("channels", {"combined": "4; reboot"}, CHANNELS, "not a whole number"),
+        ("channels", {"combined": True}, CHANNELS, "not a whole number"),
+        ("channels", {"combinde": 4}, CHANNELS, "Did you mean combined?"),
+        ("channels", {"rx": 1}, CHANNELS, "channels 'rx' cannot be set here (n/a)"),
+        ("rings", {"rx": 1}, NOTHING, "rings 'rx' cannot be set here (Operation not supported)"),
+        ("rings", {"tx-push": "perhaps"}, RINGS, "tx-push 'perhaps': neither on nor off"),
+        ("rx_flow_hash", {"udp4": "sdx"}, HASH, "'sdx' is not a set of hash fields"),
+        (
+            "rx_flow_hash",
+            {"tcp6": "sd"},
+            HASH,
+            "rx_flow_hash 'tcp6' cannot be set here (Invalid argument)",
+        ),
+    ],
+)
 def test_wrong_values(kind, asked, state, message):
     with pytest.raises(InputError) as caught:
         plan_setting(kind, asked, state, "d")
@@ -56,9 +98,16 @@ def test_wrong_values(kind, asked, state, message):
 
 def test_what_cannot_be_set_is_reported_on_demand():
     plan = plan_setting("channels", {"rx": 1, "combined": 4}, CHANNELS, "d", report_fixed=True)
-    assert plan == {"asked": {"combined": 4}, "change": {"combined": 4}, "fixed": {"rx": {"asked": 1, "reason": "n/a"}}}
+    assert plan == {
+        "asked": {"combined": 4},
+        "change": {"combined": 4},
+        "fixed": {"rx": {"asked": 1, "reason": "n/a"}},
+    }
     assert plan_setting("rings", {"rx": 1}, NOTHING, "d", report_fixed=True) == {
-        "asked": {}, "change": {}, "fixed": {"rx": {"asked": 1, "reason": "Operation not supported"}}}
+        "asked": {},
+        "change": {},
+        "fixed": {"rx": {"asked": 1, "reason": "Operation not supported"}},
+    }
 
 
 @pytest.mark.parametrize("flow_type", ["-K", "udp4 sd", "", "UDP4", "udp4\n"])
@@ -73,5 +122,7 @@ def test_prediction_and_judgement():
     assert judge_setting(plan, RINGS, predicted) == ({}, {})
     rounded = dict(RINGS, current=dict(RINGS["current"], rx=1024, **{"tx-push": True}))
     assert judge_setting(plan, RINGS, rounded) == (
-        {"rx": {"asked": 1000, "active": 1024}}, {"tx-push": {"before": False, "after": True}})
+        {"rx": {"asked": 1000, "active": 1024}},
+        {"tx-push": {"before": False, "after": True}},
+    )
     assert predict_setting(NOTHING, {}) == NOTHING

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Running steps: failures name the line of a batch, and what Open vSwitch says is heard."""
+
 from __future__ import annotations
 
 import pytest
@@ -14,7 +15,10 @@ from ansible_collections.offload.lab.plugins.module_utils._host.runner import Re
 
 @pytest.fixture(name="host")
 def _host(monkeypatch):
-    """A host that records ``(namespace, argv, stdin)`` and answers with ``answer`` (exit status, errors)."""
+    """A host that records ``(namespace, argv, stdin)`` and answers with ``answer`` (exit status,
+    errors).
+    """
+
     class Host:
         answer, calls = (0, ""), []
 
@@ -31,9 +35,14 @@ def _host(monkeypatch):
 
 
 def test_each_step_runs_once_where_it_belongs(host):
-    apply.apply(batch(["a", "b"]) + batch([]) + batch(["c"], "tenant1") + batch(["d"], program="bridge"))
-    assert host.calls == [(None, ["ip", "-batch", "-"], "a\nb\n"), ("tenant1", ["ip", "-batch", "-"], "c\n"),
-                          (None, ["bridge", "-batch", "-"], "d\n")]
+    apply.apply(
+        batch(["a", "b"]) + batch([]) + batch(["c"], "tenant1") + batch(["d"], program="bridge")
+    )
+    assert host.calls == [
+        (None, ["ip", "-batch", "-"], "a\nb\n"),
+        ("tenant1", ["ip", "-batch", "-"], "c\n"),
+        (None, ["bridge", "-batch", "-"], "d\n"),
+    ]
 
 
 def test_the_failed_line_is_named_and_nothing_more_is_run(host):
@@ -51,18 +60,24 @@ def test_another_message_is_passed_on(host, message):
 
 
 def test_open_vswitch_complains_with_exit_status_0(host):
-    host.answer = (0, "ovs-vsctl: Error detected while setting up 'x': could not open network device x.\nSee the log\n")
+    host.answer = (
+        0,
+        "ovs-vsctl: Error detected while setting up 'x': could not open network device x.\nSee the log\n",
+    )
     with pytest.raises(CommandError, match="could not open network device x"):
         apply.apply([Step(["ovs-vsctl", "add-port", "br-int", "x"])])
 
 
 def test_a_step_that_may_fail_is_told_and_the_next_one_runs(host):
     host.answer = (1, "No such device")
-    results = apply.apply([Step(["ethtool", "-K", "a"], check=False), Step(["ethtool", "-K", "b"], check=False)])
+    results = apply.apply(
+        [Step(["ethtool", "-K", "a"], check=False), Step(["ethtool", "-K", "b"], check=False)]
+    )
     assert [(result.rc, result.err) for result in results] == [host.answer] * 2
 
 
 def test_a_user_sees_commands_as_they_would_be_typed():
     assert shown([*batch(["a"], "tenant1"), Step(["ovs-vsctl"])]) == [
         {"argv": ["ip", "netns", "exec", "tenant1", "ip", "-batch", "-"], "stdin": "a\n"},
-        {"argv": ["ovs-vsctl"], "stdin": None}]
+        {"argv": ["ovs-vsctl"], "stdin": None},
+    ]

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Daemons are known by pid and start time, waited for as long as they live, and stopped for good."""
+
 from __future__ import annotations
 
 import json
@@ -23,7 +24,9 @@ def _daemon():
     started = []
 
     def start(code="import time; print(flush=True); time.sleep(60)"):
-        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True
+        )
         started.append(process)
         process.stdout.readline()
         return process
@@ -44,7 +47,11 @@ def test_what_is_written_is_read_while_the_process_lives(daemon, path):
     process = daemon()
     daemons.write(path, process.pid, {"token": "secret"}, mode=0o600)
     state = daemons.read(path)
-    assert (state["pid"], state["token"], os.stat(path).st_mode & 0o777) == (process.pid, "secret", 0o600)
+    assert (state["pid"], state["token"], os.stat(path).st_mode & 0o777) == (
+        process.pid,
+        "secret",
+        0o600,
+    )
     daemons.stop([state])
     assert process.wait() == -15 and daemons.read(path) is None
     daemons.forget(path)
@@ -63,7 +70,9 @@ def test_a_pid_that_is_somebody_elses_by_now_is_not_ours(daemon, path):
     assert process.poll() is None
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "1", "{}", '{"pid": 1}', '{"pid": "x", "started": 1}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "1", "{}", '{"pid": 1}', '{"pid": "x", "started": 1}']
+)
 def test_a_file_that_says_nothing_is_no_daemon(path, text):
     os.makedirs(os.path.dirname(path))
     with open(path, "w") as stream:
@@ -100,7 +109,9 @@ def test_what_is_slow_but_lives_is_waited_for(monkeypatch):
     """It takes longer than the 10 s after which "it did not start" was said."""
     clock = [0.0]
     monkeypatch.setattr(waiting.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(waiting.time, "sleep", lambda seconds: clock.__setitem__(0, clock[0] + seconds))
+    monkeypatch.setattr(
+        waiting.time, "sleep", lambda seconds: clock.__setitem__(0, clock[0] + seconds)
+    )
     assert waiting.wait_until(lambda: clock[0] > 100, alive=lambda: True)
     assert 100 < clock[0] < 101
 

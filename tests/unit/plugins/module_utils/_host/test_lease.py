@@ -15,7 +15,9 @@ from ansible_collections.offload.lab.plugins.module_utils._host.processes import
 
 
 def owner(pid, **more):
-    return dict({"host": "here", "pid": pid, "started": started_at(pid), "kernel": lease.kernel()}, **more)
+    return dict(
+        {"host": "here", "pid": pid, "started": started_at(pid), "kernel": lease.kernel()}, **more
+    )
 
 
 ME = owner(os.getpid())
@@ -45,14 +47,16 @@ def test_the_holder_renews_it(path):
 def test_who_is_slow_between_renewals_has_a_longer_lease(path):
     lease.take(path, ME, 60, now=1000)
     assert lease.take(path, ME, 60, now=1150)["holder"]["until"] == 1150 + 150 + lease.SPARE
-    assert lease.take(path, ME, 60, now=1160)["holder"]["lease"] == 150 + lease.SPARE  # it may be as slow again
+    assert (
+        lease.take(path, ME, 60, now=1160)["holder"]["lease"] == 150 + lease.SPARE
+    )  # it may be as slow again
     lease.give_back(path, ME)
     assert lease.take(path, ME, 60, now=1170)["holder"]["lease"] == 60
 
 
 def test_one_that_lives_keeps_it_however_old(path, other):
     lease.take(path, owner(other.pid), 60, now=1000)
-    answer = lease.take(path, ME, 60, now=10 ** 6)
+    answer = lease.take(path, ME, 60, now=10**6)
     assert (answer["taken"], answer["alive"], answer["holder"]["pid"]) == (False, True, other.pid)
     assert not lease.take(path, ME, 60, silent=answer["holder"])["taken"]
 
@@ -71,13 +75,15 @@ def test_a_process_number_that_is_another_process_by_now(path, other):
 
 def test_one_that_cannot_be_seen_loses_it_only_if_it_was_silent(path):
     lease.take(path, ELSEWHERE, 60, now=1000)
-    answer = lease.take(path, ME, 60, now=10 ** 6)
+    answer = lease.take(path, ME, 60, now=10**6)
     assert (answer["taken"], answer["alive"]) == (False, None)
     lease.take(path, ELSEWHERE, 60, now=1001)
     assert not lease.take(path, ME, 60, silent=answer["holder"])["taken"]  # it was renewed
     silent = lease.take(path, ME, 60)["holder"]
     assert lease.take(path, ME, 60, silent=silent)["taken"]
-    assert not lease.take(path, ELSEWHERE, 60)["taken"]  # it was only asleep, and finds that it has lost it
+    assert not lease.take(path, ELSEWHERE, 60)[
+        "taken"
+    ]  # it was only asleep, and finds that it has lost it
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"pid": "x"}', "\0"])
@@ -105,8 +111,13 @@ def _race(path, number):
 
 
 def test_who_waited_for_a_file_that_is_gone_makes_a_new_one(path):
-    """Given back between another's opening and locking of the file: it must not write into one that was removed."""
-    racers = [multiprocessing.get_context("fork").Process(target=_race, args=(path, number)) for number in (1, 2)]
+    """Given back between another's opening and locking of the file: it must not write into one that
+    was removed.
+    """
+    racers = [
+        multiprocessing.get_context("fork").Process(target=_race, args=(path, number))
+        for number in (1, 2)
+    ]
     for racer in racers:
         racer.start()
     for racer in racers:

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The frame of every module: whatever its body meets, a user reads one message and no traceback."""
+
 from __future__ import annotations
 
 import json
@@ -10,14 +11,25 @@ import sys
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError, InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import (
+    CommandError,
+    InputError,
+    LabError,
+)
 from ansible_collections.offload.lab.plugins.module_utils._host import module as host_module
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 # Of a checkout, or of ansible-test's copy of it.
-COLLECTIONS = next(folder for folder in (CHECKOUT / ".build/live", CHECKOUT.parent.parent.parent)
-                   if (folder / "ansible_collections/offload/lab").is_dir())
-MODULES = [path.stem for path in sorted((CHECKOUT / "plugins/modules").glob("*.py")) if "def main" in path.read_text()]
+COLLECTIONS = next(
+    folder
+    for folder in (CHECKOUT / ".build/live", CHECKOUT.parent.parent.parent)
+    if (folder / "ansible_collections/offload/lab").is_dir()
+)
+MODULES = [
+    path.stem
+    for path in sorted((CHECKOUT / "plugins/modules").glob("*.py"))
+    if "def main" in path.read_text()
+]
 
 
 class EndedError(Exception):
@@ -27,6 +39,7 @@ class EndedError(Exception):
 @pytest.fixture(name="run_module")
 def _run_module(monkeypatch):
     """Return what runs a body and returns ``(options of AnsibleModule, how it ended, result)``."""
+
     class Module:
         def __init__(self, **options):
             self.options, self.ended = options, None
@@ -49,24 +62,39 @@ def _run_module(monkeypatch):
 def body_that_raises(error):
     def body(module):
         raise error
+
     return body
 
 
 def test_a_result_is_the_modules_result(run_module):
-    options, ended, result = run_module(lambda module: {"changed": True}, required_if=[("a", "b", ["c"])])
+    options, ended, result = run_module(
+        lambda module: {"changed": True}, required_if=[("a", "b", ["c"])]
+    )
     assert (ended, result) == ("exit", {"changed": True})
-    assert options == {"argument_spec": {"name": {"type": "str"}}, "supports_check_mode": True,
-                       "required_if": [("a", "b", ["c"])]}
+    assert options == {
+        "argument_spec": {"name": {"type": "str"}},
+        "supports_check_mode": True,
+        "required_if": [("a", "b", ["c"])],
+    }
 
 
-@pytest.mark.parametrize("error, message", [
-    (LabError("it is broken", "here", "Mend it."), "here: it is broken. Mend it."),
-    (InputError("not a number", "size 'x'"), "size 'x': not a number."),
-    (CommandError("failed", ["ip", "link"], 1), "ip link: failed."),
-    (FileNotFoundError(2, "No such file or directory", "/run/x"), "/run/x: No such file or directory."),
-    (PermissionError(1, "Operation not permitted"), "Operation not permitted. Run it as root (become: true)."),
-    (OSError("timed out"), "timed out."),
-])
+@pytest.mark.parametrize(
+    "error, message",
+    [
+        (LabError("it is broken", "here", "Mend it."), "here: it is broken. Mend it."),
+        (InputError("not a number", "size 'x'"), "size 'x': not a number."),
+        (CommandError("failed", ["ip", "link"], 1), "ip link: failed."),
+        (
+            FileNotFoundError(2, "No such file or directory", "/run/x"),
+            "/run/x: No such file or directory.",
+        ),
+        (
+            PermissionError(1, "Operation not permitted"),
+            "Operation not permitted. Run it as root (become: true).",
+        ),
+        (OSError("timed out"), "timed out."),
+    ],
+)
 def test_an_error_that_can_be_foreseen_is_one_message(run_module, error, message):
     assert run_module(body_that_raises(error))[1:] == ("fail", {"msg": message})
 
@@ -80,15 +108,21 @@ def test_a_mistake_of_ours_is_not_hidden(run_module, monkeypatch):
 @pytest.mark.parametrize("name", MODULES)
 def test_every_module_has_this_frame(name):
     text = (CHECKOUT / "plugins/modules" / f"{name}.py").read_text()
-    assert text.count("run_module(") == 1 and "AnsibleModule(" not in text and "fail_json" not in text
+    assert (
+        text.count("run_module(") == 1 and "AnsibleModule(" not in text and "fail_json" not in text
+    )
 
 
 def test_a_real_module_that_meets_an_oserror_tells_it():
     arguments = {"path": "/proc/nowhere/snapshot.json", "other": {"a": 1}}
     ended = subprocess.run(
         [sys.executable, "-m", "ansible_collections.offload.lab.plugins.modules.snapshot"],
-        input=json.dumps({"ANSIBLE_MODULE_ARGS": arguments}), cwd=COLLECTIONS, text=True,
-        capture_output=True, check=False)
+        input=json.dumps({"ANSIBLE_MODULE_ARGS": arguments}),
+        cwd=COLLECTIONS,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     answer = json.loads(ended.stdout)
     assert answer["failed"] and answer["msg"] == "/proc/nowhere: No such file or directory.", answer
     assert "Traceback" not in ended.stdout + ended.stderr

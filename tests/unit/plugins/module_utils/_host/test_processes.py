@@ -33,8 +33,11 @@ def _child(monkeypatch):
         process.stdout.readline()
         return process
 
-    monkeypatch.setattr(processes, "processes_in",
-                        lambda inodes: [child.pid for child in children if child.poll() is None])
+    monkeypatch.setattr(
+        processes,
+        "processes_in",
+        lambda inodes: [child.pid for child in children if child.poll() is None],
+    )
     yield start
     for process in children:
         process.kill()

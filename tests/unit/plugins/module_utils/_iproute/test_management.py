@@ -31,20 +31,33 @@ def link(name, kind=None, master=None, parent=None, address=None):
     return row
 
 
-LINKS = parse_links(json.dumps([
-    link("lo"), link("eth0", master="bond0"), link("eth1", master="bond0"), link("eth2"),
-    link("bond0", "bond", master="br0"), link("tap0", "tun", master="br0"), link("br0", "bridge"),
-    link("br0.7", "vlan", parent="br0", address="192.0.2.10"), link("veth0", "veth", parent="eth2"),
-]))
+LINKS = parse_links(
+    json.dumps(
+        [
+            link("lo"),
+            link("eth0", master="bond0"),
+            link("eth1", master="bond0"),
+            link("eth2"),
+            link("bond0", "bond", master="br0"),
+            link("tap0", "tun", master="br0"),
+            link("br0", "bridge"),
+            link("br0.7", "vlan", parent="br0", address="192.0.2.10"),
+            link("veth0", "veth", parent="eth2"),
+        ]
+    )
+)
 
 
-@pytest.mark.parametrize("device,expected", [
-    ("eth2", ["eth2"]),
-    ("bond0", ["bond0", "eth0", "eth1"]),
-    ("br0.7", ["bond0", "br0", "br0.7", "eth0", "eth1", "tap0"]),
-    ("veth0", ["veth0"]),
-    ("gone", []),
-])
+@pytest.mark.parametrize(
+    "device,expected",
+    [
+        ("eth2", ["eth2"]),
+        ("bond0", ["bond0", "eth0", "eth1"]),
+        ("br0.7", ["bond0", "br0", "br0.7", "eth0", "eth1", "tap0"]),
+        ("veth0", ["veth0"]),
+        ("gone", []),
+    ],
+)
 def test_carriers(device, expected):
     assert management.carriers(device, LINKS) == expected
 
@@ -55,9 +68,18 @@ def test_a_circle_of_links_ends():
 
 
 def test_the_route_back_and_the_address_both_count():
-    route = management.parse_route('[{"dst":"203.0.113.5","dev":"eth2","prefsrc":"192.0.2.10","flags":[]}]')
+    route = management.parse_route(
+        '[{"dst":"203.0.113.5","dev":"eth2","prefsrc":"192.0.2.10","flags":[]}]'
+    )
     assert management.devices_of(CONNECTION, route, LINKS) == [
-        "bond0", "br0", "br0.7", "eth0", "eth1", "eth2", "tap0"]
+        "bond0",
+        "br0",
+        "br0.7",
+        "eth0",
+        "eth1",
+        "eth2",
+        "tap0",
+    ]
     assert management.devices_of("203.0.113.5 1 198.51.100.1 22", [], LINKS) == []
 
 

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A small model of a host: what the kernel and Open vSwitch make of the steps of a plan for tenants."""
+"""A small model of a host: what the kernel and Open vSwitch make of the steps of a plan for
+tenants.
+"""
+
 from __future__ import annotations
 
 import copy
@@ -13,7 +16,9 @@ HOST = None
 
 
 class Host:
-    """Namespaces, links and ports as the kernel and Open vSwitch keep them; ``run`` obeys the steps of a plan."""
+    """Namespaces, links and ports as the kernel and Open vSwitch keep them; ``run`` obeys the steps
+    of a plan.
+    """
 
     def __init__(self):
         self.spaces = {HOST: {"lo": self.link("lo", 1)}}
@@ -24,9 +29,26 @@ class Host:
 
     @staticmethod
     def link(name, index, **more):
-        return dict({"name": name, "index": index, "mtu": 1500, "up": False, "mac": "kernel's", "alias": None,
-                     "peer": None, "peer_index": None, "peer_netns": None, "global": [], "addresses": [],
-                     "kind": None, "data": {}, "addrgenmode": "eui64", "neighbors": {}}, **more)
+        return dict(
+            {
+                "name": name,
+                "index": index,
+                "mtu": 1500,
+                "up": False,
+                "mac": "kernel's",
+                "alias": None,
+                "peer": None,
+                "peer_index": None,
+                "peer_netns": None,
+                "global": [],
+                "addresses": [],
+                "kind": None,
+                "data": {},
+                "addrgenmode": "eui64",
+                "neighbors": {},
+            },
+            **more,
+        )
 
     def seen(self):
         ids = dict((name, number) for number, name in enumerate(sorted(filter(None, self.spaces))))
@@ -35,8 +57,14 @@ class Host:
             for link in links.values():
                 link["peer_netns"] = ids.get(link["peer_netns"])
         bridges = {"br-int": {"name": "br-int", "external_ids": {OWNER: "switch"}}}
-        ovs = dict(state.empty(), running=True, vswitchd=True, root=dict(self.root), bridges=bridges,
-                   ports=copy.deepcopy(self.ports))
+        ovs = dict(
+            state.empty(),
+            running=True,
+            vswitchd=True,
+            root=dict(self.root),
+            bridges=bridges,
+            ports=copy.deepcopy(self.ports),
+        )
         return {"links": spaces.pop(HOST), "inside": spaces, "ids": ids, "ovs": ovs, "ipv6": True}
 
     def new_index(self):
@@ -48,16 +76,32 @@ class Host:
         assert one not in self.spaces[HOST]
         assert other not in self.spaces[space]
         away = space is not HOST
-        self.spaces[HOST][one] = self.link(one, first, mtu=mtu, kind="veth", peer=None if away else other,
-                                           peer_index=second if away else None, peer_netns=space)
-        self.spaces[space][other] = self.link(other, second, mtu=mtu, kind="veth", peer=None if away else one,
-                                              peer_index=first if away else None, mac=mac or "kernel's")
+        self.spaces[HOST][one] = self.link(
+            one,
+            first,
+            mtu=mtu,
+            kind="veth",
+            peer=None if away else other,
+            peer_index=second if away else None,
+            peer_netns=space,
+        )
+        self.spaces[space][other] = self.link(
+            other,
+            second,
+            mtu=mtu,
+            kind="veth",
+            peer=None if away else one,
+            peer_index=first if away else None,
+            mac=mac or "kernel's",
+        )
 
     def delete(self, space, name):
         link = self.spaces[space].pop(name)
         for links in self.spaces.values():
             for other in list(links.values()):
-                if other["peer_index"] == link["index"] or (other["peer"] == name and link["peer"] == other["name"]):
+                if other["peer_index"] == link["index"] or (
+                    other["peer"] == name and link["peer"] == other["name"]
+                ):
                     del links[other["name"]]
 
     def line(self, space, line):
@@ -71,9 +115,13 @@ class Host:
             del self.spaces[words[2]]
         elif words[:2] == ["link", "add"]:
             more = dict(zip(words[6::2], words[7::2]))
-            self.veth(words[3], int(words[5]), more["name"] if "name" in more else words[words.index("peer") + 2],
-                      words[words.index("netns") + 1] if "netns" in words else HOST,
-                      words[words.index("address") + 1] if "address" in words else None)
+            self.veth(
+                words[3],
+                int(words[5]),
+                more["name"] if "name" in more else words[words.index("peer") + 2],
+                words[words.index("netns") + 1] if "netns" in words else HOST,
+                words[words.index("address") + 1] if "address" in words else None,
+            )
         elif words[:2] == ["link", "del"]:
             self.delete(space, words[3])
         elif words[:2] == ["link", "set"]:
@@ -96,8 +144,12 @@ class Host:
     def address(link, words):
         (link["global"].append if words[1] == "add" else link["global"].remove)(words[2])
         link["global"].sort(key=lambda text: ":" in text)  # as ip prints them
-        if all(":" in text for text in link["global"]):  # without IPv4 the kernel forgets the neighbours of IPv4
-            link["neighbors"] = dict((text, mac) for text, mac in link["neighbors"].items() if ":" in text)
+        if all(
+            ":" in text for text in link["global"]
+        ):  # without IPv4 the kernel forgets the neighbours of IPv4
+            link["neighbors"] = dict(
+                (text, mac) for text, mac in link["neighbors"].items() if ":" in text
+            )
 
     @staticmethod
     def set(link, words):
@@ -107,7 +159,9 @@ class Host:
             else:
                 if words[0] == "address":
                     link["neighbors"] = {}
-                link["mac" if words[0] == "address" else words[0]] = int(words[1]) if words[0] == "mtu" else words[1]
+                link["mac" if words[0] == "address" else words[0]] = (
+                    int(words[1]) if words[0] == "mtu" else words[1]
+                )
                 words = words[2:]
 
     def vsctl(self, words):
@@ -120,7 +174,7 @@ class Host:
             elif verb == "del-port":
                 del self.ports[rest[1]]
             elif verb == "set" and rest[0] == "Port":
-                assert rest[2] == f"external_ids:\"{OWNER}\"=\"tenants\""
+                assert rest[2] == f'external_ids:"{OWNER}"="tenants"'
                 self.ports[rest[1]]["external_ids"] = {OWNER: "tenants"}
             elif verb == "set":
                 self.root["next_cfg"] = int(rest[-1].split("=")[1])
@@ -136,5 +190,11 @@ class Host:
 
 
 def port(bridge, owner):
-    return {"bridge": bridge, "external_ids": {OWNER: owner} if owner else {}, "other_config": {}, "protected": False,
-            "tag": [], "interface": {"type": "", "options": {}}}
+    return {
+        "bridge": bridge,
+        "external_ids": {OWNER: owner} if owner else {},
+        "other_config": {},
+        "protected": False,
+        "tag": [],
+        "interface": {"type": "", "options": {}},
+    }

@@ -23,17 +23,27 @@ rule priority="-4789" family="ipv4" source address="198.18.0.2" port port="4789"
 @pytest.fixture
 def answers(monkeypatch):
     """Answer commands by their last word."""
-    texts = {"input": json.dumps({"nftables": [{"chain": {}}, FOREIGN, OURS, {"rule": {"handle": 4}}]}),
-             "--get-zone-of-interface=eth1": "trusted\n", "--list-rich-rules": RICH}
-    monkeypatch.setattr(firewall, "run", lambda argv, **_options: Result(argv, 0, texts[argv[-1]], ""))
+    texts = {
+        "input": json.dumps({"nftables": [{"chain": {}}, FOREIGN, OURS, {"rule": {"handle": 4}}]}),
+        "--get-zone-of-interface=eth1": "trusted\n",
+        "--list-rich-rules": RICH,
+    }
+    monkeypatch.setattr(
+        firewall, "run", lambda argv, **_options: Result(argv, 0, texts[argv[-1]], "")
+    )
 
 
 def test_ports_of_a_node():
     rules = firewall.wanted(["198.18.0.2", "192.168.0.0/24"], *PORTS)
     assert [str(rule) for rule in rules[:3]] == [
-        "tcp 12865-14869 from 198.18.0.2", "udp 12865-14869 from 198.18.0.2", "udp 4789 from 198.18.0.2"]
+        "tcp 12865-14869 from 198.18.0.2",
+        "udp 12865-14869 from 198.18.0.2",
+        "udp 4789 from 198.18.0.2",
+    ]
     assert len(rules) == 6
-    assert "tcp 99 from 198.18.0.2" in [str(rule) for rule in firewall.wanted(["198.18.0.2"], 12865, 99, 4789)]
+    assert "tcp 99 from 198.18.0.2" in [
+        str(rule) for rule in firewall.wanted(["198.18.0.2"], 12865, 99, 4789)
+    ]
 
 
 def test_nftables_changes_our_rules_only(answers):
@@ -42,16 +52,23 @@ def test_nftables_changes_our_rules_only(answers):
     assert [" ".join(line) for line in firewall.plan(chain, chain.read(), rules)] == [
         "nft delete rule inet filter input handle 7",
         "nft insert rule inet filter input ip6 saddr fd00::2 udp dport 4789 accept comment "
-        '"offload.lab udp 4789 from fd00::2"']
+        '"offload.lab udp 4789 from fd00::2"',
+    ]
 
 
 def test_firewalld_knows_ours_by_the_priority(answers):
     zone = firewall.Firewalld("eth1")
     rules = firewall.wanted(["198.18.0.2"], *PORTS)
     assert [line[-1].split()[6:8] for line in firewall.plan(zone, zone.read(), rules)] == [
-        ['port="12865-14869"', 'protocol="tcp"'], ['port="12865-14869"', 'protocol="udp"']]
+        ['port="12865-14869"', 'protocol="tcp"'],
+        ['port="12865-14869"', 'protocol="udp"'],
+    ]
     [removed] = firewall.plan(zone, zone.read(), [])
-    assert removed == ["firewall-cmd", "--zone=trusted", "--remove-rich-rule=" + RICH.splitlines()[1]]
+    assert removed == [
+        "firewall-cmd",
+        "--zone=trusted",
+        "--remove-rich-rule=" + RICH.splitlines()[1],
+    ]
 
 
 @pytest.mark.parametrize("chain", ["input", "inet filter input; flush ruleset", "inet filter"])

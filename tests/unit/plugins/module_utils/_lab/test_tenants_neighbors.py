@@ -2,23 +2,45 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The plan for tenants keeps their permanent neighbours, whatever else it changes at their devices."""
+
 from __future__ import annotations
 
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check import wanted_tenants
 from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_plan import plan_present
-from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_view import predicted, summary
-from ansible_collections.offload.lab.tests.unit.plugins.module_utils._lab.tenants_host import HOST, Host
+from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_view import (
+    predicted,
+    summary,
+)
+from ansible_collections.offload.lab.tests.unit.plugins.module_utils._lab.tenants_host import (
+    HOST,
+    Host,
+)
 
-FOUR, SIX = {"address": "192.168.10.2", "mac": "02:00:00:00:00:02"}, {"address": "fd00::2", "mac": "02:00:00:00:00:02"}
+FOUR, SIX = (
+    {"address": "192.168.10.2", "mac": "02:00:00:00:00:02"},
+    {"address": "fd00::2", "mac": "02:00:00:00:00:02"},
+)
 SET_FOUR = "neigh replace 192.168.10.2 lladdr 02:00:00:00:00:02 dev a-veth0 nud permanent"
 SET_SIX = "neigh replace fd00::2 lladdr 02:00:00:00:00:02 dev a-veth0 nud permanent"
 
 
 def wanted(*neighbors, **more):
-    return wanted_tenants([dict({"name": "a", "addresses": ["192.168.10.1/24", "fd00::1/64"], "neighbors": neighbors,
-                                 "mac": "02:00:00:00:00:01"}, **more)], 8950)
+    return wanted_tenants(
+        [
+            dict(
+                {
+                    "name": "a",
+                    "addresses": ["192.168.10.1/24", "fd00::1/64"],
+                    "neighbors": neighbors,
+                    "mac": "02:00:00:00:00:01",
+                },
+                **more,
+            )
+        ],
+        8950,
+    )
 
 
 def present(host, tenants):
@@ -26,7 +48,8 @@ def present(host, tenants):
     steps = plan_present(host.seen(), "br-int", tenants)
     host.run(steps)
     assert [summary(host.seen(), tenant) for tenant in tenants.values()] == [
-        predicted(tenant, "br-int", None) for tenant in tenants.values()]
+        predicted(tenant, "br-int", None) for tenant in tenants.values()
+    ]
     assert plan_present(host.seen(), "br-int", tenants) == []
     return [line for step in steps if step.argv[0] == "ip" for line in step.stdin.splitlines()]
 
@@ -42,23 +65,37 @@ def test_a_new_tenant_gets_them_when_its_device_is_up_and_in_the_same_process():
     host = Host()
     steps = plan_present(host.seen(), "br-int", wanted(FOUR, SIX))
     [inside] = [step.stdin.splitlines() for step in steps if step.netns]
-    assert inside[-3:] == ["link set dev a-veth0 addrgenmode none alias offload.lab:a up", SET_FOUR, SET_SIX]
+    assert inside[-3:] == [
+        "link set dev a-veth0 addrgenmode none alias offload.lab:a up",
+        SET_FOUR,
+        SET_SIX,
+    ]
 
 
 def test_only_what_is_missing_wrong_or_too_much_is_changed(host):
     assert present(host, wanted(FOUR)) == ["neigh del fd00::2 dev a-veth0"]
     assert present(host, wanted(FOUR, SIX)) == [SET_SIX]
     assert present(host, wanted(dict(FOUR, mac="02:00:00:00:00:09"), SIX)) == [
-        "neigh replace 192.168.10.2 lladdr 02:00:00:00:00:09 dev a-veth0 nud permanent"]
-    assert present(host, wanted()) == ["neigh del 192.168.10.2 dev a-veth0", "neigh del fd00::2 dev a-veth0"]
+        "neigh replace 192.168.10.2 lladdr 02:00:00:00:00:09 dev a-veth0 nud permanent"
+    ]
+    assert present(host, wanted()) == [
+        "neigh del 192.168.10.2 dev a-veth0",
+        "neigh del fd00::2 dev a-veth0",
+    ]
 
 
 def test_their_order_does_not_matter(host):
     assert present(host, wanted(SIX, FOUR)) == []
 
 
-@pytest.mark.parametrize("more", [{"mac": "02:00:00:00:00:99"}, {"addresses": ["192.168.10.9/24", "fd00::1/64"]},
-                                  {"addresses": ["192.168.10.9/24", "fd00::9/64"]}])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"mac": "02:00:00:00:00:99"},
+        {"addresses": ["192.168.10.9/24", "fd00::1/64"]},
+        {"addresses": ["192.168.10.9/24", "fd00::9/64"]},
+    ],
+)
 def test_what_the_kernel_forgets_with_a_change_is_set_again(host, more):
     assert present(host, wanted(FOUR, SIX, **more))[-2:] == [SET_FOUR, SET_SIX]
 

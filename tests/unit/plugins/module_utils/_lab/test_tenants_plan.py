@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan for tenants, run on a small model of a host: it converges from any state, and touches nothing else."""
+"""The plan for tenants, run on a small model of a host: it converges from any state, and touches
+nothing else.
+"""
+
 from __future__ import annotations
 
 import copy
@@ -17,16 +20,36 @@ from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_plan impo
     plan_present,
     present_names,
 )
-from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_view import predicted, present_tenants, summary
-from ansible_collections.offload.lab.tests.unit.plugins.module_utils._lab.tenants_host import HOST, Host, port
+from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_view import (
+    predicted,
+    present_tenants,
+    summary,
+)
+from ansible_collections.offload.lab.tests.unit.plugins.module_utils._lab.tenants_host import (
+    HOST,
+    Host,
+    port,
+)
 
 
 def tenants(count=2, host=True, mtu=8950):
-    plan = [{"name": f"tenant{number}", "addresses": [f"192.168.10.{number}/24"],
-             "mac": f"02:00:00:00:00:{number:02x}", "neighbors": [
-                 {"address": f"192.168.10.{100 + number}", "mac": f"02:00:00:00:02:{number:02x}"}]}
-            for number in range(1, count + 1)]
-    veth = {"name": "host", "namespace": False, "addresses": ["192.168.0.1/24"], "mac": "02:00:00:00:01:01"}
+    plan = [
+        {
+            "name": f"tenant{number}",
+            "addresses": [f"192.168.10.{number}/24"],
+            "mac": f"02:00:00:00:00:{number:02x}",
+            "neighbors": [
+                {"address": f"192.168.10.{100 + number}", "mac": f"02:00:00:00:02:{number:02x}"}
+            ],
+        }
+        for number in range(1, count + 1)
+    ]
+    veth = {
+        "name": "host",
+        "namespace": False,
+        "addresses": ["192.168.0.1/24"],
+        "mac": "02:00:00:00:01:01",
+    }
     return wanted_tenants(plan + ([veth] if host else []), mtu)
 
 
@@ -59,13 +82,19 @@ def test_from_nothing():
 
 def test_no_end_of_a_tenant_makes_itself_a_link_local_address():
     host = ready()
-    made = [link for links in host.spaces.values() for link in links.values() if link["kind"] == "veth"]
+    made = [
+        link for links in host.spaces.values() for link in links.values() if link["kind"] == "veth"
+    ]
     assert [link["addrgenmode"] for link in made] == ["none"] * 6
 
 
 def test_a_kernel_without_ipv6_is_not_asked_for_it():
     seen = dict(Host().seen(), ipv6=False)
-    assert not [step for step in plan_present(seen, "br-int", tenants()) if "addrgenmode" in (step.stdin or "")]
+    assert not [
+        step
+        for step in plan_present(seen, "br-int", tenants())
+        if "addrgenmode" in (step.stdin or "")
+    ]
 
 
 def test_twice_is_once():
@@ -85,21 +114,43 @@ def test_more_and_fewer():
 
 def test_another_mtu_address_and_mac():
     host = ready(1)
-    [steps_of_ip] = [[step for step in present(host, wanted_tenants([
-        {"name": "tenant1", "addresses": ["192.168.11.1/24", "fd00::1/64"], "mac": "02:00:00:00:00:99"}], 1450))
-        if step.argv[0] == "ip"]]
+    [steps_of_ip] = [
+        [
+            step
+            for step in present(
+                host,
+                wanted_tenants(
+                    [
+                        {
+                            "name": "tenant1",
+                            "addresses": ["192.168.11.1/24", "fd00::1/64"],
+                            "mac": "02:00:00:00:00:99",
+                        }
+                    ],
+                    1450,
+                ),
+            )
+            if step.argv[0] == "ip"
+        ]
+    ]
     assert [step.stdin.splitlines() for step in steps_of_ip] == [
         ["link set dev tenant1-veth1 mtu 1450"],
-        ["neigh del 192.168.10.101 dev tenant1-veth0",
-         "address del 192.168.10.1/24 dev tenant1-veth0", "address add 192.168.11.1/24 dev tenant1-veth0",
-         "address add fd00::1/64 dev tenant1-veth0 nodad",
-         "link set dev tenant1-veth0 address 02:00:00:00:00:99 mtu 1450"]]
+        [
+            "neigh del 192.168.10.101 dev tenant1-veth0",
+            "address del 192.168.10.1/24 dev tenant1-veth0",
+            "address add 192.168.11.1/24 dev tenant1-veth0",
+            "address add fd00::1/64 dev tenant1-veth0 nodad",
+            "link set dev tenant1-veth0 address 02:00:00:00:00:99 mtu 1450",
+        ],
+    ]
 
 
 def test_a_tenant_becomes_a_host_veth_and_back():
     host = Host()
     inside = wanted_tenants([{"name": "a", "addresses": ["10.0.0.1/24"]}], 1500)
-    outside = wanted_tenants([{"name": "a", "addresses": ["10.0.0.1/24"], "namespace": False}], 1500)
+    outside = wanted_tenants(
+        [{"name": "a", "addresses": ["10.0.0.1/24"], "namespace": False}], 1500
+    )
     for wanted in (inside, outside, inside):
         present(host, wanted)
         assert present(host, wanted) == []
@@ -144,7 +195,9 @@ def port_elsewhere(host):
     host.ports["tenant1-veth1"] = port("br-ex", "tenants")
 
 
-@pytest.mark.parametrize("make", [foreign_namespace, foreign_device, foreign_host_veth, foreign_port, port_elsewhere])
+@pytest.mark.parametrize(
+    "make", [foreign_namespace, foreign_device, foreign_host_veth, foreign_port, port_elsewhere]
+)
 def test_what_is_not_ours_is_refused_and_never_removed(make):
     host = Host()
     make(host)
@@ -175,8 +228,12 @@ DAMAGE = {
     "down": lambda host: host.spaces["tenant2"]["tenant2-veth0"].update(up=False),
     "mtu": lambda host: host.spaces[HOST]["tenant2-veth1"].update(mtu=1500),
     "neighbours": lambda host: host.spaces["tenant1"]["tenant1-veth0"]["neighbors"].clear(),
-    "another neighbour": lambda host: host.spaces["tenant2"]["tenant2-veth0"]["neighbors"].update({"10.1.1.2": "x"}),
-    "another MAC": lambda host: host.spaces["tenant2"]["tenant2-veth0"].update(mac="02:00:00:00:00:99"),
+    "another neighbour": lambda host: host.spaces["tenant2"]["tenant2-veth0"]["neighbors"].update(
+        {"10.1.1.2": "x"}
+    ),
+    "another MAC": lambda host: host.spaces["tenant2"]["tenant2-veth0"].update(
+        mac="02:00:00:00:00:99"
+    ),
     "loopback": lambda host: host.spaces["tenant2"]["lo"].update(up=False),
     "alias inside": lambda host: host.spaces["tenant2"]["tenant2-veth0"].update(alias=None),
     "renamed, another of its name": rename,
@@ -195,7 +252,8 @@ def test_it_converges_from_any_damage(names):
     present(host, wanted)
     seen = host.seen()
     assert [summary(seen, tenant) for tenant in wanted.values()] == [
-        predicted(tenant, "br-int", None) for tenant in wanted.values()]
+        predicted(tenant, "br-int", None) for tenant in wanted.values()
+    ]
     assert present(host, wanted) == []
 
 

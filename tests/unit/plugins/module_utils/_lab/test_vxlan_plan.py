@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan for the kernel's VXLAN device: what is changed in place, what recreates it, what is refused."""
+"""The plan for the kernel's VXLAN device: what is changed in place, what recreates it, what is
+refused.
+"""
+
 from __future__ import annotations
 
 import pytest
@@ -11,17 +14,33 @@ from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWN
 from ansible_collections.offload.lab.plugins.module_utils._lab import vxlan_plan
 
 EMPTY = {"running": False, "vswitchd": False, "root": {}, "bridges": {}, "ports": {}}
-OPTIONS = {"name": "vxlan0", "id": 10, "dstport": 4789, "local": "198.18.0.1", "remotes": ["198.18.0.2"],
-           "csum": False, "mtu": None}
+OPTIONS = {
+    "name": "vxlan0",
+    "id": 10,
+    "dstport": 4789,
+    "local": "198.18.0.1",
+    "remotes": ["198.18.0.2"],
+    "csum": False,
+    "mtu": None,
+}
 FDB = [(vxlan_plan.EVERY, "198.18.0.2"), ("02:00:00:00:00:02", "198.18.0.2")]
-CREATE = ["link add name vxlan0 mtu 8950 type vxlan id 10 dstport 4789 local 198.18.0.1 noudpcsum",
-          "link set dev vxlan0 alias offload.lab:tunnel up"]
+CREATE = [
+    "link add name vxlan0 mtu 8950 type vxlan id 10 dstport 4789 local 198.18.0.1 noudpcsum",
+    "link set dev vxlan0 alias offload.lab:tunnel up",
+]
 APPEND = ["fdb append 00:00:00:00:00:00 dev vxlan0 dst 198.18.0.2"]
 
 
 def link(name, *, mtu=9000, addresses=(), kind=None, alias=None, up=True, **data):
-    return {"name": name, "mtu": mtu, "addresses": list(addresses), "kind": kind, "alias": alias, "up": up,
-            "data": data}
+    return {
+        "name": name,
+        "mtu": mtu,
+        "addresses": list(addresses),
+        "kind": kind,
+        "alias": alias,
+        "up": up,
+        "data": data,
+    }
 
 
 def links(*more):
@@ -35,7 +54,11 @@ def vxlan(alias=vxlan_plan.OURS, mtu=8950, up=True, **data):
 
 
 def ovs(owner="tunnel", kind=""):
-    port = {"bridge": "br-int", "external_ids": {OWNER: owner} if owner else {}, "interface": {"type": kind}}
+    port = {
+        "bridge": "br-int",
+        "external_ids": {OWNER: owner} if owner else {},
+        "interface": {"type": kind},
+    }
     return dict(EMPTY, running=True, vswitchd=True, ports={"vxlan0": port})
 
 
@@ -58,13 +81,18 @@ def test_nothing_to_do():
 
 def test_what_the_kernel_can_change_is_changed():
     assert lines(links(vxlan(mtu=1450, up=False, local="198.18.0.9"))) == [
-        "link set dev vxlan0 type vxlan local 198.18.0.1", "link set dev vxlan0 mtu 8950", "link set dev vxlan0 up"]
+        "link set dev vxlan0 type vxlan local 198.18.0.1",
+        "link set dev vxlan0 mtu 8950",
+        "link set dev vxlan0 up",
+    ]
 
 
 def test_a_remote_goes_with_all_that_was_learned_from_it():
     assert lines(links(vxlan()), remotes=["198.18.0.3"]) == [
-        "fdb del 00:00:00:00:00:00 dev vxlan0 dst 198.18.0.2", "fdb del 02:00:00:00:00:02 dev vxlan0 dst 198.18.0.2",
-        "fdb append 00:00:00:00:00:00 dev vxlan0 dst 198.18.0.3"]
+        "fdb del 00:00:00:00:00:00 dev vxlan0 dst 198.18.0.2",
+        "fdb del 02:00:00:00:00:02 dev vxlan0 dst 198.18.0.2",
+        "fdb append 00:00:00:00:00:00 dev vxlan0 dst 198.18.0.3",
+    ]
 
 
 @pytest.mark.parametrize("data", [{"id": 11}, {"port": 4790}, {"udp_csum": True}])
@@ -73,7 +101,10 @@ def test_what_it_cannot_change_makes_the_device_anew(data):
 
 
 def test_open_vswitch_lets_go_of_the_old_device_first():
-    assert lines(links(vxlan(id=11)), state=ovs())[:2] == ["del-port br-int vxlan0", "link del dev vxlan0"]
+    assert lines(links(vxlan(id=11)), state=ovs())[:2] == [
+        "del-port br-int vxlan0",
+        "link del dev vxlan0",
+    ]
     assert lines(links(), state=ovs())[0] == "del-port br-int vxlan0"
 
 
@@ -83,48 +114,70 @@ def test_a_port_that_open_vswitch_makes_itself_is_no_hindrance():
 
 def test_over_ipv6():
     wanted = {"local": "fd00::1", "remotes": ["fd00::2"]}
-    assert lines(links(), **wanted)[0] == ("link add name vxlan0 mtu 8930 type vxlan id 10 dstport 4789 local fd00::1 "
-                                           "udp6zerocsumtx udp6zerocsumrx")
+    assert lines(links(), **wanted)[0] == (
+        "link add name vxlan0 mtu 8930 type vxlan id 10 dstport 4789 local fd00::1 "
+        "udp6zerocsumtx udp6zerocsumrx"
+    )
     there = vxlan(local6="fd00::1", local=None, mtu=8930, udp_zero_csum6_tx=True)
     there["data"].pop("local")
     assert lines(links(there), [(vxlan_plan.EVERY, "fd00::2")], **wanted) == []
-    assert lines(links(there), [(vxlan_plan.EVERY, "fd00::2")], csum=True, **wanted)[0] == "link del dev vxlan0"
+    assert (
+        lines(links(there), [(vxlan_plan.EVERY, "fd00::2")], csum=True, **wanted)[0]
+        == "link del dev vxlan0"
+    )
 
 
 def test_removal_takes_only_what_is_ours():
     assert [step.stdin for step in vxlan_plan.plan_absent(links(vxlan()), EMPTY, "vxlan0")] == [
-        "link del dev vxlan0\n"]
+        "link del dev vxlan0\n"
+    ]
     assert vxlan_plan.plan_absent(links(vxlan(alias=None)), EMPTY, "vxlan0") == []
     assert vxlan_plan.plan_absent(links(), EMPTY, "vxlan0") == []
 
 
-@pytest.mark.parametrize(("options", "words"), [
-    ({"id": 1 << 24}, "not between"), ({"dstport": 0}, "not between"), ({"name": "-x"}, "not a usable name"),
-    ({"local": "198.18.0"}, "not an IP address"), ({"remotes": ["fd00::2%x\nlink del"]}, "not an IP address"),
-    ({"local": "198.18.0.77"}, "no device has this address"),
-    ({"remotes": ["x"]}, "not an IP address"), ({"remotes": ["198.18.0.1"]}, "this host itself"),
-    ({"remotes": ["fd00::2"]}, "IPv6"), ({"remotes": ["198.18.0.2"] * 2}, "2 times"),
-    ({"mtu": 8951}, "8951 does not fit"), ({"mtu": 67}, "67 does not fit"),
-])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"id": 1 << 24}, "not between"),
+        ({"dstport": 0}, "not between"),
+        ({"name": "-x"}, "not a usable name"),
+        ({"local": "198.18.0"}, "not an IP address"),
+        ({"remotes": ["fd00::2%x\nlink del"]}, "not an IP address"),
+        ({"local": "198.18.0.77"}, "no device has this address"),
+        ({"remotes": ["x"]}, "not an IP address"),
+        ({"remotes": ["198.18.0.1"]}, "this host itself"),
+        ({"remotes": ["fd00::2"]}, "IPv6"),
+        ({"remotes": ["198.18.0.2"] * 2}, "2 times"),
+        ({"mtu": 8951}, "8951 does not fit"),
+        ({"mtu": 67}, "67 does not fit"),
+    ],
+)
 def test_bad_input(options, words):
     with pytest.raises(InputError, match=words):
         lines(links(), **options)
 
 
-@pytest.mark.parametrize(("seen", "state", "words"), [
-    (links(vxlan(alias="theirs")), EMPTY, "not ours"),
-    (links(link("vxlan0", kind="dummy", alias=vxlan_plan.OURS)), EMPTY, "not ours"),
-    (links(link("vx9", kind="vxlan", id=10, port=4789)), EMPTY, "vx9 has this VNI"),
-    (links(vxlan(id=11)), ovs(owner=None), "port on bridge br-int is not ours"),
-])
+@pytest.mark.parametrize(
+    ("seen", "state", "words"),
+    [
+        (links(vxlan(alias="theirs")), EMPTY, "not ours"),
+        (links(link("vxlan0", kind="dummy", alias=vxlan_plan.OURS)), EMPTY, "not ours"),
+        (links(link("vx9", kind="vxlan", id=10, port=4789)), EMPTY, "vx9 has this VNI"),
+        (links(vxlan(id=11)), ovs(owner=None), "port on bridge br-int is not ours"),
+    ],
+)
 def test_what_is_not_ours_is_refused(seen, state, words):
     with pytest.raises(InputError, match=words):
         lines(seen, state=state)
 
 
 def test_all_of_ours_are_removed_but_some():
-    seen = links(vxlan(), dict(vxlan(), name="vxlan1"), dict(vxlan(alias=None), name="theirs"),
-                 link("other", alias=vxlan_plan.OURS))
+    seen = links(
+        vxlan(),
+        dict(vxlan(), name="vxlan1"),
+        dict(vxlan(alias=None), name="theirs"),
+        link("other", alias=vxlan_plan.OURS),
+    )
     names, steps = vxlan_plan.plan_purge(seen, EMPTY, ["vxlan0"])
     assert names == ["vxlan1"] and [step.stdin for step in steps] == ["link del dev vxlan1\n"]
     assert vxlan_plan.plan_purge(seen, EMPTY, [])[0] == ["vxlan0", "vxlan1"]

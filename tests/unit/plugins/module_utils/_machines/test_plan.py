@@ -9,8 +9,14 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._machines.guest import files_of
-from ansible_collections.offload.lab.plugins.module_utils._machines.names import validate, wanted_taps
-from ansible_collections.offload.lab.plugins.module_utils._machines.plan import plan_absent, plan_present
+from ansible_collections.offload.lab.plugins.module_utils._machines.names import (
+    validate,
+    wanted_taps,
+)
+from ansible_collections.offload.lab.plugins.module_utils._machines.plan import (
+    plan_absent,
+    plan_present,
+)
 from ansible_collections.offload.lab.plugins.module_utils._machines.qemu import command
 
 FOLDER = "/var/lib/ours"
@@ -19,18 +25,51 @@ PROCESS = {"pid": 1, "started": 2}
 
 
 def wanted(*numbers, **options):
-    return validate("a", FOLDER, [
-        {"name": f"node{number}", "image": "/images/one", "port": 22080 + number, "cpus": 1, "memory": 1024,
-         "nics": [{"name": "underlay0", "model": "e1000e", "queues": 1, "address": f"198.18.0.{number}/24",
-                   "mtu": 9000, "properties": {}}], **options} for number in numbers])
+    return validate(
+        "a",
+        FOLDER,
+        [
+            {
+                "name": f"node{number}",
+                "image": "/images/one",
+                "port": 22080 + number,
+                "cpus": 1,
+                "memory": 1024,
+                "nics": [
+                    {
+                        "name": "underlay0",
+                        "model": "e1000e",
+                        "queues": 1,
+                        "address": f"198.18.0.{number}/24",
+                        "mtu": 9000,
+                        "properties": {},
+                    }
+                ],
+                **options,
+            }
+            for number in numbers
+        ],
+    )
 
 
 def running(*machines):
     """Return the state of a machine on which these run."""
-    return {**EMPTY, "ours": True, "fabric": True, "keys": True, "machines": {
-        machine["name"]: {"spec": copy.deepcopy(machine), "accel": "tcg", "process": PROCESS, "disk": True,
-                          "taps": wanted_taps(machine)}
-        for machine in machines}}
+    return {
+        **EMPTY,
+        "ours": True,
+        "fabric": True,
+        "keys": True,
+        "machines": {
+            machine["name"]: {
+                "spec": copy.deepcopy(machine),
+                "accel": "tcg",
+                "process": PROCESS,
+                "disk": True,
+                "taps": wanted_taps(machine),
+            }
+            for machine in machines
+        },
+    }
 
 
 def programs(plan):
@@ -76,18 +115,37 @@ def test_without_their_network_all_are_started_again():
 
 def in_a_node(*numbers):
     """Return machines whose device is in a namespace that is not theirs."""
-    return wanted(*numbers, nics=[{"name": "tenant0", "model": "virtio-net-pci", "queues": 1, "address": None,
-                                   "mtu": 8950, "properties": {}, "netns": "lab-node1"}])
+    return wanted(
+        *numbers,
+        nics=[
+            {
+                "name": "tenant0",
+                "model": "virtio-net-pci",
+                "queues": 1,
+                "address": None,
+                "mtu": 8950,
+                "properties": {},
+                "netns": "lab-node1",
+            }
+        ],
+    )
 
 
 def test_devices_in_other_namespaces_need_no_network_of_their_own():
-    others = {**EMPTY, "fabric": True}  # of another lab with this name: nothing of it is used or removed
+    others = {
+        **EMPTY,
+        "fabric": True,
+    }  # of another lab with this name: nothing of it is used or removed
     plan = plan_present("a", FOLDER, in_a_node(1), others)
-    assert names(plan) == ["node1"] and not any("fabric" in (step.stdin or "") for step in plan.steps)
+    assert names(plan) == ["node1"] and not any(
+        "fabric" in (step.stdin or "") for step in plan.steps
+    )
     state = {**running(*in_a_node(1)), "fabric": False}
     assert not any(plan_present("a", FOLDER, in_a_node(1), state))
     gone = [step for step in plan_absent("a", FOLDER, [], state).steps if step.argv[0] == "ip"]
-    assert [(step.netns, step.argv[-1], step.check) for step in gone] == [("lab-node1", "node1-0", False)]
+    assert [(step.netns, step.argv[-1], step.check) for step in gone] == [
+        ("lab-node1", "node1-0", False)
+    ]
 
 
 def test_a_machine_whose_taps_went_with_their_namespace_is_started_again():
@@ -112,16 +170,30 @@ def test_the_folder_goes_with_the_last():
     assert "netns del a-fabric\n" in [step.stdin for step in both.steps]
 
 
-@pytest.mark.parametrize(("change", "complaint"), [
-    ({"name": "Node_1"}, "not a name for a machine"), ({"memory": 1}, "memory"), ({"port": 0}, "port"),
-    ({"nics": []}, "0 NICs"), ({"cpus": 0}, "cpus")])
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"name": "Node_1"}, "not a name for a machine"),
+        ({"memory": 1}, "memory"),
+        ({"port": 0}, "port"),
+        ({"nics": []}, "0 NICs"),
+        ({"cpus": 0}, "cpus"),
+    ],
+)
 def test_what_cannot_be_is_refused(change, complaint):
     with pytest.raises(InputError, match=complaint):
         wanted(1, **change)
 
 
 def test_a_device_has_no_name_of_the_kernels():
-    nic = {"name": "eth0", "model": "e1000e", "queues": 1, "address": None, "mtu": 1500, "properties": {}}
+    nic = {
+        "name": "eth0",
+        "model": "e1000e",
+        "queues": 1,
+        "address": None,
+        "mtu": 1500,
+        "properties": {},
+    }
     with pytest.raises(InputError, match="eth0 is a name that the kernel gives"):
         wanted(1, nics=[nic])
 
@@ -132,8 +204,14 @@ def test_two_machines_share_no_port():
 
 
 def test_qemu_gets_the_taps_of_each_device():
-    nic = {"name": "underlay0", "model": "virtio-net-pci", "queues": 2, "address": "198.18.0.1/24", "mtu": 9000,
-           "properties": {"rss": "on"}}
+    nic = {
+        "name": "underlay0",
+        "model": "virtio-net-pci",
+        "queues": 2,
+        "address": "198.18.0.1/24",
+        "mtu": 9000,
+        "properties": {"rss": "on"},
+    }
     more = {**nic, "name": "underlay1", "model": "vmxnet3", "queues": 1, "address": None}
     [machine] = wanted(1, nics=[nic, more])
     argv = command("a", FOLDER, machine, "tcg", {"underlay0": [5, 6], "underlay1": [7]})

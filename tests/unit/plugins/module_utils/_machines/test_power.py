@@ -8,22 +8,36 @@ import os
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError, InputError
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import (
+    CommandError,
+    InputError,
+)
 from ansible_collections.offload.lab.plugins.module_utils._host import daemons
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result
 from ansible_collections.offload.lab.plugins.module_utils._machines import power
 from ansible_collections.offload.lab.plugins.module_utils._machines.guest import written
 from ansible_collections.offload.lab.plugins.module_utils._machines.names import MARKER
-from ansible_collections.offload.lab.plugins.module_utils._machines.state import read_state, state_file
+from ansible_collections.offload.lab.plugins.module_utils._machines.state import (
+    read_state,
+    state_file,
+)
 
 
 def hangs(argv, **_options):
     raise CommandError("did not end within 30 s", argv)
 
 
-@pytest.mark.parametrize(("probe", "boots"), [
-    (lambda argv, **_options: Result(argv, 0, "[ 2.1] Kernel panic - not syncing: VFS", ""), True),
-    (lambda argv, **_options: Result(argv, 1, "", "failed to initialize kvm"), False), (hangs, False)])
+@pytest.mark.parametrize(
+    ("probe", "boots"),
+    [
+        (
+            lambda argv, **_options: Result(argv, 0, "[ 2.1] Kernel panic - not syncing: VFS", ""),
+            True,
+        ),
+        (lambda argv, **_options: Result(argv, 1, "", "failed to initialize kvm"), False),
+        (hangs, False),
+    ],
+)
 def test_kvm_is_used_where_a_guest_boots_with_it(monkeypatch, tmp_path, probe, boots):
     monkeypatch.setattr(power, "KVM", str(tmp_path))
     monkeypatch.setattr(power, "run", probe)
@@ -38,11 +52,19 @@ def test_a_folder_is_ours_by_its_marker_and_a_machine_lives_by_its_process(tmp_p
     (tmp_path / "node1").mkdir()
     assert read_state("no-such-lab", str(tmp_path))["foreign"]
     (tmp_path / MARKER).touch()
-    daemons.write(state_file(str(tmp_path), "node1"), os.getpid(), {"spec": {"name": "node1"}, "accel": "tcg"})
+    daemons.write(
+        state_file(str(tmp_path), "node1"), os.getpid(), {"spec": {"name": "node1"}, "accel": "tcg"}
+    )
     seen = read_state("no-such-lab", str(tmp_path))["machines"]["node1"]
-    assert seen["process"]["pid"] == os.getpid() and seen["spec"] == {"name": "node1"} and not seen["disk"]
+    assert (
+        seen["process"]["pid"] == os.getpid()
+        and seen["spec"] == {"name": "node1"}
+        and not seen["disk"]
+    )
     state = json.loads((tmp_path / "node1/state.json").read_text())
-    (tmp_path / "node1/state.json").write_text(json.dumps({**state, "started": 1}))  # the pid is somebody else's now
+    (tmp_path / "node1/state.json").write_text(
+        json.dumps({**state, "started": 1})
+    )  # the pid is somebody else's now
     seen = read_state("no-such-lab", str(tmp_path))["machines"]["node1"]
     assert seen["process"] is None and seen["accel"] == "tcg"
 

@@ -8,45 +8,85 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._netperf import command
 
-ENDS = [{"netns": None, "local": "198.18.0.1", "address": "198.18.0.2", "port": 12865, "data_port": 12870}]
+ENDS = [
+    {
+        "netns": None,
+        "local": "198.18.0.1",
+        "address": "198.18.0.2",
+        "port": 12865,
+        "data_port": 12870,
+    }
+]
 
 
 def options(given, test=None, end=None):
     """Return the command line without the list of selectors, as one text."""
     load = command.workload(given)
     line = command.argv(load, test or load["test"], end or ENDS[0])
-    return " ".join(line[:line.index("-k")])
+    return " ".join(line[: line.index("-k")])
 
 
-@pytest.mark.parametrize("given, expected", [
-    ({"test": "TCP_STREAM", "duration": "5"}, "-t TCP_STREAM -l 5 -f m -c -C -D 0.5 --"),
-    ({"test": "tcp_stream", "cpu": "false", "interim": 0}, "-t TCP_STREAM -l 10 -f m --"),
-    ({"test": "TCP_STREAM", "streams": 2}, "-D 1 --"),
-    ({"test": "TCP_STREAM", "streams": 2, "duration": 5}, "-D 0.5 --"),
-    ({"test": "TCP_STREAM", "streams": 8}, "-l 10 -f m -c -C -D 1 --"),
-    ({"test": "TCP_STREAM", "streams": 9}, "-l 14 -f m -c -C -s 1 -D 1 --"),
-    ({"test": "TCP_STREAM", "streams": 9, "warm_up": 0}, "-l 10 -f m -c -C -s 1 -D 1 --"),
-    ({"test": "TCP_STREAM", "streams": 9, "interim": 0}, "-l 10 -f m -c -C -s 1 --"),
-    ({"test": "TCP_STREAM", "duration": 5, "warm_up": "2"}, "-l 7 -f m -c -C -D 0.5 --"),
-    ({"test": "UDP_STREAM", "streams": 9}, "-l 10 -f m -c -C -s 1 -D 1 --"),
-    ({"test": "TCP_RR", "tenants": 101}, "-l 14 -c -C -s 2 -D 1 --"),
-    ({"test": "TCP_MAERTS", "streams": 100}, "-f m -c -C -D 1 --"),
-    ({"test": "TCP_STREAM", "streams": 100, "bidirectional": True}, "-f m -c -C -D 1 --"),
-    ({"test": "TCP_STREAM", "streams": 100, "confidence": {"iterations_max": 6}}, "-i 6,3 -I 99,5 -c -C --"),
-    ({"test": "TCP_STREAM", "message_size": "16K", "receive_size": 1000, "send_socket": "1M", "recv_socket": 2000},
-     "-f m -c -C -D 1 -- -s 1048576 -S 2000 -m 16384, -M ,1000"),
-    ({"test": "TCP_MAERTS", "message_size": "16K", "receive_size": 1000, "send_socket": "1M", "recv_socket": 2000},
-     "-f m -c -C -D 1 -- -S 1048576 -s 2000 -m ,16384 -M 1000,"),
-    ({"test": "UDP_STREAM", "message_size": 1400, "interim": "0.5"}, "-c -C -D 0.5 -- -m 1400, -R 1"),
-    ({"test": "TCP_RR"}, "-t TCP_RR -l 10 -c -C -D 1 -- -r 1,1"),
-    ({"test": "UDP_RR", "request_size": 64, "response_size": "1K"}, "-- -r 64,1024"),
-    ({"test": "TCP_CRR", "message_size": None}, "-- -r 1,1"),
-    ({"test": "TCP_STREAM", "confidence": {"iterations_max": 6, "level": 95, "width_percent": 2.5}},
-     "-l 10 -f m -i 6,3 -I 95,2.5 -c -C --"),
-    ({"test": "TCP_STREAM", "confidence": {"iterations_max": 6}}, "-i 6,3 -I 99,5 "),
-])
+@pytest.mark.parametrize(
+    "given, expected",
+    [
+        ({"test": "TCP_STREAM", "duration": "5"}, "-t TCP_STREAM -l 5 -f m -c -C -D 0.5 --"),
+        ({"test": "tcp_stream", "cpu": "false", "interim": 0}, "-t TCP_STREAM -l 10 -f m --"),
+        ({"test": "TCP_STREAM", "streams": 2}, "-D 1 --"),
+        ({"test": "TCP_STREAM", "streams": 2, "duration": 5}, "-D 0.5 --"),
+        ({"test": "TCP_STREAM", "streams": 8}, "-l 10 -f m -c -C -D 1 --"),
+        ({"test": "TCP_STREAM", "streams": 9}, "-l 14 -f m -c -C -s 1 -D 1 --"),
+        ({"test": "TCP_STREAM", "streams": 9, "warm_up": 0}, "-l 10 -f m -c -C -s 1 -D 1 --"),
+        ({"test": "TCP_STREAM", "streams": 9, "interim": 0}, "-l 10 -f m -c -C -s 1 --"),
+        ({"test": "TCP_STREAM", "duration": 5, "warm_up": "2"}, "-l 7 -f m -c -C -D 0.5 --"),
+        ({"test": "UDP_STREAM", "streams": 9}, "-l 10 -f m -c -C -s 1 -D 1 --"),
+        ({"test": "TCP_RR", "tenants": 101}, "-l 14 -c -C -s 2 -D 1 --"),
+        ({"test": "TCP_MAERTS", "streams": 100}, "-f m -c -C -D 1 --"),
+        ({"test": "TCP_STREAM", "streams": 100, "bidirectional": True}, "-f m -c -C -D 1 --"),
+        (
+            {"test": "TCP_STREAM", "streams": 100, "confidence": {"iterations_max": 6}},
+            "-i 6,3 -I 99,5 -c -C --",
+        ),
+        (
+            {
+                "test": "TCP_STREAM",
+                "message_size": "16K",
+                "receive_size": 1000,
+                "send_socket": "1M",
+                "recv_socket": 2000,
+            },
+            "-f m -c -C -D 1 -- -s 1048576 -S 2000 -m 16384, -M ,1000",
+        ),
+        (
+            {
+                "test": "TCP_MAERTS",
+                "message_size": "16K",
+                "receive_size": 1000,
+                "send_socket": "1M",
+                "recv_socket": 2000,
+            },
+            "-f m -c -C -D 1 -- -S 1048576 -s 2000 -m ,16384 -M 1000,",
+        ),
+        (
+            {"test": "UDP_STREAM", "message_size": 1400, "interim": "0.5"},
+            "-c -C -D 0.5 -- -m 1400, -R 1",
+        ),
+        ({"test": "TCP_RR"}, "-t TCP_RR -l 10 -c -C -D 1 -- -r 1,1"),
+        ({"test": "UDP_RR", "request_size": 64, "response_size": "1K"}, "-- -r 64,1024"),
+        ({"test": "TCP_CRR", "message_size": None}, "-- -r 1,1"),
+        (
+            {
+                "test": "TCP_STREAM",
+                "confidence": {"iterations_max": 6, "level": 95, "width_percent": 2.5},
+            },
+            "-l 10 -f m -i 6,3 -I 95,2.5 -c -C --",
+        ),
+        ({"test": "TCP_STREAM", "confidence": {"iterations_max": 6}}, "-i 6,3 -I 99,5 "),
+    ],
+)
 def test_options(given, expected):
-    assert (options(given) + " ").endswith(expected.rstrip() + " ") or expected in options(given) + " "
+    assert (options(given) + " ").endswith(expected.rstrip() + " ") or expected in options(
+        given
+    ) + " "
 
 
 def test_addresses_and_port():
@@ -58,15 +98,21 @@ def test_addresses_and_port():
 
 def test_each_stream_has_a_data_port_of_its_own():
     load = command.workload({"test": "TCP_STREAM", "streams": 2})
-    ports = [command.argv(load, test, end, number)[-3] for number, (test, end) in
-             enumerate(command.streams_of(load, ENDS))]
+    ports = [
+        command.argv(load, test, end, number)[-3]
+        for number, (test, end) in enumerate(command.streams_of(load, ENDS))
+    ]
     assert ports == [",12870", ",12871"]
 
 
 def test_streams_are_bound_to_the_cpus_by_turns():
-    load = command.workload({"test": "TCP_STREAM", "streams": 3, "client_cpus": [2, "4"], "server_cpus": [7]})
-    lines = [command.argv(load, test, end, number) for number, (test, end) in
-             enumerate(command.streams_of(load, ENDS))]
+    load = command.workload(
+        {"test": "TCP_STREAM", "streams": 3, "client_cpus": [2, "4"], "server_cpus": [7]}
+    )
+    lines = [
+        command.argv(load, test, end, number)
+        for number, (test, end) in enumerate(command.streams_of(load, ENDS))
+    ]
     assert [line[line.index("-T") + 1] for line in lines] == ["2,7", "4,7", "2,7"]
     assert "-T 3, " in options({"test": "TCP_RR", "client_cpus": [3]})
     with pytest.raises(InputError, match="server_cpus"):
@@ -77,7 +123,12 @@ def test_percentiles_are_asked_of_transactions_only():
     for test in command.TESTS:
         selectors = command.argv(command.workload({"test": test}), test, ENDS[0])[-1].split(",")
         assert ("P99_LATENCY" in selectors) == (test in command.RR_TESTS)
-        assert {"THROUGHPUT", "REMOTE_RECV_THROUGHPUT", "TRANSPORT_MSS", "CONFIDENCE_ITERATION"} <= set(selectors)
+        assert {
+            "THROUGHPUT",
+            "REMOTE_RECV_THROUGHPUT",
+            "TRANSPORT_MSS",
+            "CONFIDENCE_ITERATION",
+        } <= set(selectors)
 
 
 def test_streams_are_dealt_to_tenants():
@@ -96,52 +147,73 @@ def test_streams_are_dealt_to_tenants():
         dealt(tenants=4)
 
 
-@pytest.mark.parametrize("given, said", [
-    ({"test": "FOO"}, "unknown netperf test"),
-    ({"test": "-t"}, "unknown netperf test"),
-    ({}, "unknown netperf test"),
-    ([], "not a mapping"),
-    ({"test": "TCP_RR", "extra": 1}, "unknown key 'extra'"),
-    ({"test": "TCP_RR", "duration": 0}, "not between 1 and 86400"),
-    ({"test": "TCP_RR", "duration": 0.5}, "not a whole number"),
-    ({"test": "TCP_RR", "duration": "0.5"}, "not a whole number"),
-    ({"test": "TCP_RR", "duration": True}, "not a whole number"),
-    ({"test": "TCP_RR", "duration": "1; reboot"}, "not a whole number"),
-    ({"test": "TCP_RR", "streams": 1001}, "not between 1 and 1000"),
-    ({"test": "TCP_RR", "message_size": 1}, "message_size: cannot be combined with TCP_RR"),
-    ({"test": "TCP_STREAM", "request_size": 1}, "request_size: cannot be combined with TCP_STREAM"),
-    ({"test": "TCP_STREAM", "message_size": "-1"}, "not a size in bytes"),
-    ({"test": "TCP_STREAM", "message_size": "1,2"}, "not a size in bytes"),
-    ({"test": "TCP_STREAM", "message_size": 0}, "not between 1 and"),
-    ({"test": "UDP_STREAM", "message_size": 65508}, "do not fit a UDP datagram"),
-    ({"test": "UDP_STREAM", "bidirectional": True}, "only TCP_STREAM can run in both directions"),
-    ({"test": "TCP_STREAM", "name": "../x"}, "not a name"),
-    ({"test": "TCP_STREAM", "cpu": "perhaps"}, "neither on nor off"),
-    ({"test": "TCP_STREAM", "confidence": {"level": 97}}, "95 and 99 only"),
-    ({"test": "TCP_STREAM", "confidence": {"iterations_min": 5, "iterations_max": 4}}, "larger than iterations_max"),
-    ({"test": "TCP_STREAM", "confidence": {"width_percent": "nan"}}, "not a number"),
-    ({"test": "TCP_STREAM", "confidence": {"iterations_max": 5}, "interim": 1}, "cannot be combined with confidence"),
-    ({"test": "TCP_STREAM", "confidence": {"iterations_max": 5}, "warm_up": 1}, "a warm-up cannot be combined with"),
-    ({"test": "UDP_STREAM", "warm_up": 1}, "a warm-up cannot be combined with"),
-    ({"test": "TCP_STREAM", "interim": 0, "warm_up": 1}, "a warm-up cannot be combined with"),
-    ({"test": "TCP_STREAM", "warm_up": 601}, "warm_up"),
-])
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ({"test": "FOO"}, "unknown netperf test"),
+        ({"test": "-t"}, "unknown netperf test"),
+        ({}, "unknown netperf test"),
+        ([], "not a mapping"),
+        ({"test": "TCP_RR", "extra": 1}, "unknown key 'extra'"),
+        ({"test": "TCP_RR", "duration": 0}, "not between 1 and 86400"),
+        ({"test": "TCP_RR", "duration": 0.5}, "not a whole number"),
+        ({"test": "TCP_RR", "duration": "0.5"}, "not a whole number"),
+        ({"test": "TCP_RR", "duration": True}, "not a whole number"),
+        ({"test": "TCP_RR", "duration": "1; reboot"}, "not a whole number"),
+        ({"test": "TCP_RR", "streams": 1001}, "not between 1 and 1000"),
+        ({"test": "TCP_RR", "message_size": 1}, "message_size: cannot be combined with TCP_RR"),
+        (
+            {"test": "TCP_STREAM", "request_size": 1},
+            "request_size: cannot be combined with TCP_STREAM",
+        ),
+        ({"test": "TCP_STREAM", "message_size": "-1"}, "not a size in bytes"),
+        ({"test": "TCP_STREAM", "message_size": "1,2"}, "not a size in bytes"),
+        ({"test": "TCP_STREAM", "message_size": 0}, "not between 1 and"),
+        ({"test": "UDP_STREAM", "message_size": 65508}, "do not fit a UDP datagram"),
+        (
+            {"test": "UDP_STREAM", "bidirectional": True},
+            "only TCP_STREAM can run in both directions",
+        ),
+        ({"test": "TCP_STREAM", "name": "../x"}, "not a name"),
+        ({"test": "TCP_STREAM", "cpu": "perhaps"}, "neither on nor off"),
+        ({"test": "TCP_STREAM", "confidence": {"level": 97}}, "95 and 99 only"),
+        (
+            {"test": "TCP_STREAM", "confidence": {"iterations_min": 5, "iterations_max": 4}},
+            "larger than iterations_max",
+        ),
+        ({"test": "TCP_STREAM", "confidence": {"width_percent": "nan"}}, "not a number"),
+        (
+            {"test": "TCP_STREAM", "confidence": {"iterations_max": 5}, "interim": 1},
+            "cannot be combined with confidence",
+        ),
+        (
+            {"test": "TCP_STREAM", "confidence": {"iterations_max": 5}, "warm_up": 1},
+            "a warm-up cannot be combined with",
+        ),
+        ({"test": "UDP_STREAM", "warm_up": 1}, "a warm-up cannot be combined with"),
+        ({"test": "TCP_STREAM", "interim": 0, "warm_up": 1}, "a warm-up cannot be combined with"),
+        ({"test": "TCP_STREAM", "warm_up": 601}, "warm_up"),
+    ],
+)
 def test_wrong_workloads(given, said):
     with pytest.raises(InputError, match=said):
         command.workload(given)
 
 
-@pytest.mark.parametrize("given, said", [
-    ({}, "not an IP address"),
-    ({"address": "example.org"}, "not an IP address"),
-    ({"address": "-K"}, "not an IP address"),
-    ({"address": 3232235777}, "not between|not an IP address"),
-    ({"address": "198.18.0.2", "netns": "../../etc"}, "not a usable name"),
-    ({"address": "198.18.0.2", "netns": "-K"}, "not a usable name"),
-    ({"address": "198.18.0.2", "netns": "a\n"}, "not a usable name"),
-    ({"address": "198.18.0.2", "port": 0}, "not between 1 and 65535"),
-    ({"address": "198.18.0.2", "local": "fd00::1"}, "one address is IPv4 and the other IPv6"),
-])
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ({}, "not an IP address"),
+        ({"address": "example.org"}, "not an IP address"),
+        ({"address": "-K"}, "not an IP address"),
+        ({"address": 3232235777}, "not between|not an IP address"),
+        ({"address": "198.18.0.2", "netns": "../../etc"}, "not a usable name"),
+        ({"address": "198.18.0.2", "netns": "-K"}, "not a usable name"),
+        ({"address": "198.18.0.2", "netns": "a\n"}, "not a usable name"),
+        ({"address": "198.18.0.2", "port": 0}, "not between 1 and 65535"),
+        ({"address": "198.18.0.2", "local": "fd00::1"}, "one address is IPv4 and the other IPv6"),
+    ],
+)
 def test_wrong_endpoints(given, said):
     with pytest.raises(InputError, match=said):
         command.endpoint(given)
@@ -151,6 +223,11 @@ def test_times():
     load = command.workload({"test": "TCP_STREAM", "duration": 10})
     expected, longest = command.seconds(load)
     assert 10 < expected < 11 and longest > 25
-    assert command.seconds(command.workload({"test": "TCP_STREAM", "duration": 10, "streams": 100}))[0] > 12
-    load = command.workload({"test": "TCP_STREAM", "duration": 10, "confidence": {"iterations_max": 10}})
+    assert (
+        command.seconds(command.workload({"test": "TCP_STREAM", "duration": 10, "streams": 100}))[0]
+        > 12
+    )
+    load = command.workload(
+        {"test": "TCP_STREAM", "duration": 10, "confidence": {"iterations_max": 10}}
+    )
     assert command.seconds(load)[0] > 30 and command.seconds(load)[1] > 130

@@ -19,8 +19,10 @@ from ansible_collections.offload.lab.plugins.module_utils._host import daemons, 
 from ansible_collections.offload.lab.plugins.module_utils._host.processes import started_at
 from ansible_collections.offload.lab.plugins.module_utils._netperf import netserver
 
-needs_netserver = pytest.mark.skipif(shutil.which("netserver", path="/usr/bin:/usr/local/bin") is None,
-                                     reason="netserver is not installed")
+needs_netserver = pytest.mark.skipif(
+    shutil.which("netserver", path="/usr/bin:/usr/local/bin") is None,
+    reason="netserver is not installed",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -46,9 +48,20 @@ def listening(where):
 
 
 def test_it_listens_on_its_address_only():
-    assert netserver.argv(server(port=99)) == ["netserver", "-D", "-L", "127.0.0.1,4", "-p", "99", "-N"]
+    assert netserver.argv(server(port=99)) == [
+        "netserver",
+        "-D",
+        "-L",
+        "127.0.0.1,4",
+        "-p",
+        "99",
+        "-N",
+    ]
     assert netserver.argv(server(address="fd00::1", port=99))[3] == "fd00::1,6"
-    assert netserver.label(server(netns="tenant1", address="fd00::1", port=99)) == "tenant1/[fd00::1]:99"
+    assert (
+        netserver.label(server(netns="tenant1", address="fd00::1", port=99))
+        == "tenant1/[fd00::1]:99"
+    )
 
 
 @needs_netserver
@@ -57,7 +70,9 @@ def test_started_known_and_stopped(state_dir):
     netserver.start_all(wanted)
     assert all(listening(one) for one in wanted)
     before = netserver.known()
-    assert sorted(state["server"]["port"] for state in before.values()) == sorted(one["port"] for one in wanted)
+    assert sorted(state["server"]["port"] for state in before.values()) == sorted(
+        one["port"] for one in wanted
+    )
     assert netserver.plan(before, wanted, "present", False) == ([], [])
     stop, start = netserver.plan(before, wanted[:1], "present", True)
     assert len(stop) == 2 and start == []
@@ -76,7 +91,9 @@ def test_what_it_serves_ends_with_it():
         limit = time.time() + 10
         children = []
         while not children and time.time() < limit:
-            out = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], stdout=subprocess.PIPE, check=False)
+            out = subprocess.run(
+                ["ps", "-o", "pid=", "--ppid", str(pid)], stdout=subprocess.PIPE, check=False
+            )
             children = out.stdout.split()
         assert len(children) == 1
         netserver.stop_all(list(netserver.known()))
@@ -88,9 +105,13 @@ def test_what_it_serves_ends_with_it():
 
 def test_it_waits_for_one_that_is_ending_and_has_no_command_line_any_more(monkeypatch):
     """Its port is not free yet then."""
-    ending = ("import signal, sys, time; signal.signal(15, lambda *_: (time.sleep(0.3), sys.exit())); print(); "
-              "time.sleep(60)")
-    process = subprocess.Popen(["python3", "-uc", ending], start_new_session=True, stdout=subprocess.PIPE)
+    ending = (
+        "import signal, sys, time; signal.signal(15, lambda *_: (time.sleep(0.3), sys.exit())); print(); "
+        "time.sleep(60)"
+    )
+    process = subprocess.Popen(
+        ["python3", "-uc", ending], start_new_session=True, stdout=subprocess.PIPE
+    )
     try:
         process.stdout.readline()
         where = server(port=9)
@@ -117,16 +138,30 @@ def test_a_dead_one_is_started_again():
     assert (stop, start) == (list(before), [where])
 
 
-@pytest.mark.parametrize("change", [
-    {"started": 1}, {"inode": 1}, {"server": {"netns": None, "address": "127.0.0.2", "port": 1}},
-    {"pid": "1"}, {"pid": None}, {"pid": -1}, {"server": None}, {"server": {}}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"started": 1},
+        {"inode": 1},
+        {"server": {"netns": None, "address": "127.0.0.2", "port": 1}},
+        {"pid": "1"},
+        {"pid": None},
+        {"pid": -1},
+        {"server": None},
+        {"server": {}},
+    ],
+)
 def test_a_process_that_is_not_the_one_that_was_started_is_not_signalled(state_dir, change):
     """The state file of a netserver whose pid is somebody else's by now."""
     other = subprocess.Popen(["sleep", "60"])
     try:
         state_dir.mkdir()
-        state = {"pid": other.pid, "started": started_at(other.pid), "server": server(),
-                 "inode": netns.inode("/proc/self/ns/net")}
+        state = {
+            "pid": other.pid,
+            "started": started_at(other.pid),
+            "server": server(),
+            "inode": netns.inode("/proc/self/ns/net"),
+        }
         path = state_dir / "netserver-@127.0.0.1-1.json"
         path.write_text(json.dumps(dict(state, **change)))
         assert netserver.known() == {str(path): None}
@@ -181,7 +216,10 @@ def test_plan(state_dir, monkeypatch):
     running = {path: {"inode": 7, "server": one}}
     assert plan_names({}, [one, two]) == ([], [one, two])
     assert plan_names(running, [one, two]) == ([], [two])
-    assert plan_names({path: {"inode": 6, "server": one}}, [one]) == (["netserver-@127.0.0.1-1.json"], [one])
+    assert plan_names({path: {"inode": 6, "server": one}}, [one]) == (
+        ["netserver-@127.0.0.1-1.json"],
+        [one],
+    )
     assert plan_names(running, [two]) == ([], [two])
     assert plan_names(running, [two], purge=True) == (["netserver-@127.0.0.1-1.json"], [two])
     assert plan_names(running, [], "absent") == (["netserver-@127.0.0.1-1.json"], [])

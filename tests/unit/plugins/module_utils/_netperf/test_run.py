@@ -12,7 +12,10 @@ import time
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError, InputError
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import (
+    CommandError,
+    InputError,
+)
 from ansible_collections.offload.lab.plugins.module_utils._host import runner
 from ansible_collections.offload.lab.plugins.module_utils._netperf import command
 from ansible_collections.offload.lab.plugins.module_utils._netperf import run as netperf_run
@@ -22,13 +25,23 @@ END = {"netns": None, "local": None, "address": "127.0.0.1", "port": 1, "data_po
 
 @pytest.fixture
 def cell(monkeypatch):
-    """Return a function that runs a cell whose netperf is a Python script; ``{n}`` in it is the stream's number."""
+    """Return a function that runs a cell whose netperf is a Python script; ``{n}`` in it is the
+    stream's number.
+    """
 
     def run(script, watch=None, longest=20, **given):
         load = command.workload(dict({"test": "TCP_STREAM", "duration": 1}, **given))
         numbers = iter(range(1000))
-        monkeypatch.setattr(command, "argv", lambda _load, _test, _end, _number: [
-            sys.executable, "-S", "-c", script.replace("{n}", str(next(numbers)))])
+        monkeypatch.setattr(
+            command,
+            "argv",
+            lambda _load, _test, _end, _number: [
+                sys.executable,
+                "-S",
+                "-c",
+                script.replace("{n}", str(next(numbers))),
+            ],
+        )
         monkeypatch.setattr(command, "seconds", lambda _load: (1, longest))
         return netperf_run.run_cell(load, [END], watch)
 
@@ -39,15 +52,31 @@ def test_what_a_stream_printed_comes_back_with_its_times(cell):
     before = time.time()
     row = cell("import sys; print('out'); print('err', file=sys.stderr)")
     stream = row["streams"][0]
-    assert (stream["raw"], stream["stderr"], stream["rc"], stream["netns"]) == ("out\n", "err\n", 0, None)
-    assert before <= row["started"] <= stream["started"] <= stream["finished"] <= row["finished"] <= time.time()
+    assert (stream["raw"], stream["stderr"], stream["rc"], stream["netns"]) == (
+        "out\n",
+        "err\n",
+        0,
+        None,
+    )
+    assert (
+        before
+        <= row["started"]
+        <= stream["started"]
+        <= stream["finished"]
+        <= row["finished"]
+        <= time.time()
+    )
     assert row["error"] is None
 
 
 def test_a_failure_is_told_and_not_raised(cell):
-    row = cell("import sys; sys.exit('establish control: are you sure there is a netserver listening?')")
-    assert row["error"] == ("netperf failed with exit status 1: establish control: are you sure there is a netserver "
-                            "listening?")
+    row = cell(
+        "import sys; sys.exit('establish control: are you sure there is a netserver listening?')"
+    )
+    assert row["error"] == (
+        "netperf failed with exit status 1: establish control: are you sure there is a netserver "
+        "listening?"
+    )
     assert row["streams"][0]["rc"] == 1
 
 
@@ -78,12 +107,17 @@ def test_a_clock_that_is_set_meanwhile_is_told_and_ends_nothing(cell, monkeypatc
 
 
 def test_a_silent_failure_is_told(cell):
-    assert cell("import os; os._exit(3)")["error"] == "netperf failed with exit status 3: it said nothing"
+    assert (
+        cell("import os; os._exit(3)")["error"]
+        == "netperf failed with exit status 3: it said nothing"
+    )
 
 
 def test_what_does_not_end_is_stopped(cell):
     started = time.time()
-    row = cell("import time, os; print(os.getpid(), flush=True); time.sleep(60)", longest=1, streams=2)
+    row = cell(
+        "import time, os; print(os.getpid(), flush=True); time.sleep(60)", longest=1, streams=2
+    )
     assert row["error"] == "did not end within 1 s"
     assert time.time() - started < 15
     for stream in row["streams"]:
@@ -124,13 +158,16 @@ class Recorder:
         return {"watched": [name for name, _when in self.calls]}
 
 
-@pytest.mark.parametrize("seconds, given", [
-    (0.0, {}),  # ends before anything is due
-    (0.5, {}),
-    (2.0, {}),  # outlives its traffic of one second
-    (2.0, {"confidence": {"iterations_max": 3}}),
-    (0.5, {"streams": 3}),
-])
+@pytest.mark.parametrize(
+    "seconds, given",
+    [
+        (0.0, {}),  # ends before anything is due
+        (0.5, {}),
+        (2.0, {}),  # outlives its traffic of one second
+        (2.0, {"confidence": {"iterations_max": 3}}),
+        (0.5, {"streams": 3}),
+    ],
+)
 def test_a_watch_is_told_once_of_begin_and_end(cell, seconds, given):
     watch = Recorder()
     row = cell(f"import time; time.sleep({seconds})", watch, **given)
@@ -147,13 +184,20 @@ def test_netperf_dies_with_the_module_and_no_file_stays(tmp_path):
     begun, temporary = tmp_path / "begun", tmp_path / "tmp"
     begun.mkdir()
     temporary.mkdir()
-    script = ("import sys, time\nfrom ansible_collections.offload.lab.plugins.module_utils._netperf import command, "
-              "run\ncommand.argv = lambda *_args: [sys.executable, '-S', '-c', 'import os, sys, time; "
-              "os.mkdir(sys.argv[1] + str(os.getpid())); time.sleep(60)', sys.argv[1]]\nload = "
-              f"command.workload({{'test': 'TCP_STREAM', 'streams': 3}})\nrun.run_cell(load, [{END!r}])\n")
-    module = subprocess.Popen([sys.executable, "-c", script, str(begun) + "/"],
-                              env=dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path),
-                                       TMPDIR=str(temporary)))
+    script = (
+        "import sys, time\nfrom ansible_collections.offload.lab.plugins.module_utils._netperf import command, "
+        "run\ncommand.argv = lambda *_args: [sys.executable, '-S', '-c', 'import os, sys, time; "
+        "os.mkdir(sys.argv[1] + str(os.getpid())); time.sleep(60)', sys.argv[1]]\nload = "
+        f"command.workload({{'test': 'TCP_STREAM', 'streams': 3}})\nrun.run_cell(load, [{END!r}])\n"
+    )
+    module = subprocess.Popen(
+        [sys.executable, "-c", script, str(begun) + "/"],
+        env=dict(
+            os.environ,
+            PYTHONPATH=os.pathsep.join(path for path in sys.path if path),
+            TMPDIR=str(temporary),
+        ),
+    )
     try:
         limit = time.time() + 30
         while len(list(begun.iterdir())) < 3 and time.time() < limit:

@@ -31,8 +31,12 @@ def folder(tmp_path):
 @pytest.fixture
 def holder(folder):
     """A module that still measures: it holds its chunk and has finished one cell."""
-    process = subprocess.Popen([sys.executable, "-c", HOLDER, folder], stdout=subprocess.PIPE, universal_newlines=True,
-                               env=dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path)))
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, folder],
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
+        env=dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path)),
+    )
     assert process.stdout.readline() == "ready\n"
     yield process
     process.kill()
@@ -40,7 +44,9 @@ def holder(folder):
 
 
 def names(found):
-    return dict((os.path.basename(path), [row["id"] for row in rows]) for path, rows in found.items())
+    return dict(
+        (os.path.basename(path), [row["id"] for row in rows]) for path, rows in found.items()
+    )
 
 
 def write(folder, campaign, chunk, *ids):
@@ -72,12 +78,20 @@ def test_only_root_reads_it(folder):
 
 def test_every_cell_is_synced(folder, monkeypatch):
     synced = []
-    monkeypatch.setattr(os, "fsync", lambda number: synced.append(os.readlink(f"/proc/self/fd/{number}")))
+    monkeypatch.setattr(
+        os, "fsync", lambda number: synced.append(os.readlink(f"/proc/self/fd/{number}"))
+    )
     write(folder, "demo-1", "k1", "a", "b")
-    assert synced == [os.path.join(folder, "demo-1-k1.jsonl"), folder] + [os.path.join(folder, "demo-1-k1.jsonl")] * 2
+    assert (
+        synced
+        == [os.path.join(folder, "demo-1-k1.jsonl"), folder]
+        + [os.path.join(folder, "demo-1-k1.jsonl")] * 2
+    )
 
 
-@pytest.mark.parametrize("tail", ['{"id": "to', '{"id": "torn"}', "\0\0\0\0", '[1]\n', 'null\n', '{"id": "x"\n'])
+@pytest.mark.parametrize(
+    "tail", ['{"id": "to', '{"id": "torn"}', "\0\0\0\0", "[1]\n", "null\n", '{"id": "x"\n']
+)
 def test_a_torn_line_is_not_a_cell(folder, tail):
     write(folder, "demo-1", "k1", "a")
     with open(os.path.join(folder, "demo-1-k1.jsonl"), "a") as stream:
@@ -105,8 +119,10 @@ def test_a_pid_that_is_somebody_elses_is_not_ended(folder, holder):
         other.wait()
 
 
-@pytest.mark.parametrize("campaign, chunk", [("../x", "k"), ("x", "../k"), ("-x", "k"), ("x*", "k"), ("", "k"),
-                                             ("x" * 65, "k")])
+@pytest.mark.parametrize(
+    "campaign, chunk",
+    [("../x", "k"), ("x", "../k"), ("-x", "k"), ("x*", "k"), ("", "k"), ("x" * 65, "k")],
+)
 def test_names_stay_in_the_folder(folder, campaign, chunk):
     with pytest.raises(InputError, match="not a name"):
         spool.Chunk(folder, campaign, chunk)

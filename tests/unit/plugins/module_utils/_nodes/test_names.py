@@ -27,10 +27,16 @@ def test_validate_normalises_addresses():
 
 
 def test_more_devices():
-    more = [{"name": "underlay1", "addresses": ["198.18.1.1/24"]}, {"name": "uplink0", "addresses": []}]
+    more = [
+        {"name": "underlay1", "addresses": ["198.18.1.1/24"]},
+        {"name": "uplink0", "addresses": []},
+    ]
     assert validate("a", [dict(node(), more=list(reversed(more)))])[0]["more"] == more
-    for wrong, message in (([{"name": "eth0"}], "'eth0' is not a name"), (more + more[:1], "is listed twice"),
-                           ([dict(more[0], addresses=["198.18.0.1/24"])], "is already given")):
+    for wrong, message in (
+        ([{"name": "eth0"}], "'eth0' is not a name"),
+        (more + more[:1], "is listed twice"),
+        ([dict(more[0], addresses=["198.18.0.1/24"])], "is already given"),
+    ):
         with pytest.raises(InputError, match=message):
             validate("a", [dict(node(addresses=["198.18.0.1/24"]), more=wrong)])
 
@@ -55,13 +61,32 @@ BAD = [
     ("a", [node(), node()], "the node 'a-node1' is listed twice"),
     ("a", [node(mtu=67)], "a-node1: MTU 67: not between 68 and 65535"),
     ("a", [node(mtu=65536)], "a-node1: MTU 65536: not between 68 and 65535"),
-    ("a", [node(mtu=1279, addresses=["2001:db8::1/64"])], "a-node1: the MTU 1279 is too small for IPv6"),
-    ("a", [node(addresses=["198.18.0.1"])], "a-node1 '198.18.0.1': not an IP address with its prefix length"),
+    (
+        "a",
+        [node(mtu=1279, addresses=["2001:db8::1/64"])],
+        "a-node1: the MTU 1279 is too small for IPv6",
+    ),
+    (
+        "a",
+        [node(addresses=["198.18.0.1"])],
+        "a-node1 '198.18.0.1': not an IP address with its prefix length",
+    ),
     ("a", [node(addresses=["198.18.0.256/24"])], "a-node1 '198.18.0.256/24': not an IP address"),
-    ("a", [node(addresses=["fd00::1%x\nlink del dev eth0/64"])], "not an IP address with its prefix length"),
-    ("a", [node(addresses=["198.18.0.1/24", "198.18.0.1/16"])], "the address 198.18.0.1 is already given to a-node1"),
-    ("a", [node(addresses=["198.18.0.1/24"]), node("a-node2", ["198.18.0.1/24"])],
-     "a-node2: the address 198.18.0.1 is already given to a-node1"),
+    (
+        "a",
+        [node(addresses=["fd00::1%x\nlink del dev eth0/64"])],
+        "not an IP address with its prefix length",
+    ),
+    (
+        "a",
+        [node(addresses=["198.18.0.1/24", "198.18.0.1/16"])],
+        "the address 198.18.0.1 is already given to a-node1",
+    ),
+    (
+        "a",
+        [node(addresses=["198.18.0.1/24"]), node("a-node2", ["198.18.0.1/24"])],
+        "a-node2: the address 198.18.0.1 is already given to a-node1",
+    ),
 ]
 
 
@@ -82,13 +107,22 @@ def test_mac_addresses_are_local_and_stay():
 
 
 def test_nodes_sort_by_number():
-    assert sorted(["a-node10", "a-node9", "a-node1"], key=natural) == ["a-node1", "a-node9", "a-node10"]
+    assert sorted(["a-node10", "a-node9", "a-node1"], key=natural) == [
+        "a-node1",
+        "a-node9",
+        "a-node10",
+    ]
 
 
 def test_enter_names_the_three_namespaces():
     assert enter("a-node1", ["id"]) == [
-        "nsenter", "--net=/run/netns/a-node1", "--mount=/run/offload-lab/a-node1/mnt",
-        "--uts=/run/offload-lab/a-node1/uts", "--", "id"]
+        "nsenter",
+        "--net=/run/netns/a-node1",
+        "--mount=/run/offload-lab/a-node1/mnt",
+        "--uts=/run/offload-lab/a-node1/uts",
+        "--",
+        "id",
+    ]
 
 
 def test_hosts_of_a_lab():
@@ -103,15 +137,26 @@ def test_hosts_of_a_lab():
         "offload_lab_underlay_address": "198.18.0.2",
         "offload_lab_underlay_prefix": 24,
         "offload_lab_underlay_mtu": 1500,
-        "offload_lab_node": {"name": "demo-node2", "mtu": 1500, "addresses": ["198.18.0.2/24"], "more": []},
+        "offload_lab_node": {
+            "name": "demo-node2",
+            "mtu": 1500,
+            "addresses": ["198.18.0.2/24"],
+            "more": [],
+        },
     }
 
 
 def test_ports_have_networks_of_their_own():
     host = lab_hosts("demo", 2, 9000, "198.18.0.0/24", ports=3, uplink=True)["node2"]
-    assert host["offload_lab_more_ports"] == [{"device": "underlay1", "address": "198.18.1.2"},
-                                              {"device": "underlay2", "address": "198.18.2.2"}]
-    assert [device["name"] for device in host["offload_lab_node"]["more"]] == ["underlay1", "underlay2", "uplink0"]
+    assert host["offload_lab_more_ports"] == [
+        {"device": "underlay1", "address": "198.18.1.2"},
+        {"device": "underlay2", "address": "198.18.2.2"},
+    ]
+    assert [device["name"] for device in host["offload_lab_node"]["more"]] == [
+        "underlay1",
+        "underlay2",
+        "uplink0",
+    ]
     assert host["offload_lab_node"]["more"][1]["addresses"] == ["198.18.2.2/24"]
     with pytest.raises(InputError, match="10 ports"):
         lab_hosts("demo", 2, 9000, "198.18.0.0/24", ports=10)
@@ -119,19 +164,27 @@ def test_ports_have_networks_of_their_own():
 
 def test_hosts_over_ipv6():
     host = lab_hosts("demo", 12, 1500, "2001:2::/64")["node12"]
-    assert (host["offload_lab_underlay_address"], host["offload_lab_underlay_prefix"]) == ("2001:2::c", 64)
+    assert (host["offload_lab_underlay_address"], host["offload_lab_underlay_prefix"]) == (
+        "2001:2::c",
+        64,
+    )
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"nodes": 0}, "nodes: 0 nodes are not in the range 1 to 254"),
-    ({"nodes": 255}, "nodes: 255 nodes are not in the range 1 to 254"),
-    ({"nodes": 3, "underlay": "198.18.0.0/30"}, "3 nodes are not in the range 1 to 2"),
-    ({"underlay": "198.18.0.1/24"}, "underlay: '198.18.0.1/24' is not a network"),
-    ({"underlay": "everywhere"}, "underlay: 'everywhere' is not a network"),
-    ({"name": "no blanks"}, "'no blanks' is not a name for a lab"),
-    ({"mtu": 10}, "MTU 10: not between"),
-])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"nodes": 0}, "nodes: 0 nodes are not in the range 1 to 254"),
+        ({"nodes": 255}, "nodes: 255 nodes are not in the range 1 to 254"),
+        ({"nodes": 3, "underlay": "198.18.0.0/30"}, "3 nodes are not in the range 1 to 2"),
+        ({"underlay": "198.18.0.1/24"}, "underlay: '198.18.0.1/24' is not a network"),
+        ({"underlay": "everywhere"}, "underlay: 'everywhere' is not a network"),
+        ({"name": "no blanks"}, "'no blanks' is not a name for a lab"),
+        ({"mtu": 10}, "MTU 10: not between"),
+    ],
+)
 def test_hosts_that_cannot_be(options, message):
     with pytest.raises(InputError) as caught:
-        lab_hosts(**dict({"name": "lab", "nodes": 2, "mtu": 9000, "underlay": "198.18.0.0/24"}, **options))
+        lab_hosts(
+            **dict({"name": "lab", "nodes": 2, "mtu": 9000, "underlay": "198.18.0.0/24"}, **options)
+        )
     assert message in str(caught.value)

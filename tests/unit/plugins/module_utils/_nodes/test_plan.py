@@ -19,32 +19,74 @@ from ansible_collections.offload.lab.plugins.module_utils._nodes.plan import (
     summary,
 )
 
-MOUNTPOINTS = {"/etc/openvswitch": "present", "/var/lib/openvswitch": "present", "/var/log/openvswitch": "present",
-               "/var/lib/offload-lab": "ours"}
-EMPTY = {"claims": [], "homes": [], "netns": [], "nodes": {}, "ports": {}, "mountpoints": MOUNTPOINTS}
+MOUNTPOINTS = {
+    "/etc/openvswitch": "present",
+    "/var/lib/openvswitch": "present",
+    "/var/log/openvswitch": "present",
+    "/var/lib/offload-lab": "ours",
+}
+EMPTY = {
+    "claims": [],
+    "homes": [],
+    "netns": [],
+    "nodes": {},
+    "ports": {},
+    "mountpoints": MOUNTPOINTS,
+}
 UP = {"ifindex": 1, "peer": None, "mtu": 65536, "up": True, "master": None, "addresses": []}
 
 
 def wanted(*numbers, lab="a"):
-    return validate(lab, [{"name": f"{lab}-node{number}", "mtu": 9000,
-                           "addresses": [f"198.18.0.{number}/24"]} for number in numbers])
+    return validate(
+        lab,
+        [
+            {"name": f"{lab}-node{number}", "mtu": 9000, "addresses": [f"198.18.0.{number}/24"]}
+            for number in numbers
+        ],
+    )
 
 
 def lab_with(*numbers, lab="a"):
     """Return the state of a machine on which these nodes are there, and nothing else."""
     state = copy.deepcopy(EMPTY)
     names = [f"{lab}-node{number}" for number in numbers]
-    state.update(claims=names + [lab + "-fabric"], homes=list(names), netns=names + [lab + "-fabric"])
+    state.update(
+        claims=names + [lab + "-fabric"], homes=list(names), netns=names + [lab + "-fabric"]
+    )
     state["ports"] = {"br0": UP}
     for number, name in zip(numbers, names):
-        device = {"ifindex": 2, "peer": 10 + number, "mtu": 9000, "up": True, "master": None,
-                  "addresses": [f"198.18.0.{number}/24"]}
-        state["nodes"][name] = {"netns": 100 + number, "mnt": 200 + number, "uts": 300 + number, "mounted": True,
-                                "ready": True, "links": {"lo": UP, "underlay0": device}}
-        state["ports"][f"node{number}"] = {"ifindex": 10 + number, "peer": 2, "mtu": 9000, "up": True,
-                                           "master": "br0", "addresses": []}
-    state["nodes"][lab + "-fabric"] = {"netns": 99, "mnt": None, "uts": None, "mounted": False, "ready": False,
-                                       "links": state["ports"]}
+        device = {
+            "ifindex": 2,
+            "peer": 10 + number,
+            "mtu": 9000,
+            "up": True,
+            "master": None,
+            "addresses": [f"198.18.0.{number}/24"],
+        }
+        state["nodes"][name] = {
+            "netns": 100 + number,
+            "mnt": 200 + number,
+            "uts": 300 + number,
+            "mounted": True,
+            "ready": True,
+            "links": {"lo": UP, "underlay0": device},
+        }
+        state["ports"][f"node{number}"] = {
+            "ifindex": 10 + number,
+            "peer": 2,
+            "mtu": 9000,
+            "up": True,
+            "master": "br0",
+            "addresses": [],
+        }
+    state["nodes"][lab + "-fabric"] = {
+        "netns": 99,
+        "mnt": None,
+        "uts": None,
+        "mounted": False,
+        "ready": False,
+        "links": state["ports"],
+    }
     return state
 
 
@@ -63,20 +105,36 @@ def test_a_lab_from_nothing():
         "mkdir -p /run/offload-lab/a-node1 /run/offload-lab/a-node2 /run/offload-lab/a-fabric",
         "mount --make-private -t tmpfs -o mode=0755 offload-lab /run/offload-lab/a-node1",
         "mount --make-private -t tmpfs -o mode=0755 offload-lab /run/offload-lab/a-node2",
-        "mkdir -p " + " ".join(f"/run/offload-lab/{name}{path}" for name in ("a-node1", "a-node2")
-                               for path in ("/run", "/run/lock", "/run/netns", "/run/openvswitch", "/run/offload-lab",
-                                            "/etc/openvswitch", "/var/lib/openvswitch", "/var/log/openvswitch",
-                                            "/var/lib/offload-lab")),
+        "mkdir -p "
+        + " ".join(
+            f"/run/offload-lab/{name}{path}"
+            for name in ("a-node1", "a-node2")
+            for path in (
+                "/run",
+                "/run/lock",
+                "/run/netns",
+                "/run/openvswitch",
+                "/run/offload-lab",
+                "/etc/openvswitch",
+                "/var/lib/openvswitch",
+                "/var/log/openvswitch",
+                "/var/lib/offload-lab",
+            )
+        ),
         "touch /run/offload-lab/a-node1/mnt /run/offload-lab/a-node1/uts "
         "/run/offload-lab/a-node2/mnt /run/offload-lab/a-node2/uts",
         "ip -batch -",
-    ] + [line.format(name) for name in ("a-node1", "a-node2") for line in (
-        "tee /run/offload-lab/{0}/fstab",
-        "unshare --mount=/run/offload-lab/{0}/mnt --uts=/run/offload-lab/{0}/uts --propagation slave "
-        "tee /proc/sys/kernel/hostname",
-        "nsenter --net=/run/netns/{0} --mount=/run/offload-lab/{0}/mnt --uts=/run/offload-lab/{0}/uts -- "
-        "mount --all --fstab /run/offload-lab/{0}/fstab",
-    )] + [
+    ] + [
+        line.format(name)
+        for name in ("a-node1", "a-node2")
+        for line in (
+            "tee /run/offload-lab/{0}/fstab",
+            "unshare --mount=/run/offload-lab/{0}/mnt --uts=/run/offload-lab/{0}/uts --propagation slave "
+            "tee /proc/sys/kernel/hostname",
+            "nsenter --net=/run/netns/{0} --mount=/run/offload-lab/{0}/mnt --uts=/run/offload-lab/{0}/uts -- "
+            "mount --all --fstab /run/offload-lab/{0}/fstab",
+        )
+    ] + [
         "ip netns exec a-fabric ip -batch -",
         "ip netns exec a-node1 ip -batch -",
         "ip netns exec a-node2 ip -batch -",
@@ -97,13 +155,18 @@ def test_the_second_run_does_nothing():
 def test_only_the_new_node_is_made():
     stop, steps = plan_present("a", wanted(1, 2), lab_with(1))
     assert stop == []
-    assert not [line for line in argv(steps) + texts(steps) if "node1" in line or "add a-fabric" in line]
+    assert not [
+        line for line in argv(steps) + texts(steps) if "node1" in line or "add a-fabric" in line
+    ]
 
 
 def test_missing_directories_are_made_and_marked():
     state = dict(EMPTY, mountpoints=dict(MOUNTPOINTS, **{"/var/lib/offload-lab": "missing"}))
     steps = argv(plan_present("a", wanted(1), state)[1])
-    assert steps[1:3] == ["mkdir -p /var/lib/offload-lab", "touch /var/lib/offload-lab/.offload-lab-mountpoint"]
+    assert steps[1:3] == [
+        "mkdir -p /var/lib/offload-lab",
+        "touch /var/lib/offload-lab/.offload-lab-mountpoint",
+    ]
 
 
 @pytest.mark.parametrize("part", ["ready", "netns", "mounted", "mnt", "uts"])
@@ -112,8 +175,12 @@ def test_a_node_without_a_part_of_it_is_made_anew(part):
     state["nodes"]["a-node1"][part] = None
     stop, steps = plan_present("a", wanted(1, 2), state)
     assert stop == ["a-node1"]
-    assert argv(steps)[:4] == ["ip netns exec a-fabric ip -force -batch -", "ip -batch -", "umount --lazy "
-                               "/run/offload-lab/a-node1", "rmdir /run/offload-lab/a-node1"]
+    assert argv(steps)[:4] == [
+        "ip netns exec a-fabric ip -force -batch -",
+        "ip -batch -",
+        "umount --lazy /run/offload-lab/a-node1",
+        "rmdir /run/offload-lab/a-node1",
+    ]
     assert texts(steps)[:2] == ["link del dev node1", "netns del a-node1"]
     assert not [line for line in argv(steps) + texts(steps) if "node2" in line]
 
@@ -124,8 +191,16 @@ def test_a_fabric_that_is_only_a_file_is_made_anew():
     state["ports"] = {}
     stop, steps = plan_present("a", wanted(1), state)
     assert stop == []
-    assert texts(steps)[:3] == ["netns del a-fabric", "netns add a-fabric", "link del dev underlay0"]
-    assert argv(steps)[:3] == ["ip -batch -", "rmdir /run/offload-lab/a-fabric", "mkdir -p /run/offload-lab/a-fabric"]
+    assert texts(steps)[:3] == [
+        "netns del a-fabric",
+        "netns add a-fabric",
+        "link del dev underlay0",
+    ]
+    assert argv(steps)[:3] == [
+        "ip -batch -",
+        "rmdir /run/offload-lab/a-fabric",
+        "mkdir -p /run/offload-lab/a-fabric",
+    ]
 
 
 @pytest.mark.parametrize("name", ["a-node1", "a-fabric"])
@@ -139,8 +214,12 @@ def test_a_namespace_of_others_is_not_touched(name):
 def test_a_node_is_removed_from_its_lab():
     stop, steps = plan_absent("a", ["a-node1"], lab_with(1, 2))
     assert stop == ["a-node1"]
-    assert argv(steps) == ["ip netns exec a-fabric ip -force -batch -", "ip -batch -",
-                           "umount --lazy /run/offload-lab/a-node1", "rmdir /run/offload-lab/a-node1"]
+    assert argv(steps) == [
+        "ip netns exec a-fabric ip -force -batch -",
+        "ip -batch -",
+        "umount --lazy /run/offload-lab/a-node1",
+        "rmdir /run/offload-lab/a-node1",
+    ]
     assert texts(steps) == ["link del dev node1", "netns del a-node1"]
 
 
@@ -151,7 +230,8 @@ def test_the_last_node_takes_the_fabric_and_our_directories_along(names):
     assert texts(steps) == ["netns del a-node1", "netns del a-node2", "netns del a-fabric"]
     assert argv(steps)[-2:] == [
         "rm -f /var/lib/offload-lab/.offload-lab-mountpoint",
-        "rmdir --ignore-fail-on-non-empty /var/lib/offload-lab /run/offload-lab"]
+        "rmdir --ignore-fail-on-non-empty /var/lib/offload-lab /run/offload-lab",
+    ]
 
 
 def test_another_lab_keeps_the_directories():

@@ -44,18 +44,31 @@ def test_mountinfo():
 
 
 def test_mountinfo_of_this_machine():
-    assert "/proc" in [mount["target"] for mount in parse_mountinfo(Path("/proc/self/mountinfo").read_text())]
+    assert "/proc" in [
+        mount["target"] for mount in parse_mountinfo(Path("/proc/self/mountinfo").read_text())
+    ]
 
 
 def test_what_the_mounts_say():
     nodes, homes = mounts_of(["a-node1", "a-node10"], parse_mountinfo(MOUNTINFO))
-    assert nodes["a-node1"] == {"netns": 4026532901, "mounted": True, "mnt": 4026533107, "uts": 4026533108}
+    assert nodes["a-node1"] == {
+        "netns": 4026532901,
+        "mounted": True,
+        "mnt": 4026533107,
+        "uts": 4026533108,
+    }
     assert nodes["a-node10"] == {"netns": None, "mounted": False, "mnt": None, "uts": None}
     assert homes == ["a-node1"]
 
 
-@pytest.mark.parametrize(("text", "line"), [("22 27 0:21 / /proc rw\n", 1), (MOUNTINFO + "22 27 0:21 -", 9),
-                                            ("22 27 0:21 / /proc rw - ", 1)])
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("22 27 0:21 / /proc rw\n", 1),
+        (MOUNTINFO + "22 27 0:21 -", 9),
+        ("22 27 0:21 / /proc rw - ", 1),
+    ],
+)
 def test_mountinfo_that_is_cut_off(text, line):
     with pytest.raises(ParseError) as caught:
         parse_mountinfo(text)
@@ -63,28 +76,46 @@ def test_mountinfo_that_is_cut_off(text, line):
 
 
 def test_links():
-    assert parse_links(LINKS) == {"underlay0": {"ifindex": 2, "peer": 3, "mtu": 9000, "up": True, "master": None,
-                                                "addresses": ["198.18.0.1/24"]}}
+    assert parse_links(LINKS) == {
+        "underlay0": {
+            "ifindex": 2,
+            "peer": 3,
+            "mtu": 9000,
+            "up": True,
+            "master": None,
+            "addresses": ["198.18.0.1/24"],
+        }
+    }
     assert parse_links("") == {}
 
 
 KEYS = st.sampled_from(["ifname", "ifindex", "mtu", "flags", "addr_info", "scope"])
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(),
-                    lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner),
+)
 
 
-@given(st.text() | JSON.map(json.dumps) | st.integers(0, len(LINKS)).map(lambda length: LINKS[:length]))
+@given(
+    st.text() | JSON.map(json.dumps) | st.integers(0, len(LINKS)).map(lambda length: LINKS[:length])
+)
 def test_any_text_gives_links_or_our_error(text):
     try:
         links = parse_links(text)
     except ParseError as error:
         assert error.line == 1
     else:
-        assert all(set(link) == {"ifindex", "peer", "mtu", "up", "master", "addresses"} for link in links.values())
+        assert all(
+            set(link) == {"ifindex", "peer", "mtu", "up", "master", "addresses"}
+            for link in links.values()
+        )
 
 
-@given(st.text() | st.text(alphabet="0123456789 :/-[]\\netsfu\n") | st.integers(0, len(MOUNTINFO)).map(
-    lambda length: MOUNTINFO[:length]))
+@given(
+    st.text()
+    | st.text(alphabet="0123456789 :/-[]\\netsfu\n")
+    | st.integers(0, len(MOUNTINFO)).map(lambda length: MOUNTINFO[:length])
+)
 def test_any_text_gives_mounts_or_our_error(text):
     try:
         mounts = parse_mountinfo(text)

@@ -26,10 +26,13 @@ def test_a_secret_on_the_command_line_is_not_told():
     assert words == ["quiet", "token", "mitigations=off", "isolcpus=1-3", "password"]
 
 
-@pytest.mark.parametrize("cpuinfo, model", [
-    ("processor\t: 0\nmodel name\t: AMD EPYC 7763\n", "AMD EPYC 7763"),
-    ("processor\t: 0\nCPU part\t: 0xd0c\n", "0xd0c"),
-])
+@pytest.mark.parametrize(
+    "cpuinfo, model",
+    [
+        ("processor\t: 0\nmodel name\t: AMD EPYC 7763\n", "AMD EPYC 7763"),
+        ("processor\t: 0\nCPU part\t: 0xd0c\n", "0xd0c"),
+    ],
+)
 def test_cpu_model(cpuinfo, model):
     assert conditions.cpu_model(cpuinfo) == model
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A module that measures, as a process of its own, whose controller goes away."""
+
 from __future__ import annotations
 
 import multiprocessing
@@ -29,10 +30,18 @@ def _alive(tmp_path, monkeypatch):
 def _told(monkeypatch):
     """The other end's probe, which answers when it is started, and what it was told."""
     told = threading.Event()
-    monkeypatch.setattr(observe_probe, "answer", lambda request: told.set() if request["op"] == "give_up" else None)
+    monkeypatch.setattr(
+        observe_probe, "answer", lambda request: told.set() if request["op"] == "give_up" else None
+    )
     server = observe_probe.listen("127.0.0.1", 0, "secret")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    yield {"address": "127.0.0.1", "port": server.server_address[1], "token": "secret"}, told, thread
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+    )
+    yield (
+        {"address": "127.0.0.1", "port": server.server_address[1], "token": "secret"},
+        told,
+        thread,
+    )
     server.shutdown()
     server.server_close()
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The counters are compared with ``ethtool -S`` in tests/system/test_evidence.py."""
+
 from __future__ import annotations
 
 import ctypes
@@ -12,12 +13,21 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._observe import driver_counters
 
-BEFORE = {"rx_packets": 1, "tx_tso_packets": 10, "rx_lro_bytes": 0, "tx_csum_partial": 7, "rx_gro_packets": 3}
+BEFORE = {
+    "rx_packets": 1,
+    "tx_tso_packets": 10,
+    "rx_lro_bytes": 0,
+    "tx_csum_partial": 7,
+    "rx_gro_packets": 3,
+}
 NAMES = [b"tx_tso_packets", b"rx_queue_0_packets_of_32_letters"]
 
 
 def kernel(count, values, gone=False):
-    """Return an ioctl that answers as a driver with these counters does, or fails as without a device."""
+    """Return an ioctl that answers as a driver with these counters does, or fails as without a
+    device.
+    """
+
     def ioctl(_sock, _number, request):
         if gone:
             raise OSError(19, "No such device")
@@ -29,6 +39,7 @@ def kernel(count, values, gone=False):
             driver_counters.GSTATS: (8, struct.pack(f"{len(values)}Q", *values)),
         }[command]
         ctypes.memmove(address + offset, data, len(data))
+
     return ioctl
 
 
@@ -38,11 +49,15 @@ def test_only_what_tells_of_offloads_and_went_up():
     assert driver_counters.moved({}, after) == {}
 
 
-@pytest.mark.parametrize("count, values, gone, expected", [
-    (2, (7, 2 ** 40), False, {"tx_tso_packets": 7, "rx_queue_0_packets_of_32_letters": 2 ** 40}),
-    (0, (), False, {}),
-    (0, (), True, {}),
-], ids=["two", "none", "no device"])
+@pytest.mark.parametrize(
+    "count, values, gone, expected",
+    [
+        (2, (7, 2**40), False, {"tx_tso_packets": 7, "rx_queue_0_packets_of_32_letters": 2**40}),
+        (0, (), False, {}),
+        (0, (), True, {}),
+    ],
+    ids=["two", "none", "no device"],
+)
 def test_read(monkeypatch, count, values, gone, expected):
     monkeypatch.setattr(driver_counters.fcntl, "ioctl", kernel(count, values, gone))
     assert driver_counters.read(None, "eth0") == expected

@@ -10,9 +10,21 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._observe import evidence
 
-PARAMS = {"paths": [{"name": "physical", "address": "198.18.0.2", "local_address": "198.18.0.1", "port": 12865,
-                     "client_devices": [{"name": "eth0"}], "server_devices": [{"name": "eth0"}]}],
-          "tests": ["TCP_STREAM"], "seconds": 0.1, "vxlan_port": 4789}
+PARAMS = {
+    "paths": [
+        {
+            "name": "physical",
+            "address": "198.18.0.2",
+            "local_address": "198.18.0.1",
+            "port": 12865,
+            "client_devices": [{"name": "eth0"}],
+            "server_devices": [{"name": "eth0"}],
+        }
+    ],
+    "tests": ["TCP_STREAM"],
+    "seconds": 0.1,
+    "vxlan_port": 4789,
+}
 
 
 def seen(sent, received=0):
@@ -58,8 +70,11 @@ def looked(monkeypatch):
         monkeypatch.setattr(evidence, "_bytes", lambda _path: rest.pop(0) if rest else 0)
         monkeypatch.setattr(evidence, "_wait_for_traffic", lambda *args: None)
         monkeypatch.setattr(evidence.runner, "start", lambda *args, **options: stream or Stream())
-        monkeypatch.setattr(evidence.sampler, "sample", lambda *args: seen(client.pop(0) if client else 0))
+        monkeypatch.setattr(
+            evidence.sampler, "sample", lambda *args: seen(client.pop(0) if client else 0)
+        )
         return evidence.look(PARAMS, Probe(server))["physical"]["TCP_STREAM"]
+
     return call
 
 
@@ -117,20 +132,25 @@ def test_a_stream_that_has_ended_is_not_waited_for(monkeypatch):
 def test_a_device_that_others_use_is_not_waited_for(looked, monkeypatch):
     monkeypatch.setattr(evidence, "DRAIN", 0.02)
     monkeypatch.setattr(evidence.time, "sleep", lambda _seconds: None)
-    assert looked([500000], [500000], counted=range(0, 10 ** 12, 10 ** 6))["client"] == seen(500000)
+    assert looked([500000], [500000], counted=range(0, 10**12, 10**6))["client"] == seen(500000)
 
 
 @pytest.mark.parametrize("name, count", [("eth1", 3307), ("eth10", 40), ("eth2", 0)])
 def test_bytes_of_a_device_are_those_received_and_sent(monkeypatch, name, count):
-    text = ("Inter-|   Receive  |  Transmit\n face |bytes packets errs drop fifo frame ...|bytes packets ...\n"
-            " eth10:      40  1 0 0 0 0 0 0   0 0 0 0 0 0 0 0\n  eth1:    3000 12 0 0 0 0 0 0 307 5 0 0 0 0 0 0\n")
+    text = (
+        "Inter-|   Receive  |  Transmit\n face |bytes packets errs drop fifo frame ...|bytes packets ...\n"
+        " eth10:      40  1 0 0 0 0 0 0   0 0 0 0 0 0 0 0\n  eth1:    3000 12 0 0 0 0 0 0 307 5 0 0 0 0 0 0\n"
+    )
     monkeypatch.setattr(evidence, "open", lambda _path: io.StringIO(text), raising=False)
     assert evidence._bytes({"client_devices": [{"name": name}]}) == count
 
 
 @pytest.fixture
 def looked_both_ways(monkeypatch):
-    """Look with streams both ways, or one by one: the client's samples, each with the tests that ran meanwhile."""
+    """Look with streams both ways, or one by one: the client's samples, each with the tests that
+    ran meanwhile.
+    """
+
     def call(samples, ended=()):
         running, asked = [], []
 
@@ -148,7 +168,10 @@ def looked_both_ways(monkeypatch):
         monkeypatch.setattr(evidence, "_bytes", lambda _path: 0)
         monkeypatch.setattr(evidence, "_wait_for_traffic", lambda *args: None)
         monkeypatch.setattr(Probe, "receive", lambda _probe: seen(500000, 500000))
-        return evidence.look(dict(PARAMS, tests=["TCP_STREAM", "TCP_MAERTS"]), Probe([]))["physical"], asked
+        return evidence.look(dict(PARAMS, tests=["TCP_STREAM", "TCP_MAERTS"]), Probe([]))[
+            "physical"
+        ], asked
+
     return call
 
 
@@ -161,7 +184,9 @@ def test_both_directions_are_sampled_at_once(looked_both_ways):
 
 def test_a_stream_that_ended_is_an_error_of_its_own(looked_both_ways):
     found, asked = looked_both_ways([seen(500000)], ended=["TCP_MAERTS"])
-    assert found["TCP_STREAM"]["client"] == seen(500000) and found["TCP_MAERTS"] == {"error": "no route"}
+    assert found["TCP_STREAM"]["client"] == seen(500000) and found["TCP_MAERTS"] == {
+        "error": "no route"
+    }
     assert len(asked) == 1
 
 
@@ -172,14 +197,35 @@ def test_where_one_stream_starves_the_other_each_is_sampled_by_itself(looked_bot
 
 
 def test_what_belongs_to_no_direction_is_of_the_stream_that_moved_most():
-    tunnel = {"eth0": dict(seen(9000, 1000)["eth0"], vnis=[]), "eth1": dict(seen(9000, 0)["eth0"], vnis=[7])}
-    other = {"eth0": dict(seen(10, 90000)["eth0"], vnis=[7]), "eth1": dict(seen(0, 1)["eth0"], vnis=[])}
-    merged = evidence._together([{"client": tunnel, "server": tunnel}, {"client": other, "server": other}])["client"]
-    assert merged == {"eth0": dict(seen(9000, 90000)["eth0"], vnis=[7]), "eth1": dict(seen(9000, 1)["eth0"], vnis=[7])}
+    tunnel = {
+        "eth0": dict(seen(9000, 1000)["eth0"], vnis=[]),
+        "eth1": dict(seen(9000, 0)["eth0"], vnis=[7]),
+    }
+    other = {
+        "eth0": dict(seen(10, 90000)["eth0"], vnis=[7]),
+        "eth1": dict(seen(0, 1)["eth0"], vnis=[]),
+    }
+    merged = evidence._together(
+        [{"client": tunnel, "server": tunnel}, {"client": other, "server": other}]
+    )["client"]
+    assert merged == {
+        "eth0": dict(seen(9000, 90000)["eth0"], vnis=[7]),
+        "eth1": dict(seen(9000, 1)["eth0"], vnis=[7]),
+    }
 
 
-@pytest.mark.parametrize("sent_by, received_by, enough", [("a", "b", True), ("b", "b", True), ("a", None, False)])
+@pytest.mark.parametrize(
+    "sent_by, received_by, enough", [("a", "b", True), ("b", "b", True), ("a", None, False)]
+)
 def test_of_devices_that_are_alike_any_may_see_the_opposite_stream(sent_by, received_by, enough):
-    found = {name: {"out": {"bytes": 500000 * (name == sent_by)}, "in": {"bytes": 500000 * (name == received_by)}}
-             for name in ("a", "b")}
-    assert evidence._traffic_everywhere([{"name": name, "alike": True} for name in found], found, True) is enough
+    found = {
+        name: {
+            "out": {"bytes": 500000 * (name == sent_by)},
+            "in": {"bytes": 500000 * (name == received_by)},
+        }
+        for name in ("a", "b")
+    }
+    assert (
+        evidence._traffic_everywhere([{"name": name, "alike": True} for name in found], found, True)
+        is enough
+    )

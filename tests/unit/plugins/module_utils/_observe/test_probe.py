@@ -14,7 +14,9 @@ from ansible_collections.offload.lab.plugins.module_utils._observe import probe 
 @pytest.fixture
 def server():
     bound = observe_probe.listen("127.0.0.1", 0, "secret")
-    thread = threading.Thread(target=bound.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread = threading.Thread(
+        target=bound.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+    )
     thread.start()
     yield bound
     bound.shutdown()
@@ -52,8 +54,9 @@ def test_a_wrong_token_gets_no_answer(server):
     probe.close()
 
 
-@pytest.mark.parametrize("request_", [
-    {"op": "nonsense"}, {"op": "sample"}, {"op": "sample", "devices": 5, "seconds": 0}])
+@pytest.mark.parametrize(
+    "request_", [{"op": "nonsense"}, {"op": "sample"}, {"op": "sample", "devices": 5, "seconds": 0}]
+)
 def test_a_wrong_request_is_an_error_and_the_probe_lives_on(server, request_):
     probe = ask(server)
     with pytest.raises(LabError):

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When a sample ends: all its time is needed only where streams are slow, or one of them stands still."""
+"""When a sample ends: all its time is needed only where streams are slow, or one of them stands
+still.
+"""
+
 from __future__ import annotations
 
 import itertools
@@ -11,7 +14,9 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._observe import packets, sampler
 
 DATA, ACKNOWLEDGEMENT = 9000, 52  # bytes
-OUT, BACK = [packets.Packet(DATA, way, False, False, packets.TCP, None, None, None) for way in (True, False)]
+OUT, BACK = [
+    packets.Packet(DATA, way, False, False, packets.TCP, None, None, None) for way in (True, False)
+]
 ACK = OUT._replace(length=ACKNOWLEDGEMENT, outgoing=False)
 
 
@@ -22,7 +27,10 @@ class Socket:
 
 @pytest.fixture
 def sample(monkeypatch):
-    """Sample devices that hear packets again and again; return the number of packets of each, and the seconds."""
+    """Sample devices that hear packets again and again; return the number of packets of each, and
+    the seconds.
+    """
+
     def call(heard, both_ways=True):
         clock = itertools.count()
         sockets = {name: Socket() for name in heard}
@@ -40,7 +48,11 @@ def sample(monkeypatch):
         monkeypatch.setattr(sampler.select, "select", lambda taps, *_rest: (taps, [], []))
         monkeypatch.setattr(sampler.time, "monotonic", monotonic)
         found = sampler.sample([{"name": name} for name in heard], 5, both_ways=both_ways)
-        return {name: {way: seen[way]["packets"] for way in packets.WAYS} for name, seen in found.items()}, now[-1]
+        return {
+            name: {way: seen[way]["packets"] for way in packets.WAYS}
+            for name, seen in found.items()
+        }, now[-1]
+
     return call
 
 
@@ -56,18 +68,27 @@ def test_acknowledgements_are_no_stream(sample):
 
 def test_of_one_stream_acknowledgements_are_not_waited_for(sample):
     seen, seconds = sample({"underlay0": [*[OUT] * 49, ACK]}, both_ways=False)
-    assert seconds < 1 and sampler.ENOUGH <= seen["underlay0"]["out"] < sampler.ENOUGH + sampler.BATCH
+    assert (
+        seconds < 1 and sampler.ENOUGH <= seen["underlay0"]["out"] < sampler.ENOUGH + sampler.BATCH
+    )
 
 
 def test_small_packets_are_not_enough(sample):
-    assert sample({"underlay0": [ACK, ACK._replace(outgoing=True)]}, both_ways=False)[0]["underlay0"]["in"] \
+    assert (
+        sample({"underlay0": [ACK, ACK._replace(outgoing=True)]}, both_ways=False)[0]["underlay0"][
+            "in"
+        ]
         > packets.TRAFFIC / ACKNOWLEDGEMENT / 2 - sampler.BATCH
+    )
 
 
 def test_a_device_that_sees_nothing_is_sampled_for_all_the_time(sample):
     seen, seconds = sample({"underlay0": [OUT, BACK], "tenant1-veth0": []})
     assert seconds >= 5 and seen["tenant1-veth0"] == {"out": 0, "in": 0}
-    assert seen["underlay0"] == {"out": sampler.ENOUGH, "in": sampler.ENOUGH}  # and is not read meanwhile
+    assert seen["underlay0"] == {
+        "out": sampler.ENOUGH,
+        "in": sampler.ENOUGH,
+    }  # and is not read meanwhile
 
 
 def test_no_device_is_read_at_the_cost_of_another(sample):

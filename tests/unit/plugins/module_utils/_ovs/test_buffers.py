@@ -16,7 +16,9 @@ DEVICE = ("vxlan0", 3, 0, 1, b"")
 
 
 class Opened:
-    """A descriptor that was opened a second time: an address family, and the device that it is bound to."""
+    """A descriptor that was opened a second time: an address family, and the device that it is
+    bound to.
+    """
 
     def __init__(self, family, name, closed):
         self.family, self.name, self.closed = family, name, closed
@@ -33,7 +35,10 @@ class Opened:
 
 @pytest.fixture
 def process(monkeypatch):
-    """Give a process with these descriptors, {number: (family, name) or an error}; return the sockets closed."""
+    """Give a process with these descriptors, {number: (family, name) or an error}; return the
+    sockets closed.
+    """
+
     def give(held):
         closed = []
 
@@ -48,12 +53,19 @@ def process(monkeypatch):
         monkeypatch.setattr(buffers, "_call", call)
         monkeypatch.setattr(buffers.socket, "socket", lambda fileno: Opened(*held[fileno], closed))
         return closed
+
     return give
 
 
 def test_the_packet_sockets_of_devices_are_found_and_each_is_closed_before_the_next(process):
-    closed = process({3: (socket.AF_UNIX, "/run/db.sock"), 4: (socket.AF_PACKET, DEVICE),
-                      5: (socket.AF_PACKET, ("",) + DEVICE[1:]), 6: (socket.AF_PACKET, ("tenant1",) + DEVICE[1:])})
+    closed = process(
+        {
+            3: (socket.AF_UNIX, "/run/db.sock"),
+            4: (socket.AF_PACKET, DEVICE),
+            5: (socket.AF_PACKET, ("",) + DEVICE[1:]),
+            6: (socket.AF_PACKET, ("tenant1",) + DEVICE[1:]),
+        }
+    )
     seen = [(name, opened.family, len(closed)) for name, opened in buffers.sockets_of(1)]
     assert seen == [("vxlan0", socket.AF_PACKET, 1), ("tenant1", socket.AF_PACKET, 3)]
     assert len(closed) == 4
@@ -75,8 +87,11 @@ def test_one_whose_number_is_no_socket_by_now_is_left_out(monkeypatch):
 def test_what_is_not_allowed_is_told(monkeypatch):
     def refuse(_number, *_arguments):
         raise PermissionError(1, "Operation not permitted")
+
     monkeypatch.setattr(buffers, "_call", refuse)
-    with pytest.raises(LabError, match="process 7: its sockets cannot be reached .Operation not permitted."):
+    with pytest.raises(
+        LabError, match="process 7: its sockets cannot be reached .Operation not permitted."
+    ):
         list(buffers.sockets_of(7))
 
 
@@ -85,13 +100,15 @@ def test_a_size_that_is_not_allowed_is_told():
         def setsockopt(self, *_arguments):
             raise PermissionError(1, "Operation not permitted")
 
-    with pytest.raises(LabError, match="vxlan0: its receive buffer cannot be set .Operation not permitted."):
+    with pytest.raises(
+        LabError, match="vxlan0: its receive buffer cannot be set .Operation not permitted."
+    ):
         buffers.resize("vxlan0", Refusing(), 16777216)
 
 
 def test_a_process_that_is_gone_is_told():
     with pytest.raises(LabError, match="cannot be reached"):
-        list(buffers.sockets_of(2 ** 22 + 1))
+        list(buffers.sockets_of(2**22 + 1))
 
 
 def test_descriptors_are_those_that_are_sockets():

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The view of Open vSwitch's database, and the words of a transaction."""
+
 from __future__ import annotations
 
 import pytest
@@ -30,10 +31,19 @@ def _state():
 
 def test_ports_know_their_bridge_and_interface(state):
     assert dict((name, port["bridge"]) for name, port in state["ports"].items()) == {
-        "vxlan0": "br-int", "bond0": "br-int", "br-ex": "br-ex"}
+        "vxlan0": "br-int",
+        "bond0": "br-int",
+        "br-ex": "br-ex",
+    }
     assert ovs_state.summary(state["ports"]["vxlan0"]) == {
-        "type": "vxlan", "options": {"key": "10"}, "other_config": {}, "external_ids": {"x": "1"}, "protected": True,
-        "tag": None, "owner": "tunnel"}
+        "type": "vxlan",
+        "options": {"key": "10"},
+        "other_config": {},
+        "external_ids": {"x": "1"},
+        "protected": True,
+        "tag": None,
+        "owner": "tunnel",
+    }
     assert ovs_state.summary(state["ports"]["bond0"])["tag"] == 7
     assert state["ports"]["br-ex"]["interface"] == {}, "a row that is missing is no reason to fail"
 
@@ -54,7 +64,9 @@ def test_owners(state):
         ovs_state.check_bridge(state, "br-ex")
 
 
-@pytest.mark.parametrize("text", ["", "{}", '[{"error": "no such table"}]', '[{"rows": [["x"]]}]', "[" * 99999])
+@pytest.mark.parametrize(
+    "text", ["", "{}", '[{"error": "no such table"}]', '[{"rows": [["x"]]}]', "[" * 99999]
+)
 def test_what_is_no_result_is_an_error(text):
     with pytest.raises(ParseError):
         parse_query(text)
@@ -62,10 +74,22 @@ def test_what_is_no_result_is_an_error(text):
 
 def test_a_transaction():
     step = ovs_state.transaction([["del-port", "br-int", "a"], ["del-port", "br-int", "b"]])
-    assert step.argv == ["ovs-vsctl", "--timeout=60", "del-port", "br-int", "a", "--", "del-port", "br-int", "b"]
+    assert step.argv == [
+        "ovs-vsctl",
+        "--timeout=60",
+        "del-port",
+        "br-int",
+        "a",
+        "--",
+        "del-port",
+        "br-int",
+        "b",
+    ]
     assert "--no-wait" in ovs_state.transaction([["del-br", "br-int"]], wait=False).argv
 
 
-@pytest.mark.parametrize(("text", "word"), [("10", '"10"'), (10, '"10"'), ('a "b"', '"a \\"b\\""'), ("{x}", '"{x}"')])
+@pytest.mark.parametrize(
+    ("text", "word"), [("10", '"10"'), (10, '"10"'), ('a "b"', '"a \\"b\\""'), ("{x}", '"{x}"')]
+)
 def test_values_are_quoted(text, word):
     assert ovs_state.quoted(text) == word

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The plan for Open vSwitch: started, restarted, stopped only when it is ours to do."""
+
 from __future__ import annotations
 
 import pytest
@@ -19,20 +20,32 @@ from ansible_collections.offload.lab.plugins.module_utils._ovs.switch_plan impor
 
 CTL = service_of()
 NAMES = dict((" ".join(step.argv[1:]), name) for name, step in CTL.items())
-SET_TSO = "set Open_vSwitch . other_config:userspace-tso-enable=true external_ids:offload-lab-tso=set"
+SET_TSO = (
+    "set Open_vSwitch . other_config:userspace-tso-enable=true external_ids:offload-lab-tso=set"
+)
 SET_STARTED = "set Open_vSwitch . external_ids:offload-lab=started"
-ADD_BRIDGE = ('add-br br-int -- set Bridge br-int datapath_type=netdev -- '
-              'set Bridge br-int external_ids:offload-lab="switch"')
+ADD_BRIDGE = (
+    "add-br br-int -- set Bridge br-int datapath_type=netdev -- "
+    'set Bridge br-int external_ids:offload-lab="switch"'
+)
 OURS = {OWNER: "switch"}
 
 
 def seen(db=True, vswitchd=True, *, bridges=None, ports=None, other_config=None, external_ids=None):
-    rows = dict((name, {"name": name, "datapath_type": kind, "external_ids": ids})
-                for name, (kind, ids) in (bridges or {}).items())
-    found = dict((name, {"bridge": "br-int", "external_ids": {OWNER: owner} if owner else {}})
-                 for name, owner in (ports or {}).items())
+    rows = dict(
+        (name, {"name": name, "datapath_type": kind, "external_ids": ids})
+        for name, (kind, ids) in (bridges or {}).items()
+    )
+    found = dict(
+        (name, {"bridge": "br-int", "external_ids": {OWNER: owner} if owner else {}})
+        for name, owner in (ports or {}).items()
+    )
     root = {"other_config": other_config or {}, "external_ids": external_ids or {}}
-    return {"db": db, "vswitchd": vswitchd, "ovs": dict(state.empty(), root=root, bridges=rows, ports=found)}
+    return {
+        "db": db,
+        "vswitchd": vswitchd,
+        "ovs": dict(state.empty(), root=root, bridges=rows, ports=found),
+    }
 
 
 def names(steps):
@@ -44,41 +57,79 @@ TSO = {"userspace-tso-enable": "true"}
 MINE = {OWNER: "started", "offload-lab-tso": "set"}
 UP = {"br-int": ("netdev", OURS)}
 PRESENT = {
-    "nothing runs": (seen(False, False), "netdev", [
-        "start_db", f"--no-wait {SET_TSO} -- {SET_STARTED}", "start", ADD_BRIDGE]),
-    "nothing runs, kernel's datapath": (seen(False, False), "system", [
-        "start_db", "--no-wait " + SET_STARTED, "start", ADD_BRIDGE.replace("netdev", "system")]),
-    "idle and without the setting: stopped before it is set": (seen(), "netdev", [
-        "stop_vswitchd", "start_db", "--no-wait " + SET_TSO, "start", ADD_BRIDGE]),
+    "nothing runs": (
+        seen(False, False),
+        "netdev",
+        ["start_db", f"--no-wait {SET_TSO} -- {SET_STARTED}", "start", ADD_BRIDGE],
+    ),
+    "nothing runs, kernel's datapath": (
+        seen(False, False),
+        "system",
+        ["start_db", "--no-wait " + SET_STARTED, "start", ADD_BRIDGE.replace("netdev", "system")],
+    ),
+    "idle and without the setting: stopped before it is set": (
+        seen(),
+        "netdev",
+        ["stop_vswitchd", "start_db", "--no-wait " + SET_TSO, "start", ADD_BRIDGE],
+    ),
     "idle, kernel's datapath": (seen(), "system", [ADD_BRIDGE.replace("netdev", "system")]),
-    "in use by others, who have the setting": (seen(bridges={"br-ex": ("", {})}, other_config=TSO), "netdev",
-                                               [ADD_BRIDGE]),
+    "in use by others, who have the setting": (
+        seen(bridges={"br-ex": ("", {})}, other_config=TSO),
+        "netdev",
+        [ADD_BRIDGE],
+    ),
     "all there": (seen(bridges=UP, other_config=TSO), "netdev", []),
     "the daemon crashed": (seen(True, False, bridges=UP, other_config=TSO), "netdev", ["start"]),
-    "both crashed": (seen(False, False, bridges=UP, other_config=TSO, external_ids=MINE), "netdev", [
-        "start_db", "--no-wait " + SET_STARTED, "start"]),
-    "another datapath": (seen(bridges={"br-int": ("", OURS)}, other_config=TSO), "netdev", [
-        "set Bridge br-int datapath_type=netdev"]),
+    "both crashed": (
+        seen(False, False, bridges=UP, other_config=TSO, external_ids=MINE),
+        "netdev",
+        ["start_db", "--no-wait " + SET_STARTED, "start"],
+    ),
+    "another datapath": (
+        seen(bridges={"br-int": ("", OURS)}, other_config=TSO),
+        "netdev",
+        ["set Bridge br-int datapath_type=netdev"],
+    ),
     "no type is the kernel's": (seen(bridges={"br-int": ("", OURS)}), "system", []),
 }
 ABSENT = {
-    "all ours": (seen(bridges=UP, other_config=TSO, external_ids=MINE), [
-        "del-br br-int -- remove Open_vSwitch . other_config userspace-tso-enable -- "
-        "remove Open_vSwitch . external_ids offload-lab offload-lab-tso", "stop"]),
+    "all ours": (
+        seen(bridges=UP, other_config=TSO, external_ids=MINE),
+        [
+            "del-br br-int -- remove Open_vSwitch . other_config userspace-tso-enable -- "
+            "remove Open_vSwitch . external_ids offload-lab offload-lab-tso",
+            "stop",
+        ],
+    ),
     "nothing ours": (seen(bridges={"br-ex": ("", {})}, other_config=TSO), []),
     "a bridge of that name is somebody's": (seen(bridges={"br-int": ("", {})}), []),
-    "ran before we came": (seen(bridges=UP, external_ids={"offload-lab-tso": "set"}, other_config=TSO), [
-        "del-br br-int -- remove Open_vSwitch . other_config userspace-tso-enable -- "
-        "remove Open_vSwitch . external_ids offload-lab-tso", "stop_vswitchd", "start_db", "start"]),
-    "others use it by now": (seen(bridges=dict(UP, br_ex=("", {})), external_ids={OWNER: "started"}), [
-        "del-br br-int -- remove Open_vSwitch . external_ids offload-lab"]),
-    "the daemon crashed": (seen(True, False, bridges=UP, external_ids={OWNER: "started"}), [
-        "start", "del-br br-int -- remove Open_vSwitch . external_ids offload-lab", "stop"]),
-    "the daemon of somebody else crashed": (seen(True, False, bridges=UP), [
-        "start", "del-br br-int", "stop_vswitchd"]),
+    "ran before we came": (
+        seen(bridges=UP, external_ids={"offload-lab-tso": "set"}, other_config=TSO),
+        [
+            "del-br br-int -- remove Open_vSwitch . other_config userspace-tso-enable -- "
+            "remove Open_vSwitch . external_ids offload-lab-tso",
+            "stop_vswitchd",
+            "start_db",
+            "start",
+        ],
+    ),
+    "others use it by now": (
+        seen(bridges=dict(UP, br_ex=("", {})), external_ids={OWNER: "started"}),
+        ["del-br br-int -- remove Open_vSwitch . external_ids offload-lab"],
+    ),
+    "the daemon crashed": (
+        seen(True, False, bridges=UP, external_ids={OWNER: "started"}),
+        ["start", "del-br br-int -- remove Open_vSwitch . external_ids offload-lab", "stop"],
+    ),
+    "the daemon of somebody else crashed": (
+        seen(True, False, bridges=UP),
+        ["start", "del-br br-int", "stop_vswitchd"],
+    ),
     "both crashed": (seen(False, False, bridges=UP), ["start", "del-br br-int", "stop"]),
-    "both crashed, with a bridge of others": (seen(False, False, bridges=dict(UP, br_ex=("", {}))), [
-        "start_db", "--no-wait del-br br-int", "stop"]),
+    "both crashed, with a bridge of others": (
+        seen(False, False, bridges=dict(UP, br_ex=("", {}))),
+        ["start_db", "--no-wait del-br br-int", "stop"],
+    ),
     "stopped, nothing ours": (seen(False, False), []),
 }
 
@@ -107,17 +158,31 @@ def test_no_restart_under_other_bridges():
 
 def test_ports_of_others_keep_the_bridge():
     with pytest.raises(InputError, match="not ours: eth5"):
-        plan_absent(seen(bridges=UP, ports={"vxlan0": "tunnel", "br-int": None, "eth5": None}), "br-int", CTL)
+        plan_absent(
+            seen(bridges=UP, ports={"vxlan0": "tunnel", "br-int": None, "eth5": None}),
+            "br-int",
+            CTL,
+        )
 
 
 def test_by_systemd():
     steps = plan_present(seen(False, False), "br-int", "netdev", service_of("openvswitch-switch"))
     assert [step.argv for step in steps if step.argv[0] == "systemctl"] == [
-        ["systemctl", "start", "ovsdb-server"], ["systemctl", "start", "ovs-vswitchd", "openvswitch-switch"]]
+        ["systemctl", "start", "ovsdb-server"],
+        ["systemctl", "start", "ovs-vswitchd", "openvswitch-switch"],
+    ]
 
 
 def test_summary_and_prediction():
     before = seen(bridges=UP, other_config=TSO, external_ids=MINE)
-    assert summary(before, "br-int") == {"running": True, "userspace_tso": True, "datapath": "netdev"}
-    assert predict(before, "br-int", None) == {"running": False, "userspace_tso": False, "datapath": None}
+    assert summary(before, "br-int") == {
+        "running": True,
+        "userspace_tso": True,
+        "datapath": "netdev",
+    }
+    assert predict(before, "br-int", None) == {
+        "running": False,
+        "userspace_tso": False,
+        "datapath": None,
+    }
     assert predict(seen(False, False), "br-int", "netdev") == summary(before, "br-int")

@@ -6,12 +6,24 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._persist import commands, link_file, networkmanager, plan
+from ansible_collections.offload.lab.plugins.module_utils._persist import (
+    commands,
+    link_file,
+    networkmanager,
+    plan,
+)
 from ansible_collections.offload.lab.plugins.module_utils._persist.settings import merge
 
-SETTINGS = {"features": {"tx-tcp-segmentation": True, "generic-receive-offload": False,
-                         "tx-udp_tnl-segmentation": True},
-            "rings": {"rx": 4096}, "coalesce": {"rx-usecs": 8}, "rps": "f"}
+SETTINGS = {
+    "features": {
+        "tx-tcp-segmentation": True,
+        "generic-receive-offload": False,
+        "tx-udp_tnl-segmentation": True,
+    },
+    "rings": {"rx": 4096},
+    "coalesce": {"rx-usecs": 8},
+    "rps": "f",
+}
 DEFAULT_LINK = """#  SPDX-License-Identifier: LGPL-2.1-or-later
 [Match]
 OriginalName=*
@@ -21,8 +33,12 @@ NamePolicy=keep kernel database onboard slot path
 AlternativeNamesPolicy=database onboard slot path
 MACAddressPolicy=persistent
 """
-LINK = plan.Seen("systemd_link", "PermanentMACAddress=02:00:00:00:00:01", "/usr/lib/systemd/network/99-default.link",
-                 DEFAULT_LINK)
+LINK = plan.Seen(
+    "systemd_link",
+    "PermanentMACAddress=02:00:00:00:00:01",
+    "/usr/lib/systemd/network/99-default.link",
+    DEFAULT_LINK,
+)
 LINK_PATH = "/etc/systemd/network/00-offload-lab-eth1.link"
 UNIT_PATH = "/etc/systemd/system/offload-lab-eth1.service"
 
@@ -31,23 +47,35 @@ def test_a_link_file_repeats_the_one_in_use():
     files, _properties, notes = plan.wanted_of("eth1", SETTINGS, LINK)
     assert link_file.sections(files[LINK_PATH]) == {
         "Match": ["PermanentMACAddress=02:00:00:00:00:01"],
-        "Link": ["NamePolicy=keep kernel database onboard slot path",
-                 "AlternativeNamesPolicy=database onboard slot path", "MACAddressPolicy=persistent",
-                 "GenericReceiveOffload=false", "RxBufferSize=4096", "TCPSegmentationOffload=true"]}
+        "Link": [
+            "NamePolicy=keep kernel database onboard slot path",
+            "AlternativeNamesPolicy=database onboard slot path",
+            "MACAddressPolicy=persistent",
+            "GenericReceiveOffload=false",
+            "RxBufferSize=4096",
+            "TCPSegmentationOffload=true",
+        ],
+    }
     assert link_file.base_of(files[LINK_PATH]) == LINK.base
-    assert notes == ["eth1: systemd_link cannot express rps, rx-usecs, tx-udp_tnl-segmentation; unit "
-                     "offload-lab-eth1.service sets it"]
+    assert notes == [
+        "eth1: systemd_link cannot express rps, rx-usecs, tx-udp_tnl-segmentation; unit "
+        "offload-lab-eth1.service sets it"
+    ]
 
 
 def test_the_unit_has_what_is_left():
     unit = plan.wanted_of("eth1", SETTINGS, LINK).files[UNIT_PATH]
     assert [line for line in unit.splitlines() if line.startswith("ExecStart=")] == [
-        "ExecStart=ethtool -C eth1 rx-usecs 8", "ExecStart=ethtool -K eth1 tx-udp_tnl-segmentation on",
-        "ExecStart=/bin/sh -c 'for queue in /sys/class/net/eth1/queues/rx-*/rps_cpus; do echo f >$$queue; done'"]
+        "ExecStart=ethtool -C eth1 rx-usecs 8",
+        "ExecStart=ethtool -K eth1 tx-udp_tnl-segmentation on",
+        "ExecStart=/bin/sh -c 'for queue in /sys/class/net/eth1/queues/rx-*/rps_cpus; do echo f >$$queue; done'",
+    ]
 
 
 def test_our_own_keys_win_over_those_of_the_file_in_use():
-    seen = LINK._replace(base_text="[Link]\nRxBufferSize=512\nMTUBytes=9000\n[SR-IOV]\nVirtualFunction=0\n")
+    seen = LINK._replace(
+        base_text="[Link]\nRxBufferSize=512\nMTUBytes=9000\n[SR-IOV]\nVirtualFunction=0\n"
+    )
     text = plan.wanted_of("eth1", {"rings": {"rx": 4096}}, seen).files[LINK_PATH]
     assert link_file.sections(text)["Link"] == ["MTUBytes=9000", "RxBufferSize=4096"]
     assert link_file.sections(text)["SR-IOV"] == ["VirtualFunction=0"]
@@ -56,8 +84,14 @@ def test_our_own_keys_win_over_those_of_the_file_in_use():
 def test_properties_of_a_connection():
     seen = plan.Seen("networkmanager", connection="uuid-1")
     files, properties, _notes = plan.wanted_of("eth1", SETTINGS, seen)
-    assert properties == {"uuid-1": {"ethtool.feature-tx-tcp-segmentation": "on", "ethtool.feature-gro": "off",
-                                     "ethtool.feature-tx-udp_tnl-segmentation": "on", "ethtool.ring-rx": "4096"}}
+    assert properties == {
+        "uuid-1": {
+            "ethtool.feature-tx-tcp-segmentation": "on",
+            "ethtool.feature-gro": "off",
+            "ethtool.feature-tx-udp_tnl-segmentation": "on",
+            "ethtool.ring-rx": "4096",
+        }
+    }
     assert list(files) == [UNIT_PATH]
     assert "tx-udp_tnl" not in files[UNIT_PATH]
 
@@ -71,11 +105,16 @@ def test_a_script_of_ifupdown_has_everything():
 
 def test_a_host_without_any_is_told():
     assert plan.wanted_of("eth1", SETTINGS, plan.Seen("none")) == (
-        {}, {}, ["eth1: nothing was written, the settings last until the next reboot"])
+        {},
+        {},
+        ["eth1: nothing was written, the settings last until the next reboot"],
+    )
 
 
-@pytest.mark.parametrize("name,expected", [("eth1", "eth1"), ("br-ex", r"br\x2dex"), ("eth0.7", "eth0.7"),
-                                           (".a", r"\x2ea")])
+@pytest.mark.parametrize(
+    "name,expected",
+    [("eth1", "eth1"), ("br-ex", r"br\x2dex"), ("eth0.7", "eth0.7"), (".a", r"\x2ea")],
+)
 def test_names_of_units(name, expected):
     assert commands.escaped(name) == expected
 
@@ -93,12 +132,19 @@ def way(state, wanted, files, properties):
 
 
 def test_there_and_back():
-    wanted = plan.together([plan.wanted_of("eth1", SETTINGS, LINK),
-                            plan.wanted_of("eth2", SETTINGS, plan.Seen("networkmanager", connection="u"))])
+    wanted = plan.together(
+        [
+            plan.wanted_of("eth1", SETTINGS, LINK),
+            plan.wanted_of("eth2", SETTINGS, plan.Seen("networkmanager", connection="u")),
+        ]
+    )
     files, properties = {LINK_PATH: "of the user\n"}, {"u": {"ethtool.feature-gro": "on"}}
     state = plan.next_state(plan.empty(), {}, wanted, files, properties)
     changes, (before, after) = way(plan.empty(), wanted, files, properties)
-    assert before == [] and after[:2] == [["udevadm", "control", "--reload"], ["systemctl", "daemon-reload"]]
+    assert before == [] and after[:2] == [
+        ["udevadm", "control", "--reload"],
+        ["systemctl", "daemon-reload"],
+    ]
     written = {path: text for path, text in changes.items() if text is not None}
     now = {"u": wanted.properties["u"]}
     assert way(state, wanted, written, now) == ({}, ([], []))
@@ -106,9 +152,20 @@ def test_there_and_back():
     gone, (disable, undo) = way(state, plan.together([]), written, now)
     assert gone[LINK_PATH] == "of the user\n" and gone[UNIT_PATH] is None
     assert ["systemctl", "disable", "--quiet", "offload-lab-eth1.service"] in disable
-    assert undo[-1] == ["nmcli", "connection", "modify", "u", "ethtool.feature-gro", "on",
-                        "ethtool.feature-tx-tcp-segmentation", "", "ethtool.feature-tx-udp_tnl-segmentation", "",
-                        "ethtool.ring-rx", ""]
+    assert undo[-1] == [
+        "nmcli",
+        "connection",
+        "modify",
+        "u",
+        "ethtool.feature-gro",
+        "on",
+        "ethtool.feature-tx-tcp-segmentation",
+        "",
+        "ethtool.feature-tx-udp_tnl-segmentation",
+        "",
+        "ethtool.ring-rx",
+        "",
+    ]
 
 
 def test_a_file_that_somebody_changed_is_not_overwritten():
@@ -121,4 +178,5 @@ def test_a_file_that_somebody_changed_is_not_overwritten():
 def test_settings_add_up():
     old = {"eth1": {"features": {"a": True, "b": True}, "rps": "1"}}
     assert merge(old, {"eth1": {"features": {"b": False}, "rps": "f"}}) == {
-        "eth1": {"features": {"a": True, "b": False}, "rps": "f"}}
+        "eth1": {"features": {"a": True, "b": False}, "rps": "f"}
+    }

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Who listens where, from recorded output of ss; and what a connection to another end tells."""
+
 from __future__ import annotations
 
 import socket
@@ -18,20 +19,29 @@ LISTEN 0      128     198.18.0.1%eth1:12866   0.0.0.0:*
 """
 
 # The same of a lab's netserver, while other hosts connect: a new child still has its socket.
-CHILD = ('LISTEN 602    1024    198.18.0.1:12865 0.0.0.0:* users:(("netserver",pid=17857,fd=3),'
-         '("netserver",pid=15141,fd=3))\n')
+CHILD = (
+    'LISTEN 602    1024    198.18.0.1:12865 0.0.0.0:* users:(("netserver",pid=17857,fd=3),'
+    '("netserver",pid=15141,fd=3))\n'
+)
 
 
 def test_listeners_are_parsed():
     assert listeners.parse_listeners(SS + "nonsense\n") == [
         {"address": "0.0.0.0", "port": 22, "program": "sshd", "pids": [512]},
         {"address": "::", "port": 12865, "program": "netserver", "pids": [733]},
-        {"address": "198.18.0.1", "port": 12866, "program": "", "pids": []}]
+        {"address": "198.18.0.1", "port": 12866, "program": "", "pids": []},
+    ]
 
 
-@pytest.mark.parametrize(("address", "port", "program"), [
-    ("198.18.0.1", 12865, "netserver"), ("198.18.0.1", 12866, ""), ("198.18.0.2", 12866, None),
-    ("198.18.0.1", 80, None)])
+@pytest.mark.parametrize(
+    ("address", "port", "program"),
+    [
+        ("198.18.0.1", 12865, "netserver"),
+        ("198.18.0.1", 12866, ""),
+        ("198.18.0.2", 12866, None),
+        ("198.18.0.1", 80, None),
+    ],
+)
 def test_who_holds_a_port(monkeypatch, address, port, program):
     monkeypatch.setattr(listeners, "ours", lambda *_where: [])
     row = listeners.held(address, port, listeners.parse_listeners(SS))
@@ -59,8 +69,12 @@ def test_a_new_child_of_our_netserver_is_nobody_else(monkeypatch):
 def test_a_refusal_shows_that_the_other_end_is_reached():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert listeners.reach("127.0.0.1", port) == {"address": "127.0.0.1", "port": port, "reached": True,
-                                                      "answer": "open"}
+        assert listeners.reach("127.0.0.1", port) == {
+            "address": "127.0.0.1",
+            "port": port,
+            "reached": True,
+            "answer": "open",
+        }
     assert listeners.reach("127.0.0.1", port)["reached"] is True
     told = listeners.reach("127.0.0.1", port, source="192.0.2.77")
     assert told["reached"] is False and "assign" in told["answer"]

@@ -2,11 +2,15 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A path that can be measured, and what is said of one that cannot; programs' outputs are recorded."""
+
 from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError, InputError
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import (
+    CommandError,
+    InputError,
+)
 from ansible_collections.offload.lab.plugins.module_utils._preflight import path
 
 SUMMARY = "20 packets transmitted, {0} received, {1}% packet loss, time 399ms\n"
@@ -23,6 +27,7 @@ class Result:
 @pytest.fixture(name="host")
 def _host(monkeypatch):
     """Return what sets the answers of a host: lines of ping by size, and netperf's."""
+
     def answers(large, small=FEW, netperf="941.53\n"):
         def run(argv, netns=None, timeout=60, check=True):
             if argv[0] == "ip":
@@ -32,7 +37,9 @@ def _host(monkeypatch):
             if isinstance(netperf, Exception):
                 raise netperf
             return Result(netperf)
+
         monkeypatch.setattr(path, "run", run)
+
     return answers
 
 
@@ -41,19 +48,41 @@ ASKED = {"name": "physical", "address": "198.18.0.2"}
 
 def test_a_usable_path(host):
     host(SUMMARY.format(20, 0))
-    assert path.check(ASKED, 12865) == {"path": "physical", "address": "198.18.0.2", "mtu": 1500, "lost_percent": 0,
-                                        "mbit_s": 941.53}
+    assert path.check(ASKED, 12865) == {
+        "path": "physical",
+        "address": "198.18.0.2",
+        "mtu": 1500,
+        "lost_percent": 0,
+        "mbit_s": 941.53,
+    }
 
 
-@pytest.mark.parametrize(("answers", "words"), [
-    ({"large": SUMMARY.format(0, 100), "small": SUMMARY.format(0, 100)}, "no reply comes back. Check cable"),
-    ({"large": SUMMARY.format(4, 80), "small": SUMMARY.format(5, 75)}, "75 % of the packets are lost"),
-    ({"large": TOO_LONG}, "packets of the MTU 1500 do not arrive .100 % are lost., small ones do. Set the MTU"),
-    ({"large": ""}, "packets of the MTU 1500 do not arrive"),
-    ({"large": SUMMARY.format(20, 0), "netperf": CommandError("did not end within 15 s", ["netperf"])},
-     "ping works, but netperf does not get through .*Open the TCP and UDP ports 12865 to 14869"),
-    ({"large": SUMMARY.format(20, 0), "netperf": ""}, "netperf does not get through"),
-])
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        (
+            {"large": SUMMARY.format(0, 100), "small": SUMMARY.format(0, 100)},
+            "no reply comes back. Check cable",
+        ),
+        (
+            {"large": SUMMARY.format(4, 80), "small": SUMMARY.format(5, 75)},
+            "75 % of the packets are lost",
+        ),
+        (
+            {"large": TOO_LONG},
+            "packets of the MTU 1500 do not arrive .100 % are lost., small ones do. Set the MTU",
+        ),
+        ({"large": ""}, "packets of the MTU 1500 do not arrive"),
+        (
+            {
+                "large": SUMMARY.format(20, 0),
+                "netperf": CommandError("did not end within 15 s", ["netperf"]),
+            },
+            "ping works, but netperf does not get through .*Open the TCP and UDP ports 12865 to 14869",
+        ),
+        ({"large": SUMMARY.format(20, 0), "netperf": ""}, "netperf does not get through"),
+    ],
+)
 def test_what_is_wrong_with_a_path(host, answers, words):
     host(**answers)
     with pytest.raises(InputError, match=f"path physical to 198.18.0.2: .*{words}"):

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the next boot removes, with the files of systemd in a folder of the test."""
+
 from __future__ import annotations
 
 import os
@@ -27,15 +28,23 @@ def _host(tmp_path, monkeypatch):
     monkeypatch.setattr(after_boot.program, "by_systemd", lambda: True)
     for name in ("PROGRAM", "UNIT", "LINK"):
         monkeypatch.setattr(after_boot, name, str(tmp_path) + getattr(after_boot, name))
-    monkeypatch.setattr(after_boot.snapshot, "PATH", str(tmp_path / "var/lib/offload-lab/snapshot.json"))
+    monkeypatch.setattr(
+        after_boot.snapshot, "PATH", str(tmp_path / "var/lib/offload-lab/snapshot.json")
+    )
     os.makedirs(os.path.dirname(after_boot.UNIT))
     commands = []
-    monkeypatch.setattr(after_boot, "apply", lambda steps: commands.extend(" ".join(step.argv) for step in steps))
+    monkeypatch.setattr(
+        after_boot, "apply", lambda steps: commands.extend(" ".join(step.argv) for step in steps)
+    )
     return commands
 
 
 def files(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
+    return sorted(
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if not path.is_dir() or path.is_symlink()
+    )
 
 
 def test_it_is_planned_and_forgotten(host, tmp_path):
@@ -71,8 +80,15 @@ def test_a_node_that_systemd_does_not_boot_plans_nothing(host, monkeypatch):
 def test_the_boot_removes_the_bridge_the_snapshot_and_itself(host, tmp_path, monkeypatch):
     after_boot.plan(after_boot.main_for("br-int", "auto"))
     Path(after_boot.snapshot.PATH).write_text("{}")
-    monkeypatch.setattr(after_boot.service, "read", lambda: {
-        "db": True, "vswitchd": True, "ovs": {**state.empty(), "bridges": {"br-int": BRIDGE}}})
+    monkeypatch.setattr(
+        after_boot.service,
+        "read",
+        lambda: {
+            "db": True,
+            "vswitchd": True,
+            "ovs": {**state.empty(), "bridges": {"br-int": BRIDGE}},
+        },
+    )
     after_boot.end("br-int", "ovs-ctl")
     assert host == ["ovs-vsctl --timeout=60 del-br br-int"]
     assert files(tmp_path) == []
@@ -82,8 +98,19 @@ def test_all_stays_where_others_use_the_bridge(host, tmp_path, monkeypatch):
     after_boot.plan(after_boot.main_for("br-int", "auto"))
     Path(after_boot.snapshot.PATH).write_text("{}")
     before = files(tmp_path)
-    monkeypatch.setattr(after_boot.service, "read", lambda: {"db": True, "vswitchd": True, "ovs": {
-        **state.empty(), "bridges": {"br-int": BRIDGE}, "ports": {"tap7": {"bridge": "br-int", "external_ids": {}}}}})
+    monkeypatch.setattr(
+        after_boot.service,
+        "read",
+        lambda: {
+            "db": True,
+            "vswitchd": True,
+            "ovs": {
+                **state.empty(),
+                "bridges": {"br-int": BRIDGE},
+                "ports": {"tap7": {"bridge": "br-int", "external_ids": {}}},
+            },
+        },
+    )
     with pytest.raises(InputError, match="tap7"):
         after_boot.end("br-int", "ovs-ctl")
     assert files(tmp_path) == before and host == []
@@ -93,7 +120,11 @@ def test_the_program_runs_without_the_collection(tmp_path):
     """Only its arguments reach the function, whatever is in them."""
     path = tmp_path / "after_boot.zip"
     main = after_boot.MAIN.format(program.PACKAGE, EVIL, "auto")
-    main = main.replace("after_boot.end(", "after_boot.end = lambda *given: print(given)\nafter_boot.end(")
+    main = main.replace(
+        "after_boot.end(", "after_boot.end = lambda *given: print(given)\nafter_boot.end("
+    )
     program.write(str(path), main)
-    output = subprocess.run([sys.executable, "-I", path], cwd="/", check=True, capture_output=True, text=True).stdout
+    output = subprocess.run(
+        [sys.executable, "-I", path], cwd="/", check=True, capture_output=True, text=True
+    ).stdout
     assert output == f"{(EVIL, 'auto')}\n"

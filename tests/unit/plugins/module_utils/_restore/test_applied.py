@@ -5,21 +5,55 @@ from __future__ import annotations
 
 from ansible_collections.offload.lab.plugins.module_utils._restore import applied
 
-BEFORE = {"schema": 1, "links": [{"name": "eth1", "netns": None, "mtu": 9000}],
-          "devices": [{"name": "eth1", "netns": None, "features_wanted": {"tx-tcp-segmentation": True, "rx-gro": False},
-                       "rings": {"rx": 256, "tx": 256}, "coalesce": {"rx-usecs": 3}},
-                      {"name": "eth2", "netns": None, "features_wanted": {"rx-gro": False}}],
-          "other": {"rps": {"eth1": {"rx-0/rps_cpus": "0"}}, "rss": {"eth1": [0, 1]}, "ovs": {}, "vxlan": {}}}
-NOW = [{"name": "eth1", "netns": None, "features_wanted": {"tx-tcp-segmentation": True, "rx-gro": True},
-        "rings": {"rx": 4096, "tx": 256}, "coalesce": {"rx-usecs": 3}}, BEFORE["devices"][1]]
+BEFORE = {
+    "schema": 1,
+    "links": [{"name": "eth1", "netns": None, "mtu": 9000}],
+    "devices": [
+        {
+            "name": "eth1",
+            "netns": None,
+            "features_wanted": {"tx-tcp-segmentation": True, "rx-gro": False},
+            "rings": {"rx": 256, "tx": 256},
+            "coalesce": {"rx-usecs": 3},
+        },
+        {"name": "eth2", "netns": None, "features_wanted": {"rx-gro": False}},
+    ],
+    "other": {
+        "rps": {"eth1": {"rx-0/rps_cpus": "0"}},
+        "rss": {"eth1": [0, 1]},
+        "ovs": {},
+        "vxlan": {},
+    },
+}
+NOW = [
+    {
+        "name": "eth1",
+        "netns": None,
+        "features_wanted": {"tx-tcp-segmentation": True, "rx-gro": True},
+        "rings": {"rx": 4096, "tx": 256},
+        "coalesce": {"rx-usecs": 3},
+    },
+    BEFORE["devices"][1],
+]
 
 
 def test_only_what_changed_is_kept():
-    found = applied.originals(BEFORE, NOW, {"rps": {"eth1": {"rx-0/rps_cpus": "f"}}, "rss": {"eth1": [0, 1]}})
-    assert found == {"schema": 1, "links": [],
-                     "devices": [{"name": "eth1", "netns": None, "features_wanted": {"rx-gro": False},
-                                  "rings": {"rx": 256}}],
-                     "other": {"rps": {"eth1": {"rx-0/rps_cpus": "0"}}, "rss": {}}}
+    found = applied.originals(
+        BEFORE, NOW, {"rps": {"eth1": {"rx-0/rps_cpus": "f"}}, "rss": {"eth1": [0, 1]}}
+    )
+    assert found == {
+        "schema": 1,
+        "links": [],
+        "devices": [
+            {
+                "name": "eth1",
+                "netns": None,
+                "features_wanted": {"rx-gro": False},
+                "rings": {"rx": 256},
+            }
+        ],
+        "other": {"rps": {"eth1": {"rx-0/rps_cpus": "0"}}, "rss": {}},
+    }
 
 
 def test_nothing_changed_keeps_nothing():
@@ -33,8 +67,12 @@ def test_the_first_original_stays():
     second = applied.originals(dict(BEFORE, devices=NOW), later, BEFORE["other"])
     assert second["devices"][0]["features_wanted"] == {"tx-tcp-segmentation": True, "rx-gro": True}
     (device,) = applied.merge(first, second)["devices"]
-    assert device == {"name": "eth1", "netns": None, "rings": {"rx": 256},
-                      "features_wanted": {"tx-tcp-segmentation": True, "rx-gro": False}}
+    assert device == {
+        "name": "eth1",
+        "netns": None,
+        "rings": {"rx": 256},
+        "features_wanted": {"tx-tcp-segmentation": True, "rx-gro": False},
+    }
 
 
 def test_a_device_that_is_gone_has_no_originals():

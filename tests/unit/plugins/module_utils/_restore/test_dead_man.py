@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The dead man's switch as far as it needs no node; what it restores is tested on devices."""
+
 from __future__ import annotations
 
 import os
@@ -10,17 +11,27 @@ import threading
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._restore import dead_man, restore, sign_of_life
+from ansible_collections.offload.lab.plugins.module_utils._restore import (
+    dead_man,
+    restore,
+    sign_of_life,
+)
 
 
 def test_it_says_that_it_watches_before_it_waits(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(dead_man, "STATE", str(tmp_path / "run/state.json"))
-    monkeypatch.setattr(dead_man, "_watching", lambda seconds: seen.append((seconds, dead_man.find())))
+    monkeypatch.setattr(
+        dead_man, "_watching", lambda seconds: seen.append((seconds, dead_man.find()))
+    )
     dead_man.watch(0.5, "/var/lib/snapshot.json")
     [(seconds, state)] = seen
     assert (seconds, state["pid"], state["minutes"], state["path"]) == (
-        30, os.getpid(), 0.5, "/var/lib/snapshot.json")
+        30,
+        os.getpid(),
+        0.5,
+        "/var/lib/snapshot.json",
+    )
 
 
 def test_it_does_not_wait_for_a_controller_that_is_known_to_be_gone(tmp_path, monkeypatch):
@@ -46,8 +57,12 @@ def test_of_two_that_restore_at_once_the_second_finds_the_node_restored(tmp_path
     monkeypatch.setattr(restore, "_links_step", slow)
     monkeypatch.setattr(restore, "_other_step", lambda _snapshot, _dry: [])
     found = {}
-    threads = [threading.Thread(target=lambda name=name: found.update({name: restore.restore(str(snapshot))["exists"]}))
-               for name in ("switch", "task")]
+    threads = [
+        threading.Thread(
+            target=lambda name=name: found.update({name: restore.restore(str(snapshot))["exists"]})
+        )
+        for name in ("switch", "task")
+    ]
     threads[0].start()
     assert begun.wait(20)
     threads[1].start()
@@ -58,7 +73,9 @@ def test_of_two_that_restore_at_once_the_second_finds_the_node_restored(tmp_path
 
 
 def test_no_profile_is_set_where_the_snapshot_is_gone(tmp_path, monkeypatch):
-    """A reboot takes the switch and the snapshot, and a fast host is back before anybody has missed it."""
+    """A reboot takes the switch and the snapshot, and a fast host is back before anybody has missed
+    it.
+    """
     for name in ("ALIVE", "FIRED"):
         monkeypatch.setattr(sign_of_life, name, str(tmp_path / name))
     snapshot = tmp_path / "snapshot.json"

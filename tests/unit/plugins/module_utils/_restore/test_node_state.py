@@ -10,15 +10,27 @@ from ansible_collections.offload.lab.plugins.module_utils._restore import node_s
 from ansible_collections.offload.lab.tests.unit.corpus import corpus_dir
 
 
-@pytest.mark.parametrize("saved,now,words", [
-    ([0, 1, 0, 1], [0, 1, 0, 1], None),
-    ([0, 1, 0, 1], [0, 0, 0, 0], ["equal", "2"]),
-    ([0, 0, 0, 1], [0, 1, 0, 1], ["weight", "3", "1"]),
-    ([0, 0, 2, 2], [0, 1, 0, 1], ["weight", "2", "0", "2"]),
-    ([1, 0, 1, 0], [0, 1, 0, 1], None),
-    ([0, 1, 0, 1], None, None),
-    ([0, 1, 0, 1], [0, 1], None),
-], ids=["unchanged", "round robin", "runs", "a queue without entries", "any order", "no table now", "other size"])
+@pytest.mark.parametrize(
+    "saved,now,words",
+    [
+        ([0, 1, 0, 1], [0, 1, 0, 1], None),
+        ([0, 1, 0, 1], [0, 0, 0, 0], ["equal", "2"]),
+        ([0, 0, 0, 1], [0, 1, 0, 1], ["weight", "3", "1"]),
+        ([0, 0, 2, 2], [0, 1, 0, 1], ["weight", "2", "0", "2"]),
+        ([1, 0, 1, 0], [0, 1, 0, 1], None),
+        ([0, 1, 0, 1], None, None),
+        ([0, 1, 0, 1], [0, 1], None),
+    ],
+    ids=[
+        "unchanged",
+        "round robin",
+        "runs",
+        "a queue without entries",
+        "any order",
+        "no table now",
+        "other size",
+    ],
+)
 def test_rss_step(saved, now, words):
     step = node_state.rss_step("eth0", saved, now)
     assert step == (["ethtool", "-X", "eth0"] + words if words else None)
@@ -38,7 +50,9 @@ def ethtool_fills(step, size):
     return table
 
 
-@pytest.mark.parametrize("saved", [[0, 1, 2, 3] * 32, [0] * 100 + [1] * 28, [0] * 64 + [3] * 64, [0] * 128])
+@pytest.mark.parametrize(
+    "saved", [[0, 1, 2, 3] * 32, [0] * 100 + [1] * 28, [0] * 64 + [3] * 64, [0] * 128]
+)
 def test_what_ethtool_then_writes_is_the_table(saved):
     assert ethtool_fills(node_state.rss_step("eth0", saved, [9] * 128), 128) == saved
 
@@ -53,12 +67,16 @@ def test_recorded_tables_can_be_written():
 def test_rps_writes_what_differs_and_leaves_out_queues_that_are_gone():
     saved = {"rx-0/rps_cpus": "3", "rx-0/rps_flow_cnt": "0", "rx-1/rps_cpus": "3"}
     now = {"rx-0/rps_cpus": "0", "rx-0/rps_flow_cnt": "0"}
-    assert node_state.rps_writes("eth0", saved, now) == [("/sys/class/net/eth0/queues/rx-0/rps_cpus", "3")]
+    assert node_state.rps_writes("eth0", saved, now) == [
+        ("/sys/class/net/eth0/queues/rx-0/rps_cpus", "3")
+    ]
 
 
 def test_buffers_that_are_not_as_saved():
     saved = {"vxlan0": 16777216, "veth1": 16777216, "gone": 8192}
-    assert node_state.buffer_changes(saved, {"vxlan0": 212992, "veth1": 16777216, "new": 1}) == {"vxlan0": 16777216}
+    assert node_state.buffer_changes(saved, {"vxlan0": 212992, "veth1": 16777216, "new": 1}) == {
+        "vxlan0": 16777216
+    }
     assert node_state.buffer_changes({}, {"vxlan0": 212992}) == {}
 
 
@@ -68,8 +86,10 @@ def test_options_of_tunnels_are_brought_back_key_by_key():
     assert node_state.ovs_steps(saved, {}) == []
     now = {"tunnels": {"vxlan0": {"key": "10", "csum": "true", "df_default": "false"}, "new": {}}}
     (step,) = node_state.ovs_steps(saved, now)
-    assert " ".join(step.argv[2:]) == ('remove Interface vxlan0 options "df_default" -- '
-                                       'set Interface vxlan0 options:"csum"="false"')
+    assert " ".join(step.argv[2:]) == (
+        'remove Interface vxlan0 options "df_default" -- '
+        'set Interface vxlan0 options:"csum"="false"'
+    )
 
 
 def test_other_config_of_an_older_snapshot_is_left():
@@ -78,10 +98,24 @@ def test_other_config_of_an_older_snapshot_is_left():
 
 def test_ports_of_others_are_not_kept(monkeypatch):
     def port(**external_ids):
-        return {"external_ids": external_ids, "interface": {"type": "vxlan", "options": {"key": "7"}}}
+        return {
+            "external_ids": external_ids,
+            "interface": {"type": "vxlan", "options": {"key": "7"}},
+        }
 
-    monkeypatch.setattr(node_state.database, "read", lambda missing_ok: {
-        "running": True, "root": {"other_config": {"max-idle": "30000"}},
-        "ports": {"vxlan0": port(**{"offload-lab": "tunnel"}), "vxlan-of-neutron": port()}})
-    monkeypatch.setattr(node_state.database, "port_buffers", lambda: {"vxlan0": 8192, "br-ex": 8192})
-    assert node_state.read_ovs() == {"tunnels": {"vxlan0": {"key": "7"}}, "buffers": {"vxlan0": 8192}}
+    monkeypatch.setattr(
+        node_state.database,
+        "read",
+        lambda missing_ok: {
+            "running": True,
+            "root": {"other_config": {"max-idle": "30000"}},
+            "ports": {"vxlan0": port(**{"offload-lab": "tunnel"}), "vxlan-of-neutron": port()},
+        },
+    )
+    monkeypatch.setattr(
+        node_state.database, "port_buffers", lambda: {"vxlan0": 8192, "br-ex": 8192}
+    )
+    assert node_state.read_ovs() == {
+        "tunnels": {"vxlan0": {"key": "7"}},
+        "buffers": {"vxlan0": 8192},
+    }

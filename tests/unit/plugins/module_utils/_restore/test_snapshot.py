@@ -25,7 +25,9 @@ def path(tmp_path):
 
 def test_what_is_kept_is_never_replaced():
     first = snapshot.merge(None, [LO], {"a": 1})
-    second = snapshot.merge(first, [dict(LO, features_wanted={"rx-gro": False}), GONE], {"a": 2, "b": 3})
+    second = snapshot.merge(
+        first, [dict(LO, features_wanted={"rx-gro": False}), GONE], {"a": 2, "b": 3}
+    )
     assert second["devices"] == [LO, GONE]
     assert second["other"] == {"a": 1, "b": 3}
     assert snapshot.merge(second, [LO], {}) == second
@@ -37,8 +39,14 @@ def test_the_same_name_in_another_namespace_is_another_device():
 
 
 def test_the_mtu_of_what_is_there():
-    assert snapshot.merge(None, [LO, GONE], {})["links"] == [{"name": "lo", "netns": None, "mtu": 65536}]
-    assert snapshot.exists(LO) and not snapshot.exists(GONE) and not snapshot.exists(dict(LO, netns="no-such-ns"))
+    assert snapshot.merge(None, [LO, GONE], {})["links"] == [
+        {"name": "lo", "netns": None, "mtu": 65536}
+    ]
+    assert (
+        snapshot.exists(LO)
+        and not snapshot.exists(GONE)
+        and not snapshot.exists(dict(LO, netns="no-such-ns"))
+    )
 
 
 def test_written_read_and_removed(path):
@@ -53,7 +61,9 @@ def test_written_read_and_removed(path):
 
 def test_it_is_on_the_disk_before_it_has_its_name(path, monkeypatch):
     order = []
-    monkeypatch.setattr(os, "fsync", lambda number: order.append(os.readlink(f"/proc/self/fd/{number}")))
+    monkeypatch.setattr(
+        os, "fsync", lambda number: order.append(os.readlink(f"/proc/self/fd/{number}"))
+    )
     rename = os.rename
     monkeypatch.setattr(os, "rename", lambda old, new: (order.append("rename"), rename(old, new)))
     snapshot.write(path, snapshot.merge(None, [LO], {}))
@@ -83,7 +93,9 @@ def test_any_file_is_a_snapshot_or_an_error(text):
     except ValueError:
         found = None
     good = isinstance(found, dict) and found.get("schema") == 1
-    with open(f"/dev/shm/offload-lab-test-{os.getpid()}", "w", encoding="utf-8", errors="replace") as stream:
+    with open(
+        f"/dev/shm/offload-lab-test-{os.getpid()}", "w", encoding="utf-8", errors="replace"
+    ) as stream:
         stream.write(text)
     try:
         assert snapshot.read(stream.name) == found and good

@@ -1,0 +1,40 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The frame of action plugins that work on the controller: options go in, one result or one message
+comes out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+from ...module_utils._base.errors import LabError
+
+Spec = dict[str, dict[str, Any]]  # of options, by name, as Ansible's argument specs
+
+
+class ControllerAction(ActionBase):
+    """Checks the options against ``SPEC`` and ``NEEDS``, and returns what :meth:`answer` returns."""
+
+    _requires_connection = False
+    SPEC: ClassVar[Spec]
+    NEEDS: ClassVar[dict[str, Any]] = {}  # of options to each other, such as required_together
+
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _checked, options = self.validate_argument_spec(self.SPEC, **self.NEEDS)
+        try:
+            result.update(self.answer(options, task_vars or {}))
+        except LabError as error:
+            raise AnsibleActionFail(str(error)) from None
+        return result
+
+    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Return the result for checked options."""
+        raise NotImplementedError

@@ -1,0 +1,290 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a plan and its trials to analysis.json: effects with intervals, attribution,
+recommendations. Pure.
+
+The shape is in schemas/analysis.json and docs/data-format.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .._campaign.design import too_few_blocks
+from .._campaign.nouns import Decided, Nominee, Plan
+from .._statistics import effects, power
+from .._statistics.family import Family
+from .._statistics.states import MATTERS
+from .._trials.nouns import Trial
+from . import metrics as analysis_metrics
+from .attribution import attribution
+from .campaign_verdicts import DeviceVerdict, of_all
+from .cube import Cube, Table, collect
+from .failures import of_tables
+from .judge import Judged, judge, recommend
+from .nominate import nominees_of
+from .sets import saturated
+from .unfinished import Unfinished, unfinished
+
+SCHEMA = 1
+CANNOT_ACT = ("unsupported", "masked")
+FACTOR_KEYS = ("name", "kind", "levels", "devices", "sides", "needs")
+
+
+def table_id(table: Table) -> str:
+    """Return a table's name: pair (where there are several), path, MTU and workload."""
+    parts = (table["pair"], table["path"], table["mtu"], table["workload"])
+    return "/".join(str(part) for part in parts if part is not None)
+
+
+def analyse(
+    plan: Plan,
+    trials: Iterable[Trial],
+    manifest: Mapping[str, Any] | None = None,
+    include_marked: bool = False,
+    verdicts: Callable[[], list[DeviceVerdict]] | None = None,
+    *,
+    running: bool = False,
+) -> dict[str, Any]:
+    """Return the analysis (the content of analysis.json).
+
+    ``trials`` is an iterable of trial records, read once. Failed trials are left out, and, unless
+    ``include_marked``, those that a guard excludes; both are counted. ``manifest`` says whether
+    both ends are one machine. ``verdicts`` is a function that is called once all trials are read,
+    and returns the rows of :mod:`_campaign_verdicts`: a factor that could act nowhere is neither a
+    candidate nor recommended. Nothing is claimed of a ``running`` campaign: it has ``nominated``
+    instead.
+    """
+    one_host = analysis_metrics.one_host(manifest)
+    cube = collect(plan, trials, include_marked, one_host)
+    lacks = _lacks(plan, cube, running)
+    judged, family = judge(cube, allowed=lacks is None)
+    levels = {name: profile["levels"] for name, profile in plan["profiles"].items()}
+    metrics, plan = judged[0].metrics, cube.plan
+    tables = _tables(judged[0])
+    rows = verdicts() if verdicts else []
+    idle = _idle(rows)
+    found = attribution(cube, metrics, table_id, idle)
+    wanted = recommend(judged, idle, table_id)
+    return {
+        "schema": SCHEMA,
+        "campaign": plan["name"],
+        "kind": plan.get("kind", "measured"),
+        "design": plan["design"],
+        "seed": plan["seed"],
+        "created": plan["created"],
+        "blocks": plan["blocks"],
+        "control": plan["control"],
+        "methods": _methods(plan, include_marked, one_host),
+        "error_rate": _error_rate(family, lacks, plan.get("looked") or ()),
+        "trials": _trials(cube),
+        "factors": [{key: factor.get(key) for key in FACTOR_KEYS} for factor in plan["factors"]],
+        "profiles": levels,
+        "tables": tables,
+        "attribution": found,
+        "failures": judged[0].failures,
+        "recommendation": wanted,
+        "confirmation": _confirmation(judged[1:]),
+        "search": _search(plan),
+        "unfinished": lacks,
+        "verdicts": rows,
+        "untestable": {**_untestable(cube, tables, running), **idle},
+        "warnings": list(_warnings(cube, lacks)),
+        **({"nominated": _nominated(plan, cube)} if running else {}),
+    }
+
+
+def _methods(plan: Plan, include_marked: bool, one_host: bool) -> dict[str, Any]:
+    return {
+        "estimate": "geometric mean of ratios to the control, paired inside blocks",
+        "interval": "Student's t on log ratios",
+        "confidence": effects.CONFIDENCE,
+        "test": "sign-flip, two-sided",
+        "correction": "joint over the report, step-down of the largest effect",
+        "alpha": effects.ALPHA,
+        "power": power.POWER,
+        "fewest_blocks": effects.FEWEST_BLOCKS,
+        "matters_percent": plan.get("matters", MATTERS),
+        "include_marked": include_marked,
+        "one_host": one_host,
+    }
+
+
+def _error_rate(
+    family: Family, lacks: Unfinished | None, looks: Sequence[Decided]
+) -> dict[str, Any]:
+    counts = family.counts()
+    claims = sum(counts.values())
+    tested = (
+        "its one tested effect" if claims == 1 else f"all of its {claims} tested effects together"
+    )
+    tested += f" and {_counted(len(looks), 'look', 'looks')} before the end" if looks else ""
+    text = (
+        f"5 % is the chance of any false claim in this report, over {tested}"
+        if claims and not lacks
+        else "nothing is claimed, so nothing is tested"
+    )
+    return {"alpha": effects.ALPHA, "tested": claims, "by_kind": counts, "text": text}
+
+
+def _lacks(plan: Plan, cube: Cube, running: bool) -> Unfinished | None:
+    """Return what is missing of a campaign; imported logs have no plan to compare with."""
+    if plan.get("kind") == "imported":
+        return None
+    parts = [cube, cube.confirmation] if cube.confirmation else [cube]
+    visited = set[tuple[Any, ...]]().union(*(part.visited for part in parts))
+    return unfinished(
+        plan,
+        visited,
+        sum(_missing(part) for part in parts),
+        sum(part.beyond for part in parts),
+        running,
+    )
+
+
+def _tables(judged: Judged) -> list[dict[str, Any]]:
+    failed = of_tables(judged.cube)
+    return [
+        dict(
+            table,
+            id=table_id(table),
+            saturated=saturated(judged.cube, place),
+            failures=failed[place],
+            metrics=[metric.document(place) for metric in judged.metrics if metric.measured(place)],
+        )
+        for place, table in enumerate(judged.cube.tables)
+    ]
+
+
+def _confirmation(judged: Sequence[Judged]) -> dict[str, Any] | None:
+    """Return the second part of a campaign as ``{"blocks", "profiles", "tables", "failures"}``, or
+    None.
+    """
+    if not judged:
+        return None
+    part = judged[0]
+    return {
+        "blocks": part.cube.blocks,
+        "profiles": part.cube.profiles,
+        "tables": _tables(part),
+        "failures": part.failures,
+    }
+
+
+def _search(plan: Plan) -> dict[str, Any] | None:
+    """Return the path of a search: its rounds with how it stood before each, its end, and who was
+    nominated.
+    """
+    if "search" not in plan:
+        return None
+    decided = plan.get("decided")
+    rounds = decided["rounds"] if decided else []
+    first = len(plan["visits"]) - sum(visit.get("part") is not None for visit in plan["visits"])
+    return {
+        "goal": plan["search"]["goal"],
+        "ended": decided and decided["ended"],
+        "first_visits": first,
+        "rounds": [
+            {
+                "round": one["round"],
+                "standing": one["standing"],
+                "profiles": [visit["profile"] for visit in one["visits"]],
+            }
+            for one in rounds
+        ],
+        "nominees": decided["nominees"] if decided else [],
+        "standing": decided and decided.get("standing"),
+    }
+
+
+def _nominated(plan: Plan, cube: Cube) -> list[Nominee]:
+    """Return whom a running campaign nominates so far."""
+    if "search" not in plan:
+        return nominees_of(cube)
+    return plan["decided"]["nominees"] if "decided" in plan else []
+
+
+def _missing(cube: Cube) -> int:
+    counts = cube.counts
+    return max(
+        0,
+        counts["planned"]
+        - (counts["recorded"] - counts["unplanned"] - counts["twice"] - cube.again),
+    )
+
+
+def _trials(cube: Cube) -> dict[str, Any]:
+    return dict(
+        cube.counts,
+        missing=_missing(cube),
+        marks=dict(sorted(cube.marks.items())),
+        excluded_by=dict(sorted(cube.excluded_by.items())),
+        failures=cube.failures,
+    )
+
+
+def _idle(verdicts: Iterable[DeviceVerdict]) -> dict[str, str]:
+    """Return ``{factor: reason}`` of the factors that the evidence says could act on no device of
+    no path.
+    """
+    return {
+        factor: f"{row['verdict']}: {row['reason']}"
+        for factor, row in of_all(verdicts, CANNOT_ACT).items()
+    }
+
+
+def _untestable(cube: Cube, tables: Iterable[dict[str, Any]], running: bool) -> dict[str, str]:
+    """Return ``{factor or profile: reason}``: what the campaign says, and at its end profiles
+    without a used trial.
+    """
+    plan = cube.plan
+    found = dict(plan.get("untestable") or {})
+    seen = {
+        row["profile"]
+        for table in tables
+        for metric in table["metrics"]
+        for row in metric["rows"]
+        if row["median"] is not None
+    }
+    for name in () if running else plan["profiles"]:
+        if name != plan["control"] and name not in seen:
+            found[name] = (
+                f"no trial of this profile could be used ({cube.unusable.get(name, 'none was measured')})"
+            )
+    return found
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"1 {one}" if number == 1 else f"{number} {many}"
+
+
+def _warnings(cube: Cube, lacks: Unfinished | None) -> Iterator[str]:
+    if lacks:
+        yield lacks["text"]
+    trials = _trials(cube)
+    if trials["missing"]:
+        yield f"{trials['missing']} of {trials['planned']} trials were not measured"
+    if trials["failed"]:
+        yield _counted(trials["failed"], "trial failed", "trials failed")
+    if trials["excluded"]:
+        reasons = ", ".join(f"{guard} {count}" for guard, count in trials["excluded_by"].items())
+        yield (
+            _counted(trials["excluded"], "marked trial is left out", "marked trials are left out")
+            + f" ({reasons})"
+        )
+    if trials["unplanned"]:
+        yield _counted(
+            trials["unplanned"],
+            "trial is not in the plan and is left out",
+            "trials are not in the plan and are left out",
+        )
+    if trials["twice"]:
+        yield _counted(
+            trials["twice"],
+            "trial repeats a measured cell and is left out",
+            "trials repeat a measured cell and are left out",
+        )
+    if cube.blocks < effects.FEWEST_BLOCKS and cube.plan["design"] != "search":
+        yield too_few_blocks(cube.blocks, effects.FEWEST_BLOCKS)

@@ -1,0 +1,198 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Attribution: which single setting leads, for each goal, ranked only where the data separates the
+candidates. Pure.
+
+Goals are those of the published studies: throughput and CPU of TCP and UDP, and transactions and
+latency beside them. CPU is service demand: CPU time for the same work, so a gain shows at line rate
+too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+from .._campaign.nouns import Factor
+from .._statistics import effects
+from .._statistics.joint import usual_size
+from .._statistics.libraries import np
+from .contrasts import Labels
+from .cube import Cube, Table
+from .metric_analysis import MetricAnalysis, effect_rows
+from .metrics import describe
+
+GOALS = {  # goal: (protocol, what the metric's name begins with)
+    "tcp_throughput": ("TCP", "throughput"),
+    "udp_throughput": ("UDP", "throughput"),
+    "tcp_cpu": ("TCP", "service_demand"),
+    "udp_cpu": ("UDP", "service_demand"),
+    "tcp_transactions": ("TCP", "transactions"),
+    "udp_transactions": ("UDP", "transactions"),
+    "tcp_latency": ("TCP", "latency_p99"),
+    "udp_latency": ("UDP", "latency_p99"),
+}
+MOST_RANKS = 5  # what is left after them is not ranked further
+
+
+def goal_of(metric: str, test: str) -> str | None:
+    """Return the goal that a metric of a netperf test belongs to, or None."""
+    return next(
+        (
+            goal
+            for goal, (protocol, start) in GOALS.items()
+            if test.startswith(protocol) and metric.startswith(start)
+        ),
+        None,
+    )
+
+
+def side_of(factor: Factor, test: str) -> str:
+    """Return whether a factor is set at the transmitter, the receiver, or both; the client sends,
+    not in TCP_MAERTS.
+    """
+    if len(factor["sides"]) > 1:
+        return "both"
+    client_sends = test != "TCP_MAERTS"
+    return "transmitter" if (factor["sides"][0] == "client") == client_sends else "receiver"
+
+
+def pairs_of(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places of all pairs of candidates, as two arrays."""
+    return np.triu_indices(count, 1)
+
+
+def pair_differences(gains: np.ndarray) -> np.ndarray:
+    """Return the differences between candidates, (tables, effects, blocks) to (tables, pairs,
+    blocks).
+
+    Only pairs with the largest candidate of a table are tested, the others are NaN: it leads, if
+    any does, and each further pair reduces what can be shown. It is the largest by the size of its
+    differences, whatever their signs.
+    """
+    first, second = pairs_of(gains.shape[1])
+    sizes = usual_size(gains, np.maximum((~np.isnan(gains)).sum(axis=-1), 1))
+    largest = np.argmax(sizes, axis=-1)[:, None]
+    paired = (first == largest) | (second == largest)
+    return np.where(paired[..., None], gains[:, first] - gains[:, second], np.nan)
+
+
+def ranks(gains: np.ndarray, apart: np.ndarray) -> np.ndarray:
+    """Return ranks (tables, effects) from gains (tables, effects, blocks): 1 for the best and what
+    is not less.
+
+    The next rank is the best of those shown to be less than it, and so on. ``apart`` (tables,
+    effects, effects) tells which two the report's test holds apart. 0 where there is no test.
+    """
+    n, mean, _low, _high = effects.t_interval(gains)
+    left = n >= effects.FEWEST_BLOCKS
+    found = np.zeros(mean.shape, dtype=int)
+    for rank in range(1, MOST_RANKS + 1):
+        if not left.any():
+            break
+        best = np.argmax(np.where(left, mean, -np.inf), axis=-1)[:, None]
+        behind = np.take_along_axis(gains, best[..., None], axis=1) - gains
+        with np.errstate(invalid="ignore"):
+            less = (
+                left
+                & np.take_along_axis(apart, best[..., None], axis=1)[:, 0]
+                & (effects.t_interval(behind)[2] > 0)
+            )
+        found[left & ~less] = rank
+        left = less
+    found[left] = MOST_RANKS + 1
+    return found
+
+
+def _entry(table: str, goal: str | None, side: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the attribution of one goal in one table; ``rows`` are candidates, the largest gain
+    first.
+    """
+    first = [row for row in rows if row["rank"] == 1]
+    leaders = [row["factor"] for row in first if row["state"] == "better"]
+    return {
+        "goal": goal,
+        "side": side,
+        "table": table,
+        "leaders": leaders,
+        "separated": len(first) == 1 and len(leaders) == 1,
+        "undecided": [row["factor"] for row in first if row["state"] != "better"],
+        "candidates": rows,
+    }
+
+
+def _groups(
+    cube: Cube, metric: MetricAnalysis, labels: Labels, idle: Collection[str]
+) -> Iterator[tuple[str, list[int], list[int]]]:
+    """Yield (side, tables, effects): which effects are candidates in which tables; TCP_MAERTS has
+    the ends swapped.
+    """
+    factors = {factor["name"]: factor for factor in cube.plan["factors"]}
+    for maerts in (False, True):
+        tables = [
+            place
+            for place, table in enumerate(cube.tables)
+            if (table["test"] == "TCP_MAERTS") is maerts
+            and metric.measured(place)
+            and goal_of(metric.name, table["test"])
+        ]
+        sides = {
+            number: side_of(factors[label["factor"]], "TCP_MAERTS" if maerts else "")
+            for number, label in enumerate(labels)
+            if label["factor"] not in idle
+        }
+        for side in sorted(set(sides.values())) if tables else ():
+            yield side, tables, [number for number, own in sides.items() if own == side]
+
+
+def _of_metric(
+    cube: Cube, metric: MetricAnalysis, table_id: Callable[[Table], str], idle: Collection[str]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the attributions of one metric as (table, entry), those of one side in all tables
+    together.
+    """
+    labels, differences, _found = metric.by_factor()
+    columns = metric.factor_lists()
+    for side, tables, chosen in _groups(cube, metric, labels, idle):
+        better = describe(metric.name, cube.tables[tables[0]]["test"])["better"]
+        gains = differences[np.ix_(tables, chosen)] * (1 if better == "higher" else -1)
+        apart = metric.apart[np.ix_(tables, chosen, chosen)]
+        ranked, order = (
+            ranks(gains, apart),
+            np.argsort(-effects.t_interval(gains)[1], axis=-1, kind="stable"),
+        )
+        for number, place in enumerate(tables):
+            test, rows = cube.tables[place]["test"], effect_rows(labels, columns, place)
+            candidates = [
+                dict(rows[chosen[effect]], rank=int(ranked[number, effect]) or None)
+                for effect in order[number]
+            ]
+            yield (
+                place,
+                dict(
+                    _entry(
+                        table_id(cube.tables[place]), goal_of(metric.name, test), side, candidates
+                    ),
+                    metric=metric.name,
+                    end=describe(metric.name, test)["end"],
+                ),
+            )
+
+
+def attribution(
+    cube: Cube,
+    metrics: Iterable[MetricAnalysis],
+    table_id: Callable[[Table], str],
+    idle: Collection[str] = (),
+) -> list[dict[str, Any]]:
+    """Return the attributions of a campaign, in the order of goals and tables, without ``idle``
+    factors.
+    """
+    found = [
+        (list(GOALS).index(entry["goal"]), place, entry)
+        for metric in metrics
+        if metric.compared and metric.by_factor()[0]
+        for place, entry in _of_metric(cube, metric, table_id, idle)
+    ]
+    return [entry for _goal, _place, entry in sorted(found, key=lambda part: part[:2])]

@@ -1,0 +1,283 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verdict of each factor of a campaign, on each device and path, from the evidence that its
+trials carry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, Optional
+
+from ...module_utils._base.errors import LabError
+from ...module_utils._ethtool.alias import resolve
+from ...module_utils._ethtool.features import Features
+from .._campaign.nouns import Factor, Plan
+from .verdicts import Verdict, share_of, verdict
+
+ENDS = ("client", "server")
+READ_BACK = (
+    "rx_flow_hash",
+    "channels",
+    "rings",
+    "coalesce",
+)  # kinds that no packet proves, and ethtool reads back
+
+
+Manifest = Optional[Mapping[str, Any]]
+Record = Mapping[str, Any]  # the place of a trial, and its evidence
+
+
+class DeviceVerdict(Verdict):
+    """The verdict of a factor on a device; ``confounded``: other factors differed, too."""
+
+    factor: str
+    path: str
+    end: str
+    node: str
+    device: str
+    confounded: bool
+
+
+def features_of(manifest: Manifest, node: str, device: str) -> Features:
+    """Return the features of a node's device as the manifest lists them, before the campaign."""
+    before = ((manifest or {}).get("nodes") or {}).get(node, {}).get("before") or {}
+    return (before.get("devices") or {}).get(device, {}).get("features") or {}
+
+
+def bits_of(names: Iterable[str], features: Features, device: str) -> list[str]:
+    """Return the kernel bits behind a factor's names on a device; a name that the device does not
+    list gives none.
+    """
+    bits: list[str] = []
+    for name in names:
+        try:
+            bits += resolve(name, features, device)
+        except LabError:
+            continue
+    return bits
+
+
+def class_of(device: str, manifest: Manifest, node: str) -> str:
+    """Return the device's class as a plan has it, from its key; before it is the name of the node
+    of a guest.
+    """
+    if "/" in device:
+        return "tenant"
+    node, device = device.split(":", 1) if ":" in device else (node, device)
+    before = ((manifest or {}).get("nodes") or {}).get(node, {}).get("before") or {}
+    if before.get("tenant_of") is not None:
+        return "tenant"
+    return "underlay" if device in (before.get("links") or {}) else "other"
+
+
+def matched(plan: Plan, factor: str) -> tuple[set[str], set[str], bool]:
+    """Return (profiles at on, profiles at off, whether other factors differ too).
+
+    Profiles that differ in this factor alone are taken where the design has them.
+    """
+    levels = {name: profile["levels"] for name, profile in plan["profiles"].items()}
+    on = [name for name, held in levels.items() if held.get(factor) == "on"]
+    off = [name for name, held in levels.items() if held.get(factor) == "off"]
+    alone = [
+        (one, other)
+        for one, other in product(on, off)
+        if all(
+            levels[one].get(key) == levels[other].get(key)
+            for key in set(levels[one]) | set(levels[other])
+            if key != factor
+        )
+    ]
+    if alone:
+        return {one for one, _other in alone}, {other for _one, other in alone}, False
+    return set(on), set(off), True
+
+
+def _visits(trials: Sequence[Record], part: str) -> Iterator[Record]:
+    """Yield one trial of each visit, pair and path with a part of the evidence: all of them carry
+    the same.
+    """
+    seen = set()
+    for trial in trials:
+        place = (
+            trial.get("mtu"),
+            trial.get("block"),
+            trial.get("visit"),
+            trial.get("pair"),
+            trial.get("path"),
+        )
+        if (trial.get("evidence") or {}).get(part) and place not in seen:
+            seen.add(place)
+            yield trial
+
+
+def _observation(trial: Record, end: str, device: str, bits: Collection[str]) -> dict[str, Any]:
+    seen = (share_of(ends.get(end, {}).get(device), bits) for ends in _samples(trial))
+    shares = [share for share in seen if share is not None]
+    return dict(
+        trial["evidence"].get("settings", {}).get(end, {}).get(device, {}),
+        share=max(shares) if shares else None,
+    )
+
+
+def _samples(trial: Record) -> list[dict[str, Any]]:
+    packets = trial["evidence"]["packets"]
+    return [packets] if any(end in packets for end in ENDS) else list(packets.values())
+
+
+def _tunnel_csum(trials: Iterable[Record]) -> bool | None:
+    seen = {
+        csum
+        for trial in trials
+        for end in (trial["evidence"].get("underlay") or {}).values()
+        for csum in end.get("outer_csum", [])
+    }
+    return seen.pop() if len(seen) == 1 else None
+
+
+def _names(factor: Factor) -> set[str]:
+    """Return a factor's settings as evidence has them, such as ``rings rx-mini``."""
+    names = {
+        name
+        for value in factor["values"].values()
+        for name in (value if isinstance(value, dict) else factor["settings"])
+    }
+    return {
+        f"{factor['kind']} {name if factor['kind'] == 'rx_flow_hash' else name.replace('_', '-')}"
+        for name in names
+    }
+
+
+def _judge_taken(names: set[str], refused: Mapping[str, Any], missed: set[str]) -> tuple[str, str]:
+    """Return (verdict, reason) from what the device cannot set, and what reads back differently
+    from what was asked.
+    """
+    reasons = {
+        refused[name].get("reason") or "fixed by the driver" for name in names & set(refused)
+    }
+    if names <= set(refused):
+        return "unsupported", "; ".join(sorted(reasons))
+    if names & missed:
+        reasons.add("asked for, but it reads back differently")
+    return "no_op" if names <= set(refused) | missed else "applied", "; ".join(sorted(reasons))
+
+
+def _taken(factor: Factor, visits: Iterable[Record], manifest: Manifest) -> Iterator[DeviceVerdict]:
+    """Yield the rows of a factor of another kind: whether each device has taken its settings."""
+    names = _names(factor)
+    told: dict[tuple[str, str, str, str], tuple[dict[str, Any], set[str]]] = {}
+    for trial, end in product(visits, factor["sides"]):
+        for device, report in trial["evidence"]["settings"].get(end, {}).items():
+            if class_of(device, manifest, trial[end]) in factor["devices"]:
+                refused, missed = told.setdefault(
+                    (trial["path"], end, trial[end], device), ({}, set())
+                )
+                refused.update(report.get("fixed") or {})
+                missed.update(report.get("not_honoured") or ())
+    for (path, end, node, device), (refused, missed) in sorted(
+        told.items(), key=lambda item: item[0]
+    ):
+        verdict_of, reason = _judge_taken(names, refused, missed)
+        yield {
+            "verdict": verdict_of,
+            "reason": reason,
+            "proof": "read_back",
+            "share_on": None,
+            "share_off": None,
+            "others": [],
+            "factor": factor["name"],
+            "path": path,
+            "end": end,
+            "node": node,
+            "device": device,
+            "confounded": False,
+        }
+
+
+def of_all(verdicts: Iterable[DeviceVerdict], kinds: Collection[str]) -> dict[str, DeviceVerdict]:
+    """Return ``{factor: its first row}`` of the factors whose rows all have one of these verdicts."""
+    rows: dict[str, list[DeviceVerdict]] = {}
+    for row in verdicts:
+        rows.setdefault(row["factor"], []).append(row)
+    return {
+        factor: own[0]
+        for factor, own in rows.items()
+        if all(row["verdict"] in kinds for row in own)
+    }
+
+
+def unsupported_profiles(analysis: Mapping[str, Any]) -> dict[str, str]:
+    """Return ``{profile: reason}`` of the profiles whose own settings no device takes.
+
+    They are the control once more or, in the design one_at_a_time, what their factor needs.
+    """
+    refused = of_all(analysis["verdicts"], ["unsupported"])
+    control = analysis["profiles"][analysis["control"]]
+    found: dict[str, str] = {}
+    for name, levels in analysis["profiles"].items():
+        differs = [factor for factor, level in levels.items() if level != control.get(factor)]
+        if differs and all(factor in refused for factor in differs):
+            found[name] = "; ".join(dict.fromkeys(refused[factor]["reason"] for factor in differs))
+    return found
+
+
+def verdicts_of(plan: Plan, trials: Sequence[Record], manifest: Manifest) -> list[DeviceVerdict]:
+    """Return rows ``{"factor", "path", "end", "device", "verdict", "reason", "proof", "share_on",
+    "share_off", ...}``.
+
+    Packets prove features; what else ethtool sets is refused by a device or read back.
+    ``confounded`` says that the two levels were compared between profiles that differ in other
+    factors too, as in the design on_off; side effects then belong to no factor.
+    """
+    visits = list(_visits(trials, "packets"))
+    csum = _tunnel_csum(visits)
+    places = sorted(
+        {
+            (trial["path"], end, trial[end], device)
+            for trial in visits
+            for end in ENDS
+            for device in trial["evidence"].get("settings", {}).get(end, {})
+            if any(device in sample.get(end, {}) for sample in _samples(trial))
+        }
+    )
+    rows = [
+        row
+        for factor in plan["factors"]
+        if factor["kind"] in READ_BACK
+        for row in _taken(factor, _visits(trials, "settings"), manifest)
+    ]
+    for factor in (factor for factor in plan["factors"] if factor["kind"] == "feature"):
+        on, off, confounded = matched(plan, factor["name"])
+        for path, end, node, device in places:
+            if (
+                end not in factor["sides"]
+                or class_of(device, manifest, node) not in factor["devices"]
+            ):
+                continue
+            bits = bits_of(factor["settings"], features_of(manifest, node, device), device)
+            levels = [
+                [
+                    dict(
+                        _observation(trial, end, device, bits),
+                        **({"side_effects": {}} if confounded else {}),
+                    )
+                    for trial in visits
+                    if trial["path"] == path and trial[end] == node and trial["profile"] in held
+                ]
+                for held in (on, off)
+            ]
+            if bits and all(levels):
+                rows.append(
+                    {
+                        **verdict(bits, levels[0], levels[1], csum),
+                        "factor": factor["name"],
+                        "path": path,
+                        "end": end,
+                        "node": node,
+                        "device": device,
+                        "confounded": confounded,
+                    }
+                )
+    return rows

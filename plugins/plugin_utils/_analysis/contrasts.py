@@ -1,0 +1,162 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which differences of profiles show what: weights over the profiles of a plan, the control first.
+Pure.
+
+Every effect of a campaign, of a profile, of one factor or of two together, is a weighted sum of
+logarithms in a block.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Mapping, TypeAlias
+
+from .._campaign.nouns import Plan
+from .._campaign.screen import alias_groups, model_matrix
+from .._statistics.libraries import np
+
+Labels = list[dict[str, Any]]  # of a profile, a factor's level, or two factors
+Effects: TypeAlias = "tuple[Labels, np.ndarray]"  # and their weights
+
+
+def order_of(plan: Plan) -> list[str]:
+    """Return the names of the plan's profiles, the control first."""
+    return [plan["control"]] + [name for name in plan["profiles"] if name != plan["control"]]
+
+
+def profile_effects(plan: Plan) -> tuple[list[str], np.ndarray]:
+    """Return ``(names, weights)``: every other profile against the control."""
+    count = len(plan["profiles"])
+    return order_of(plan)[1:], np.hstack([-np.ones((count - 1, 1)), np.eye(count - 1)])
+
+
+def squares(weights: np.ndarray, controls: float = 2) -> np.ndarray:
+    """Return the variance of each effect in that of a trial; ``controls`` is how often a block
+    visits the control.
+    """
+    return (weights[:, 1:] ** 2).sum(axis=1) + weights[:, 0] ** 2 / controls
+
+
+def _changed(plan: Plan, profile: str) -> list[str]:
+    control, levels = (
+        plan["profiles"][plan["control"]]["levels"],
+        plan["profiles"][profile]["levels"],
+    )
+    return [factor for factor in control if control[factor] != levels.get(factor)]
+
+
+def single_effects(plan: Plan) -> tuple[Labels, list[int], list[int]]:
+    """Return ``(labels, places, signs)`` of the profiles that differ from the control in one
+    factor.
+
+    A label is ``{"factor", "level", "base"}``, a place that of the profile among
+    :func:`profile_effects`. With its sign the effect is that of the later level against the earlier
+    one, in the order of the factor's levels, so that "on" is judged whether it was added or left
+    out.
+    """
+    levels = {factor["name"]: factor["levels"] for factor in plan["factors"]}
+    labels: Labels = []
+    places: list[int] = []
+    signs: list[int] = []
+    for place, profile in enumerate(order_of(plan)[1:]):
+        changed = _changed(plan, profile)
+        if len(changed) == 1:
+            factor = changed[0]
+            pair = [plan["profiles"][name]["levels"][factor] for name in (plan["control"], profile)]
+            signs.append(1 if levels[factor].index(pair[1]) > levels[factor].index(pair[0]) else -1)
+            base, level = pair[:: signs[-1]]
+            labels.append({"factor": factor, "level": level, "base": base})
+            places.append(place)
+    return labels, places, signs
+
+
+def is_factorial(plan: Plan) -> bool:
+    """Return whether the plan has every combination of all levels, as a full factorial has."""
+    combinations = {
+        tuple(profile["levels"].get(factor["name"]) for factor in plan["factors"])
+        for profile in plan["profiles"].values()
+    }
+    return plan["design"] == "full_factorial" and combinations == set(
+        itertools.product(*(factor["levels"] for factor in plan["factors"]))
+    )
+
+
+def screen_effects(plan: Plan) -> tuple[Effects, Effects]:
+    """Return ``((labels, weights), (labels, weights))`` of a screen: main effects, and pairs, by
+    least squares.
+
+    A full factorial without the combinations that no host can be in is one, too. Pairs that the
+    screen cannot separate are one row: ``aliases`` has the others. Where it cannot tell any pair,
+    main effects are those of a model without pairs.
+    """
+    factors, rows = plan["factors"], [plan["profiles"][name]["levels"] for name in order_of(plan)]
+    matrix, pairs = model_matrix(factors, rows)
+    mains, groups = matrix.shape[1] - len(pairs), alias_groups(factors, rows)
+    places = [mains + pairs.index(group[0]) for group in groups]
+    solve = np.linalg.pinv(matrix[:, [*range(mains), *places]])
+    labels: Labels = []
+    weights: list[np.ndarray] = []
+    column = 1
+    for factor in factors:
+        others = factor["levels"][1:]
+        own = solve[column : column + len(others)]
+        column += len(others)
+        for place, level in enumerate(others):
+            labels.append({"factor": factor["name"], "level": level, "base": factor["levels"][0]})
+            weights.append(2 * own[0] if len(others) == 1 else own[place] + own.sum(axis=0))
+    told = [
+        {"factors": list(group[0]), "aliases": [list(pair) for pair in group[1:]]}
+        for group in groups
+    ]
+    return (labels, np.array(weights)), (told, 4 * solve[mains:].reshape(len(told), len(rows)))
+
+
+def _mean_at(plan: Plan, wanted: Mapping[str, str]) -> np.ndarray:
+    """Return the weights of the mean over all profiles that have these levels."""
+    fits = np.array(
+        [
+            all(
+                plan["profiles"][name]["levels"][factor] == level
+                for factor, level in wanted.items()
+            )
+            for name in order_of(plan)
+        ],
+        dtype=float,
+    )
+    return fits / fits.sum()
+
+
+def main_effects(plan: Plan) -> Effects:
+    """Return ``(labels, weights)`` of a full factorial: each factor's other levels against its
+    first.
+    """
+    labels, weights = [], []
+    for factor in plan["factors"]:
+        name, base = factor["name"], factor["levels"][0]
+        for level in factor["levels"][1:]:
+            labels.append({"factor": name, "level": level, "base": base})
+            weights.append(_mean_at(plan, {name: level}) - _mean_at(plan, {name: base}))
+    return labels, np.array(weights)
+
+
+def interactions(plan: Plan) -> Effects:
+    """Return ``(labels, weights)`` of a full factorial, two factors each, at their first and last
+    levels.
+
+    The effect is a ratio of ratios: how many times larger the first factor's effect is with the
+    second one on.
+    """
+    labels, weights = [], []
+    for one, two in itertools.combinations(plan["factors"], 2):
+        corners = {
+            (first, second): _mean_at(
+                plan, {one["name"]: one["levels"][first], two["name"]: two["levels"][second]}
+            )
+            for first in (0, -1)
+            for second in (0, -1)
+        }
+        labels.append({"factors": [one["name"], two["name"]]})
+        weights.append(corners[-1, -1] - corners[0, -1] - corners[-1, 0] + corners[0, 0])
+    return labels, np.array(weights).reshape(len(labels), len(plan["profiles"]))

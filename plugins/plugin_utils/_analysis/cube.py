@@ -1,0 +1,275 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The trials of a campaign as arrays: for each metric, tables by visits by blocks. One pass,
+nothing else is kept.
+
+Row 0 is the control, the last row its second visit; between them the other profiles, in the plan's
+order.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Iterable, TypedDict
+
+from .._campaign.nouns import Plan, Visit
+from .._campaign.workloads import seconds_of
+from .._statistics.components import Scatter, components
+from .._statistics.effects import logs
+from .._statistics.libraries import np
+from .._trials.guards import excluded
+from .._trials.nouns import Trial
+from .metrics import order, values_of
+
+LISTED = 20  # failures that are named one by one
+
+
+class Table(TypedDict):
+    """A part of a campaign whose effects belong together; ``pair`` is None where there is one
+    alone.
+    """
+
+    pair: str | None
+    path: str
+    mtu: int
+    workload: str
+    test: str
+
+
+class Cube:
+    """``tables`` [{pair, path, mtu, workload, test}], ``profiles`` [name], ``values`` {metric:
+    array}, ``counts``.
+
+    ``attempts`` and ``stalls`` count trials, and those that failed or received nothing, in the same
+    places; trials that are left out for a cause outside count in neither. ``first_block`` is the
+    number of the block before the first.
+    """
+
+    def __init__(self, plan: Plan, first_block: int = 0) -> None:
+        control = plan["control"]
+        self.plan = plan
+        self.profiles = [control] + [name for name in plan["profiles"] if name != control]
+        self.blocks, self.first_block = plan["blocks"], first_block
+        self.tables = tables_of(plan)
+        shape = len(self.tables), len(self.profiles) + 1, self.blocks
+        self.attempts, self.stalls = np.zeros(shape, dtype=int), np.zeros(shape, dtype=int)
+        self.stall_kinds: dict[
+            tuple[int, str], dict[str, int]
+        ] = {}  # by table and profile, then by kind
+        self.used_in = np.zeros(len(self.tables), dtype=int)
+        self.saturated = np.zeros(
+            len(self.tables), dtype=int
+        )  # used trials with a CPU that was busy all the time
+        self.confirmation: Cube | None = None  # of the second part
+        self.again = 0  # trials that replace one that the machine spoilt
+        self.values: dict[str, np.ndarray] = {}
+        self.counts = {
+            "planned": sum(len(visit["cells"]) for visit in plan["visits"]),
+            "recorded": 0,
+            "used": 0,
+            "failed": 0,
+            "excluded": 0,
+            "unplanned": 0,
+            "twice": 0,
+        }
+        self.marks: dict[str, int] = {}
+        self.excluded_by: dict[str, int] = {}
+        self.failures: list[dict[str, Any]] = []
+        self.unusable: dict[Any, str] = {}  # {profile: why its first trial that was left out is}
+        self._rows: dict[Any, int] = {name: row for row, name in enumerate(self.profiles)}
+        self._places: dict[tuple[Any, ...], int] = {
+            (table["pair"], table["path"], table["mtu"], table["workload"]): place
+            for place, table in enumerate(self.tables)
+        }
+        self._seen: dict[
+            tuple[int, int, int], list[Any]
+        ] = {}  # {place: the numbers of its trials that were used}
+        self.visited: set[tuple[Any, ...]] = (
+            set()
+        )  # (MTU, block, visit) of which a trial was recorded
+        self.beyond = 0  # trials of blocks that the plan does not have
+
+    def upto(self, blocks: int) -> Cube:
+        """Return the cube of the first blocks, as it was when they were measured."""
+        found = copy.copy(self)
+        found.blocks, found.confirmation = blocks, None
+        found.attempts, found.stalls = self.attempts[..., :blocks], self.stalls[..., :blocks]
+        first = {name: values[..., :blocks] for name, values in self.values.items()}
+        found.values = {
+            name: values for name, values in first.items() if not np.isnan(values).all()
+        }
+        return found
+
+    def place(self, trial: Trial) -> tuple[int, int, int] | None:
+        """Return (table, row, block) of a trial in the arrays, or None where the plan has no such
+        trial.
+        """
+        workload = trial.get("workload") or {}
+        where: tuple[Any, ...] = (trial.get("path"), trial.get("mtu"), workload.get("name"))
+        table = self._places.get((trial.get("pair"), *where), self._places.get((None, *where)))
+        row, block = self._rows.get(trial.get("profile")), trial.get("block")
+        if table is None or row is None or not isinstance(block, int):
+            return None
+        if not 1 <= block - self.first_block <= self.blocks:
+            return None
+        return (
+            table,
+            len(self.profiles) if row == 0 and trial.get("repeat") else row,
+            block - self.first_block - 1,
+        )
+
+    def add(self, trial: Trial, include_marked: bool = False, one_host: bool = False) -> None:
+        """Add one trial, or count why it is left out."""
+        self.counts["recorded"] += 1
+        self.again += bool(trial.get("again"))
+        place, block = self.place(trial), trial.get("block")
+        self.visited.add((trial.get("mtu"), block, trial.get("visit")))
+        self.beyond += isinstance(block, int) and block > self.first_block + self.blocks
+        marks = {found["guard"] for found in trial.get("marks") or ()}
+        for guard in marks:
+            self.marks[guard] = self.marks.get(guard, 0) + 1
+        if place is not None:
+            self._outcome(trial, place)
+        if trial.get("error"):
+            self._failed(trial)
+        elif place is None:
+            self.counts["unplanned"] += 1
+        elif trial.get("trial") in self._seen.get(place, ()):
+            self.counts["twice"] += 1
+        elif not include_marked and excluded(trial):
+            self._excluded(trial)
+        else:
+            used = self._seen.setdefault(place, [])
+            used.append(trial.get("trial"))
+            self.counts["used"] += 1
+            self.used_in[place[0]] += 1
+            self.saturated[place[0]] += "cpu_saturation" in marks
+            arrays = self.values
+            for name, value in values_of(trial, one_host).items():
+                if name not in arrays:
+                    arrays[name] = np.full(self.attempts.shape, np.nan)
+                mean = arrays[name][
+                    place
+                ]  # of the trials before this one, where a visit has several
+                arrays[name][place] = value if np.isnan(mean) else mean + (value - mean) / len(used)
+
+    def _outcome(self, trial: Trial, place: tuple[int, int, int]) -> None:
+        """Count a trial as an outcome of its profile: with a result, or stalled."""
+        kind = stall(trial)
+        if kind is None and excluded(trial):
+            return  # for a cause outside
+        self.attempts[place] += 1
+        if kind:
+            self.stalls[place] += 1
+            kinds = self.stall_kinds.setdefault((place[0], trial["profile"]), {})
+            kinds[kind] = kinds.get(kind, 0) + 1
+
+    def _failed(self, trial: Trial) -> None:
+        self.counts["failed"] += 1
+        self.unusable.setdefault(trial.get("profile"), str(trial["error"]))
+        if len(self.failures) < LISTED:
+            self.failures.append({"id": trial.get("id"), "error": str(trial["error"])})
+
+    def _excluded(self, trial: Trial) -> None:
+        self.counts["excluded"] += 1
+        marks = [found for found in trial["marks"] if found.get("excludes", True)]
+        self.unusable.setdefault(trial["profile"], "{guard}: {reason}".format(**marks[0]))
+        for guard in {found["guard"] for found in marks}:
+            self.excluded_by[guard] = self.excluded_by.get(guard, 0) + 1
+
+    def metrics(self) -> list[str]:
+        """Return the names of the metrics that were measured, in the order in which they are shown."""
+        return sorted(self.values, key=order)
+
+
+def stall(trial: Trial) -> str | None:
+    """Return how a trial failed, ``failed`` or ``nothing_received``, or None: an outcome of its
+    profile.
+    """
+    if trial.get("error"):
+        return "failed"
+    result = trial.get("result") or {}
+    rates = [
+        result[name]
+        for name in ("throughput_mbps", "transactions_per_s")
+        if result.get(name) is not None
+    ]
+    nothing = any(found["guard"] == "nothing_received" for found in trial.get("marks") or ())
+    return "nothing_received" if nothing or (rates and not any(rates)) else None
+
+
+def tables_of(plan: Plan) -> list[Table]:
+    """Return the tables of a plan: one for each pair, path, MTU and workload."""
+    pairs: list[str | None] = [
+        f"{pair['client']}-{pair['server']}" for pair in plan.get("pairs") or ()
+    ] or [None]
+    return [
+        {
+            "pair": pair,
+            "path": path,
+            "mtu": mtu,
+            "workload": workload["name"],
+            "test": workload["test"],
+        }
+        for pair in pairs
+        for path in plan["paths"]
+        for mtu in plan["mtus"]
+        for workload in plan["workloads"]
+    ]
+
+
+def split(plan: Plan) -> tuple[Plan, Plan | None]:
+    """Return a plan's own part, and that of its confirmation or None, each with the profiles and
+    blocks it visits.
+    """
+    parts: dict[str, list[Visit]] = {"plan": [], "confirm": []}
+    for visit in plan["visits"]:
+        parts["confirm" if visit.get("part") == "confirm" else "plan"].append(visit)
+    if not parts["confirm"]:
+        return plan, None
+    visited = {
+        part: {visit["profile"] for visit in visits} | {plan["control"]}
+        for part, visits in parts.items()
+    }
+    confirmed = max(visit["block"] for visit in parts["confirm"]) - plan["blocks"]
+
+    def own(part: str) -> Plan:
+        profiles = {
+            name: profile for name, profile in plan["profiles"].items() if name in visited[part]
+        }
+        return {**plan, "visits": parts[part], "profiles": profiles}
+
+    return own("plan"), {
+        **own("confirm"),
+        "blocks": confirmed,
+        "design": "profiles",
+        "searched": plan["design"] == "search",
+    }
+
+
+def collect(
+    plan: Plan, trials: Iterable[Trial], include_marked: bool = False, one_host: bool = False
+) -> Cube:
+    """Return the :class:`Cube` of an iterable of trial records, with the one of its confirmation."""
+    own, second = split(plan)
+    cube = Cube(own)
+    if second:
+        cube.confirmation = Cube(second, plan["blocks"])
+    for trial in trials:
+        part = cube.confirmation if cube.confirmation and trial.get("part") == "confirm" else cube
+        part.add(trial, include_marked, one_host)
+    return cube
+
+
+def scatter_of(plan: Plan, trials: Iterable[Trial]) -> Scatter | None:
+    """Return what scattered in a campaign's throughput and transactions; None where it measured too
+    little.
+    """
+    values = collect(plan, trials).values
+    found = [logs(values[name]) for name in ("throughput", "transactions") if name in values]
+    if not found:
+        return None
+    tables = np.concatenate(found)
+    seconds = [seconds_of(workload) for workload in plan["workloads"]]
+    return components(tables[~np.isnan(tables).all(axis=(1, 2))], sum(seconds) / len(seconds))

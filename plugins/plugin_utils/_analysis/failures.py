@@ -1,0 +1,107 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Failures by profile: a trial that failed or received nothing is an outcome of its profile, never
+only a gap. Pure.
+
+A profile that fails more than the control is not recommended. The bar is low, and not that of the
+report's test: what stalls one time in four may stall only once in six trials.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from .._statistics.libraries import np
+from .cube import Cube
+
+TOLERATED = 0.05  # of a profile's trials, before a share above the control's forbids it
+
+
+class Failures(TypedDict):
+    """What failed of one profile's trials; ``forbids`` is why it is not recommended, or None."""
+
+    profile: str
+    trials: int
+    failed: int
+    share: float | None
+    p_report: float | None
+    shown: bool
+    forbids: str | None
+
+
+def by_row(counts: np.ndarray) -> np.ndarray:
+    """Return counts (tables, visits, blocks) as (tables, profiles, blocks): both visits of the
+    control together.
+    """
+    return np.concatenate([counts[:, :1] + counts[:, -1:], counts[:, 1:-1]], axis=1)
+
+
+def differences(cube: Cube) -> np.ndarray:
+    """Return how much more of each profile's trials failed than of the control's, (1, profiles,
+    blocks).
+    """
+    attempts, stalls = (by_row(counts).sum(axis=0) for counts in (cube.attempts, cube.stalls))
+    shares = np.where(attempts > 0, stalls / np.maximum(attempts, 1), np.nan)
+    return (shares[1:] - shares[:1])[None]
+
+
+def of_tables(cube: Cube) -> list[list[dict[str, Any]]]:
+    """Return for each table what failed of each profile's trials, the control first."""
+    attempts, stalls = (
+        by_row(cube.attempts).sum(axis=2).tolist(),
+        by_row(cube.stalls).sum(axis=2).tolist(),
+    )
+    return [
+        [
+            {
+                "profile": name,
+                "trials": trials,
+                "failed": failed,
+                "kinds": dict(sorted(cube.stall_kinds.get((table, name), {}).items())),
+            }
+            for name, trials, failed in zip(cube.profiles, attempts[table], stalls[table])
+        ]
+        for table in range(len(cube.tables))
+    ]
+
+
+def of_profiles(cube: Cube, p: np.ndarray | None, alpha: float) -> list[Failures]:
+    """Return what failed of each profile's trials over all tables, the control first; ``p`` of the
+    others, or None.
+    """
+    attempts, stalls = (by_row(counts).sum(axis=(0, 2)) for counts in (cube.attempts, cube.stalls))
+    shares = stalls / np.maximum(attempts, 1)
+    found: list[Failures] = []
+    for place, name in enumerate(cube.profiles):
+        own = (
+            None if place == 0 or p is None or np.isnan(p[0, place - 1]) else float(p[0, place - 1])
+        )
+        more = bool(shares[place] > shares[0]) if place else _control_fails(shares, attempts)
+        shown = bool(own is not None and own <= alpha and more)
+        reason = f"{stalls[place]} of {attempts[place]} trials failed or received nothing"
+        if place:
+            reason += f"; of {cube.profiles[0]} {stalls[0]} of {attempts[0]}"
+        found.append(
+            {
+                "profile": name,
+                "trials": int(attempts[place]),
+                "failed": int(stalls[place]),
+                "share": round(float(shares[place]), 6) if attempts[place] else None,
+                "p_report": own,
+                "shown": shown,
+                "forbids": reason if more and (shown or shares[place] > TOLERATED) else None,
+            }
+        )
+    return found
+
+
+def _control_fails(shares: np.ndarray, attempts: np.ndarray) -> bool:
+    """Return whether the control fails more than another profile does."""
+    others = shares[1:][attempts[1:] > 0]
+    return bool(len(others) and shares[0] > others.min())
+
+
+def merged(first: list[Failures], second: list[Failures]) -> dict[str, str]:
+    """Return ``{profile: why it is not recommended}`` of the plan's part and of the confirmation."""
+    return {row["profile"]: row["forbids"] for row in [*second, *first] if row["forbids"]}

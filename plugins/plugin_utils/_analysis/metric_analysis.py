@@ -1,0 +1,346 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One metric over all tables of a campaign: effects, noise floor, drift, and what could have been
+shown. Pure.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .._campaign.design import too_few_blocks
+from .._statistics import effects as statistics
+from .._statistics.joint import table_scale
+from .._statistics.libraries import np
+from .._statistics.numbers import quartiles, ratios, shortened
+from .._statistics.power import detectable_factor
+from .._statistics.states import (
+    all_needs,
+    block_seconds,
+    margin,
+    states,
+)
+from . import contrasts, metrics
+from .contrasts import Effects, Labels
+from .cube import Cube
+
+OTHER_WAY = {"better": "worse", "worse": "better"}
+DRIFT_P = 0.05
+DRIFT_TOTAL = 0.02
+MOST_NAMED = 5
+
+
+def listed(found: dict[str, np.ndarray]) -> list[list[Any]]:
+    """Return the arrays of effects as lists of ratios and shortened numbers, all tables at once."""
+    return [
+        found["n"].tolist(),
+        ratios(found["mean"]),
+        ratios(found["low"]),
+        ratios(found["high"]),
+        shortened(found["p"]),
+        shortened(found["p_report"]),
+        found["significant"].tolist(),
+        found["state"].tolist(),
+        found["needs"].tolist(),
+    ]
+
+
+def effect_rows(labels: Labels, columns: list[list[Any]], table: int) -> list[dict[str, Any]]:
+    """Return the effects of one table as dicts: label, ``n``, ``ratio``, interval, p values,
+    ``state``, ``needs``.
+    """
+    return [
+        dict(
+            label,
+            n=n,
+            ratio=ratio,
+            low=low,
+            high=high,
+            p=p,
+            p_report=p_report,
+            significant=significant,
+            state=state,
+            needs=more,
+        )
+        for label, n, ratio, low, high, p, p_report, significant, state, more in zip(
+            labels, *(part[table] for part in columns)
+        )
+    ]
+
+
+class MetricAnalysis:
+    """All that is computed of one metric; ``values`` are (tables, rows, blocks) as in
+    :class:`_cube.Cube`.
+    """
+
+    def __init__(self, cube: Cube, name: str) -> None:
+        self.name, self.plan, self.cube = name, cube.plan, cube
+        values = cube.values[name]
+        data = statistics.logs(values)
+        both = statistics.mean_of_visits(data[:, :1], data[:, -1:])
+        self.data = np.concatenate([both, data[:, 1:-1]], axis=1)  # (tables, profiles, blocks)
+        self.values = values
+        self.compared = metrics.compared(name)
+        if self.compared:
+            self.visits, self.again = data, data[:, -1:] - data[:, :1]
+            self.repeated = ~np.isnan(data[:, -1]).all(axis=-1)
+            self.families = self._families()
+            self.differences = {
+                family: statistics.contrast(self.data, weights)
+                for family, (_labels, weights) in self.families.items()
+            }
+            self.found = {
+                family: statistics.estimates(own) for family, own in self.differences.items()
+            }
+        self.better = (
+            None if self.plan["design"] == "search" else metrics.better(name)
+        )  # a search claims nothing
+        self.claims = self.compared and self.better is not None
+
+    def scale(self, family: str) -> np.ndarray:
+        """Return the scale of a family's effects in the report's test, (tables, effects).
+
+        It is that of the table's profiles and its control's own difference; a mean over many
+        profiles scatters less.
+        """
+        rows, own = (contrasts.squares(self.families[name][1]) for name in ("rows", family))
+        return table_scale(self.differences["rows"], self.again)[:, None] * np.sqrt(
+            own / np.median(rows)
+        )
+
+    def settle(
+        self, tested: Mapping[str, np.ndarray], tested_effects: int, claims_allowed: bool = True
+    ) -> None:
+        """Take in the report's p values ``{family: (tables, effects)}``: state what is claimed, and
+        what is needed.
+
+        ``tested_effects`` is how many effects the report tests together.
+        """
+        self.tested = tested_effects
+        for family, found in self.found.items():
+            found["p_report"] = tested.get(family, np.full(found["mean"].shape, np.nan))
+            with np.errstate(invalid="ignore"):
+                shown = (found["p_report"] <= statistics.ALPHA) & (
+                    (found["low"] > 0) | (found["high"] < 0)
+                )
+            found["significant"] = shown & claims_allowed
+            found["state"] = states(self.better, found, found["significant"], margin(self.plan))
+        self.apart = self._apart(tested.get("leaders"), claims_allowed)
+
+    @functools.cached_property
+    def lists(self) -> dict[str, list[list[Any]]]:
+        """The effects of each family as lists, with what only a document shows: its own p value,
+        and what is needed.
+        """
+        matters, seconds = margin(self.plan), block_seconds(self.plan)
+        for family, found in self.found.items():
+            found["p"] = statistics.p_values(self.differences[family])
+            found["needs"] = all_needs(found, found["state"], matters, seconds)
+        return {family: listed(found) for family, found in self.found.items()}
+
+    def factor_lists(self) -> Any:
+        """Return the effects of :meth:`by_factor` as lists."""
+        return self.lists and listed(self.by_factor()[2])
+
+    @functools.cached_property
+    def aa(self) -> dict[str, np.ndarray]:
+        """The control's second visit against its first."""
+        return statistics.effects(self.again)
+
+    @functools.cached_property
+    def sd(self) -> np.ndarray:
+        """The scatter of a trial, of all tables."""
+        return statistics.pooled_sd(self.visits)
+
+    @functools.cached_property
+    def drift(self) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes of the block effects and their p values, of all tables."""
+        return statistics.drift(self.visits)
+
+    def _apart(self, p: np.ndarray | None, claims_allowed: bool) -> Any:
+        """Return which two candidates are separated, (tables, effects, effects), from the p values
+        of their pairs.
+        """
+        labels, differences, _found = self.by_factor()
+        if not labels:
+            return None
+        apart = np.zeros((len(differences), len(labels), len(labels)), dtype=bool)
+        if p is not None and claims_allowed:
+            first, second = np.triu_indices(len(labels), 1)
+            apart[:, first, second] = apart[:, second, first] = p <= statistics.ALPHA
+        return apart
+
+    def _families(self) -> dict[str, Effects]:
+        names, weights = contrasts.profile_effects(self.plan)
+        families = {"rows": ([{"profile": name} for name in names], weights)}
+        if contrasts.is_factorial(self.plan):
+            families["main_effects"] = contrasts.main_effects(self.plan)
+            families["interactions"] = contrasts.interactions(self.plan)
+        elif self.plan["design"] in ("screen", "full_factorial"):  # combinations are missing
+            families["main_effects"], families["interactions"] = contrasts.screen_effects(self.plan)
+        return {family: pair for family, pair in families.items() if pair[0]}
+
+    def by_factor(self) -> tuple[Labels, Any, Any]:
+        """Return ``(labels, differences, effects)`` of single factors, each from its earlier to its
+        later level.
+
+        They are the main effects of a full factorial, else the profiles that differ from the
+        control in one factor.
+        """
+        if "main_effects" in self.families:
+            return (
+                self.families["main_effects"][0],
+                self.differences["main_effects"],
+                self.found["main_effects"],
+            )
+        labels, places, signs = contrasts.single_effects(self.plan)
+        if not labels:
+            return [], None, None
+        turn = np.array(signs, dtype=float)
+        found = {key: values[:, places] for key, values in self.found["rows"].items()}
+        low, high = found["low"] * turn, found["high"] * turn
+        found.update(
+            mean=found["mean"] * turn, low=np.minimum(low, high), high=np.maximum(low, high)
+        )
+        if "state" in found:
+            turned = np.vectorize(OTHER_WAY.get, otypes=[object])(found["state"], found["state"])
+            found["state"] = np.where(turn < 0, turned, found["state"])
+        return labels, self.differences["rows"][:, places] * turn[:, None], found
+
+    @functools.cached_property
+    def spread(self) -> list[list[Any]]:
+        """Quartiles of the profiles, as lists of all tables."""
+        return _spread_lists(self.values[:, 1:-1])
+
+    @functools.cached_property
+    def control(self) -> list[list[Any]]:
+        """Quartiles of both visits of the control, as lists of all tables."""
+        return _spread_lists(np.concatenate([self.values[:, :1], self.values[:, -1:]], axis=-1))
+
+    def measured(self, table: int) -> bool:
+        """Return whether this metric was measured in a table."""
+        return not np.isnan(self.values[table]).all()
+
+    def describe(self, table: int) -> metrics.Described:
+        """Return the metric's name, label, unit, better direction and end, as in a table."""
+        return metrics.describe(self.name, self.cube.tables[table]["test"])
+
+    def document(self, table: int) -> dict[str, Any]:
+        """Return the metric of one table as analysis.json has it."""
+        head = dict(
+            self.describe(table),
+            compared=self.compared,
+            control=dict(profile=self.plan["control"], **_spreads(self.control, table)[0]),
+        )
+        spreads = _spreads(self.spread, table)
+        if not self.compared:
+            return dict(
+                head,
+                rows=[
+                    dict(profile=name, **spread)
+                    for name, spread in zip(self.cube.profiles[1:], spreads)
+                ],
+            )
+        effects = {
+            family: effect_rows(labels, self.lists[family], table)
+            for family, (labels, _weights) in self.families.items()
+        }
+        if self.claims:
+            effects = {
+                family: [
+                    dict(row, differences=blocks)
+                    for row, blocks in zip(own, ratios(self.differences[family][table]))
+                ]
+                for family, own in effects.items()
+            }
+        rows = [
+            dict(row, median=spread["median"], q1=spread["q1"], q3=spread["q3"])
+            for row, spread in zip(effects.pop("rows", []), spreads)
+        ]
+        return dict(
+            head,
+            rows=rows,
+            **effects,
+            **self._quality(table),
+            warnings=list(self._warnings(table, rows)),
+        )
+
+    def _quality(self, table: int) -> dict[str, Any]:
+        low, high = self.aa["low"][table, 0], self.aa["high"][table, 0]
+        return {
+            "noise_floor": ratios(np.maximum(np.abs(low), np.abs(high))),
+            "aa": {
+                "ratio": ratios(self.aa["mean"][table, 0]),
+                "low": ratios(low),
+                "high": ratios(high),
+                "p": shortened(self.aa["p"][table, 0]),
+            },
+            "trial_sd": shortened(self.sd[table]),
+            "smallest_detectable": ratios(self.smallest_detectable(table)),
+            "drift": {
+                "ratio_per_block": ratios(self.drift[0][table]),
+                "p": shortened(self.drift[1][table]),
+            },
+        }
+
+    def family(self) -> str:
+        """Return the name of the family of effects that the design is made for."""
+        return "main_effects" if "main_effects" in self.families else "rows"
+
+    def blocks(self, table: int) -> int:
+        """Return the number of blocks of the most complete effect in a table."""
+        return int(self.found[self.family()]["n"][table].max()) if self.families else 0
+
+    def smallest_detectable(self, table: int) -> float | None:
+        """Return the smallest effect (a logarithm) that a table's noise and blocks could have
+        shown; None if none.
+        """
+        blocks = self.blocks(table)
+        if blocks < statistics.FEWEST_BLOCKS:
+            return None
+        weights = self.families[self.family()][1]
+        factor = detectable_factor(blocks, self.tested)
+        squares = np.median(contrasts.squares(weights, 1 + self.repeated[table]))
+        return None if factor is None else factor * self.sd[table] * math.sqrt(squares)
+
+    def _warnings(self, table: int, rows: list[dict[str, Any]]) -> Iterator[str]:
+        if self.plan["design"] == "search":
+            return
+        blocks = self.blocks(table)
+        if 0 < blocks < statistics.FEWEST_BLOCKS:
+            yield too_few_blocks(blocks, statistics.FEWEST_BLOCKS)
+        left = {
+            name for look in self.plan.get("looked") or () for name in look["settled"]
+        }  # the plan: nothing is lost
+        lacking = [
+            f"{row['profile']} ({row['n']})"
+            for row in rows
+            if row["n"] < blocks and row["profile"] not in left
+        ]
+        if lacking:
+            more = " and more" if len(lacking) > MOST_NAMED else ""
+            yield (
+                f"fewer than {blocks} blocks, so less can be shown: {', '.join(lacking[:MOST_NAMED])}{more}"
+            )
+        if self.aa["p"][table, 0] <= statistics.ALPHA:
+            yield "the control differs from itself (A/A); one table in 20 shows that by chance"
+        slope, p = self.drift[0][table], self.drift[1][table]
+        if p <= DRIFT_P and abs(slope) * self.cube.blocks >= DRIFT_TOTAL:
+            yield f"values drift by {100 * (math.exp(slope) - 1):+.1f} % a block; pairing inside blocks takes that out"
+
+
+def _spread_lists(values: np.ndarray) -> list[list[Any]]:
+    n, *numbers = quartiles(values)
+    return [n.tolist()] + [shortened(part) for part in numbers]
+
+
+def _spreads(lists: list[list[Any]], table: int) -> list[dict[str, Any]]:
+    """Return ``{"n", "median", "q1", "q3"}`` of each row of a table."""
+    return [
+        {"n": n, "median": median, "q1": q1, "q3": q3}
+        for n, q1, median, q3 in zip(*(part[table] for part in lists))
+    ]

@@ -1,0 +1,162 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Metrics: the quantities of a trial that are compared, each by a name of its own, such as
+``service_demand_client``.
+
+CPU shares come from one window of /proc/stat at each end; ends that share one host are
+``combined``, never added up. Without that window netperf's own figures are used, for a single
+stream only: parallel streams each bill the whole host.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Iterator, Mapping, TypedDict
+
+from .._trials.cpu import TRAFFIC_SHARE
+
+ENDS = ("client", "server", "combined")
+LATENCIES = ("mean", "p50", "p90", "p99")
+CPU_KINDS = ("user", "system", "softirq", "irq", "steal", "iowait")  # user includes nice
+COMPARED_KINDS = (
+    "busy",
+    "user",
+    "system",
+    "softirq",
+)  # the others are rare and often zero: medians only
+TRANSACTIONS = ("TCP_RR", "UDP_RR", "TCP_CRR")
+IDLE = ("idle", "iowait", "steal")
+
+
+class Described(TypedDict):
+    """What a metric is in a table."""
+
+    metric: str
+    label: str
+    unit: str
+    better: str | None  # "higher", "lower", or None where it depends on the throughput
+    end: str | None
+
+
+def describe(name: str, test: str) -> Described:
+    """Return what a metric is in a table of this netperf test."""
+    label, unit, better, end = _parts(name, test in TRANSACTIONS)
+    return {"metric": name, "label": label, "unit": unit, "better": better, "end": end}
+
+
+def _parts(name: str, transactions: bool) -> tuple[str, str, str | None, str | None]:
+    if name == "throughput":
+        return "throughput", "Mbit/s", "higher", None
+    if name == "transactions":
+        return "transactions", "1/s", "higher", None
+    if name.startswith("latency_"):
+        return f"latency, {name[8:]}", "µs", "lower", None
+    if name.startswith("service_demand_"):
+        return "service demand", "µs/transaction" if transactions else "µs/KB", "lower", name[15:]
+    _cpu, end, kind = name.split("_")
+    return f"CPU {kind}", "% of the host's CPU time", None, end
+
+
+def better(name: str) -> str | None:
+    """Return which direction of a metric is better: higher, lower, or None where it depends on the
+    throughput.
+    """
+    return _parts(name, False)[2]
+
+
+def order(name: str) -> tuple[int, int, int, str]:
+    """Return a metric's place among others, for sorting."""
+    groups = ("throughput", "transactions", "latency", "service", "cpu")
+    kind = next(number for number, group in enumerate(groups) if name.startswith(group))
+    kinds = ("busy", *CPU_KINDS)
+    end = next((ENDS.index(part) for part in name.split("_") if part in ENDS), 0)
+    last = name.rsplit("_", 1)[-1]
+    detail = (
+        kinds.index(last) if last in kinds else LATENCIES.index(last) if last in LATENCIES else 0
+    )
+    return kind, end, detail, name
+
+
+def compared(name: str) -> bool:
+    """Return whether effects are computed for this metric, or its medians only."""
+    return not name.startswith("cpu_") or name.rsplit("_", 1)[-1] in COMPARED_KINDS
+
+
+@functools.lru_cache(maxsize=None)
+def _names(end: str) -> tuple[str, list[tuple[str, str]], str]:
+    """Return the names of one end's metrics, made once: this runs for every trial."""
+    return (
+        f"service_demand_{end}",
+        [(kind, f"cpu_{end}_{kind}") for kind in CPU_KINDS],
+        f"cpu_{end}_busy",
+    )
+
+
+def _window(end: str, use: Mapping[str, Any], found: dict[str, Any]) -> None:
+    demand_name, kinds, busy = _names(end)
+    demand = use.get("service_demand_us_per_kb", use.get("service_demand_us_per_transaction"))
+    if demand is not None:
+        found[demand_name] = demand
+    percent = use.get("percent")
+    if percent:
+        for kind, name in kinds:
+            found[name] = percent.get(kind, 0.0)
+        found[kinds[0][1]] += percent.get("nice", 0.0)
+        found[busy] = sum(percent.values()) - sum(percent.get(kind, 0.0) for kind in IDLE)
+
+
+def _of_netperf(result: Mapping[str, Any], one_host: bool, found: dict[str, Any]) -> None:
+    ends = (("combined", "local"),) if one_host else (("client", "local"), ("server", "remote"))
+    for end, side in ends:
+        if result.get(f"{side}_service_demand") is not None:
+            found[f"service_demand_{end}"] = result[f"{side}_service_demand"]
+        if result.get(f"{side}_cpu_percent") is not None:
+            found[f"cpu_{end}_busy"] = result[f"{side}_cpu_percent"]
+
+
+def values_of(trial: Mapping[str, Any], one_host: bool = False) -> dict[str, float]:
+    """Return ``{metric: value}`` of what a trial measured.
+
+    ``one_host`` says that both ends are one machine.
+    """
+    result, workload = trial.get("result") or {}, trial.get("workload") or {}
+    found: dict[str, Any] = {}
+    if workload.get("test") in TRANSACTIONS:
+        found["transactions"] = result.get("transactions_per_s")
+    else:
+        found["throughput"] = result.get("throughput_mbps")
+    latency = result.get("latency_us")
+    if latency:
+        for name in LATENCIES:
+            found[f"latency_{name}"] = latency.get(name)
+    cpu = trial.get("cpu")
+    if cpu and (cpu.get("traffic_share") is None or cpu["traffic_share"] >= TRAFFIC_SHARE):
+        for end, use in (cpu.get("ends") or {}).items():
+            _window(end, use, found)
+    elif not cpu and workload.get("streams", 1) == 1 and (workload.get("tenants") or 1) == 1:
+        _of_netperf(result, one_host, found)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def one_host(manifest: Mapping[str, Any] | None) -> bool:
+    """Return whether the nodes of a manifest share one kernel, by their boot ids."""
+    seen = list(_boot_ids((manifest or {}).get("nodes") or {}))
+    return len(seen) > 1 and len(set(seen)) == 1
+
+
+def _boot_ids(nodes: Any) -> Iterator[Any]:
+    for node in nodes.values() if isinstance(nodes, dict) else ():
+        found = _search(node.get("before", node) if isinstance(node, dict) else {}, "boot_id")
+        if found:
+            yield found
+
+
+def _search(data: Any, key: str) -> Any:
+    if not isinstance(data, dict):
+        return None
+    if key in data:
+        return data[key]
+    return next(
+        (found for found in (_search(value, key) for value in data.values()) if found), None
+    )

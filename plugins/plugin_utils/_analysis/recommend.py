@@ -1,0 +1,315 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The recommendation: one set of settings that was measured, by how much it is better, and what is
+not known. Pure.
+
+A set is recommended where the report's test shows it better somewhere, it was not shown to cost
+more than matters in any table, and it does not fail more than the control. Of sets that cannot be
+separated, the one that changes least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, TypedDict
+
+from .._statistics.libraries import np
+from .._statistics.numbers import ratios
+from .._statistics.states import margin
+from .cube import Table
+from .sets import (
+    WRONG,
+    Part,
+    Piece,
+    advantage,
+    interval,
+    separated,
+)
+
+
+class Effect(TypedDict):
+    """The recommended set against the control in one table."""
+
+    table: str
+    metric: str
+    end: str | None
+    goal: str
+    n: int
+    ratio: float | None
+    low: float | None
+    high: float | None
+    state: str | None
+
+
+class Against(TypedDict):
+    """The score of the recommended set against that of another one, inside the blocks that confirm
+    it.
+    """
+
+    profile: str
+    n: int
+    ratio: float | None
+    low: float | None
+    high: float | None
+
+
+class Recommendation(TypedDict):
+    """What to set; ``name`` is None where nothing is recommended, and ``why`` says why."""
+
+    name: str | None
+    levels: dict[str, str]
+    changes: dict[str, str]
+    settings: dict[str, Any]
+    goals: list[str]
+    confirmed: bool
+    confirmed_by: str | None
+    score: dict[str, Any] | None
+    by: list[Effect]
+    costs_unknown_in: list[Effect]
+    best: bool
+    not_told_apart: list[str]
+    against: list[Against]
+    forbidden: list[dict[str, Any]]
+    why: str
+
+
+def nothing(why: str, forbidden: list[dict[str, Any]] | None = None) -> Recommendation:
+    """Return the recommendation of nothing."""
+    return {
+        "name": None,
+        "levels": {},
+        "changes": {},
+        "settings": {},
+        "goals": [],
+        "confirmed": False,
+        "confirmed_by": None,
+        "score": None,
+        "by": [],
+        "costs_unknown_in": [],
+        "best": False,
+        "not_told_apart": [],
+        "against": [],
+        "forbidden": forbidden or [],
+        "why": why,
+    }
+
+
+def _effect(part: Part, piece: Piece, name: str, table_id: Callable[[Table], str]) -> Effect:
+    found, place, table = piece.metric.found["rows"], part.place(name), piece.table
+    described = piece.metric.describe(table)
+    return {
+        "table": table_id(piece.metric.cube.tables[table]),
+        "metric": piece.metric.name,
+        "end": described["end"],
+        "goal": piece.goal,
+        "n": int(found["n"][table, place]),
+        "ratio": ratios(found["mean"][table, place]),
+        "low": ratios(found["low"][table, place]),
+        "high": ratios(found["high"][table, place]),
+        "state": found["state"][table, place],
+    }
+
+
+def _against(part: Part, name: str) -> list[Against]:
+    """Return a set against each other one that a confirmation visited with it: all at 95 %, for
+    information.
+    """
+    found = [(other, part.score(name) - part.score(other)) for other in part.names if other != name]
+    return [
+        {
+            "profile": other,
+            "n": int((~np.isnan(gains)).sum()),
+            "ratio": ratios(mean),
+            "low": ratios(low),
+            "high": ratios(high),
+        }
+        for other, gains in found
+        for mean, low, high in [interval(gains)]
+    ]
+
+
+def _costs(parts: list[Part], name: str) -> list[tuple[Part, Piece]]:
+    """Return the pieces in which a set is shown to be worse than the control."""
+    return [
+        (part, piece)
+        for part in parts
+        if name in part.names
+        for piece in part.pieces
+        if piece.states()[part.place(name)] == "worse"
+    ]
+
+
+def _may_cost(part: Part, name: str, matters: float) -> list[Piece]:
+    """Return the pieces in which a set is not shown to cost no more than matters, all of them
+    together at 2 %.
+    """
+    alpha = (
+        2 * WRONG / max(1, len(part.pieces))
+    )  # interval() is two-sided, and only its lower end counts
+    return [
+        piece
+        for piece in part.pieces
+        if not interval(piece.gains[part.place(name)], alpha)[1] > -matters
+    ]
+
+
+def _shown(part: Part, name: str, score_shown: dict[str, bool]) -> bool:
+    """Return whether a set is shown to be better than the control: in a table, or by its score over
+    all of them.
+    """
+    place = part.place(name)
+    helps = any(piece.states()[place] == "better" for piece in part.pieces)
+    return bool((helps or score_shown.get(name, False)) and np.nanmean(part.scores[place]) > 0)
+
+
+def _forbidden(
+    parts: list[Part],
+    fails: dict[str, str],
+    idle: Collection[str],
+    table_id: Callable[[Table], str],
+) -> dict[str, str]:
+    """Return ``{set: why it cannot be recommended}``."""
+    found = dict(fails)
+    for part in parts:
+        for name in part.names:
+            if name not in found and part.changes(name) and not set(part.changes(name)) - set(idle):
+                found[name] = "none of its settings could act"
+            costs = _costs(parts, name)
+            if name not in found and costs:
+                own, piece = costs[0]
+                effect = _effect(own, piece, name, table_id)
+                label = piece.metric.describe(piece.table)["label"]
+                found[name] = (
+                    f"shown worse than {part.plan['control']}: {label} {effect['ratio']:.3g} times in "
+                    f"{effect['table']}"
+                )
+    return found
+
+
+def _pick(part: Part, able: list[str], parts: list[Part]) -> str:
+    """Return, of the sets shown to help, the one that changes least and is not separated from the
+    best.
+
+    Of a search it is the one that was predicted to be the best, unless another is likely to be
+    better.
+    """
+
+    def score(name: str) -> float:
+        return float(np.nanmean(part.score(name)))
+
+    chosen = [name for name in able if part.plan["profiles"][name].get("role") == "chosen"]
+    if part.plan.get("searched") and chosen:
+        # Many visits predict it to be the best. Another one is taken where these here say so with
+        # odds of three to one.
+        better = [name for name in able if advantage(parts, name, chosen[0], 0.5)[1] > 0]
+        return max(better or chosen, key=score)
+    top = max(able, key=score)
+    near = [name for name in able if name == top or not separated(parts, top, name)]
+    return min(near, key=lambda name: (len(part.changes(name)), -score(name), name))
+
+
+def _not_told_apart(
+    parts: list[Part], name: str, fails: dict[str, str], matters: float
+) -> list[str]:
+    """Return the other measured sets that may be better than the recommended one by more than
+    matters.
+
+    Also those that cost in some table: they are not recommended, but then nothing is the best in
+    all of them.
+    """
+    others = list(
+        dict.fromkeys(
+            other
+            for part in parts
+            for other in [part.plan["control"], *part.names]
+            if other != name and other not in fails
+        )
+    )
+    alpha = 2 * WRONG / max(1, len(others))
+    return [other for other in others if not advantage(parts, other, name, alpha)[2] < matters]
+
+
+def recommendation(
+    parts: list[Part],
+    score_shown: list[dict[str, bool]],
+    fails: dict[str, str],
+    idle: Collection[str],
+    table_id: Callable[[Table], str],
+) -> Recommendation:
+    """Return what to set. ``parts`` are the plan's and, where there was one, the confirmation.
+
+    ``score_shown`` says for each part of which sets the report's test shows the score, ``fails``
+    why a set is not recommended for its failures, ``idle`` which factors could act nowhere.
+    """
+    last, plan = parts[-1], parts[0].plan
+    forbidden = _forbidden(parts, fails, idle, table_id)
+    listed = [{"profile": name, "reason": reason} for name, reason in sorted(forbidden.items())]
+    able = [
+        name for name in last.names if name not in forbidden and _shown(last, name, score_shown[-1])
+    ]
+    if not able:
+        return _stay(parts, forbidden, listed)
+    name, matters = _pick(last, able, parts), margin(plan)
+    place, shown = last.place(name), [piece for piece in last.pieces if piece.kind != "latency"]
+    behind = _not_told_apart(parts, name, fails, matters)
+    mean, low, high = interval(last.scores[place])
+    profile, second = (
+        last.plan["profiles"][name],
+        len(parts) > 1 or last.plan.get("searched", False),
+    )
+    confirmed = second or len(parts[0].names) == 1
+    return {
+        "name": name,
+        "levels": dict(profile["levels"]),
+        "changes": last.changes(name),
+        "settings": profile.get("settings") or {},
+        "goals": list(
+            dict.fromkeys(piece.goal for piece in last.pieces if piece.states()[place] == "better")
+        ),
+        "confirmed": confirmed,
+        "confirmed_by": None if not confirmed else "confirmation" if second else "plan",
+        "score": {
+            "ratio": ratios(mean),
+            "low": ratios(low),
+            "high": ratios(high),
+            "n": int((~np.isnan(last.scores[place])).sum()),
+        },
+        "by": [_effect(last, piece, name, table_id) for piece in shown],
+        "costs_unknown_in": [
+            _effect(last, piece, name, table_id) for piece in _may_cost(last, name, matters)
+        ],
+        "best": not behind,
+        "not_told_apart": behind,
+        "against": _against(last, name) if second else [],
+        "forbidden": listed,
+        "why": "",
+    }
+
+
+def _stay(
+    parts: list[Part], forbidden: dict[str, str], listed: list[dict[str, Any]]
+) -> Recommendation:
+    """Return the control where other sets are shown to be worse and none may be better; else
+    nothing.
+    """
+    plan, part = parts[0].plan, parts[0]
+    control = plan["control"]
+    worse = [name for name in part.names if _costs([part], name)]
+    behind = _not_told_apart(parts, control, {}, margin(plan))
+    # From all off, what harms alone may help together. All on is a set that is in use: what is
+    # missed is shown there.
+    sure = plan["design"] != "one_at_a_time" and (not behind or plan["design"] == "leave_one_out")
+    if not worse or not sure or control in forbidden:
+        return nothing("no set of settings was shown to be better than the control", listed)
+    profile = plan["profiles"][control]
+    return {
+        **nothing("", listed),
+        "name": control,
+        "levels": dict(profile["levels"]),
+        "settings": profile.get("settings") or {},
+        "confirmed": True,
+        "confirmed_by": "plan",
+        "best": not behind,
+        "not_told_apart": behind,
+    }

@@ -1,0 +1,232 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sets of settings that were measured, by pieces of evidence: what each gains in each table, and in
+all of them. Pure.
+
+A piece is a goal's metric in one table, as a gain: above 0 is better. On a saturated CPU service
+demand is throughput in other words, and not a piece of its own. A profile's score in a block is the
+mean over tables of what it gains there, half of it throughput or transactions and half CPU where
+both are pieces: one number by which sets are compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .._campaign.nouns import Plan
+from .._campaign.profiles import differing
+from .._statistics import effects
+from .._statistics.libraries import np
+from .attribution import goal_of
+from .cube import Cube
+from .metric_analysis import MetricAnalysis
+
+WRONG = 0.02  # how often a set may be called best, or free of costs, and not be it
+SATURATED_SHARE = 0.5  # of a table's trials with a CPU that was busy all the time
+
+
+@dataclass
+class Piece:
+    """One goal's metric in one table: ``gains`` (profiles, blocks) of the profiles but the control.
+
+    ``again`` (1, blocks) is the gain of the control's second visit over its first.
+    """
+
+    metric: MetricAnalysis
+    table: int
+    goal: str
+    gains: np.ndarray
+    again: np.ndarray
+
+    @property
+    def kind(self) -> str:
+        """What it concerns: work (throughput, transactions), cpu or latency."""
+        start = self.metric.name.split("_")[0]
+        return {"service": "cpu", "latency": "latency"}.get(start, "work")
+
+    @property
+    def sign(self) -> int:
+        """1 where higher is better, else -1."""
+        return 1 if self.metric.better == "higher" else -1
+
+    def states(self) -> list[str]:
+        """Return the states of the profiles, as the report has them."""
+        return list(self.metric.found["rows"]["state"][self.table])
+
+
+def saturated(cube: Cube, table: int) -> bool:
+    """Return whether a table's throughput was bound by a CPU."""
+    used = int(cube.used_in[table])
+    return bool(used > 0 and cube.saturated[table] >= SATURATED_SHARE * used)
+
+
+def pieces_of(cube: Cube, metrics: list[MetricAnalysis]) -> list[Piece]:
+    """Return the pieces of evidence of a campaign, or of its confirmation."""
+    found = []
+    for metric in metrics:
+        if not metric.claims or "rows" not in metric.families:
+            continue
+        for table, place in enumerate(cube.tables):
+            goal = goal_of(metric.name, place["test"])
+            if goal and metric.measured(table):
+                sign = 1 if metric.better == "higher" else -1
+                piece = Piece(
+                    metric,
+                    table,
+                    goal,
+                    sign * metric.differences["rows"][table],
+                    sign * metric.again[table],
+                )
+                if piece.kind != "cpu" or not saturated(cube, table):
+                    found.append(piece)
+    return found
+
+
+def mean_present(arrays: list[np.ndarray]) -> np.ndarray:
+    """Return the mean of arrays (profiles, blocks) in each block, of those that have it; where none
+    has it, NaN.
+
+    Each profile's mean in an array stays in all blocks, so that a block does not differ for what it
+    lacks. What is left is averaged over the arrays that have the block, and made larger where a
+    mean took more of it away: the scatter over blocks is then that of the mean, however many trials
+    were lost.
+    """
+    stacked = np.array(arrays)
+    present = ~np.isnan(stacked)
+    n, arrays_in = present.sum(axis=-1, keepdims=True), present.sum(axis=0)
+    means = np.where(present, stacked, 0.0).sum(axis=-1, keepdims=True) / np.maximum(n, 1)
+    blocks = (arrays_in > 0).sum(axis=-1)[:, None]
+    more = np.sqrt(
+        np.maximum(n, 1) / np.maximum(n - 1, 1) * np.maximum(blocks - 1, 1) / np.maximum(blocks, 1)
+    )
+    left = np.where(present, more * (stacked - means), 0.0).sum(axis=0) / np.maximum(arrays_in, 1)
+    level = np.where(n > 0, means, 0.0).sum(axis=0) / np.maximum((n > 0).sum(axis=0), 1)
+    return np.where(arrays_in > 0, level + left, np.nan)
+
+
+def scores(pieces: list[Piece], what: str = "gains") -> Any:
+    """Return what each profile gains in each block, over all tables: (profiles, blocks); None
+    without pieces.
+
+    ``what`` may be ``again``: the same of the control's second visit.
+    """
+    by_table: dict[int, dict[str, list[Any]]] = {}
+    for piece in pieces:
+        if piece.kind != "latency":
+            by_table.setdefault(piece.table, {}).setdefault(piece.kind, []).append(
+                getattr(piece, what)
+            )
+    if not by_table:
+        return None
+    return mean_present(
+        [
+            mean_present([mean_present(ends) for ends in kinds.values()])
+            for kinds in by_table.values()
+        ]
+    )
+
+
+def interval(
+    differences: np.ndarray, alpha: float = 1 - effects.CONFIDENCE
+) -> tuple[float, float, float]:
+    """Return (mean, low, high) of one row of differences, two-sided at ``alpha``; NaN under three
+    blocks.
+    """
+    present = differences[~np.isnan(differences)]
+    if len(present) < effects.INTERVAL_BLOCKS:
+        return (float(present.mean()) if len(present) else np.nan), np.nan, np.nan
+    half = (
+        effects.t_quantile(1 - alpha / 2, len(present) - 1)
+        * present.std(ddof=1)
+        / np.sqrt(len(present))
+    )
+    return float(present.mean()), float(present.mean() - half), float(present.mean() + half)
+
+
+def changes(plan: Plan, levels: dict[str, str]) -> dict[str, str]:
+    """Return the levels in which a profile differs from the control."""
+    return differing(levels, plan["profiles"][plan["control"]]["levels"])
+
+
+@dataclass
+class Part:
+    """The sets of one part of a campaign, its plan or its confirmation.
+
+    ``scores`` are (profiles, blocks), ``again`` (1, blocks) the same of the control's second visit
+    over its first.
+    """
+
+    plan: Plan
+    names: list[str]
+    pieces: list[Piece]
+    scores: np.ndarray
+    again: np.ndarray
+
+    def place(self, name: str) -> int:
+        """Return a set's place among ``names``."""
+        return self.names.index(name)
+
+    def score(self, name: str) -> np.ndarray:
+        """Return a set's score in each block; that of the control is 0."""
+        return (
+            np.zeros(self.scores.shape[1])
+            if name == self.plan["control"]
+            else self.scores[self.place(name)]
+        )
+
+    def measured(self, name: str) -> bool:
+        """Return whether this part visited a set."""
+        return name == self.plan["control"] or name in self.names
+
+    def changes(self, name: str) -> dict[str, str]:
+        """Return the levels in which a set differs from the control."""
+        return changes(self.plan, self.plan["profiles"][name]["levels"])
+
+
+def part_of(cube: Cube, metrics: list[MetricAnalysis]) -> Part | None:
+    """Return the sets of a part; None where nothing was measured that could be compared."""
+    pieces = pieces_of(cube, metrics)
+    found = scores(pieces)
+    if found is None:
+        return None
+    return Part(cube.plan, cube.profiles[1:], pieces, found, scores(pieces, "again"))
+
+
+def _spread(differences: np.ndarray) -> tuple[int, float, float]:
+    present = differences[~np.isnan(differences)]
+    n = len(present)
+    return (
+        n,
+        float(present.mean()) if n else np.nan,
+        float(present.var(ddof=1) / n) if n > 1 else np.nan,
+    )
+
+
+def advantage(parts: list[Part], one: str, other: str, alpha: float) -> tuple[float, float, float]:
+    """Return (mean, low, high) of how much more one set scores than another, two-sided at
+    ``alpha``.
+
+    Inside blocks where one part measured both, the last such part; else each against the control of
+    its own part.
+    """
+    for part in reversed(parts):
+        if part.measured(one) and part.measured(other):
+            return interval(part.score(one) - part.score(other), alpha)
+    found = [
+        next(part.score(name) for part in reversed(parts) if part.measured(name))
+        for name in (one, other)
+    ]
+    (n, mean, error), (other_n, other_mean, other_error) = (_spread(score) for score in found)
+    if min(n, other_n) < 3:
+        return mean - other_mean, np.nan, np.nan
+    half = effects.t_quantile(1 - alpha / 2, min(n, other_n) - 1) * np.sqrt(error + other_error)
+    return mean - other_mean, mean - other_mean - half, mean - other_mean + half
+
+
+def separated(parts: list[Part], one: str, other: str) -> bool:
+    """Return whether the interval of their difference has one set above another; not where there is
+    no interval.
+    """
+    return advantage(parts, one, other, 1 - effects.CONFIDENCE)[1] > 0

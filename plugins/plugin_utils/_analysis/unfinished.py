@@ -1,0 +1,69 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is missing of a campaign, and what of it may be claimed. Pure.
+
+The test pays for one look, at the end. A look before, or more trials because the answer did not
+please, is another: such a report shows its intervals and claims nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from .._campaign.nouns import Plan
+from .._statistics.states import block_seconds
+
+
+class Unfinished(TypedDict):
+    """What is missing, or what was added; ``text`` says it."""
+
+    visits_missing: int
+    trials_missing: int
+    seconds: float | None
+    extended: bool
+    text: str
+
+
+def unfinished(
+    plan: Plan, visited: set[tuple[Any, ...]], missing: int, beyond: int, running: bool = False
+) -> Unfinished | None:
+    """Return what is missing of a campaign, None where nothing is and it is not ``running``.
+
+    ``visited`` are (MTU, block, visit) of which any trial was recorded, ``beyond`` counts trials of
+    blocks that the plan does not have.
+    """
+    left = [
+        visit
+        for visit in plan["visits"]
+        if (visit["mtu"], visit["block"], visit["visit"]) not in visited
+    ]
+    extended = beyond > 0 or bool(plan.get("extended"))
+    searching = plan["design"] == "search" and not ("decided" in plan and plan["decided"]["ended"])
+    if not left and not extended and not searching and not running:
+        return None
+    one = block_seconds(plan)
+    in_block = len(plan["visits"]) / plan["blocks"] if plan["visits"] else 0
+    seconds = round(one * len(left) / in_block, 1) if one and in_block else None
+    words = ["the campaign is running"] if running else []
+    if left:
+        words.append(f"{len(left)} of {len(plan['visits'])} visits were not measured")
+    if searching:
+        words.append("the search has not ended")
+    if extended:
+        words.append("the record was extended after its plan was made")
+    return {
+        "visits_missing": len(left),
+        "trials_missing": missing,
+        "seconds": seconds,
+        "extended": extended,
+        "text": f"{' and '.join(words)}: nothing is claimed",
+    }
+
+
+def claimed(analysis: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the tables of an analysis whose effects may be claimed: a search claims only what was
+    confirmed.
+    """
+    confirmed = (analysis["confirmation"] or {}).get("tables")
+    return confirmed if analysis["search"] and confirmed else analysis["tables"]

@@ -1,0 +1,277 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Verdicts: what the evidence says that a factor's setting did.
+
+``unsupported``: the device cannot change it. ``masked``: another setting keeps it from acting.
+``no_op``: set, but the packets are the same. ``changed_others``: it acted and took other features
+with it. ``applied``: it acted.
+
+``verify_rows`` says the same of a device as it is, without a campaign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from fnmatch import fnmatchcase
+from statistics import mean
+from typing import Any, TypedDict
+
+from ...module_utils._observe.packets import MAIN_SHARE
+
+DIFFERENCE = 0.25  # of the share of bytes: less is not called an action of the device
+# Features whose state matters to a throughput question, by how their names begin.
+OFFLOADS = (
+    "tx-",
+    "rx-",
+    "generic-",
+    "large-",
+    "scatter-",
+    "tcp-",
+    "udp-",
+    "receive-hashing",
+    "ntuple-filters",
+)
+TUNNEL_FEATURES = {
+    "tx-udp_tnl-segmentation": False,
+    "tx-udp_tnl-csum-segmentation": True,
+}  # outer checksum needed
+
+# What proves a feature: pattern of its name, as `ethtool -k` lists it or as the kernel has it,
+# direction on the device, share of bytes (see packets.summarise). Only what plain TCP shows: of
+# IPv6, ECN or SCTP it says nothing. Software GSO segments before the tap, so "out" shows the device
+# alone.
+PROOFS = (
+    ("tx-udp_tnl-*segmentation", "out", "tunnel_super_share"),
+    ("tx-tcp-segmentation", "out", "super_share"),
+    ("tx-checksum-ip*", "out", "csum_not_ready_share"),
+    ("rx-gro", "in", "super_share"),
+    ("generic-receive-offload", "in", "super_share"),
+    ("rx-gro-hw", "in", "super_share"),
+    ("rx-lro", "in", "super_share"),
+    ("large-receive-offload", "in", "super_share"),
+    ("rx-checksum*", "in", "csum_valid_share"),
+)
+
+
+Observation = Mapping[str, Any]  # "share", "fixed", "not_honoured", "side_effects" of one visit
+Document = Mapping[str, Any]
+
+
+class Verdict(TypedDict):
+    """What a factor's setting did on one device, and how that is known."""
+
+    verdict: str
+    reason: str
+    proof: str
+    share_on: float | None
+    share_off: float | None
+    others: list[str]  # features that it changed, too
+
+
+def proof_of(bits: Collection[str]) -> tuple[str, str] | None:
+    """Return (direction, share) that proves a factor's kernel bits, or None where only the
+    read-back shows it.
+    """
+    for pattern, direction, name in PROOFS:
+        if any(fnmatchcase(bit, pattern) for bit in bits):
+            return direction, name
+    return None
+
+
+def share_of(sample: Document | None, bits: Collection[str]) -> float | None:
+    """Return the share of bytes in one device's sample that concerns these bits; None without
+    packets or proof.
+    """
+    proof = proof_of(bits)
+    if not proof or not sample:
+        return None
+    seen = sample.get(proof[0], {})
+    both_ways = sum(sample.get(way, {}).get("bytes", 0) for way in ("out", "in"))
+    if seen.get("bytes", 0) < MAIN_SHARE * both_ways:
+        return None  # the way of the acknowledgements, not of the data
+    if proof[1] == "tunnel_super_share" and seen.get("bytes") and not _own_tunnel(sample, bits):
+        return 0.0  # there was traffic, and none of it was encapsulated as the feature wants it
+    return seen.get(proof[1])
+
+
+def _own_tunnel(sample: Document, bits: Collection[str]) -> bool:
+    """Return whether encapsulated packets had the outer checksum mode that one of the features is
+    for.
+    """
+    return any(TUNNEL_FEATURES.get(bit) in sample.get("outer_csum", []) for bit in bits)
+
+
+def _judge(
+    bits: Collection[str],
+    on: Sequence[Observation],
+    off: Sequence[Observation],
+    tunnel_csum: bool | None,
+) -> tuple[str | None, str]:
+    """Return (verdict, reason) from the observations at the two levels."""
+    # A fixed bit is reported only at the level that it does not have already.
+    if any(all(set(bits) <= set(row.get("fixed") or ()) for row in level) for level in (on, off)):
+        return "unsupported", "fixed by the driver"
+    for bit in bits:
+        if (
+            bit in TUNNEL_FEATURES
+            and tunnel_csum is not None
+            and TUNNEL_FEATURES[bit] != tunnel_csum
+        ):
+            return (
+                "masked",
+                f"{bit} acts only with the tunnel's outer checksum {'on' if not tunnel_csum else 'off'}",
+            )
+    missed = sorted({bit for row in on for bit in row.get("not_honoured") or () if bit in bits})
+    if missed and len(missed) == len(set(bits)):
+        return (
+            "masked",
+            f"{', '.join(missed)} was asked for but stays inactive: it depends on another feature",
+        )
+    if any(bit in (row.get("not_honoured") or ()) for row in off for bit in bits):
+        return "no_op", "asked off, but it stays active"
+    return None, ""
+
+
+def _mean(rows: Sequence[Observation]) -> float | None:
+    shares = [row["share"] for row in rows if row.get("share") is not None]
+    return mean(shares) if shares else None
+
+
+def _ends(level: Sequence[Observation]) -> dict[str, set[str]]:
+    """Return ``{bit: the values it changed to}`` of one level's side effects."""
+    found: dict[str, set[str]] = {}
+    for row in level:
+        for bit, change in dict(row.get("side_effects") or {}).items():
+            found.setdefault(bit, set()).add(str(dict(change).get("after")))
+    return found
+
+
+def _others(on: Sequence[Observation], off: Sequence[Observation]) -> list[str]:
+    """Return the other bits that changed with this factor.
+
+    A side effect is known as a change since the visit before, which may have had another profile:
+    what that one changed comes back in this visit. So a bit counts that ended differently at the
+    two levels, or that changed in every visit of one level and in none of the other.
+    """
+    ended = _ends(on), _ends(off)
+    found = {bit for bit in set(ended[0]) & set(ended[1]) if not ended[0][bit] & ended[1][bit]}
+    for level, here, there in ((on, ended[0], ended[1]), (off, ended[1], ended[0])):
+        found |= {
+            bit
+            for bit in set(here) - set(there)
+            if all(bit in (row.get("side_effects") or ()) for row in level)
+        }
+    return sorted(found)
+
+
+def verdict(
+    bits: Collection[str],
+    on: Sequence[Observation],
+    off: Sequence[Observation],
+    tunnel_csum: bool | None = None,
+) -> Verdict:
+    """Judge one factor on one device from what was observed at its levels.
+
+    ``on`` and ``off`` are lists of ``{"share", "fixed", "not_honoured", "side_effects"}``, one a
+    visit. Returns ``{"verdict", "reason", "proof", "share_on", "share_off", "others"}``.
+    """
+    share_on, share_off = _mean(on), _mean(off)
+    others = _others(on, off)
+    proof = proof_of(bits)
+    found, reason = _judge(bits, on, off, tunnel_csum)
+    if (
+        found is None
+        and share_on is not None
+        and share_off is not None
+        and share_on - share_off < DIFFERENCE
+    ):
+        found, reason = (
+            "no_op",
+            f"the packets are the same: {share_on:.0%} of bytes on, {share_off:.0%} off",
+        )
+    if found is None and others:
+        found, reason = "changed_others", f"it also changed {', '.join(others)}"
+    proven = proof is not None and share_on is not None and share_off is not None
+    return {
+        "verdict": found or "applied",
+        "reason": reason,
+        "proof": f"{proof[0]} {proof[1]}" if proof and proven else "read_back",
+        "share_on": share_on,
+        "share_off": share_off,
+        "others": others,
+    }
+
+
+def _samples(packets: Document, device: str) -> list[Document]:
+    """Return the samples of the node's own device: the node was the client of the warm-up traffic."""
+    ends = [test.get("client") for path in packets.values() for test in path.values()]
+    return [
+        end[device] for end in ends if isinstance(end, dict) and isinstance(end.get(device), dict)
+    ]
+
+
+def _proof(feature: str, active: bool, shares: Sequence[float]) -> str:
+    """Return what the packets say of a feature that is ``active`` or not."""
+    if proof_of([feature]) is None:
+        return "read back only"
+    if not shares:
+        return "no packets seen"
+    share = max(shares)
+    acts = share >= DIFFERENCE
+    if acts == active:
+        return f"proven ({share:.0%} of bytes)"
+    return (
+        f"not seen ({share:.0%} of bytes)"
+        if active
+        else f"seen although off ({share:.0%} of bytes)"
+    )
+
+
+def _line(row: Document) -> str:
+    fixed = "fixed" if row["fixed"] else ""
+    return f"{row['device']:<24} {row['feature']:<34} {row['state']:<4} {fixed:<6} {row['proof']}"
+
+
+def verify_rows(devices: Document, packets: Document) -> list[dict[str, Any]]:
+    """Return rows of all offloads that are on or may be changed, each with the ``line`` that shows
+    it.
+
+    Those that are fixed off share one row a device, the last. ``devices`` as module ethtool_info
+    returns them, ``packets`` as module evidence does on the same node.
+    """
+    rows: list[dict[str, Any]] = []
+    for device, found in sorted(devices.items()):
+        samples, fixed_off = _samples(packets, device), []
+        for feature, state in found.get("features", {}).items():
+            if feature in (found.get("groups") or {}) or not feature.startswith(OFFLOADS):
+                continue
+            if state["fixed"] and not state["active"]:
+                fixed_off.append(feature)
+                continue
+            shares = [
+                share
+                for share in (share_of(sample, [feature]) for sample in samples)
+                if share is not None
+            ]
+            row = {
+                "device": device,
+                "feature": feature,
+                "state": "on" if state["active"] else "off",
+                "fixed": state["fixed"],
+                "proof": _proof(feature, state["active"], shares),
+            }
+            rows.append(dict(row, line=_line(row)))
+        if fixed_off:
+            names = ", ".join(fixed_off)
+            rows.append(
+                {
+                    "device": device,
+                    "feature": names,
+                    "state": "off",
+                    "fixed": True,
+                    "proof": "read back only",
+                    "line": f"{device:<24} fixed off: {names}",
+                }
+            )
+    return rows

@@ -1,0 +1,298 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Campaign files: read, checked against schemas/campaign.json, completed with defaults.
+
+Every error names its place.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import os
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ...module_utils._base.errors import InputError, LabError
+from .factors import read_factor
+from .nouns import Campaign, Pair
+from .rounds import everybody
+from .workloads import read_workload
+
+SCHEMAS = os.path.join(os.path.dirname(__file__), "schemas")
+DEFAULTS: dict[str, Any] = {
+    "seed": 1,
+    "blocks": None,
+    "time_budget": None,
+    "paths": ["physical", "tenant_vxlan"],
+    "mtus": [9000],
+    "sides": "both",
+    "design": "on_off",
+    "factors": ["tx", "tso", "gso", "gro"],
+    "workloads": ["tcp_stream", "udp_stream"],
+    "duration": 10,
+    "profiles": {},
+    "control": None,
+    "pairs": [],
+    "concurrent": False,
+    "untestable": {},
+    "study": None,
+    "steal_limit": None,
+    "matters": 3,
+    "confirm": 6,
+    "trials": None,
+    "goal": "throughput",
+    "until": None,
+    "control_visits": None,
+}
+# Of a campaign file: PyYAML's time grows with the square of open brackets, its aliases can expand
+# to any size.
+LONGEST, BRACKETS, VALUES = 100_000, 1000, 100_000
+UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
+SEARCH_TRIALS = 8  # of each cell at a visit of a search
+LISTS = ("paths", "mtus", "factors", "workloads", "sides", "pairs")
+NUMBERS = ("seed", "blocks", "duration", "confirm")
+# The keys that a survey of AWX, or the user, may replace.
+OVERRIDES = (
+    "name",
+    "seed",
+    "blocks",
+    "time_budget",
+    "design",
+    "paths",
+    "mtus",
+    "sides",
+    "factors",
+    "workloads",
+    "duration",
+    "confirm",
+)
+
+
+def load_schema(name: str) -> dict[str, Any]:
+    """Return the JSON Schema ``schemas/<name>.json``."""
+    with open(os.path.join(SCHEMAS, name + ".json"), encoding="utf-8") as stream:
+        return dict(json.load(stream))
+
+
+def validate(document: object, name: str, where: str) -> None:
+    """Raise :class:`InputError` for the first place where ``document`` does not fit schema
+    ``name``.
+    """
+    try:
+        import jsonschema  # noqa: PLC0415
+    except ImportError:
+        raise LabError(
+            "the Python package jsonschema is missing on the controller",
+            where,
+            "Install it with: pip install jsonschema",
+        )
+    schema = load_schema(name)
+    error = jsonschema.exceptions.best_match(
+        jsonschema.Draft202012Validator(schema).iter_errors(document)
+    )
+    if error:
+        raise InputError(
+            _what(error), _place(where, error.absolute_path), error.schema.get("description")
+        )
+
+
+def _what(error: Any) -> str:
+    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
+        known = error.schema.get("properties", {})
+        unknown = sorted(str(key) for key in error.instance if key not in known)[0]
+        close = difflib.get_close_matches(unknown, known, n=1)
+        return f"unknown key {unknown!r}" + (f", did you mean {close[0]!r}?" if close else "")
+    if error.validator == "required":
+        return error.message
+    value = json.dumps(error.instance, default=str)
+    return f"{value if len(value) <= 80 else value[:77] + '...'} cannot be used"
+
+
+def _place(where: str, path: Iterable[str | int]) -> str:
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return f"{where}: {text.lstrip('.')}" if text else where
+
+
+def load_campaign(path: str) -> dict[str, Any]:
+    """Return the mapping of a campaign file in YAML."""
+    import yaml  # noqa: PLC0415
+
+    try:
+        with open(path, encoding="utf-8") as stream:
+            text = stream.read(LONGEST + 1)
+        if len(text) > LONGEST or text.count("[") + text.count("{") > BRACKETS:
+            raise InputError(
+                f"longer than {LONGEST} characters, or with more than {BRACKETS} brackets",
+                path,
+                "Give a campaign file.",
+            )
+        campaign = yaml.safe_load(text)
+    except OSError as error:
+        raise InputError(
+            f"the campaign file cannot be read ({error.strerror})",
+            path,
+            "Give the path of a YAML file.",
+        )
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"this is not YAML: {' '.join(str(error).split())}", path, "Correct the file."
+        )
+    if _size(campaign, {}) > VALUES:
+        raise InputError(
+            f"its aliases expand to more than {VALUES} values", path, "Write it without aliases."
+        )
+    if not isinstance(campaign, dict):
+        raise InputError("a campaign file holds one mapping", path, "Begin with 'name:'.")
+    return campaign
+
+
+def _size(value: object, sizes: dict[int, float]) -> float:
+    """Return how many values one holds, an alias counted each time; infinity where it holds itself."""
+    if not isinstance(value, (dict, list)):
+        return 1
+    if id(value) not in sizes:
+        sizes[id(value)] = math.inf  # until it is known: seen again below, it holds itself
+        parts = value.values() if isinstance(value, dict) else value
+        sizes[id(value)] = 1 + sum(_size(part, sizes) for part in parts)
+    return sizes[id(value)]
+
+
+def override(campaign: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the campaign with the non-empty ``overrides``, which a survey gives as strings
+    (``"9000, 1500"``).
+    """
+    return {
+        **campaign,
+        **{
+            key: _from_text(key, value)
+            for key, value in overrides.items()
+            if value not in (None, "", [])
+        },
+    }
+
+
+def _from_text(key: str, value: Any) -> Any:
+    """Return a value of a survey as the campaign has it; what does not fit is left for the schema
+    to refuse.
+    """
+    if key == "sides" and (isinstance(value, str) and len(_parts(value)) == 1):
+        return _parts(value)[0]
+    if key in LISTS:
+        parts = _parts(value) if isinstance(value, str) else value
+        return (
+            [_number(part) for part in parts]
+            if key == "mtus" and isinstance(parts, list)
+            else parts
+        )
+    return _number(value) if key in NUMBERS else value
+
+
+def _parts(text: str) -> list[str]:
+    """Return the parts of a list in a text: with commas, a line each as a multiselect of AWX, or as
+    YAML has it.
+    """
+    parts = [
+        part.strip().strip("'\"").strip() for part in re.split(r"[,\n]", text.strip().strip("[]"))
+    ]
+    return [part for part in parts if part]
+
+
+def _number(value: Any) -> Any:
+    """Return the int of a string of digits; anything else is left for the schema to refuse."""
+    return (
+        int(value)
+        if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,9}\s*", value, re.ASCII)
+        else value
+    )
+
+
+def seconds(budget: float | str) -> float:
+    """Return a time budget such as ``20 min`` or 1200 in seconds."""
+    if not isinstance(budget, str):
+        return float(budget)
+    unit = budget.strip().lstrip("0123456789. ")
+    return float(budget.strip().removesuffix(unit)) * UNITS[unit]
+
+
+def _pairs(asked: str | list[str | Pair], nodes: Sequence[str], where: str) -> list[Pair]:
+    """Return the pairs of a campaign as mappings; ``all`` are those of the ``nodes``, each with
+    every other.
+    """
+    if asked == "all":
+        if len(nodes) < 2:
+            raise InputError(
+                "'pairs: all' needs two nodes or more",
+                where,
+                "Give the inventory more hosts, or a list.",
+            )
+        return everybody(nodes)
+    return [_pair(*pair.split("-", 1)) if isinstance(pair, str) else pair for pair in asked]
+
+
+def _pair(client: str, server: str) -> Pair:
+    return {"client": client, "server": server}
+
+
+def read_campaign(campaign: object, where: str = "campaign", nodes: Sequence[str] = ()) -> Campaign:
+    """Check a campaign and return it complete: defaults filled in, factors and workloads as
+    plan.json has them.
+
+    ``nodes`` are the names of the hosts that ``pairs: all`` means.
+    """
+    given: Any = (
+        {key: value for key, value in campaign.items() if value is not None}
+        if isinstance(campaign, dict)
+        else campaign
+    )
+    validate(given, "campaign", where)
+    full: Any = {**DEFAULTS, **given}
+    full["time_budget"] = seconds(full["time_budget"]) if full["time_budget"] is not None else None
+    full["factors"] = [factor for asked in full["factors"] for factor in read_factor(asked, full)]
+    full["workloads"] = [read_workload(asked, full["duration"]) for asked in full["workloads"]]
+    full["pairs"] = _pairs(full["pairs"], nodes, where)
+    for kind in ("factors", "workloads"):
+        _unique([entry["name"] for entry in full[kind]], kind, where)
+    _unique([tuple(sorted(pair.items())) for pair in full["pairs"]], "pairs", where)
+    if full["design"] == "search":
+        _check_search(full, where)
+    if (full["design"] == "profiles") != bool(full["profiles"]):
+        raise InputError(
+            "the key 'profiles' and the design 'profiles' need each other",
+            where,
+            "Give both, or neither of them.",
+        )
+    return full
+
+
+def _check_search(full: Any, where: str) -> None:
+    if full["blocks"] is not None:
+        raise InputError(
+            "a search has no number of blocks",
+            where,
+            "Leave out 'blocks'; 'time_budget' limits it.",
+        )
+    if full["control_visits"] == 2:
+        raise InputError(
+            "a search has no control that is visited twice a block",
+            where,
+            "Leave out 'control_visits'.",
+        )
+    if len(full["mtus"]) > 1:
+        raise InputError(
+            "a search is made at one MTU",
+            where,
+            "Give one MTU, and a campaign for each of the others.",
+        )
+    full["trials"] = full["trials"] or SEARCH_TRIALS
+
+
+def _unique(names: list[Hashable], kind: str, where: str) -> None:
+    twice = sorted({str(name) for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(
+            f"{twice[0]} appears twice", f"{where}: {kind}", "Give each a name of its own."
+        )

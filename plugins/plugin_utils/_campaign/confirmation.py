@@ -1,0 +1,115 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The second part of a campaign: the nominated profiles are visited again beside the control, in
+fresh blocks. Pure.
+
+What is decided here is kept in confirmation.json before its first visit, and never decided again.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+
+from ...module_utils._base.errors import InputError
+from .design import nominees_of, visits_of
+from .factors import settings_of
+from .nouns import (
+    Confirmation,
+    Levels,
+    Nominee,
+    Plan,
+    Profile,
+    Search,
+    Settings,
+    Visit,
+)
+
+SCHEMA = 1
+PART = "confirm"  # of a visit and of its trials
+
+
+def confirmation_of(plan: Plan, nominees: Iterable[Nominee]) -> Confirmation:
+    """Return the confirmation (the content of confirmation.json): the nominees' profiles, and
+    visits in their order.
+
+    Without ``nominees`` there is no visit.
+    """
+    control = plan["control"]
+    profiles: dict[str, Profile] = {control: {"role": "control", **plan["profiles"][control]}}
+    for nominee in itertools.islice(nominees, nominees_of(plan["design"])):
+        levels = {**plan["profiles"][control]["levels"], **nominee["levels"]}
+        if not any(levels == profile["levels"] for profile in profiles.values()):
+            name = _name(plan, nominee["name"], levels)
+            profiles[name] = {
+                "role": nominee["role"],
+                "levels": levels,
+                "settings": _settings(plan, name, levels),
+            }
+    first = plan["blocks"] + 1
+    blocks = range(first, first + plan["confirm"]) if len(profiles) > 1 else range(0)
+    visits: list[Visit] = [
+        {**visit, "part": PART} for visit in visits_of(plan, profiles, control, blocks)
+    ]
+    return {
+        "schema": SCHEMA,
+        "campaign": plan["name"],
+        "control": control,
+        "blocks": list(blocks),
+        "profiles": profiles,
+        "visits": visits,
+    }
+
+
+def _name(plan: Plan, name: str, levels: Levels) -> str:
+    """Return the name of a nominee: that of the planned profile that it is, or one that no other
+    profile has.
+    """
+    same = next(
+        (planned for planned, profile in plan["profiles"].items() if profile["levels"] == levels),
+        None,
+    )
+    if same is None and name in plan["profiles"]:
+        raise InputError(
+            f"the nominee {name} is not the profile of that name", f"campaign {plan['name']}"
+        )
+    return same or name
+
+
+def _settings(plan: Plan, name: str, levels: Levels) -> Settings:
+    """Return what a nominee sets, as the plan's profiles do."""
+    if name in plan["profiles"]:
+        return dict(plan["profiles"][name]["settings"])
+    return dict(settings_of(plan["factors"], levels, plan["design"] == "one_at_a_time"))
+
+
+def with_confirmation(plan: Plan, decided: Confirmation | None) -> Plan:
+    """Return a plan with the profiles and visits of its confirmation, as the analysis reads it."""
+    if decided is None:
+        return plan
+    return {
+        **plan,
+        "profiles": {**plan["profiles"], **decided["profiles"]},
+        "visits": [*plan["visits"], *decided["visits"]],
+    }
+
+
+def with_search(plan: Plan, decided: Search | None) -> Plan:
+    """Return the plan of a search with the rounds that were decided so far (search.json): profiles,
+    visits, blocks.
+    """
+    if decided is None:
+        return plan
+    rounds = decided["rounds"]
+    return {
+        **plan,
+        "blocks": plan["blocks"] + len(rounds),
+        "profiles": {
+            **plan["profiles"],
+            **{name: own for one in rounds for name, own in one["profiles"].items()},
+        },
+        "visits": [*plan["visits"], *(visit for one in rounds for visit in one["visits"])],
+        "trials": decided.get("trials") or plan.get("trials"),
+        "decided": decided,
+    }

@@ -1,0 +1,341 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a campaign to its plan: profiles by design, and a split plot in random order. Pure.
+
+MTU is the outer loop; in it blocks, in each block every profile once, in each visit all cells.
+Where several profiles are compared with the control, it is visited twice a block. Order is random
+at each level. Each level draws from a generator of its own, named by its place, so more blocks or
+other workloads do not change the order of the rest.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from ...module_utils._base.errors import InputError
+from .factors import settings_of
+from .looks import BLOCKS, looks_of, stages
+from .nouns import (
+    Campaign,
+    Cell,
+    Levels,
+    Outline,
+    Plan,
+    Remeasure,
+    SearchLimits,
+    Visit,
+)
+from .profiles import MOST_PROFILES, profiles_of
+from .rounds import check, rounds_of
+from .screen import ordered
+from .workloads import seconds_of
+
+SCHEMA = 1
+MOST_NOMINEES = 2  # of a confirmation: the chosen one and the runner-up
+SEARCHED = 3  # of a search's confirmation: all on, too
+MOST_BLOCKS = 100  # that a time budget picks: more adds little to any answer
+FEWEST_BLOCKS = 6  # for a test
+# What a plan has by default: a block may lose a trial and the effect still be shown. One effect has
+# short blocks.
+BLOCKS_OF_ONE, SPARED_BLOCKS = 9, 8
+SCREEN_BLOCKS = 3  # for an interval: a screen nominates, and its confirmation claims
+MORE_TRIALS = (
+    4  # times as many as at its first visits, at most, where a search finds that they scatter
+)
+# Trials that the machine spoilt are measured again at the end of their block: in how many passes,
+# and how many of all planned cells at most.
+REMEASURE: Remeasure = {"passes": 1, "share": 0.25}
+# What a run costs beside netperf's own seconds; rough, for estimates only.
+CELL_SECONDS, VISIT_SECONDS, MTU_SECONDS = 0.15, 2.0, 3.0
+
+Item = TypeVar("Item")
+
+
+def comparisons(design: str, profiles: int, factors: int) -> int:
+    """Return how many effects a table's metric has."""
+    return factors if design in ("full_factorial", "screen") else max(1, profiles - 1)
+
+
+def blocks_needed(effects: int) -> int:
+    """Return the blocks of a plan that names none."""
+    return BLOCKS_OF_ONE if effects == 1 else SPARED_BLOCKS
+
+
+def control_visits(campaign: Outline, profiles: int = 0) -> int:
+    """Return how often a block visits the control: once or twice.
+
+    ``campaign`` is a campaign of so many profiles, or its plan. A second visit makes each
+    comparison with the control surer, and their difference is the noise floor. For a single
+    comparison more blocks are worth more than that.
+    """
+    few = campaign["design"] == "search" or profiles == 2
+    return campaign.get("control_visits") or (1 if few else 2)
+
+
+def visit_seconds(campaign: Outline) -> float:
+    """Return how long a visit of a campaign, or of its plan, takes in seconds: all its rounds."""
+    rounds = (
+        campaign["rounds"]
+        if "rounds" in campaign
+        else rounds_of(campaign["pairs"], campaign["concurrent"])
+    )
+    cells = len(campaign["paths"]) * max(1, len(rounds)) * (campaign.get("trials") or 1)
+    return VISIT_SECONDS + cells * sum(
+        seconds_of(workload) + CELL_SECONDS for workload in campaign["workloads"]
+    )
+
+
+def longest_visit_seconds(plan: Plan) -> float:
+    """Return how long a visit of a plan takes at most, in seconds: a search may repeat its trials
+    more often.
+    """
+    trials = (plan.get("trials") or 1) * (MORE_TRIALS if plan["design"] == "search" else 1)
+    longest: Plan = {**plan, "trials": trials}
+    return visit_seconds(longest)
+
+
+def block_seconds(campaign: Outline, profiles: int) -> float:
+    """Return how long one block of a campaign, or of its plan, takes at one MTU, in seconds."""
+    return visit_seconds(campaign) * (profiles + control_visits(campaign, profiles) - 1)
+
+
+def nominees_of(design: str) -> int:
+    """Return how many profiles a confirmation visits beside the control, at most."""
+    return SEARCHED if design == "search" else MOST_NOMINEES
+
+
+def confirmation_cost(campaign: Outline, profiles: int) -> tuple[int, int, float]:
+    """Return ``(blocks, visits, seconds)`` of the confirmation of a design with so many profiles,
+    at most.
+
+    ``campaign`` is a campaign or its plan. Where the only candidate was visited beside the control
+    in every block, those blocks are the confirmation.
+    """
+    blocks = campaign.get("confirm", 0) if profiles > 2 else 0
+    visited = min(nominees_of(campaign["design"]), profiles - 1) + 1
+    mtus = len(campaign["mtus"]) if blocks else 0
+    return (
+        blocks,
+        mtus * blocks * (visited + control_visits(campaign, visited) - 1),
+        mtus * (MTU_SECONDS + blocks * block_seconds(campaign, visited)),
+    )
+
+
+def pick_blocks(campaign: Campaign, profiles: int) -> int:
+    """Return the number of blocks: the campaign's, what its time budget allows, or what its design
+    needs.
+    """
+    if campaign["design"] == "search":
+        return 1
+    screens = campaign["design"] == "screen"
+    effects = comparisons(campaign["design"], profiles, len(campaign["factors"]))
+    needed = SCREEN_BLOCKS if screens else blocks_needed(effects)
+    if campaign["time_budget"] is None:
+        return campaign["blocks"] or (BLOCKS if campaign["until"] else needed)
+    mtus = len(campaign["mtus"])
+    one = block_seconds(campaign, profiles) * mtus
+    confirmation = confirmation_cost(campaign, profiles)[2]
+    fitting = int((campaign["time_budget"] - MTU_SECONDS * mtus - confirmation) / one)
+    if fitting < 1:
+        more = f" and a confirmation of {confirmation:.0f} s" if confirmation else ""
+        raise InputError(
+            f"a time budget of {campaign['time_budget']:.0f} s is less than a block of {one:.0f} s{more}",
+            f"campaign {campaign['name']}",
+            "Give more time, shorter workloads, or fewer factors.",
+        )
+    return min(fitting, campaign["blocks"] or MOST_BLOCKS)
+
+
+def usual_rounds(profiles: int) -> int:
+    """Return the rounds of a search without a time budget, which visits so many profiles first."""
+    return -(-profiles * 3 // 4)
+
+
+def search_of(campaign: Campaign, profiles: Iterable[str]) -> SearchLimits:
+    """Return what a search may do after its first visits."""
+    budget, profiles = campaign["time_budget"], list(profiles)
+    rounds, limit = usual_rounds(len(profiles)), "visits"
+    if budget is not None:
+        first = (
+            MTU_SECONDS
+            + block_seconds(campaign, len(profiles))
+            + confirmation_cost(campaign, len(profiles))[2]
+        )
+        rounds, limit = int((budget - first) / block_seconds(campaign, 1)), "time_budget"
+        if rounds < 1:
+            raise InputError(
+                f"a time budget of {budget:.0f} s is less than the first visits, a round and the "
+                f"confirmation, {first + block_seconds(campaign, 1):.0f} s",
+                f"campaign {campaign['name']}",
+                "Give more time, shorter workloads, or fewer factors.",
+            )
+    return {"rounds": min(rounds, MOST_BLOCKS), "limit": limit, "goal": campaign["goal"]}
+
+
+def _shuffled(items: Iterable[Item], *place: object) -> list[Item]:
+    items = list(items)
+    random.Random("/".join(str(part) for part in place)).shuffle(
+        items
+    )  # a str seed is hashed by SHA-512
+    return items
+
+
+def _in_order(stays: list[Item], seed: int, mtu: int, block: int) -> list[Item]:
+    """Return the visits of a block in random order.
+
+    Of two visits, every second block has the opposite order of the one before (A B, B A): neither a
+    drift nor what a visit leaves behind for the next one favours either.
+    """
+    if len(stays) == 2 and block % 2 == 0:
+        return _shuffled(stays, seed, mtu, block - 1)[::-1]
+    return _shuffled(stays, seed, mtu, block)
+
+
+def _cells(campaign: Outline, prefix: str, *place: object) -> list[Cell]:
+    pairs = [{"pair": f"{pair['client']}-{pair['server']}"} for pair in campaign["pairs"]] or [{}]
+    trials: list[Any] = [
+        {"trial": number} for number in range(1, (campaign.get("trials") or 0) + 1)
+    ] or [{}]
+    cells = [
+        dict(pair, path=path, workload=workload["name"], **trial)
+        for pair in pairs
+        for path in campaign["paths"]
+        for workload in campaign["workloads"]
+        for trial in trials
+    ]
+    numbered: Any = [
+        {"id": f"{prefix}-c{number:03d}", "cell": number, **cell}
+        for number, cell in enumerate(_shuffled(cells, *place, "cells"), 1)
+    ]
+    return list(numbered)
+
+
+def visits_of(
+    campaign: Outline,
+    profiles: Iterable[str],
+    control: str,
+    blocks: Iterable[int],
+    shuffled: bool = True,
+) -> list[Visit]:
+    """Return all visits in the order in which they are made.
+
+    ``campaign`` is a campaign or its plan, ``profiles`` are names, ``blocks`` the numbers of the
+    blocks. Not ``shuffled`` each block has the order of ``profiles``.
+    """
+    seed, visits = campaign["seed"], list[Visit]()
+    stays = [(profile, False) for profile in profiles]
+    if control_visits(campaign) == 2:
+        stays.append((control, True))
+    for mtu in _shuffled(campaign["mtus"], seed, "mtus"):
+        for block in blocks:
+            # Which of the control's visits is the repeat is random: always the later one would
+            # measure drift.
+            order = _in_order(stays, seed, mtu, block) if shuffled else stays
+            for visit, (profile, repeat) in enumerate(order, 1):
+                prefix = f"m{mtu}-b{block:02d}-v{visit:02d}"
+                visits.append(
+                    {
+                        "block": block,
+                        "visit": visit,
+                        "mtu": mtu,
+                        "profile": profile,
+                        "repeat": repeat,
+                        "cells": _cells(campaign, prefix, seed, mtu, block, visit),
+                    }
+                )
+    return visits
+
+
+def _in_drift(campaign: Campaign, profiles: Mapping[str, Levels]) -> list[str]:
+    """Return the names of a search's first profiles in an order that tells most while the machine
+    drifts.
+    """
+    names = {tuple(levels.items()): name for name, levels in profiles.items()}
+    rows = ordered(campaign["factors"], list(profiles.values()), campaign["seed"])
+    return [names[tuple(levels.items())] for levels in rows]
+
+
+def make_plan(campaign: Campaign, created: str) -> Plan:
+    """Return the plan (the content of plan.json) of a complete campaign; ``created`` is the time as
+    text.
+    """
+    profiles, control = profiles_of(campaign)
+    where = f"campaign {campaign['name']}"
+    if len(profiles) > MOST_PROFILES:
+        raise InputError(
+            f"the design has more than {MOST_PROFILES} profiles",
+            where,
+            "Leave out factors or levels.",
+        )
+    if control not in profiles:
+        raise InputError(
+            f"control {control!r} is not one of the profiles",
+            where,
+            f"Use one of {', '.join(profiles)}.",
+        )
+    campaign = {**campaign, "control_visits": control_visits(campaign, len(profiles))}
+    blocks = pick_blocks(campaign, len(profiles))
+    looks = looks_of(campaign, blocks, where)
+    seconds = len(campaign["mtus"]) * (
+        MTU_SECONDS + blocks * block_seconds(campaign, len(profiles))
+    )
+    confirm, _visits, confirm_seconds = confirmation_cost(campaign, len(profiles))
+    search = search_of(campaign, profiles) if campaign["design"] == "search" else None
+    if search:
+        seconds += search["rounds"] * block_seconds(campaign, 1)
+    # With all else off, a feature that depends on another would show nothing: what it needs is
+    # switched on with it.
+    needs = campaign["design"] == "one_at_a_time"
+    settings = {
+        name: settings_of(campaign["factors"], levels, needs) for name, levels in profiles.items()
+    }
+    order = _in_drift(campaign, profiles) if search else list(profiles)
+    rounds = rounds_of(campaign["pairs"], campaign["concurrent"])
+    check(campaign["pairs"], rounds, settings, where)
+    optional: Any = {
+        "looks": looks or None,
+        "study": campaign.get("study"),
+        "steal_limit": campaign.get("steal_limit"),
+        "trials": campaign.get("trials"),
+        "search": search,
+    }
+    optional = {key: value for key, value in optional.items() if value is not None}
+    return {
+        "schema": SCHEMA,
+        "name": campaign["name"],
+        "seed": campaign["seed"],
+        "created": created,
+        "design": campaign["design"],
+        "blocks": blocks,
+        "control": control,
+        "factors": campaign["factors"],
+        "profiles": {
+            name: {"levels": levels, "settings": settings[name]}
+            for name, levels in profiles.items()
+        },
+        "paths": campaign["paths"],
+        "mtus": campaign["mtus"],
+        "workloads": campaign["workloads"],
+        "pairs": campaign["pairs"],
+        "rounds": rounds,
+        "untestable": campaign["untestable"],
+        "estimated_s": round(seconds + confirm_seconds, 1),
+        "matters": campaign["matters"],
+        "confirm": confirm,
+        "remeasure": REMEASURE.copy(),
+        "control_visits": campaign["control_visits"],
+        "visits": [
+            visit
+            for stage in stages(looks, blocks)
+            for visit in visits_of(campaign, order, control, stage, shuffled=not search)
+        ],
+        **optional,
+    }
+
+
+def too_few_blocks(blocks: int, fewest: int) -> str:
+    """Return what is said of a campaign whose blocks give no test."""
+    return f"{blocks} block{'s give' if blocks != 1 else ' gives'} no test: {fewest} are needed"

@@ -1,0 +1,207 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a plan will do, how long it takes, and what it cannot find, as lines of text. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .._statistics.components import Scatter
+from .design import (
+    FEWEST_BLOCKS,
+    MORE_TRIALS,
+    block_seconds,
+    comparisons,
+    confirmation_cost,
+    control_visits,
+    too_few_blocks,
+)
+from .nouns import Plan
+from .workloads import seconds_of
+
+FOUND = (1.03, 1.05, 1.1, 1.2)  # the effects of which a plan says how long they take to be found
+SECONDS = (1, 2, 3, 5, 10, 20, 30)  # that a cell may measure
+LIMITS = {"visits": "rounds are made", "time_budget": "time budget is spent"}  # of a search
+SCATTER = (
+    0.02,
+    0.05,
+    0.2,
+)  # of the logarithm of one trial: a quiet machine, an ordinary one, one that others use
+
+
+def length(seconds: float) -> str:
+    """Return a length of time in words: ``45 s``, ``12 min``, ``3.5 h``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def warnings_of(plan: Plan) -> Iterator[str]:
+    """Return what this plan cannot find, one sentence each."""
+    blocks = plan["blocks"]
+    if plan["design"] == "search":
+        pass  # its confirmation tests
+    elif blocks < FEWEST_BLOCKS:
+        yield too_few_blocks(blocks, FEWEST_BLOCKS) + "."
+    elif blocks == FEWEST_BLOCKS:
+        yield (
+            f"{blocks} blocks are just enough for a test: a comparison that loses a trial can show nothing. "
+            f"{blocks + 1} blocks leave a spare."
+        )
+    for name, reason in plan["untestable"].items():
+        yield f"{name} is not varied: {reason}"
+
+
+def describe(plan: Plan, lab_mtu: int | None = None) -> list[str]:
+    """Return the dry run of a plan as a list of lines; ``lab_mtu`` is what it has because the
+    campaign names none.
+    """
+    visits, cells = len(plan["visits"]), sum(len(visit["cells"]) for visit in plan["visits"])
+    blocks, confirmed, seconds = confirmation_cost(plan, len(plan["profiles"]))
+    times = ("once", "twice")[control_visits(plan) - 1]
+    lines = [
+        f"campaign {plan['name']}: {plan['design']}, seed {plan['seed']}",
+        f"{len(plan['profiles'])} profiles, control {plan['control']} {times} a block, {plan['blocks']} blocks, "
+        f"MTU {', '.join(str(mtu) for mtu in plan['mtus'])}"
+        + (", the lab's" if lab_mtu in plan["mtus"] else ""),
+        f"{visits} visits, {cells} cells, about {length(plan['estimated_s'] - seconds)}",
+    ]
+    if plan["design"] == "search":
+        search = plan["search"]
+        lines.append(
+            f"then at most {search['rounds']} more visits, each chosen by what is known, "
+            f"until the question is answered or the {LIMITS[search['limit']]}"
+        )
+        trials = plan.get("trials") or 1
+        lines.append(
+            f"{trials} trials of each cell at a visit; from then on up to {MORE_TRIALS * trials}, which take "
+            "as much longer, where trials scatter much" + _within(search["limit"])
+        )
+    if blocks:
+        lines.append(
+            f"then a confirmation of at most {confirmed} visits in {blocks} blocks, about {length(seconds)}"
+        )
+    lines += [
+        f"  {factor['name']}: {' or '.join(factor['levels'])}, on {' and '.join(factor['devices'])} of "
+        f"{' and '.join(factor['sides'])}"
+        + (f", with {', '.join(factor['needs'])}" if factor["needs"] else "")
+        for factor in plan["factors"]
+    ]
+    sizes = [
+        f"{100 * (ratio - 1):.1f} % where trials scatter by {100 * noise:.0f} %"
+        for noise, ratio in detectable(plan)
+        if ratio is not None
+    ]
+    if sizes:
+        lines.append(f"4 of 5 such campaigns find an effect of {', '.join(sizes)}")
+    return lines + [f"warning: {text}" for text in warnings_of(plan)]
+
+
+def _within(limit: str) -> str:
+    return " and the time budget allows it" if limit == "time_budget" else ""
+
+
+def detectable(plan: Plan) -> list[tuple[float, float | None]]:
+    """Return [(scatter of a trial, smallest effect as a ratio that 4 of 5 campaigns find, or
+    None)].
+    """
+    from .._statistics.power import expected_detectable  # noqa: PLC0415
+
+    if plan["blocks"] < FEWEST_BLOCKS:
+        return []
+    return [
+        (noise, expected_detectable(plan["blocks"], _effects(plan), noise, control_visits(plan)))
+        for noise in SCATTER
+    ]
+
+
+def _effects(plan: Plan) -> int:
+    """Return how many effects the report of a plan tests together: those of all tables, for
+    throughput and for CPU.
+    """
+    tables = (
+        max(1, len(plan["pairs"])) * len(plan["paths"]) * len(plan["mtus"]) * len(plan["workloads"])
+    )
+    return 2 * tables * comparisons(plan["design"], len(plan["profiles"]), len(plan["factors"]))
+
+
+def time_to_find(
+    plan: Plan, ratio: float, noise: float, seconds: int | None = None
+) -> tuple[int, float] | None:
+    """Return ``(blocks, seconds)`` after which 4 of 5 campaigns find an effect; None: more blocks
+    than are planned.
+
+    ``seconds`` is how long a cell measures, where it is not what the plan says.
+    """
+    from .._statistics.power import blocks_to_find  # noqa: PLC0415
+
+    blocks = blocks_to_find(ratio, _effects(plan), noise, control_visits(plan))
+    asked: Plan = (
+        plan
+        if seconds is None
+        else {
+            **plan,
+            "workloads": [
+                {**workload, "duration": seconds, "confidence": None}
+                for workload in plan["workloads"]
+            ],
+        }
+    )
+    return (
+        (blocks, blocks * len(plan["mtus"]) * block_seconds(asked, len(plan["profiles"])))
+        if blocks
+        else None
+    )
+
+
+def time_plan(plan: Plan, scatter: Scatter | None) -> Iterator[str]:
+    """Yield after what time which effect is found, where scatter comes from, and what answers
+    soonest.
+
+    ``scatter`` is that of an earlier campaign, or None.
+    """
+    usual = [seconds_of(workload) for workload in plan["workloads"]]
+    asked = sum(usual) / len(usual)
+    noise = scatter.noise(asked) if scatter else SCATTER[1]
+    whose = "as in the campaign before" if scatter else "an ordinary machine"
+    times = [(ratio, time_to_find(plan, ratio, noise)) for ratio in FOUND]
+    rows = [
+        f"{100 * (ratio - 1):.0f} % after {when[0]} blocks, {length(when[1])}"
+        for ratio, when in times
+        if when
+    ]
+    yield (
+        f"where values scatter by {100 * noise:.1f} % ({whose}) an effect is found: "
+        f"{'; '.join(rows) or 'none of up to 20 %'}"
+    )
+    if scatter:
+        visit = (
+            "" if scatter.visit is None else f", from visit to visit by {100 * scatter.visit:.1f} %"
+        )
+        yield (
+            f"trials of {scatter.seconds:.0f} s scattered by {100 * scatter.trial:.1f} %{visit}, from block to "
+            f"block by {100 * scatter.block:.1f} % (the pairing takes that out)"
+        )
+        yield _soonest(plan, scatter, asked)
+
+
+def _soonest(plan: Plan, scatter: Scatter, asked: float) -> str:
+    """Return how many seconds a cell answer soonest, for the smallest effect that is found at all."""
+    for ratio in FOUND:
+        times = [
+            (when[1], seconds, when[0])
+            for seconds in SECONDS
+            for when in [time_to_find(plan, ratio, scatter.noise(seconds), seconds)]
+            if when
+        ]
+        if times:
+            took, seconds, blocks = min(times)
+            own = time_to_find(plan, ratio, scatter.noise(asked))
+            now = length(own[1]) if own else "not at all"
+            return (
+                f"soonest for {100 * (ratio - 1):.0f} %: {seconds} s a cell, each once a visit, {blocks} blocks, "
+                f"{length(took)}; with {asked:.0f} s a cell {now}. A longer cell does what a repeated one does, "
+                "with one start less"
+            )
+    return "no number of seconds finds 20 %: a quieter machine is needed first"

@@ -1,0 +1,218 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""plan.json: written once and whole, read again, and the small part of it that Ansible's loop over
+visits needs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ...module_utils._base.errors import InputError
+from . import confirmation, looks
+from .design import (
+    SCHEMA,
+    control_visits,
+    longest_visit_seconds,
+)
+from .nouns import (
+    Campaign,
+    Confirmation,
+    Decided,
+    Plan,
+    Search,
+)
+
+CONFIRMATION, LOOKS = "confirmation.json", "looks.json"
+SEARCH = "search.json"
+ADDED = (
+    "matters",
+    "confirm",
+    "remeasure",
+    "control_visits",
+)  # keys that plans of earlier versions lack
+MOST_VISITS = 800  # of an event, which must stay small
+
+
+def read_plan(path: str) -> Plan | None:
+    """Return the plan in a file, or None where there is no file."""
+    return _read(path, "plan", SCHEMA)
+
+
+def read_confirmation(folder: str) -> Confirmation | None:
+    """Return the confirmation of a campaign's results folder, or None where it is not decided."""
+    return _read(os.path.join(folder, CONFIRMATION), "confirmation", confirmation.SCHEMA)
+
+
+def read_search(folder: str) -> Search | None:
+    """Return the rounds of a search that are decided so far, or None."""
+    return _read(os.path.join(folder, SEARCH), "search", confirmation.SCHEMA)
+
+
+def read_looks(folder: str) -> list[Decided]:
+    """Return the looks that a campaign has made, in their order."""
+    made: list[Decided] = (
+        _read(os.path.join(folder, LOOKS), "looks", looks.SCHEMA) or {"made": []}
+    )["made"]
+    return made
+
+
+def write_looks(folder: str, plan: Plan, made: list[Decided]) -> None:
+    """Write the looks that a campaign has made into its results folder."""
+    write_plan(
+        os.path.join(folder, LOOKS),
+        {"schema": looks.SCHEMA, "campaign": plan["name"], "made": made},
+    )
+
+
+def read_current_plan(path: str) -> Plan | None:
+    """Return a plan without what looks have dropped, or None where there is no file."""
+    plan = read_plan(path)
+    return plan and looks.with_looks(plan, read_looks(os.path.dirname(path)))
+
+
+def read_whole_plan(folder: str) -> Plan | None:
+    """Return the plan of a campaign's results folder with what was decided since, or None where
+    there is no plan.
+    """
+    plan = read_current_plan(os.path.join(folder, "plan.json"))
+    if plan and plan["design"] == "search":
+        plan = confirmation.with_search(plan, read_search(folder))
+    return plan and confirmation.with_confirmation(plan, read_confirmation(folder))
+
+
+def _read(path: str, what: str, schema: int) -> Any:
+    try:
+        with open(path, encoding="utf-8") as stream:
+            plan = json.load(stream)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(
+            f"the {what} cannot be read ({error.strerror})", path, "Check its permissions."
+        )
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"this is not JSON: {error}", path, "Restore the file, or move the folder away."
+        )
+    if not isinstance(plan, dict) or plan.get("schema") != schema:
+        raise InputError(
+            f"this is not a {what} of schema {schema}",
+            path,
+            "Use the version of offload.lab that wrote it.",
+        )
+    return plan
+
+
+def write_confirmation(folder: str, decided: Confirmation) -> None:
+    """Write the confirmation into a campaign's results folder."""
+    write_plan(os.path.join(folder, CONFIRMATION), decided)
+
+
+def write_search(folder: str, decided: Search) -> None:
+    """Write what a search decided into its campaign's results folder, before the first visit of its
+    last round.
+    """
+    write_plan(os.path.join(folder, SEARCH), decided)
+
+
+def write_plan(path: str, plan: Mapping[str, Any]) -> None:
+    """Write a plan so that a crash leaves the whole file or none; the folder is made."""
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path + ".new", "w", encoding="utf-8") as stream:
+            json.dump(plan, stream, indent=1)
+            stream.write("\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(path + ".new", path)
+    except OSError as error:
+        raise InputError(
+            f"the file cannot be written ({error.strerror})",
+            path,
+            "Give a folder you may write to.",
+        )
+
+
+def as_begun(campaign: Campaign, old: Plan) -> Campaign:
+    """Return a campaign with what its plan has already and it does not name: a design's defaults
+    may change.
+    """
+    begun: Campaign = {**campaign}
+    if campaign["blocks"] is None and campaign["time_budget"] is None:
+        begun["blocks"] = old["blocks"]
+    if campaign["control_visits"] is None:
+        begun["control_visits"] = control_visits(old)
+    return begun
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Return what differs between two plans, as one text a difference; when they were made does not
+    count.
+
+    A plan of an earlier version, which lacks keys of :data:`ADDED`, goes on without them, and with
+    its own choice of the control's second visit.
+    """
+    missing = {key for key in ADDED if key not in old}
+    if missing:
+        old, new = (
+            {**plan, "visits": [{**visit, "repeat": None} for visit in plan["visits"]]}
+            for plan in (old, new)
+        )
+    ignored = {"created", "estimated_s", *missing}
+    keys = [
+        key
+        for key in dict.fromkeys([*old, *new])
+        if key not in ignored and old.get(key) != new.get(key)
+    ]
+    return [
+        f"{key} differs"
+        if isinstance(old.get(key), (list, dict))
+        else f"{key}: {old.get(key)!r} is {new.get(key)!r} now"
+        for key in keys
+    ]
+
+
+def summary(plan: Plan, folder: str) -> dict[str, Any]:
+    """Return what the loop over visits needs: never the cells, which module netperf reads from the
+    file.
+    """
+    return {
+        "results": folder,
+        "plan_file": os.path.join(folder, "plan.json"),
+        "campaign": plan["name"],
+        "seed": plan["seed"],
+        "design": plan["design"],
+        "blocks": plan["blocks"],
+        "control": plan["control"],
+        "mtus": plan["mtus"],
+        "paths": plan["paths"],
+        "pairs": plan["pairs"],
+        "rounds": plan["rounds"],
+        "estimated_s": plan["estimated_s"],
+        "visit_s": round(longest_visit_seconds(plan), 1),
+        "confirm": plan.get("confirm", 0),
+        "rounds_of_search": plan["search"]["rounds"] if "search" in plan else 0,
+        "looks": len(plan.get("looks") or ()),
+        "tests": sorted({workload["test"] for workload in plan["workloads"]}),
+        "profiles": {name: profile["settings"] for name, profile in plan["profiles"].items()},
+        "totals": {
+            "visits": len(plan["visits"]),
+            "cells": sum(len(visit["cells"]) for visit in plan["visits"]),
+        },
+        "visits": [
+            {
+                "block": visit["block"],
+                "visit": visit["visit"],
+                "mtu": visit["mtu"],
+                "profile": visit["profile"],
+                "repeat": visit["repeat"],
+                "cells": len(visit["cells"]),
+            }
+            for visit in plan["visits"][:MOST_VISITS]
+        ],
+    }

@@ -1,0 +1,104 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The profiles that a design visits, and their control. Pure."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ...module_utils._base.errors import InputError
+from .factors import level_name
+from .nouns import Campaign, Factor, Levels
+from .screen import (
+    first_visits,
+    reachable,
+    screen,
+    within_reach,
+)
+
+MOST_PROFILES = 256
+
+
+def differing(levels: Mapping[str, str], base: Mapping[str, str]) -> Levels:
+    """Return the levels in which a profile differs from the base."""
+    return {factor: level for factor, level in levels.items() if level != base.get(factor)}
+
+
+def named(levels: Mapping[str, str], base: Mapping[str, str]) -> str:
+    """Name a profile by the levels in which it differs from the base."""
+    return ",".join(f"{factor}={level}" for factor, level in differing(levels, base).items())
+
+
+def levels_of(name: str, base: Mapping[str, str]) -> Levels:
+    """Return the levels of a profile that :func:`named` named."""
+    return {**base, **dict(item.split("=", 1) for item in name.split(",") if "=" in item)}
+
+
+def _one_by_one(factors: Iterable[Factor], base: Levels) -> Iterator[tuple[str, Levels]]:
+    """Yield ``(name, levels)`` of all profiles that differ from the base in one factor."""
+    for factor in factors:
+        for level in factor["levels"]:
+            if level != base[factor["name"]]:
+                yield f"{factor['name']}={level}", {**base, factor["name"]: level}
+
+
+def _all_combinations(factors: Sequence[Factor], base: Levels) -> Iterator[tuple[str, Levels]]:
+    for combination in itertools.product(*(factor["levels"] for factor in factors)):
+        levels = dict(zip((factor["name"] for factor in factors), combination))
+        if reachable(factors, levels):
+            yield named(levels, base) or "all_off", levels
+
+
+def _one_left_out(factors: Sequence[Factor], on: Levels) -> Iterator[tuple[str, Levels]]:
+    """Yield ``(name, levels)`` of all on without one factor, and without what needs it: the kernel
+    switches that off.
+    """
+    for _name, levels in _one_by_one(factors, on):
+        found = within_reach(factors, levels)
+        yield named(found, on), found
+
+
+def _named_by_user(campaign: Campaign, base: Levels) -> Iterator[tuple[str, Levels]]:
+    known = {factor["name"]: factor["levels"] for factor in campaign["factors"]}
+    for name, asked in campaign["profiles"].items():
+        levels = {factor: level_name(level) for factor, level in asked.items()}
+        for factor, level in levels.items():
+            if level not in known.get(factor, ()):
+                raise InputError(
+                    f"{factor}={level} is not a level of any factor of the campaign",
+                    f"profile {name}",
+                    f"Add it to 'factors', or use one of {', '.join(known)}.",
+                )
+        levels = {**base, **levels}
+        for factor, level in within_reach(campaign["factors"], levels).items():
+            if level != levels[factor]:
+                raise InputError(
+                    f"no host can have {factor}={levels[factor]} here: what it needs is off",
+                    f"profile {name}",
+                    f"Add what {factor} needs to the profile, or leave {factor} out.",
+                )
+        yield name, levels
+
+
+def profiles_of(campaign: Campaign) -> tuple[dict[str, Levels], str]:
+    """Return ``({profile: {factor: level}}, control)`` of a campaign that
+    :func:`_campaign.read_campaign` returned.
+    """
+    factors, design = campaign["factors"], campaign["design"]
+    off = {factor["name"]: factor["levels"][0] for factor in factors}
+    on = {factor["name"]: factor["levels"][-1] for factor in factors}
+    if design == "leave_one_out":
+        return {"all_on": on, **dict(_one_left_out(factors, on))}, "all_on"
+    if design == "one_at_a_time":
+        return {"all_off": off, **dict(_one_by_one(factors, off))}, "all_off"
+    if design == "full_factorial":
+        return dict(itertools.islice(_all_combinations(factors, off), MOST_PROFILES + 1)), "all_off"
+    if design in ("screen", "search"):
+        rows = (screen if design == "screen" else first_visits)(factors, campaign["seed"])
+        return {named(levels, off) or "all_off": levels for levels in rows}, "all_off"
+    if design == "profiles":
+        profiles = dict(_named_by_user(campaign, off))
+        return profiles, campaign["control"] or next(iter(profiles))
+    return {"all_off": off, "all_on": on}, "all_off"

@@ -1,0 +1,76 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The survey of an AWX job template, made from the campaign's schema, so the two cannot differ.
+
+A question that is not answered leaves the campaign as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...module_utils._base.errors import InputError
+from .campaign_file import OVERRIDES, load_schema
+from .workloads import PRESETS
+
+PREFIX = "offload_lab_survey_"
+LARGEST = 2**31 - 1  # of a number that has no limit of its own
+LONGEST_TEXT = 1024  # characters of an answer
+
+Question = dict[str, Any]
+Schema = dict[str, Any]
+
+
+def _resolved(node: Schema, schema: Schema) -> Schema:
+    """Return what a node of the schema refers to, or the node."""
+    return dict(schema["$defs"][node["$ref"].rsplit("/", 1)[1]]) if "$ref" in node else node
+
+
+def _type_of(node: Schema) -> dict[str, Any]:
+    """Return the ``type``, the limits and the choices of the question for a node of the schema."""
+    choices = node.get("enum") or next(
+        (part["enum"] for part in node.get("anyOf", []) if "enum" in part), None
+    )
+    if choices:
+        return {"type": "multiplechoice", "choices": choices}
+    if node.get("items", {}).get("enum"):
+        return {"type": "multiselect", "choices": node["items"]["enum"]}
+    if node.get("type") in ("integer", "number"):
+        kind = "integer" if node["type"] == "integer" else "float"
+        limits = {"min": node.get("minimum", 0), "max": node.get("maximum", LARGEST)}
+        return {"type": kind, **{name: int(limit) for name, limit in limits.items()}}
+    return {"type": "textarea" if node.get("type") == "array" else "text", "max": LONGEST_TEXT}
+
+
+def question(key: str, schema: Schema) -> Question:
+    """Return the question of a key of the campaign."""
+    if key not in schema["properties"]:
+        raise InputError("a campaign has no such key", key, f"Use {', '.join(OVERRIDES)}.")
+    node = _resolved(schema["properties"][key], schema)
+    kind = (
+        {"type": "multiselect", "choices": list(PRESETS)} if key == "workloads" else _type_of(node)
+    )
+    help_text = node["description"]
+    if kind["type"] == "textarea":
+        help_text += " Separate them with commas, or write one a line."
+    elif kind["type"] == "multiplechoice":
+        help_text = help_text.replace(", or [tx, rx] to vary each end by itself", "")
+    return {
+        "question_name": key.replace("_", " ").capitalize(),
+        "question_description": f"{help_text} Leave it empty for what the campaign has.",
+        "variable": PREFIX + key,
+        "required": False,
+        "min": 0,
+        "max": LONGEST_TEXT,
+        "default": "",
+        "choices": [],
+        **kind,
+    }
+
+
+def survey(keys: Iterable[str] = OVERRIDES) -> dict[str, Any]:
+    """Return the survey spec that asks for these keys of a campaign."""
+    schema = load_schema("campaign")
+    return {"name": "", "description": "", "spec": [question(key, schema) for key in keys]}

@@ -1,0 +1,81 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Workloads: what netperf runs. A name such as ``tcp_stream`` stands for a row of :data:`PRESETS`.
+
+Sizes are bytes; None leaves the system's own. ``duration`` is seconds an iteration, ``warm_up``
+seconds before it that are not counted, ``confidence`` None or ``{"iterations_max",
+"iterations_min", "level" (per cent), "width_percent" (whole width of the interval)}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...module_utils._base.errors import InputError, LabError
+from ...module_utils._netperf import command
+from .nouns import Workload
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "tcp_stream": {"test": "TCP_STREAM", "message_size": 16384},
+    "tcp_maerts": {"test": "TCP_MAERTS", "message_size": 16384},
+    # A datagram that fits into a tenant's MTU of 1450 bytes, so that no path fragments it.
+    "udp_stream": {"test": "UDP_STREAM", "message_size": 1400},
+    "tcp_rr": {"test": "TCP_RR", "request_size": 1, "response_size": 1},
+    "udp_rr": {"test": "UDP_RR", "request_size": 1, "response_size": 1},
+    "tcp_crr": {"test": "TCP_CRR", "request_size": 1, "response_size": 1},
+}
+DEFAULTS: dict[str, Any] = {
+    "message_size": None,
+    "send_socket": None,
+    "recv_socket": None,
+    "request_size": None,
+    "response_size": None,
+    "streams": 1,
+    "tenants": None,
+    "confidence": None,
+}
+CONFIDENCE: dict[str, Any] = {"iterations_min": 3, "level": 99, "width_percent": 5}
+
+
+def read_workload(asked: str | Mapping[str, Any], duration: int) -> Workload:
+    """Return a workload with all its fields; ``asked`` is a preset's name or a mapping,
+    ``duration`` the default.
+    """
+    asked = {"name": asked} if isinstance(asked, str) else asked
+    preset = PRESETS.get(asked["name"], {})
+    if "test" not in asked and not preset:
+        raise InputError(
+            "no netperf test is given",
+            f"workload {asked['name']}",
+            f"Give 'test', or use one of these names: {', '.join(PRESETS)}.",
+        )
+    same_test = asked.get("test", preset.get("test")) == preset.get("test")
+    workload: Any = {**DEFAULTS, "duration": duration, **(preset if same_test else {}), **asked}
+    if workload["confidence"]:
+        workload["confidence"] = _confidence(asked)
+    try:
+        workload["warm_up"] = command.workload(workload)["warm_up"]
+    except LabError as error:
+        raise InputError(str(error), f"workload {asked['name']}") from None
+    return workload
+
+
+def _confidence(asked: Mapping[str, Any]) -> command.Confidence:
+    confidence: Any = {**CONFIDENCE, **asked["confidence"]}
+    if confidence["iterations_min"] > confidence["iterations_max"]:
+        raise InputError(
+            "iterations_min is larger than iterations_max",
+            f"workload {asked['name']}",
+            "Give a maximum of at least the minimum.",
+        )
+    return confidence
+
+
+def seconds_of(workload: Workload) -> float:
+    """Return how long a cell of this workload measures at most, in seconds, with its warm-up."""
+    confidence = workload["confidence"]
+    return workload["warm_up"] + workload["duration"] * (
+        confidence["iterations_max"] if confidence else 1
+    )

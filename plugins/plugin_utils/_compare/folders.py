@@ -1,0 +1,213 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Results folders compared: read, written as comparison.json, comparison.md and junit.xml, shown on
+the console.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from ...module_utils._base.errors import InputError
+from .._campaign.plan_file import read_whole_plan
+from .._figures.numbers import SAME, count, interval, number, ratio
+from .._trials.records import stream_records
+from .compare import (
+    FEWEST_BLOCKS,
+    Campaign,
+    compare,
+    load,
+    rows_of,
+)
+from .junit import junit
+from .rows import (
+    ComparedCampaign,
+    Comparison,
+    EffectRow,
+    MetricRows,
+    TableRows,
+    ValueRow,
+)
+
+EFFECT_HEAD = "where, what, profile, ratio of the effects, 95 % interval, blocks, verdict"
+VALUE_HEAD = "where, what, profile, baseline, here, ratio, blocks"
+MOST_LINES = 60  # of manifest differences; comparison.json has all
+
+
+def read_campaign_folder(folder: str, label: str) -> Campaign:
+    """Return a campaign as :func:`compare.compare` takes it, read from its results folder."""
+    plan = read_whole_plan(folder)
+    trials = os.path.join(folder, "trials.jsonl")
+    if plan is None or not os.path.exists(trials):
+        raise InputError(
+            "there is no plan.json with trials.jsonl beside it", folder, "Give a campaign's folder."
+        )
+    manifest = None
+    if os.path.exists(os.path.join(folder, "manifest.json")):
+        with open(os.path.join(folder, "manifest.json"), encoding="utf-8") as stream:
+            try:
+                manifest = json.load(stream)
+            except ValueError as error:
+                raise InputError(
+                    f"this is not JSON: {error}", stream.name, "Restore or remove the file."
+                )
+    return load(plan, stream_records(trials, []), manifest, label)
+
+
+def labels_of(folders: list[str]) -> list[str]:
+    """Return a name for each folder: its last part, or as much of its path as distinguishes it from
+    the others.
+    """
+    paths = [os.path.abspath(folder) for folder in folders]
+    for depth in range(1, max([len(path.split(os.sep)) for path in paths] or [1])):
+        names = [os.sep.join(path.split(os.sep)[-depth:]) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    return paths
+
+
+def compare_folders(folders: list[str], threshold: float | None = None) -> Comparison:
+    """Return the comparison of results folders; the first is the baseline."""
+    if len(folders) < 2:
+        raise InputError(
+            "two results folders or more are needed", "results", "The first is the baseline."
+        )
+    campaigns = [
+        read_campaign_folder(folder, label) for folder, label in zip(folders, labels_of(folders))
+    ]
+    return compare(campaigns, threshold)
+
+
+def _cells(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _name(metric: MetricRows) -> str:
+    return f"{metric['label']} {metric['end']}" if metric["end"] else metric["label"]
+
+
+def _effect_line(table: TableRows, metric: MetricRows, row: EffectRow) -> str:
+    shown = SAME if row["verdict"] == "same" else ratio(row["ratio"])
+    flag = " **regression**" if row["regression"] else ""
+    return _cells(
+        table["id"],
+        _name(metric),
+        row["profile"],
+        shown,
+        interval(row["low"], row["high"]),
+        f"{row['n_baseline']}, {row['n']}",
+        f"{row['verdict']}{flag}",
+    )
+
+
+def _value_line(table: TableRows, metric: MetricRows, row: ValueRow) -> str:
+    return _cells(
+        table["id"],
+        f"{_name(metric)}, {metric['unit']}",
+        row["profile"],
+        number(row["baseline"]),
+        number(row["value"]),
+        ratio(row["ratio"]),
+        f"{row['n_baseline']}, {row['n']}",
+    )
+
+
+def _table(head: str, lines: list[str]) -> str:
+    names = head.split(", ")
+    return "\n".join([_cells(*names), _cells(*["---"] * len(names)), *lines])
+
+
+def _effects(other: ComparedCampaign) -> list[str]:
+    lines = [_effect_line(table, metric, row) for _campaign, table, metric, row in rows_of([other])]
+    return (
+        [f"## {other['campaign']}: effects against the control", _table(EFFECT_HEAD, lines)]
+        if lines
+        else []
+    )
+
+
+def _values(other: ComparedCampaign) -> list[str]:
+    lines = [
+        _value_line(table, metric, row)
+        for table in other["tables"]
+        for metric in table["metrics"]
+        for row in metric["values"]
+    ]
+    return [f"## {other['campaign']}: values, for information", _table(VALUE_HEAD, lines)]
+
+
+def _manifest(comparison: Comparison) -> list[str]:
+    lines = [
+        f"- {row['node']} {row['name']}: {' → '.join(str(value) for value in row['values'])}"
+        for row in comparison["manifest"]
+    ]
+    cut = [f"- and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
+    return ["## What differs in the manifests", "\n".join(lines[:MOST_LINES] + cut or ["Nothing."])]
+
+
+def markdown(comparison: Comparison) -> str:
+    """Return a comparison as Markdown; ``~`` is a difference that was not shown."""
+    parts = [
+        f"# Against {comparison['baseline']}",
+        *verdict_lines(comparison),
+        f"{comparison['note']}.",
+    ]
+    parts.append(
+        "5 % is the chance of any false difference among all effects of this comparison (Welch's t on "
+        "logarithms, Holm's correction). ~: no difference was shown."
+    )
+    for other in comparison["compared"]:
+        parts += [*_effects(other), *_values(other)]
+    return "\n\n".join([*parts, *_manifest(comparison)]) + "\n"
+
+
+def verdict_lines(comparison: Comparison) -> list[str]:
+    """Return what a gate says, a sentence a campaign: how many effects differ, how many are
+    regressions.
+    """
+    lines = []
+    for other in comparison["compared"]:
+        rows = [row for *_where, row in rows_of([other])]
+        untested = sum(row["verdict"] == "unknown" for row in rows)
+        different = sum(row["significant"] for row in rows)
+        words = (
+            f"{other['campaign']} against {comparison['baseline']}: {different} of {count(len(rows), 'effect')} "
+            f"{'differs' if different == 1 else 'differ'}"
+        )
+        words += (
+            f"; {untested} not tested, {FEWEST_BLOCKS} blocks of each are needed"
+            if untested
+            else ""
+        )
+        if comparison["threshold"] is not None:
+            regressions = sum(row["regression"] for row in rows)
+            words += (
+                f"; worse by more than {100 * comparison['threshold']:g} %: {regressions or 'none'}"
+            )
+        lines.append(f"{words}.")
+    return lines
+
+
+def console(comparison: Comparison) -> list[str]:
+    """Return the lines that a console shows: the verdict, the effects that differ, and what fails."""
+    lines = []
+    for other, words in zip(comparison["compared"], verdict_lines(comparison)):
+        lines.append(words)
+        lines += [
+            f"  {table['id']}, {_name(metric)}, effect of {row['profile']}: {ratio(row['ratio'])} of the "
+            f"baseline's ({interval(row['low'], row['high'])}), {row['verdict']}"
+            for _campaign, table, metric, row in rows_of([other])
+            if row["significant"]
+        ]
+    return lines + [f"regression: {failure}" for failure in comparison["failures"]]
+
+
+def documents(comparison: Comparison) -> dict[str, str]:
+    """Return ``{file name: text}`` of a comparison."""
+    return {
+        "comparison.json": json.dumps(comparison, indent=1, sort_keys=True, allow_nan=False) + "\n",
+        "comparison.md": markdown(comparison),
+        "junit.xml": junit(comparison),
+    }

@@ -1,0 +1,137 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Figures for choosing: throughput against its cost in CPU time, and which settings act together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import marks, scales
+from .marks import WIDTH, Figure
+
+HEIGHT, TOP, LEFT, RIGHT = 250, 26, 52, 18
+BOTTOM = HEIGHT - 42
+MOST_NAMED = 9
+SMALL_LETTER = 5.8  # pixels
+
+
+def pareto(panel: dict[str, Any], title: str) -> Figure:
+    """Draw each profile's throughput against its CPU cost; the line joins those that no other beats
+    in both.
+    """
+    figure = Figure(title, panel["summary"], HEIGHT)
+    points = panel["points"]
+    right = _around([point["value"] for point in points], LEFT, WIDTH - RIGHT)
+    up = _around([point["cost"] for point in points], BOTTOM, TOP)
+    scales.upwards(figure, up, LEFT, WIDTH - RIGHT, _ticks(up))
+    scales.across(figure, right, BOTTOM, _ticks(right))
+    best = sorted(
+        (point for point in points if point["frontier"]), key=lambda point: point["value"]
+    )
+    if len(best) > 1:
+        figure.shape(
+            "s-better",
+            [marks.line(*((right.at(point["value"]), up.at(point["cost"])) for point in best))],
+        )
+    for css, wanted in (("h-same", False), ("f-better", True)):
+        figure.shape(
+            css, [_mark(point, right, up) for point in points if point["frontier"] is wanted]
+        )
+    _names(figure, points, right, up)
+    figure.words(((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10), panel["unit"], "small muted", "middle")
+    figure.words(
+        (8, 11), f"{panel['cost_unit']}; lower and more to the right is better", "small muted"
+    )
+    return figure
+
+
+def _mark(point: dict[str, Any], right: scales.Scale, up: scales.Scale) -> str:
+    draw = marks.square if point["control"] else marks.circle
+    return draw(right.at(point["value"]), up.at(point["cost"]), 3.6)
+
+
+def _names(
+    figure: Figure, points: list[dict[str, Any]], right: scales.Scale, up: scales.Scale
+) -> None:
+    """Name the control and those on the line, where a name has room."""
+    taken = [
+        (
+            right.at(point["value"]) - 5,
+            up.at(point["cost"]) - 5,
+            right.at(point["value"]) + 5,
+            up.at(point["cost"]) + 5,
+        )
+        for point in points
+    ]
+    named = sorted(
+        points, key=lambda point: (not point["control"], not point["frontier"], -point["value"])
+    )
+    for point in [point for point in named if point["control"] or point["frontier"]][:MOST_NAMED]:
+        x, y, word = right.at(point["value"]), up.at(point["cost"]), marks.short(point["label"], 26)
+        width = SMALL_LETTER * len(word)
+        for anchor, left, middle in (
+            ("start", x + 8, y),
+            ("end", x - 8 - width, y),
+            ("start", x - width / 2, y - 13),
+            ("start", x - width / 2, y + 13),
+        ):
+            room = left, middle - 6, left + width, middle + 6
+            if (
+                left > LEFT
+                and left + width < WIDTH
+                and TOP < middle < BOTTOM - 4
+                and not any(_overlap(room, other) for other in taken)
+            ):
+                figure.words((x - 8 if anchor == "end" else left, middle), word, "small", anchor)
+                taken.append(room)
+                break
+
+
+def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def _around(values: list[float], start: float, end: float) -> scales.Scale:
+    """Return a scale that begins at 0 where the values are not far from it, or a little below them."""
+    low, high = min(values), max(values)
+    span = (high - low) or high * 0.1 or 1.0
+    return scales.Scale(
+        0.0 if low < 2 * span else low - 0.25 * span, high + 0.12 * span, start, end
+    )
+
+
+def _ticks(scale: scales.Scale) -> list[tuple[float, str]]:
+    places = scales.even_ticks(scale.high, max(4, round(4 * scale.high / (scale.high - scale.low))))
+    return [(place, scales.tick_label(place)) for place in places if scale.holds(place)][:8]
+
+
+def interaction(panel: dict[str, Any], title: str) -> Figure:
+    """Draw two settings: the ratio to the control at each level of the first, a line for each level
+    of the second.
+
+    Parallel lines mean that the two do not act together.
+    """
+    figure = Figure(title, panel["summary"], HEIGHT)
+    values = [value for line in panel["lines"] for value in line["values"]]
+    up = scales.ratio_scale(values, BOTTOM, TOP)
+    ticks = scales.ratio_ticks(up.low, up.high)
+    scales.upwards(figure, up, LEFT, WIDTH - RIGHT, [(place, f"{place:.2f}") for place in ticks])
+    places = [LEFT + (WIDTH - LEFT - RIGHT) * share for share in (0.22, 0.78)]
+    figure.shape("s-muted", [marks.line((LEFT, BOTTOM), (WIDTH - RIGHT, BOTTOM))])
+    for place, level in zip(places, panel["levels"]):
+        figure.words((place, BOTTOM + 12), level, "small muted", "middle")
+    for line, css, draw in zip(panel["lines"], ("same", "better"), (marks.circle, marks.square)):
+        ends = [(place, up.at(value)) for place, value in zip(places, line["values"])]
+        figure.shape(f"wide s-{css}", [marks.line(*ends)])
+        figure.shape(f"{'h' if css == 'same' else 'f'}-{css}", [draw(x, y, 3.6) for x, y in ends])
+    axis = f"{marks.short(panel['factor'], 34)}; ratio to {marks.short(panel['control'], 20)}"
+    figure.words((WIDTH / 2, HEIGHT - 10), axis, "small muted", "middle")
+    marks.legend(
+        figure,
+        [
+            (marks.short(panel["lines"][0]["label"], 26), "h-same", "circle"),
+            (marks.short(panel["lines"][1]["label"], 26), "f-better", "small square"),
+        ],
+    )
+    return figure

@@ -1,0 +1,136 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Effects as ratios to the control: their intervals, and under each the dots of the blocks it is
+made of.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from . import marks, scales
+from .marks import WIDTH, Figure
+
+TOP, BOTTOM, RIGHT = 22, 36, 14
+ROW_WITH_DOTS = 26
+MOST_DOTS = 700  # of one figure; above that, intervals alone
+FARTHEST = 1.6  # how far beyond its interval, in lengths of the longest, a dot may stretch the axis
+LOOKS = {
+    "better": ("better", "circle", True),
+    "worse": ("worse", "square", True),
+    "same": ("same", "circle", False),
+}
+
+
+def forest(quantity: dict[str, Any], title: str) -> Figure:
+    """Draw effects with their intervals; the band of a row is the noise floor from the A/A visits
+    of its table.
+    """
+    rows = [row for row in quantity["rows"] if row["ratio"]]
+    dots = [_dots(row) for row in rows]
+    if sum(map(len, dots)) > MOST_DOTS:
+        dots = [[] for _row in rows]
+    step = ROW_WITH_DOTS if any(dots) else marks.ROW
+    left = marks.label_width(row["label"] for row in rows)
+    figure = Figure(title, quantity["summary"], TOP + step * len(rows) + BOTTOM)
+    floors = [row.get("floor") or quantity.get("noise_floor") for row in rows]
+    scale = scales.ratio_scale(_range(rows, dots, floors), left, WIDTH - RIGHT)
+    middles = [TOP + step * (place + 0.5) - (4 if any(dots) else 0) for place in range(len(rows))]
+    tops = [TOP + step * place for place in range(len(rows))]
+    figure.shape(
+        "f-band",
+        [
+            marks.box(scale.at(1 / floor), top, scale.at(floor), top + step)
+            for floor, top in zip(floors, tops)
+            if floor
+        ],
+    )
+    figure.shape(
+        "s-muted", [marks.line((scale.at(1.0), TOP), (scale.at(1.0), TOP + step * len(rows)))]
+    )
+    figure.shape(
+        "dots s-same",
+        [
+            marks.dot(scale.at(value), middle + 10)
+            for own, middle in zip(dots, middles)
+            for value in own
+            if scale.holds(value)
+        ],
+    )
+    figure.shape(
+        "s-same",
+        [
+            marks.cross(scale.at(value), middle + 10, 1.8)
+            for own, middle in zip(dots, middles)
+            for value in own
+            if not scale.holds(value)
+        ],
+    )
+    _intervals(figure, scale, rows, middles)
+    marks.row_labels(figure, [row["label"] for row in rows], left - 5, middles)
+    bottom = TOP + step * len(rows)
+    scales.ratio_axis(figure, scale, bottom)
+    axis = f"ratio to {quantity['control']} (log scale)"
+    figure.words((WIDTH / 2, figure.height - 9), marks.short(axis, 66), "small muted", "middle")
+    _sides(figure, left, quantity["better"])
+    return figure
+
+
+def _dots(row: dict[str, Any]) -> list[float]:
+    return [value for value in row.get("blocks") or () if value]
+
+
+def _range(
+    rows: list[dict[str, Any]], dots: list[list[float]], floors: list[float | None]
+) -> list[float]:
+    """Return the ratios that the axis holds: intervals and floors, and dots that are not too far
+    out.
+    """
+    values = [value for row in rows for value in (row["low"], row["ratio"], row["high"]) if value]
+    values += [value for floor in floors if floor for value in (floor, 1 / floor)]
+    length = max(values + [1.0]) / min(values + [1.0])
+    reach = length**FARTHEST if length > 1.0 else math.inf
+    low, high = min(values) / reach, max(values) * reach
+    return values + [min(max(value, low), high) for own in dots for value in own]
+
+
+def _intervals(
+    figure: Figure, scale: scales.Scale, rows: list[dict[str, Any]], middles: list[float]
+) -> None:
+    """Draw a filled circle for better, a filled square for worse, a hollow circle for same, a
+    diamond for unknown.
+    """
+    forms: dict[tuple[str, str, bool], list[tuple[dict[str, Any], float]]] = {}
+    for row, middle in zip(rows, middles):
+        look = LOOKS.get(row["verdict"], ("same", "diamond", False))
+        forms.setdefault(look, []).append((row, middle))
+    draw = {
+        "circle": lambda x, y: marks.circle(x, y, 3.4),
+        "square": lambda x, y: marks.square(x, y, 3.2),
+        "diamond": lambda x, y: marks.diamond(x, y, 4),
+    }
+    for (colour, form, filled), members in sorted(forms.items()):
+        figure.shape(
+            f"wide s-{colour}",
+            [
+                marks.line((scale.at(row["low"]), middle), (scale.at(row["high"]), middle))
+                for row, middle in members
+                if row["low"] and row["high"]
+            ],
+        )
+        figure.shape(
+            f"f-{colour}" if filled else f"h-{colour}",
+            [draw[form](scale.at(row["ratio"]), middle) for row, middle in members],
+        )
+
+
+def _sides(figure: Figure, left: float, better: str | None) -> None:
+    """Say at the top which side is the better one."""
+    good, bad = ("end", "start") if better == "higher" else ("start", "end")
+    for word, side in (("better", good), ("worse", bad)):
+        if side == "start":
+            figure.words((left, 10), f"◂ {word}", f"small {word}", side)
+        else:
+            figure.words((WIDTH - RIGHT, 10), f"{word} ▸", f"small {word}", side)

@@ -1,0 +1,111 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the machines did: CPU time by kind, and softirq time by CPU."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from . import marks, scales
+from .marks import ROW, WIDTH, Figure
+
+HEAT_STEPS = 9
+HEAT_ROW = 16
+GAP, RIGHT = 22, 14
+
+
+def cpu(panel: dict[str, Any], title: str) -> Figure:
+    """Draw CPU time by kind, stacked, a bar a profile, the ends side by side; per cent of all CPUs
+    of a host.
+    """
+    names = [row["label"] for row in panel["rows"]]
+    ends = panel["ends"]
+    left, bottom = marks.label_width(names, 160), 26 + ROW * len(names)
+    figure = Figure(title, panel["summary"], bottom + 44)
+    width = (WIDTH - left - RIGHT - GAP * (len(ends) - 1)) / len(ends)
+    most = max(
+        sum(row["kinds"][end].values())
+        for row in panel["rows"]
+        for end in ends
+        if row["kinds"].get(end)
+    )
+    ticks = scales.even_ticks(min(most, 100.0), 3 if len(ends) > 1 else 5)
+    for number, end in enumerate(ends):
+        start = left + number * (width + GAP)
+        scale = scales.Scale(0.0, max(min(most * 1.03, 100.0), 1.0), start, start + width)
+        edges = [0.0] * len(names)
+        for kind in panel["kinds"]:
+            tops = [
+                edge + (row["kinds"].get(end) or {}).get(kind, 0.0)
+                for edge, row in zip(edges, panel["rows"])
+            ]
+            figure.shape(
+                f"f-{kind}",
+                [
+                    marks.box(
+                        scale.at(edge),
+                        26 + ROW * place + 3,
+                        scale.at(top),
+                        26 + ROW * (place + 1) - 3,
+                    )
+                    for place, (edge, top) in enumerate(zip(edges, tops))
+                    if top > edge
+                ],
+            )
+            edges = tops
+        scales.across(figure, scale, bottom, [(place, scales.tick_label(place)) for place in ticks])
+        figure.words(
+            (start + width / 2, figure.height - 12), f"{end}, % of CPU", "small muted", "middle"
+        )
+    marks.row_labels(
+        figure, names, left - 5, [26 + ROW * (place + 0.5) for place in range(len(names))]
+    )
+    marks.legend(figure, [(kind, f"f-{kind}", "square") for kind in panel["kinds"]])
+    return figure
+
+
+def heat(panel: dict[str, Any], title: str) -> Figure:
+    """Draw softirq time of each CPU, a row a profile, the ends above each other; per cent of each
+    CPU's time.
+    """
+    names = [row["label"] for row in panel["rows"]]
+    left, part = marks.label_width(names, 160), HEAT_ROW * len(names) + 44
+    figure = Figure(title, panel["summary"], part * len(panel["ends"]) + 28)
+    width = panel["most"] / HEAT_STEPS
+    for number, end in enumerate(panel["ends"]):
+        top = 38 + part * number
+        cpus = panel["cpus"][end]
+        scale = scales.Scale(0, len(cpus), left, WIDTH - RIGHT)
+        gap = 0.5 if len(cpus) <= 32 else 0.1
+        steps: list[list[str]] = [[] for _step in range(HEAT_STEPS)]
+        for place, row in enumerate(panel["rows"]):
+            for column, share in enumerate(row["shares"][end]):
+                steps[min(HEAT_STEPS - 1, int(share / width))].append(
+                    marks.box(
+                        scale.at(column) + gap,
+                        top + HEAT_ROW * place + 0.5,
+                        scale.at(column + 1) - gap,
+                        top + HEAT_ROW * (place + 1) - 0.5,
+                    )
+                )
+        for step, cells in enumerate(steps):
+            figure.shape(f"f-heat{step}", cells)
+        shown = range(0, len(cpus), max(1, math.ceil(len(cpus) / 16)))
+        bottom = top + HEAT_ROW * len(names)
+        scales.across(figure, scale, bottom, [(place + 0.5, str(cpus[place])) for place in shown])
+        figure.words(
+            ((left + WIDTH - RIGHT) / 2, bottom + 26), f"CPU of the {end}", "small muted", "middle"
+        )
+        marks.row_labels(
+            figure, names, left - 5, [top + HEAT_ROW * (place + 0.5) for place in range(len(names))]
+        )
+    marks.legend(
+        figure,
+        [
+            *((f"{step * width:.0f}", f"f-heat{step}", "square") for step in range(HEAT_STEPS)),
+            ("% softirq", "", ""),
+        ],
+    )
+    return figure

@@ -1,0 +1,112 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Numbers and sentences of a report.
+
+Pure: values in, text out, the same for HTML, Markdown and the console.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Iterable
+
+NONE = "–"  # a value that is not there
+SAME = "~"  # no difference that matters
+UNTESTED = "?"  # not known: neither a difference nor that there is none was shown
+
+
+def number(value: float | None) -> str:
+    """Return a number as a reader wants it: three to four significant digits, thousands grouped
+    from 10,000 on.
+    """
+    if value is None or not math.isfinite(value):
+        return NONE
+    size = abs(value)
+    if size >= 10000:
+        return f"{value:,.0f}"
+    digits = 0 if size >= 1000 else 1 if size >= 100 else 2 if size >= 1 else 3
+    return f"{value:.{digits}f}"
+
+
+def ratio(value: float | None) -> str:
+    """Return a ratio with as many decimals as its distance from 1 needs."""
+    if value is None or not math.isfinite(value) or value <= 0:
+        return NONE
+    return f"{value:.{3 if abs(math.log(value)) < 0.05 else 2}f}"
+
+
+def effect(row: dict[str, Any]) -> str:
+    """Return an effect as printed: its ratio, ~ where there is no difference that matters, with ?
+    where unknown.
+    """
+    if row["verdict"] == "same":
+        return SAME
+    return ratio(row["ratio"]) + (UNTESTED if row["verdict"] == "unknown" and row["ratio"] else "")
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Return ``low to high`` as ratios, or a dash where there is no interval."""
+    if low is None or high is None:
+        return NONE
+    digits = 3 if max(abs(math.log(low)), abs(math.log(high))) < 0.05 else 2
+    return f"{low:.{digits}f} to {high:.{digits}f}"
+
+
+def spread(low: float | None, high: float | None) -> str:
+    """Return the middle half of some values, ``3980 – 4600``, or nothing."""
+    return f"{number(low)} – {number(high)}" if low is not None else ""
+
+
+def percent(value: float) -> str:
+    """Return a ratio's distance from 1 as a percentage without a sign: 1.084 → ``8.4 %``."""
+    distance = abs(value - 1) * 100
+    return f"{distance:.{0 if distance >= 10 else 1}f} %"
+
+
+def size(value: float) -> str:
+    """Return the size of an effect that has no direction, a ratio above 1: ``8.4 %``, ``a factor of
+    2.3``.
+    """
+    return percent(value) if value < 2 else f"a factor of {value:.1f}"
+
+
+def change(value: float) -> str:
+    """Return a ratio in words: ``84 % more``, ``12 % less``, from 2 on ``2.40 times as much``."""
+    if value >= 2:
+        return f"{value:.2f} times as much"
+    return f"{percent(value)} {'more' if value >= 1 else 'less'}"
+
+
+def p_value(value: float | None) -> str:
+    """Return a p value as it is printed: three decimals, never 0."""
+    if value is None:
+        return NONE
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def seconds(value: float | None) -> str:
+    """Return a length of time: ``45 s``, ``12 min``, ``3.5 h``."""
+    if value is None:
+        return NONE
+    if value < 90:
+        return f"{value:.0f} s"
+    return f"{value / 60:.0f} min" if value < 5400 else f"{value / 3600:.1f} h"
+
+
+def count(number_of: int, singular: str, plural: str | None = None) -> str:
+    """Return ``1 block``, ``6 blocks``."""
+    return f"{number_of:,} {singular if number_of == 1 else plural or singular + 's'}"
+
+
+def listed(words: Iterable[str], last: str = "and") -> str:
+    """Return ``a, b and c``."""
+    words = list(words)
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def sentence(words: str) -> str:
+    """Return words with a capital at the beginning; a unit or a name with capitals stays as it is."""
+    return words[:1].upper() + words[1:]

@@ -1,0 +1,103 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Scales of figures: from values to pixels, with ticks that are round and few."""
+
+from __future__ import annotations
+
+import math
+from typing import Iterable, NamedTuple
+
+from . import numbers as text
+from .marks import Figure, line
+
+NICE = (1.001, 1.002, 1.005, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100)
+
+
+class Scale(NamedTuple):
+    """``low`` is drawn at the pixel ``start``, ``high`` at ``end``."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    logarithmic: bool = False
+
+    def at(self, value: float) -> float:
+        """Return the pixel of a value; what is beyond an end is at it."""
+        low, high, place = self.low, self.high, min(max(value, self.low), self.high)
+        if self.logarithmic:
+            low, high, place = math.log(low), math.log(high), math.log(place)
+        return self.start + (self.end - self.start) * (place - low) / ((high - low) or 1.0)
+
+    def holds(self, value: float) -> bool:
+        """Return whether a value is between the ends."""
+        return self.low <= value <= self.high
+
+
+def ratio_ticks(low: float, high: float) -> list[float]:
+    """Return ticks for a logarithmic ratio axis from ``low`` to ``high``: 1 and few round ratios at
+    equal steps.
+    """
+    span = max(math.log(high), -math.log(low), 1e-6)
+    step = next((nice for nice in NICE if span / math.log(nice) <= 3.2), NICE[-1])
+    power = int(span / math.log(step)) + 1
+    places = [step**exponent for exponent in range(-power, power + 1)]
+    return [place for place in places if low <= place <= high]
+
+
+def even_ticks(most: float, about: int) -> list[float]:
+    """Return round ticks from 0 to ``most``, about as many as wished."""
+    raw = max(most, 1e-9) / about
+    unit = 10 ** math.floor(math.log10(raw))
+    step = next(unit * nice for nice in (1, 2, 5, 10) if unit * nice >= raw * 0.999)
+    return [step * number for number in range(int(most / step + 1e-9) + 1)]
+
+
+def tick_label(value: float) -> str:
+    """Return a tick's label."""
+    return text.number(value) if value % 1 else f"{value:,.0f}"
+
+
+def ratio_scale(values: Iterable[float], start: float, end: float) -> Scale:
+    """Return a logarithmic scale that holds ratios and 1, with a little room."""
+    logs = [math.log(value) for value in values] + [0.0]
+    pad = max(0.06 * (max(logs) - min(logs)), 0.004)
+    return Scale(math.exp(min(logs) - pad), math.exp(max(logs) + pad), start, end, logarithmic=True)
+
+
+def across(figure: Figure, scale: Scale, bottom: float, ticks: Iterable[tuple[float, str]]) -> None:
+    """Draw an axis from left to right at ``bottom``, with labels under it."""
+    ticks = list(ticks)
+    figure.shape(
+        "s-muted",
+        [
+            line((scale.start, bottom), (scale.end, bottom)),
+            *(
+                line((scale.at(place), bottom), (scale.at(place), bottom + 3))
+                for place, _label in ticks
+            ),
+        ],
+    )
+    for place, label in ticks:
+        figure.words((scale.at(place), bottom + 11), label, "small muted", "middle")
+
+
+def upwards(
+    figure: Figure, scale: Scale, left: float, right: float, ticks: Iterable[tuple[float, str]]
+) -> None:
+    """Draw an axis from bottom to top at ``left``, with lines to ``right``."""
+    ticks = list(ticks)
+    figure.shape(
+        "s-line",
+        [line((left, scale.at(place)), (right, scale.at(place))) for place, _label in ticks],
+    )
+    for place, label in ticks:
+        figure.words((left - 5, scale.at(place)), label, "small muted", "end")
+
+
+def ratio_axis(figure: Figure, scale: Scale, bottom: float) -> None:
+    """Draw an axis of ratios."""
+    places = ratio_ticks(scale.low, scale.high)
+    digits = 3 if places and max(abs(math.log(place)) for place in places) < 0.03 else 2
+    across(figure, scale, bottom, [(place, f"{place:.{digits}f}") for place in places])

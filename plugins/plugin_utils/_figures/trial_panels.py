@@ -1,0 +1,176 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the figures of single trials show, from the digest of the trials: their time, and how they
+are spread.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+from typing import Any, Iterable
+
+from .._campaign.nouns import Plan
+from .._trials.digest import Digest, TrialPoint
+from . import numbers as text
+from .panels import table_key
+
+MOST_POINTS = 600  # trials drawn one by one; above that, blocks are
+MOST_SPREAD_ROWS = 16
+TIME_TEXT = [
+    "Each trial at the time it started; crosses are trials that failed or were left out. A slope that all "
+    "profiles share is drift of the machine; comparisons are made inside blocks, so drift does not affect "
+    "them."
+]
+SPREAD_TEXT = [
+    "Where the trials of a profile fall into two groups, neither a mean nor a median describes them: look "
+    "for what differs between the groups (which CPU took the interrupts, where a queue landed) before "
+    "choosing a setting."
+]
+FEWEST_TRIALS = 12  # of a profile; with fewer, two groups cannot be separated from chance
+SMALLEST_GROUP = 0.2
+APART = 5.5  # how far apart the middles of two groups are, in standard deviations inside the groups
+FARTHER_THAN = 1.15  # and as a ratio: closer groups mislead nobody
+
+
+def over_time(tables: list[dict[str, Any]], plan: Plan, digest: Digest) -> list[dict[str, Any]]:
+    """Return a panel a table: the control's trials, the others' and those left out; blocks where
+    there are many.
+    """
+    panels = []
+    for table in tables:
+        points = digest.points.get(table_key(table))
+        if points:
+            panels.append(_time_panel(table, plan["control"], points, digest.first or 0.0))
+    return panels
+
+
+def _time_panel(
+    table: dict[str, Any], control: str, points: list[TrialPoint], start: float
+) -> dict[str, Any]:
+    length = max(point.started for point in points) - start
+    unit, scale = ("s", 1.0) if length < 180 else ("min", 60.0) if length < 7200 else ("h", 3600.0)
+    used = [point for point in points if point.used and point.value is not None]
+    summarised = len(points) > MOST_POINTS
+    series = {}
+    for name, wanted in (("control", True), ("others", False)):
+        own = [point for point in used if (point.profile == control) is wanted]
+        series[name] = (
+            _blocks(own, start, scale)
+            if summarised
+            else [((point.started - start) / scale, point.value) for point in own]
+        )
+    left_out = [
+        ((point.started - start) / scale, point.value or 0.0) for point in points if not point.used
+    ]
+    quantity = table["quantities"][0]
+    blocks: dict[int, list[float]] = {}
+    for point in used:
+        if point.profile == control and point.value is not None:
+            blocks.setdefault(point.block, []).append(point.value)
+    return {
+        "title": table["title"],
+        **series,
+        "left_out": left_out[:MOST_POINTS],
+        "time_unit": unit,
+        "summarised": summarised,
+        "control_name": control,
+        "unit": f"{quantity['label']}, {quantity['unit']}",
+        "caption": "A line spans the middle half of a block's trials, the mark is their median."
+        if summarised
+        else "",
+        "summary": f"{quantity['label']} of {text.count(len(used), 'trial')} over time, and {len(left_out)} left out.",
+        "numbers": {
+            "head": ["Block", f"{control}: median, {quantity['unit']}"],
+            "text": [],
+            "rows": [
+                {"cells": [str(block), text.number(median(values))]}
+                for block, values in sorted(blocks.items())
+            ],
+        },
+    }
+
+
+def _blocks(
+    points: Iterable[TrialPoint], start: float, scale: float
+) -> list[tuple[float, float, float, float]]:
+    """Return (median time, quartile, median, quartile) of each block's points."""
+    blocks: dict[int, list[TrialPoint]] = {}
+    for point in points:
+        blocks.setdefault(point.block, []).append(point)
+    rows = []
+    for _block, members in sorted(blocks.items()):
+        values = sorted(point.value for point in members if point.value is not None)
+        at = median((point.started - start) / scale for point in members)
+        rows.append((at, values[len(values) // 4], median(values), values[(3 * len(values)) // 4]))
+    return rows
+
+
+def two_groups(values: list[float]) -> tuple[list[float], list[float]] | None:
+    """Return values above 0 as two groups that lie far apart, or None: the split with the least
+    scatter inside.
+    """
+    logs = sorted(math.log(value) for value in values if value > 0)
+    fewest = max(2, math.ceil(SMALLEST_GROUP * len(logs)))
+    if len(logs) < FEWEST_TRIALS:
+        return None
+    splits = [(logs[:place], logs[place:]) for place in range(fewest, len(logs) - fewest + 1)]
+    low, high = min(splits, key=lambda split: sum(map(_squares, split)))
+    inside = math.sqrt((_squares(low) + _squares(high)) / (len(logs) - 2))
+    apart = _mean(high) - _mean(low)
+    if apart < math.log(FARTHER_THAN) or apart < APART * inside:
+        return None
+    return [math.exp(value) for value in low], [math.exp(value) for value in high]
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _squares(values: list[float]) -> float:
+    mean = _mean(values)
+    return sum((value - mean) ** 2 for value in values)
+
+
+def spread(tables: list[dict[str, Any]], plan: Plan, digest: Digest) -> list[dict[str, Any]]:
+    """Return a panel for each table in which a profile's trials fall into two groups."""
+    panels = []
+    for table in tables:
+        values: dict[str, list[float]] = {plan["control"]: []}
+        for point in digest.points.get(table_key(table), ()):
+            if point.used and point.value:
+                values.setdefault(point.profile, []).append(point.value)
+        groups = {profile: two_groups(own) for profile, own in values.items()}
+        if any(groups.values()):
+            panels.append(_spread_panel(table, values, groups))
+    return panels
+
+
+def _spread_panel(
+    table: dict[str, Any],
+    values: dict[str, list[float]],
+    groups: dict[str, tuple[list[float], list[float]] | None],
+) -> dict[str, Any]:
+    quantity = table["quantities"][0]
+    control = next(iter(values))
+    shown = sorted(values, key=lambda profile: (profile != control, groups[profile] is None))[
+        :MOST_SPREAD_ROWS
+    ]
+    sentences = [
+        f"{profile}: {len(split[0])} of {len(values[profile])} trials near {text.number(median(split[0]))}, "
+        f"the others near {text.number(median(split[1]))} {quantity['unit']}"
+        for profile, split in groups.items()
+        if split
+    ]
+    words = f"{'. '.join(sentences[:4])}."
+    return {
+        "title": table["title"],
+        "unit": f"{quantity['label']}, {quantity['unit']}",
+        "sentences": sentences,
+        "rows": [
+            {"label": profile, "values": values[profile]} for profile in shown if values[profile]
+        ],
+        "caption": words,
+        "summary": f"Single trials by profile. {words}",
+    }

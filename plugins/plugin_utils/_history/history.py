@@ -1,0 +1,235 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Many campaigns of one question, over months: what changed, since when, and what the manifests say
+of it. Pure.
+
+A series is one quantity over the campaigns: the control's values, or the effect of a profile.
+Effects are paired inside their campaign; values have the day in them. A change is therefore
+compared with the scatter between campaigns.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Iterator
+
+from ...module_utils._base.errors import InputError
+from .._analysis import metrics as analysis_metrics
+from .._analysis.analysis import table_id
+from .._compare.compare import (
+    Campaign,
+    is_compared,
+    manifest_differences,
+    table_logs,
+)
+from .._compare.rows import verdict
+from .._report.conditions import FIRST, nodes_of
+from .._statistics import change_points as changes
+from .._statistics.effects import t_interval
+from .._statistics.libraries import np
+from .._statistics.numbers import ratios, shortened
+from .rows import (
+    History,
+    HistoryChange,
+    Series,
+    Step,
+    VersionRow,
+)
+
+SCHEMA = 1
+VERSIONS = ("kernel", "driver", "driver version", "firmware", "Open vSwitch", "netperf")
+NOTE = (
+    "5 % is the chance of any false change in a history: campaigns are put in random orders, all series together. "
+    "A change needs two campaigns on either side of it"
+)
+
+
+def versions_of(manifest: dict[str, Any] | None) -> dict[str, str]:
+    """Return the versions that a manifest has, such as ``{"kernel": "6.12.1", "driver of eth1":
+    "mlx5_core"}``.
+    """
+    found: dict[str, list[str]] = {}
+    for before, _after in nodes_of(manifest).values():
+        for name, value in before.items():
+            for pattern, label in FIRST:
+                match = pattern.fullmatch(name)
+                if match and label.startswith(VERSIONS) and label != "kernel parameters":
+                    values = found.setdefault(label.format(*match.groups()), [])
+                    values += [value] * (value not in values)
+    return {label: ", ".join(values) for label, values in sorted(found.items())}
+
+
+def in_time(campaigns: list[Campaign]) -> list[Campaign]:
+    """Return campaigns in the order in which they were planned; where a plan does not say when, as
+    they are.
+    """
+    if all(campaign.plan.get("created") for campaign in campaigns):
+        return sorted(campaigns, key=lambda campaign: str(campaign.plan["created"]))
+    return campaigns
+
+
+def _places(campaign: Campaign) -> dict[str, int]:
+    return {table_id(table): place for place, table in enumerate(campaign.cube.tables)}
+
+
+def _shared(lists: list[list[str]]) -> list[str]:
+    """Return the names that are in all lists, in the order of the first."""
+    return [name for name in lists[0] if all(name in other for other in lists[1:])]
+
+
+def _rows(
+    campaigns: list[Campaign], metric: str, table: str, profiles: list[str]
+) -> Iterator[tuple[str, str, Any]]:
+    """Yield (profile, kind, [the blocks of each campaign]) of one table and metric."""
+    logs = [table_logs(campaign, metric, _places(campaign)[table]) for campaign in campaigns]
+    rows = [
+        [own[campaign.cube.profiles.index(name)] for name in profiles]
+        for own, campaign in zip(logs, campaigns)
+    ]
+    yield profiles[0], "value", [own[0] for own in rows]
+    for number, profile in enumerate(profiles[1:], 1):
+        yield profile, "effect", [own[number] - own[0] for own in rows]
+
+
+def _summary(blocks: list[np.ndarray]) -> np.ndarray:
+    """Return (mean, low, high) by campaign, logarithms; NaN where there is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.array([t_interval(own)[1:] for own in blocks], dtype=float).T
+
+
+def all_series(campaigns: list[Campaign]) -> tuple[list[Series], np.ndarray]:
+    """Return the series that every campaign has, and their means as logarithms (series, campaigns)."""
+    tables = _shared([list(_places(campaign)) for campaign in campaigns])
+    controls = {campaign.cube.profiles[0] for campaign in campaigns}
+    if not tables or len(controls) > 1:
+        raise InputError(
+            "these campaigns have no table and control in common",
+            ", ".join(campaign.name for campaign in campaigns),
+            "Give campaigns of one campaign file, measured again and again.",
+        )
+    profiles = _shared([campaign.cube.profiles for campaign in campaigns])
+    metrics = [
+        name
+        for name in _shared([campaign.cube.metrics() for campaign in campaigns])
+        if is_compared(name)
+    ]
+    found: list[Series] = []
+    means = []
+    for table in tables:
+        test = campaigns[0].cube.tables[_places(campaigns[0])[table]]["test"]
+        for metric in metrics:
+            about = analysis_metrics.describe(metric, test)
+            for profile, kind, blocks in _rows(campaigns, metric, table, profiles):
+                mean, low, high = _summary(blocks)
+                if np.isnan(mean).any():
+                    continue  # a campaign lacks it: nothing can be said of its place
+                means.append(mean)
+                label = f"{about['label']} {about['end']}" if about["end"] else about["label"]
+                found.append(
+                    {
+                        "id": f"{table}/{metric}/{profile}",
+                        "table": table,
+                        "metric": metric,
+                        "label": label,
+                        "unit": about["unit"] if kind == "value" else "ratio to the control",
+                        "better": about["better"],
+                        "profile": profile,
+                        "kind": kind,
+                        "means": ratios(mean),
+                        "low": ratios(low),
+                        "high": ratios(high),
+                    }
+                )
+    return found, np.array(means).reshape(len(found), len(campaigns))
+
+
+def _changes(
+    campaigns: list[Campaign], series: list[Series], logs: np.ndarray
+) -> list[HistoryChange]:
+    found: list[HistoryChange] = []
+    for change in changes.change_points(logs):
+        steps: list[Step] = []
+        for number in change.shown:
+            mean, low, high = changes.step(logs[number], change)
+            steps.append(
+                {
+                    "series": series[number]["id"],
+                    "ratio": ratios(mean),
+                    "low": ratios(low),
+                    "high": ratios(high),
+                    "verdict": verdict(series[number]["better"], True, np.exp(mean), True),
+                }
+            )
+        before, after = campaigns[change.place - 1], campaigns[change.place]
+        found.append(
+            {
+                "campaign": after.name,
+                "number": change.place + 1,
+                "created": after.plan.get("created"),
+                "before": before.name,
+                "p": shortened(change.p),
+                "manifest": manifest_differences([before, after]),
+                "steps": sorted(steps, key=lambda step: -abs(np.log(step["ratio"]))),
+            }
+        )
+    return found
+
+
+def _by_version(
+    versions: list[dict[str, str]], series: list[Series], logs: np.ndarray
+) -> list[VersionRow]:
+    """Return the control's values under each version of what has more than one, as ratios to the
+    first version.
+    """
+    rows: list[VersionRow] = []
+    for what in sorted({label for own in versions for label in own}):
+        values = [own.get(what, "") for own in versions]
+        names = list(dict.fromkeys(values))
+        for version in names[1:]:
+            here, first = ([value == name for value in values] for name in (version, names[0]))
+            rows += [
+                {
+                    "what": what,
+                    "version": version or "not recorded",
+                    "campaigns": sum(here),
+                    "series": one["id"],
+                    "ratio": ratios(own[here].mean() - own[first].mean()),
+                }
+                for one, own in zip(series, logs)
+                if one["kind"] == "value"
+            ]
+    return rows
+
+
+def history(campaigns: list[Campaign]) -> History:
+    """Return the history of campaigns: their series, the changes in them, and what the manifests
+    say.
+    """
+    if len({campaign.name for campaign in campaigns}) < max(2, len(campaigns)):
+        raise InputError(
+            "two campaigns or more are needed, each with a name of its own",
+            ", ".join(campaign.name for campaign in campaigns),
+            "Give a folder of results folders.",
+        )
+    campaigns = in_time(campaigns)
+    series, logs = all_series(campaigns)
+    versions = [versions_of(campaign.manifest) for campaign in campaigns]
+    return {
+        "schema": SCHEMA,
+        "series": series,
+        "changes": _changes(campaigns, series, logs),
+        "campaigns": [
+            {
+                "name": campaign.name,
+                "created": campaign.plan.get("created"),
+                "blocks": campaign.plan["blocks"],
+                "versions": own,
+            }
+            for campaign, own in zip(campaigns, versions)
+        ],
+        "versions": _by_version(versions, series, logs),
+        "fewest": changes.FEWEST,
+        "note": NOTE,
+    }

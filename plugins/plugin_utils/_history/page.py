@@ -1,0 +1,191 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page of a history, and its text for the console and for Markdown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._figures import history as figures
+from .._figures import marks
+from .._figures import numbers as text
+from .._report import html
+from .rows import History, HistoryChange, Series
+
+MOST = 40  # rows of a table and figures of a page; history.json has all
+
+
+def _title(series: Series) -> str:
+    what = series["profile"] if series["kind"] == "value" else f"effect of {series['profile']}"
+    return f"{series['table']}, {series['label']}, {what}"
+
+
+def _headline(change: HistoryChange) -> str:
+    when = f" ({change['created'][:10]})" if change["created"] else ""
+    return (
+        f"Since campaign {change['number']}, {change['campaign']}{when}: "
+        f"{text.count(len(change['steps']), 'quantity', 'quantities')} changed, p {text.p_value(change['p'])}"
+    )
+
+
+def answer(history: History) -> list[dict[str, str]]:
+    """Return the answer, a sentence a change: ``{"verdict", "text"}``."""
+    found = []
+    titles = {series["id"]: _title(series) for series in history["series"]}
+    for change in history["changes"]:
+        most = change["steps"][0]
+        found.append(
+            {
+                "verdict": most["verdict"],
+                "text": (
+                    f"{_headline(change)}; most of all {titles[most['series']]}: {text.change(most['ratio'])} "
+                    f"({text.interval(most['low'], most['high'])})."
+                ),
+            }
+        )
+    if not found:
+        few = len(history["campaigns"]) < history["fewest"]
+        found = [
+            {
+                "verdict": "unknown" if few else "same",
+                "text": (
+                    f"Too few campaigns: a change can be shown from {history['fewest']} on."
+                    if few
+                    else f"No change was shown in {text.count(len(history['campaigns']), 'campaign')}."
+                ),
+            }
+        ]
+    return found
+
+
+def _table(title: str, head: list[str], rows: list[list[str]]) -> dict[str, Any]:
+    caption = f"The first {MOST} of {len(rows)}; history.json has all." if len(rows) > MOST else ""
+    return {
+        "title": title,
+        "head": head,
+        "text": head,
+        "caption": caption,
+        "folded": False,
+        "rows": [{"cells": cells} for cells in rows[:MOST]],
+    }
+
+
+def tables(history: History) -> list[dict[str, Any]]:
+    """Return the tables of the page: each change with its quantities and manifests, the versions,
+    the campaigns.
+    """
+    titles = {series["id"]: _title(series) for series in history["series"]}
+    found = []
+    for change in history["changes"]:
+        found.append(
+            _table(
+                _headline(change),
+                ["Quantity", "After ÷ before", "95 % interval", "Verdict"],
+                [
+                    [
+                        titles[step["series"]],
+                        text.ratio(step["ratio"]),
+                        text.interval(step["low"], step["high"]),
+                        step["verdict"],
+                    ]
+                    for step in change["steps"]
+                ],
+            )
+        )
+        rows = [
+            [row["node"], row["name"], *(value or text.NONE for value in row["values"])]
+            for row in change["manifest"]
+        ] or [["", "Nothing that the manifests record.", "", ""]]
+        found.append(
+            _table(
+                f"What changed in the manifests from {change['before']} to {change['campaign']}",
+                ["Node", "Setting", change["before"], change["campaign"]],
+                rows,
+            )
+        )
+    if history["versions"]:
+        found.append(
+            _table(
+                "The control by version",
+                ["What", "Version", "Campaigns", "Quantity", "÷ first version"],
+                [
+                    [
+                        row["what"],
+                        row["version"],
+                        str(row["campaigns"]),
+                        titles[row["series"]],
+                        text.ratio(row["ratio"]),
+                    ]
+                    for row in history["versions"]
+                ],
+            )
+        )
+    names = sorted({name for campaign in history["campaigns"] for name in campaign["versions"]})
+    found.append(
+        _table(
+            "The campaigns",
+            ["Number", "Campaign", "Planned", "Blocks", *names],
+            [
+                [
+                    str(number),
+                    campaign["name"],
+                    campaign["created"] or text.NONE,
+                    str(campaign["blocks"]),
+                    *(campaign["versions"].get(name, text.NONE) for name in names),
+                ]
+                for number, campaign in enumerate(history["campaigns"], 1)
+            ],
+        )
+    )
+    return found
+
+
+def _drawings(history: History) -> list[dict[str, Any]]:
+    """Return the figures: what changed first, then the control's values, then effects."""
+    changed: dict[str, dict[int, str]] = {}
+    for change in history["changes"]:
+        for step in change["steps"]:
+            changed.setdefault(step["series"], {})[change["number"] - 1] = step["verdict"]
+    ordered = sorted(
+        history["series"], key=lambda one: (one["id"] not in changed, one["kind"] != "value")
+    )
+    return [
+        {
+            "heading": _title(one),
+            "caption": "",
+            "numbers": None,
+            "ident": f"trend-{number}",
+            "drawing": figures.trend(dict(one), changed.get(one["id"], {}), _title(one)),
+        }
+        for number, one in enumerate(ordered[:MOST], 1)
+    ]
+
+
+def render(history: History) -> str:
+    """Return the page as HTML."""
+    return str(
+        html.environment()
+        .get_template("history.html.j2")
+        .render(
+            answer=answer(history),
+            note=f"{history['note']}.",
+            tables=tables(history),
+            figures=_drawings(history),
+            left=max(0, len(history["series"]) - MOST),
+            colours=marks.COLOURS,
+        )
+    )
+
+
+def markdown(history: History) -> str:
+    """Return the history as Markdown."""
+    lines = ["# History", *(f"- {item['text']}" for item in answer(history)), f"{history['note']}."]
+    for table in tables(history):
+        rows = [
+            table["head"],
+            ["---"] * len(table["head"]),
+            *(row["cells"] for row in table["rows"]),
+        ]
+        lines += [f"## {table['title']}", "\n".join(f"| {' | '.join(row)} |" for row in rows)]
+    return "\n\n".join(lines) + "\n"

@@ -1,0 +1,132 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What netperf prints beside its tables: more of it by -v 2, one lone number by -v 0. Pure."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+
+from .scan import Scan, fixed
+
+HISTOGRAM = re.compile(r"(?:UNIT|TEN|HUNDRED)_M?U?SEC\b|>?100_SECS:|HIST_TOTAL:|Histogram of ")
+BARE = re.compile(r"\s*(-?\d{1,18}\.\d\d)(?:\s+(\S.*))?\s*\Z")
+BARE_DEMAND = re.compile(r"\s*(-?\d{1,18}\.\d{2,3})(?: +([A-Z?]))?\s*\Z")
+
+
+def read_details(scan: Scan) -> bool:
+    """Read what netperf -v 2 adds behind the table: alignments, histogram, segment size."""
+    text = scan.text.lstrip()
+    if HISTOGRAM.match(text):
+        scan.at += 1
+        return True
+    if (
+        text.startswith("Maximum")
+        and scan.ahead(1).startswith("Segment")
+        and scan.ahead(2).startswith("Size (bytes)")
+    ):
+        return read_segment(scan)
+    if not text.startswith("Alignment ") or "Offset" not in text:
+        return False
+    row = scan.ahead(3).split(None, 8)
+    if "RoundTrip" in text and len(row) == 8 and scan.run is not None and scan.run.done:
+        with contextlib.suppress(ValueError):
+            scan.run.selectors.update(
+                RT_LATENCY=fixed(row[4], 3), TRANSACTION_RATE=fixed(row[5], 3)
+            )
+    scan.at += 4 if row and row[0].isdigit() else 3
+    return True
+
+
+def read_segment(scan: Scan) -> bool:
+    """Read the segment size that TCP_MSS, and netperf -v 2, print."""
+    step = 3 if scan.ahead(3).strip() else 4
+    word = scan.ahead(step).strip()
+    run = scan.run
+    if run is None or "TRANSPORT_MSS" in run.selectors:
+        run = scan.begin()
+    # It is printed in six places, or with a space behind it.
+    whole = len(scan.ahead(step)) >= 6 or scan.ahead(step).endswith(" ")
+    if run.error is None and word.isdigit() and len(word) < 10 and whole and not scan.is_cut(step):
+        run.selectors["TRANSPORT_MSS"] = int(word)
+        run.layout, run.done = run.layout or "mss", True
+    elif not run.done:
+        run.broken(scan.number, scan.text)
+    scan.at += step + 1
+    return True
+
+
+def read_bare(scan: Scan) -> bool:
+    """Read the lone number of netperf -v 0, with the brand of -B behind it."""
+    match = BARE.match(scan.text)
+    run = scan.run
+    waiting = (
+        run
+        if (
+            run is not None
+            and run.open
+            and run.banner
+            and not run.layout
+            and not run.selectors
+            and not run.csv
+            and "," not in scan.ahead(1)
+        )
+        else None
+    )
+    if (
+        match
+        and not match.group(2)
+        and (waiting or scan.is_cut())
+        and not is_whole(scan, bool(waiting))
+    ):
+        match = None
+    demand = BARE_DEMAND.match(scan.text)
+    if waiting and demand and (demand.group(2) or "." not in demand.group(1)[-3:]):
+        waiting.selectors["SERVICE_DEMAND"] = float(demand.group(1))
+        waiting.done = True
+    elif match and (waiting or in_list(scan)):
+        run = waiting or scan.begin()
+        run.values["throughput"] = float(match.group(1))
+        run.selectors.update({"RESULT_BRAND": match.group(2).strip()} if match.group(2) else {})
+        run.done = True
+    else:
+        return False
+    scan.at += 1
+    return True
+
+
+def is_whole(scan: Scan, after_banner: bool) -> bool:
+    """Return whether a lone number may be whole, which is printed with a width of 7 and often a
+    space behind it.
+
+    A shorter one is what is left of a service demand; one that ends the text below a banner, of an
+    interim result.
+    """
+    text = scan.text
+    return len(text.rstrip()) >= 7 and not (
+        after_banner and scan.is_cut() and text == text.rstrip()
+    )
+
+
+def in_list(scan: Scan) -> bool:
+    """Return whether the paragraph holds nothing but such numbers: a number in prose is no result."""
+    if scan.at > scan.checked_until:
+        last = scan.at
+        while (
+            last < len(scan.lines)
+            and scan.lines[last].strip()
+            and "netperf" not in scan.lines[last]
+        ):
+            last += 1
+        # The last line of a text may be what is left of a number.
+        paragraph = scan.lines[scan.at : min(last, len(scan.lines) - 1)]
+        whole = begins_paragraph(scan) and all(BARE.match(line) for line in paragraph)
+        scan.checked_until, scan.bare_until = last, last if whole else -1
+    return scan.at <= scan.bare_until
+
+
+def begins_paragraph(scan: Scan) -> bool:
+    """Return whether the line before is none, empty, or a command."""
+    before = scan.lines[scan.at - 1].strip() if scan.at else ""
+    return not before or "netperf" in before

@@ -1,0 +1,253 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The output of netperf's omni tests, also of migrated ones: ``KEY=VALUE``, CSV and columns for
+people. Pure.
+
+After print_omni_keyword, print_omni_csv and print_omni_human of netperf's nettest_omni.c.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+
+from .scan import FIXED, Run, Scan
+from .selectors import (
+    FIRST_WORDS,
+    HEADERS,
+    NAMES,
+    WORDS,
+    is_unit,
+    store,
+    upper,
+)
+
+KEYVAL = re.compile(r"\s{0,20}([A-Z][A-Z0-9_]{2,40})=(.*)\Z", re.S)
+CUT_NAME = re.compile(r"\s*[A-Z][A-Z0-9_]{0,40}\s*\Z")
+INTERIM_KEYVAL = re.compile(
+    r"\s{0,20}NETPERF_(INTERIM_RESULT|UNITS|INTERVAL|ENDING)\[\d{1,9}\]=(.*)\Z", re.S
+)
+INTERIM_KEYS = {
+    "INTERIM_RESULT": "throughput",
+    "UNITS": "unit",
+    "INTERVAL": "seconds",
+    "ENDING": "ending_at",
+}
+SIMPLE = re.compile(r"-?\d{1,18}(?:\.\d{1,12})?\s*\Z")
+DIRECTIONS = ("Send", "Receive", "Recv", "Send|Recv", "Connect|Send|Recv", "Connect|Close")
+# Mail programs wrap the long header of CSV; one of all selectors makes some 60 lines of 80
+# characters.
+MOST_LINES = 100
+
+
+def read_keyval(scan: Scan) -> bool:
+    """Read one line ``NAME=VALUE``."""
+    if "=" not in scan.text:
+        return read_cut_name(scan)
+    match = KEYVAL.match(scan.text)
+    if not match:
+        return read_interim_keyval(scan)
+    name, text = match.groups()
+    run = scan.run
+    # All the lines of a run come together; a name that comes again is of the next one (netperf -P
+    # 0).
+    if run is None or not is_between(scan) or name in run.selectors:
+        if not (name in NAMES or (run is not None and run.open and run.banner)):
+            return False
+        run = scan.result_run()
+    run.layout, run.done, run.last = "keyval", True, scan.at
+    store(run, name, text, scan.is_cut())
+    scan.at += 1
+    return True
+
+
+def read_cut_name(scan: Scan) -> bool:
+    """Read a line among the lines of a run that broke off before its ``=``."""
+    run = scan.run
+    if run is None or not CUT_NAME.match(scan.text) or not is_between(scan):
+        return False
+    run.broken(scan.number, scan.text)
+    run.last = scan.at
+    scan.at += 1
+    return True
+
+
+def is_between(scan: Scan) -> bool:
+    """Return whether the line follows one of a run's lines, or an empty one behind it."""
+    run = scan.run
+    before = scan.at - 1 if scan.at and scan.lines[scan.at - 1].strip() else scan.at - 2
+    return run is not None and run.layout == "keyval" and run.last == before
+
+
+def read_interim_keyval(scan: Scan) -> bool:
+    """Read a line of an interim result of netperf -D with -k: four lines make one."""
+    match = INTERIM_KEYVAL.match(scan.text)
+    if not match:
+        return False
+    key = INTERIM_KEYS[match.group(1)]
+    run = scan.result_run()
+    if key == "throughput":
+        run.interim.append({})
+    if run.interim and key not in run.interim[-1] and not scan.is_cut():
+        value = match.group(2).strip()
+        run.interim[-1][key] = float(value) if SIMPLE.match(value) else value
+    scan.at += 1
+    return True
+
+
+def read_csv(scan: Scan) -> bool:
+    """Read the header of CSV and the row of values after it."""
+    text = scan.text
+    if text.split(" ", 1)[0].split(",", 1)[0] not in FIRST_WORDS:
+        return False
+    if not ("," in text or SIMPLE.match(scan.ahead(1))) or not is_csv_header(text):
+        return False
+    step = 1
+    while step < MOST_LINES and is_header_text(scan.ahead(step).replace(",", " ")):
+        text += " " + scan.ahead(step)
+        step += 1
+    run = scan.result_run()
+    run.layout = "csv"
+    run.headers = [" ".join(part.split()) for part in text.split(",")]
+    values = split_csv(scan.ahead(step))
+    if len(values) < len(run.headers):
+        run.broken(scan.number, scan.ahead(step) or text)
+    else:
+        take(scan, run, values, step)
+    scan.at += step + 1
+    run.last = scan.at
+    return True
+
+
+def is_csv_header(text: str) -> bool:
+    """Return whether a line begins like a header: known columns, at least one of them whole."""
+    parts = [part.strip() for part in text.split(",")]
+    return all(part.split(" ", 1)[0] in FIRST_WORDS for part in parts) and any(
+        part in HEADERS for part in parts
+    )
+
+
+def is_header_text(text: str) -> bool:
+    """Return whether a line holds nothing but words of headers."""
+    words = text.split()
+    return bool(words) and all(word in WORDS for word in words)
+
+
+def split_csv(line: str) -> list[str]:
+    """Return the values of a CSV line; netperf puts quotes only around its command line."""
+    if '"' not in line:
+        return line.split(",")
+    try:
+        return next(csv.reader([line]))
+    except (csv.Error, StopIteration):
+        return []
+
+
+def take(scan: Scan, run: Run, values: list[str], step: int) -> None:
+    """Keep the values of a run's columns, which stand ``step`` lines further on."""
+    run.done = True
+    cut = len(run.headers) - 1 if scan.is_cut(step) and len(values) == len(run.headers) else -1
+    for place, (header, value) in enumerate(zip(run.headers, values)):
+        name = HEADERS.get(header) or upper(header)
+        # netperf 2.7 gives several columns of Remote OS Security one header: the first is kept.
+        if name and name not in run.selectors:
+            store(run, name, value, place == cut)
+
+
+def read_csv_row(scan: Scan) -> bool:
+    """Read a row of CSV without its header (netperf -P 0 -- -o)."""
+    if "," not in scan.text:
+        return False
+    above = scan.above("csv")
+    if above and above.headers:
+        values = split_csv(scan.text)
+        if len(values) == len(above.headers):
+            run = scan.inherit(above)
+            take(scan, run, values, 0)
+            scan.at += 1
+            run.last = scan.at
+            return True
+    return scan.text.lstrip()[:1].isdigit() and read_lone_csv_row(scan)
+
+
+def read_lone_csv_row(scan: Scan) -> bool:
+    """Read a row below no header: of its values only the throughput is certain."""
+    text, run = scan.text, scan.run
+    if run is not None and run.open and (run.banner or run.layout or run.interim):
+        # netperf that prints a banner prints the header too; what looks like a row is a broken
+        # interim result.
+        return False
+    parts = [part.strip() for part in text.split(",", 400)]
+    units = [place for place, part in enumerate(parts) if is_unit(part)]
+    numbers = [part for part in parts if FIXED[2].match(part)]
+    if units and units[0] and FIXED[2].match(parts[units[0] - 1]):
+        known = {"THROUGHPUT": float(parts[units[0] - 1]), "THROUGHPUT_UNITS": parts[units[0]]}
+    elif not units and len(numbers) == 1 and any(part in DIRECTIONS for part in parts):
+        known = {"THROUGHPUT": float(numbers[0])}
+    else:
+        return False
+    run = scan.result_run()
+    run.layout, run.done = "csv", True
+    run.selectors.update(known)
+    scan.at += 1
+    return True
+
+
+def read_human(scan: Scan) -> bool:
+    """Read a block of columns: four lines of header, of which the first has one word a column, and
+    the values.
+    """
+    words = scan.text.split()
+    if not words or words[0] not in FIRST_WORDS or not all(word in FIRST_WORDS for word in words):
+        return False
+    step = 1
+    while step < 4 and (not scan.ahead(step).strip() or is_header_text(scan.ahead(step))):
+        step += 1
+    while step < 5 and not scan.ahead(step).strip():
+        step += 1
+    starts = [match.start() for match in re.finditer(r"\S+", scan.text)]
+    headers = [
+        " ".join(" ".join(cells).split())
+        for cells in zip(*(slices(scan.ahead(line), starts) for line in range(min(step, 4))))
+    ]
+    if sum(header in HEADERS for header in headers) * 2 < len(headers):
+        return False
+    run = human_run(scan, headers)
+    run.headers = headers
+    values = cells_of(scan.ahead(step), starts)
+    if len(values) != len(headers):
+        run.broken(scan.numbers[min(scan.at + step, len(scan.numbers) - 1)], scan.ahead(step))
+    else:
+        take(scan, run, values, step)
+    scan.at += step + 1
+    return True
+
+
+def human_run(scan: Scan, headers: list[str]) -> Run:
+    """Return the run of a block: netperf prints up to four blocks a run, each of other columns."""
+    run = scan.run
+    names = [HEADERS.get(header) or upper(header) for header in headers]
+    if (
+        run is None
+        or not run.done
+        or run.layout != "human"
+        or any(name in run.selectors for name in names)
+    ):
+        run = scan.result_run()
+    run.layout = "human"
+    return run
+
+
+def slices(line: str, starts: list[int]) -> list[str]:
+    """Return the parts of a line that begin at the given places."""
+    return [line[start:end] for start, end in zip(starts, starts[1:] + [None])]
+
+
+def cells_of(line: str, starts: list[int]) -> list[str]:
+    """Return the values of a line of columns; of a line whose spaces were lost, its words."""
+    whole = all(start == 0 or line[start - 1 : start] in ("", " ") for start in starts)
+    cells = [cell.strip() for cell in slices(line, starts)]
+    if whole and cells and cells[-1]:
+        return cells
+    return line.split()

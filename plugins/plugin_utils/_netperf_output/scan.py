@@ -1,0 +1,203 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the netperf readers share: the text with a place in it, the run being read, numbers and
+units. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+# Marks of quoted mail and of comments in front of a pasted log.
+QUOTE = re.compile(r"(?:(?:[>#*]|//) ?)+")
+# More digits than any counter has would only make int() slow or fail.
+INTEGER = re.compile(r"-?\d{1,18}\Z")
+FIXED = {places: re.compile(rf"-?\d{{1,18}}\.\d{{{places}}}\Z") for places in (1, 2, 3)}
+NOT_A_NUMBER = ("nan", "-nan", "inf", "-inf")
+UNIT = re.compile(r"(10\^[369]bits|[KMG]?Bytes)\s*/s(?:ec)?(?![a-z])")
+# format_units() of netperf's netlib.c: bits in powers of 10, bytes in powers of 2.
+MBPS = {
+    "10^3bits": 1e-3,
+    "10^6bits": 1.0,
+    "10^9bits": 1e3,
+    "Bytes": 8e-6,
+    "KBytes": 8e-6 * 2**10,
+    "MBytes": 8e-6 * 2**20,
+    "GBytes": 8e-6 * 2**30,
+}
+NOTES = 40
+
+
+class Interim(TypedDict, total=False):
+    """An interim result (netperf -D); one that broke off lacks a part."""
+
+    throughput: float
+    unit: str
+    seconds: float  # that it is of
+    ending_at: float  # s since the epoch
+
+
+class Run:
+    """One netperf run while it is read; ``_netperf_output`` makes the dictionary from it."""
+
+    def __init__(self, line: int, test: str | None = None, banner: bool = False) -> None:
+        self.line = line
+        self.test = test
+        # Of the banner: whether there was one, "Send|Recv" and the like, the +/- asked for, whether
+        # CPU does not count.
+        self.banner = banner
+        self.direction: str | None = None
+        self.limit: float | None = None
+        self.result_only = False
+        # Of the header: the kind of table or output, its unit, whether CPU columns follow, the
+        # columns of CSV.
+        self.layout: str | None = None
+        self.unit: str | None = None
+        self.cpu = False
+        self.headers: Sequence[str] = ()
+        # What was printed: numbers by their keys in the result, selectors by their names, and so
+        # on.
+        self.values: dict[str, float | None] = {}
+        self.selectors: dict[str, Any] = {}  # numbers and texts
+        self.interim: list[dict[str, Any]] = []
+        self.csv = False
+        self.widths: dict[str, float] = {}
+        self.warned = False
+        # Lines that may say why there is no result, whether one was an error, whether netperf ended
+        # with it.
+        self.notes: list[tuple[int, str]] = []
+        self.failing = False
+        self.ended = False
+        self.error: str | None = None
+        self.done = False
+        # Up to which line it was read, for what may follow directly.
+        self.last = -9
+
+    @property
+    def open(self) -> bool:
+        """Whether a result of this run may still follow."""
+        return not self.done and self.error is None and not self.ended
+
+    def broken(self, number: int, text: str) -> None:
+        """Note that the run's row in line ``number`` is not whole; none of its numbers is to be
+        used.
+        """
+        self.error = f"line {number}: truncated in {text.strip()[:120]!r}"
+
+
+class Scan:
+    """The lines of a text, the place reached, and the runs found up to there."""
+
+    def __init__(self, text: str) -> None:
+        self.lines: list[str] = []
+        self.numbers: list[int] = []
+        for number, line in enumerate(ESCAPES.sub("", text).split("\n"), 1):
+            # A log kept in JSON has its line ends written as backslash and n.
+            for part in line.rstrip("\r").split("\\n") if "\\n" in line else (line.rstrip("\r"),):
+                self.lines.append(
+                    QUOTE.sub("", part, count=1) if part[:1] in (">", "#", "*", "/") else part
+                )
+                self.numbers.append(number)
+        self.at = 0
+        self.runs: list[Run] = []
+        self.run: Run | None = None
+        # How far a paragraph was looked at, and how far it was found to be a list of lone numbers.
+        self.bare_until = self.checked_until = -1
+
+    @property
+    def text(self) -> str:
+        return self.lines[self.at]
+
+    @property
+    def number(self) -> int:
+        return self.numbers[self.at]
+
+    def ahead(self, count: int) -> str:
+        """Return the line ``count`` further on, empty beyond the end."""
+        place = self.at + count
+        return self.lines[place] if place < len(self.lines) else ""
+
+    def is_cut(self, count: int = 0) -> bool:
+        """Return whether that line ends the text without a line end, so that its last word may not
+        be whole.
+        """
+        return self.at + count >= len(self.lines) - 1
+
+    def begin(self, test: str | None = None, banner: bool = False) -> Run:
+        """Begin a run in this line."""
+        self.run = Run(self.number, test, banner)
+        self.runs.append(self.run)
+        return self.run
+
+    def inherit(self, above: Run) -> Run:
+        """Begin a run in the line below the row of the one ``above``, whose headers were printed
+        once for both.
+        """
+        run = self.begin(above.test)
+        run.layout, run.unit, run.cpu, run.headers = (
+            above.layout,
+            above.unit,
+            above.cpu,
+            above.headers,
+        )
+        return run
+
+    def above(self, layout: str | None) -> Run | None:
+        """Return the run of that layout between whose row and this line is nothing but a few empty
+        lines.
+        """
+        run = self.run
+        below = (
+            run is not None
+            and not run.open
+            and layout is not None
+            and run.layout == layout
+            and 0 <= self.at - run.last < 4
+            and not any(line.strip() for line in self.lines[run.last : self.at])
+        )
+        return run if below else None
+
+    def result_run(self) -> Run:
+        """Return the run that a result found here belongs to: the open one, else a new one without
+        a banner.
+        """
+        run = self.run
+        if run is None or not run.open or (run.failing and not run.banner):
+            return self.begin()
+        return run
+
+
+def integer(word: str) -> int | None:
+    """Return a whole number, or None for netperf's -1, that is "not known"; ValueError for any
+    other word.
+    """
+    if not INTEGER.match(word):
+        raise ValueError(word)
+    return int(word) if word[0] != "-" else None
+
+
+def fixed(word: str, places: int) -> float | None:
+    """Return a number printed with ``places`` decimals, None for nan; ValueError when it is not
+    whole.
+    """
+    if word in NOT_A_NUMBER:
+        return None
+    if not FIXED[places].match(word):
+        raise ValueError(word)
+    return float(word)
+
+
+def find_unit(text: str) -> str | None:
+    """Return the unit of throughput that a header names, such as ``10^6bits/sec``, or None."""
+    match = UNIT.search(text)
+    return match.group(0).replace(" ", "") if match else None
+
+
+def to_mbps(value: float | None, unit: str | None) -> float | None:
+    """Return a throughput in 10^6 bit/s, or None where the unit is none of throughput."""
+    match = UNIT.match(unit or "")
+    return round(value * MBPS[match.group(1)], 6) if match and value is not None else None

@@ -1,0 +1,97 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What was shown in single tables, a sentence each: the largest effects come first."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._figures import numbers as text
+from .phrases import SHOWN, Line, effect, line, place
+
+MOST = 6  # sentences; the tables have the rest
+
+
+def _demands(table: dict[str, Any], profile: str) -> str:
+    """Return what the same profile did to service demand, where that was shown and says more than
+    the throughput.
+    """
+    if table.get("saturated"):
+        return ""
+    rows = [
+        (quantity, row)
+        for quantity in table["quantities"][1:]
+        if quantity["group"].startswith("service_demand")
+        for row in quantity["rows"]
+        if row["profile"] == profile and row["verdict"] in SHOWN
+    ]
+    return text.listed(effect(row, quantity["label"]) for quantity, row in rows)
+
+
+def _one_profile(table: dict[str, Any], quantity: dict[str, Any], row: dict[str, Any]) -> str:
+    """Return a sentence where one profile is compared with the control."""
+    where, what, control = place(table), quantity["label"], quantity["control"]
+    if row["verdict"] == "unknown":
+        needs = row["needs"]["text"] if row["needs"] else ""
+        settle = (
+            f"; {needs} would tell"
+            if row["needs"] and row["needs"]["blocks"]
+            else f"; {needs}"
+            if needs
+            else ""
+        )
+        return f"{where}: not known; {row['label']} measured {effect(row, what, control)}{settle}."
+    demands = _demands(table, row["profile"])
+    if row["verdict"] == "same":
+        return (
+            f"{where}: no difference that matters in {what} between {row['label']} and {control}: {effect(row)}"
+            f"{'; but ' if demands else ''}{demands}."
+        )
+    return f"{where}: {row['label']} gave {effect(row, what, control)}{', with ' if demands else ''}{demands}."
+
+
+def _profiles(table: dict[str, Any], quantity: dict[str, Any]) -> str:
+    """Return a sentence where several profiles are compared with the control."""
+    where, what, control = place(table), quantity["label"], quantity["control"]
+    shown = sorted(
+        (row for row in quantity["rows"] if row["verdict"] in SHOWN),
+        key=lambda row: -abs(math.log(row["ratio"])),
+    )
+    profiles = text.count(len(quantity["rows"]), "profile")
+    if not shown:
+        unknown = sum(row["verdict"] == "unknown" for row in quantity["rows"])
+        return (
+            f"{where}: none of {profiles} was shown to differ from {control} in {what}; not known of {unknown}."
+            if unknown
+            else f"{where}: no difference that matters in {what} between {profiles} and {control}."
+        )
+    leaders = text.listed(f"{row['label']}, {effect(row, what)}" for row in shown[:3])
+    return f"{where}: {len(shown)} of {profiles} differ from {control}: {leaders}{' and others' * (len(shown) > 3)}."
+
+
+def sentence(table: dict[str, Any]) -> tuple[str, str, float]:
+    """Return ``(verdict, sentence, size)`` for a table, from its main quantity; ``size`` ranks the
+    sentences.
+    """
+    quantity = table["quantities"][0]
+    rows = [row for row in quantity["rows"] if row["ratio"]]
+    if not rows:
+        return "unknown", f"{place(table)}: nothing to compare with {quantity['control']}.", -1.0
+    shown = [row for row in rows if row["verdict"] in SHOWN]
+    top = max(shown or rows, key=lambda row: abs(math.log(row["ratio"])))
+    words = _one_profile(table, quantity, top) if len(rows) == 1 else _profiles(table, quantity)
+    return top["verdict"], words, abs(math.log(top["ratio"])) if shown else 0.0
+
+
+def by_table(tables: list[dict[str, Any]]) -> list[Line]:
+    """Return the sentences: one a table, or those of the largest effects, in table order."""
+    found = [sentence(table) for table in tables if table["quantities"]]
+    keep = sorted(range(len(found)), key=lambda number: -found[number][2])[:MOST]
+    items = [line(found[number][0], found[number][1]) for number in sorted(keep)]
+    if len(found) > MOST:
+        items.append(
+            line("note", f"These are the largest of {len(found)} comparisons; all are below.")
+        )
+    return items

@@ -1,0 +1,261 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What was measured on: manifest.json as tables, the differences between the ends, and what changed
+meanwhile.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Collection, Iterable, Mapping, Sequence
+
+from .._figures import numbers as text
+
+# What a reader looks for first: how its dotted name in the manifest looks, and what it is called;
+# in table order.
+FIRST = tuple(
+    (re.compile(pattern), label)
+    for pattern, label in (
+        (r"host\.virtualisation", "machine"),
+        (r"host\.kernel", "kernel"),
+        (r"host\.command_line", "kernel parameters"),
+        (r"host\.cpus\.model", "CPU"),
+        (r"host\.cpus\.online", "CPUs online"),
+        (r"host\.cpus\.isolated", "CPUs isolated"),
+        (r"host\.cpus\.governor", "CPU governor"),
+        (r"host\.cpus\.smt", "SMT"),
+        (r"host\.cpus\.numa_nodes", "NUMA nodes"),
+        (r"host\.memory_kb", "memory, KB"),
+        (r"host\.clocksource", "clock source"),
+        (r"links\.(.+)\.mtu", "MTU of {}, bytes"),
+        (r"links\.(.+)\.speed_mbps", "speed of {}, Mbit/s"),
+        (r"links\.(.+)\.numa_node", "NUMA node of {}"),
+        (r"devices\.([^/]+)\.driver\.driver", "driver of {}"),
+        (r"devices\.([^/]+)\.driver\.version", "driver version, {}"),
+        (r"devices\.([^/]+)\.driver\.firmware-version", "firmware of {}"),
+        (r"ovs\.version", "Open vSwitch"),
+        (r"ovs\.other_config\.hw-offload", "hw-offload of Open vSwitch"),
+        (r"ovs\.bridges\.(.+)\.datapath", "datapath of {}"),
+        (r"host\.tools\.netperf", "netperf"),
+        (r"host\.tools\.ethtool", "ethtool"),
+        (r"host\.tools\.iproute2", "iproute2"),
+        (r"host\.sysctls\.net\.ipv4\.tcp_congestion_control", "TCP congestion control"),
+    )
+)
+# Differ between any two hosts, or from minute to minute, and say nothing about the comparison.
+ALWAYS_DIFFERENT = re.compile(
+    r"(^|\.)(hostname|boot_id|pci|bus-info|irq_affinity|numa_node|remote_ip|local_ip|memory_kb|system-id)(\.|$)"
+)
+NUMA = re.compile(r"links\.(.+)\.numa_node")
+IRQ = re.compile(r"links\.(.+)\.irq_affinity\.\d+")
+MOST_LISTS = 16  # of different CPU lists of a device's interrupts in a sentence
+MOST = 60  # rows of one table; manifest.json has the rest
+Nodes = dict[
+    str, tuple[dict[str, str], dict[str, str]]
+]  # {node: what it was before and after}, flat
+
+
+def flatten(value: Any, name: str = "") -> dict[str, str]:
+    """Return ``{dotted name: text}`` of nested data; lists of plain values are one text."""
+    if isinstance(value, dict):
+        flat: dict[str, str] = {}
+        for key in value:
+            flat.update(flatten(value[key], f"{name}.{key}" if name else str(key)))
+        return flat
+    if isinstance(value, list):
+        if any(isinstance(item, (dict, list)) for item in value):
+            return flatten(dict((str(number), item) for number, item in enumerate(value)), name)
+        return {name: " ".join(str(item) for item in value)}
+    if isinstance(value, bool):
+        return {name: "on" if value else "off"}
+    return {name: text.NONE if value is None else str(value)}
+
+
+def nodes_of(manifest: Mapping[str, Any] | None) -> Nodes:
+    """Return ``{node: (before, after)}``, both flat; ``after`` is empty when it was not recorded."""
+    nodes = (manifest or {}).get("nodes") or {}
+    flat = {}
+    for name, data in sorted(nodes.items()):
+        flat[name] = (flatten(data.get("before") or {}), flatten(data.get("after") or {}))
+    return flat
+
+
+def differences(nodes: Nodes) -> list[tuple[str, list[str]]]:
+    """Return ``[(name, [value of each node])]`` of what differs between the nodes."""
+    befores = [before for before, _after in nodes.values()]
+    names = sorted(
+        set(name for before in befores for name in before if not ALWAYS_DIFFERENT.search(name))
+    )
+    rows = [(name, [before.get(name, text.NONE) for before in befores]) for name in names]
+    return [row for row in rows if len(set(row[1])) > 1]
+
+
+def changes(nodes: Nodes) -> list[tuple[str, str, str, str]]:
+    """Return ``[(node, name, before, after)]`` of what was not the same after the campaign."""
+    return [
+        (node, name, before.get(name, text.NONE), after.get(name, text.NONE))
+        for node, (before, after) in nodes.items()
+        if after
+        for name in sorted(set(before) | set(after))
+        if before.get(name) != after.get(name) and not ALWAYS_DIFFERENT.search(name)
+    ]
+
+
+def _table(
+    title: str, head: list[str], rows: Sequence[Iterable[str]], folded: bool = False
+) -> dict[str, Any]:
+    cut = [{"cells": list(row)} for row in rows[:MOST]]
+    caption = f"The first {MOST} of {len(rows)}; manifest.json has all." if len(rows) > MOST else ""
+    return {
+        "title": title,
+        "head": head,
+        "text": head,
+        "rows": cut,
+        "folded": folded,
+        "caption": caption,
+    }
+
+
+def _shown(name: str, value: str) -> str:
+    """Kernel parameters without a value are there by name only: they bear on nothing."""
+    if name == "host.command_line":
+        return " ".join(word for word in value.split() if "=" in word) or text.NONE
+    return value
+
+
+def _first_rows(nodes: Nodes, different: Collection[str]) -> list[dict[str, Any]]:
+    befores = [before for before, _after in nodes.values()]
+    names = list(dict.fromkeys(name for before in befores for name in before))
+    rows: list[dict[str, Any]] = []
+    for pattern, label in FIRST:
+        found = [match for match in map(pattern.fullmatch, names) if match]
+        for match in found[:6]:
+            name = match.group(0)
+            values = [_shown(name, before.get(name, text.NONE)) for before in befores]
+            if any(value not in (text.NONE, "") for value in values):
+                css = "differs" if name in different else ""
+                rows.append({"cells": [label.format(*match.groups()), *values], "css": css})
+    return rows
+
+
+def placement(nodes: Nodes) -> list[str]:
+    """Return what to know of the CPUs, as sentences: clock rates, the device's NUMA node, where its
+    interrupts go.
+    """
+    found = []
+    for node, (before, _after) in nodes.items():
+        governors = [
+            name
+            for name in before.get("host.cpus.governor", "").split(", ")
+            if name != "performance"
+        ]
+        if any(governors):
+            found.append(
+                f"{node}: the CPU governor is {text.listed(governors)}, so clock rates follow the load."
+            )
+        for match in filter(None, map(NUMA.fullmatch, before)):
+            place = before[match.group(0)]
+            if place != "-1" and before.get("host.cpus.numa_nodes", "0") != "0":
+                found.append(
+                    f"{node}: {match.group(1)} is at NUMA node {place}. Processes that run at another one are "
+                    "slower; client_cpus and server_cpus of a workload bind netperf."
+                )
+        cpus: dict[str, set[str]] = {}
+        for match in filter(None, map(IRQ.fullmatch, before)):
+            cpus.setdefault(match.group(1), set()).add(before[match.group(0)])
+        found += [
+            f"{node}: the interrupts of {device} go to CPUs {', '.join(sorted(lists))}."
+            for device, lists in cpus.items()
+            if len(lists) <= MOST_LISTS
+        ]
+    return found
+
+
+def _of_nodes(rows: Sequence[tuple[str, str, str, int, float]]) -> list[dict[str, Any]]:
+    """Return the table of what the nodes of tenants did, from its rows; none where there are none."""
+    if not rows:
+        return []
+    cells = [
+        [profile, f"{node} ({end})", str(visits), f"{busy:.1f}"]
+        for profile, node, end, visits, busy in rows
+    ]
+    table = _table("CPU of the tenants' nodes", ["Profile", "Node", "Visits", "Busy, %"], cells)
+    return [
+        {
+            **table,
+            "caption": "Median of visits, from one visit's settings to the next's, with what lies between "
+            "trials. It stands beside the CPU of the ends, and is not added to it.",
+        }
+    ]
+
+
+def conditions(
+    manifest: Mapping[str, Any] | None, node_cpu: Sequence[tuple[str, str, str, int, float]] = ()
+) -> dict[str, Any]:
+    """Return the conditions for the report: ``{"notes": [text], "tables": [table]}``."""
+    nodes = nodes_of(manifest)
+    if not nodes:
+        return {
+            "notes": [
+                "What the campaign ran on was not recorded: the results folder has no manifest.json. "
+                "These numbers cannot be compared with those of another host."
+            ],
+            "tables": [],
+        }
+    different, changed = differences(nodes), changes(nodes)
+    names = [name for name, _values in different]
+    boots = [
+        value
+        for before, _after in nodes.values()
+        for name, value in before.items()
+        if name.endswith("boot_id")
+    ]
+    notes = []
+    if len(boots) > 1 and len(set(boots)) == 1:
+        notes.append(
+            "The nodes share one kernel: they compete for the same CPUs, and CPU use is reported once, as "
+            "combined."
+        )
+    notes.append(
+        f"The ends differ in {text.count(len(different), 'setting')}, marked below."
+        if different
+        else "No difference between the ends was found."
+    )
+    if not any(after for _before, after in nodes.values()):
+        notes.append("What the nodes were like after the campaign was not recorded.")
+    elif changed:
+        notes.append(
+            f"{text.count(len(changed), 'setting was', 'settings were')} not the same after the campaign."
+        )
+    else:
+        notes.append("Everything was the same after the campaign as before.")
+    notes += placement(nodes)
+    first = _first_rows(nodes, names)
+    head = ["Condition"] + list(nodes)
+    tables = [
+        {
+            "title": "The ends",
+            "head": head,
+            "text": head,
+            "rows": first,
+            "folded": False,
+            "caption": "",
+        }
+    ]
+    if different:
+        tables.append(
+            _table(
+                "Differences between the ends",
+                ["Setting"] + list(nodes),
+                [[name] + values for name, values in different],
+                folded=len(different) > 12,
+            )
+        )
+    if changed:
+        tables.append(
+            _table(
+                "Changed between before and after", ["Node", "Setting", "Before", "After"], changed
+            )
+        )
+    return {"notes": notes, "tables": tables + _of_nodes(node_cpu)}

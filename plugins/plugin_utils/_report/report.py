@@ -1,0 +1,250 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a results folder to its report: reads plan, manifest and trials, writes all outputs whole or
+not at all.
+
+Only the folder's content goes in: no clock, no host, no path, so the same folder gives the same
+bytes. The report of a running campaign alone says when it was made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import filecmp
+import json
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from ...module_utils._base.errors import InputError, LabError
+from .._analysis.campaign_verdicts import DeviceVerdict, verdicts_of
+from .._analysis.unfinished import claimed
+from .._campaign import plan_file
+from .._campaign.nouns import Plan
+from .._exports import csv_file, junit, openmetrics, recommended
+from .._trials.digest import Digest
+from .._trials.nouns import Trial
+from .._trials.records import stream_records
+from . import html, imported, plain, study
+from . import page as report_page
+from .view import findings_of
+
+LIVE = ("report.txt", "report.md", "report.html")  # what is made of a running campaign
+OUTPUTS = (
+    "analysis.json",
+    "trials.csv",
+    "recommended.yml",
+    "report.txt",
+    "report.md",
+    "report.html",
+    "junit.xml",
+    "metrics.prom",
+)
+
+
+def read_json(path: str) -> Any:
+    """Return the content of a JSON file, or None where there is no file."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return json.load(stream)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(
+            f"the file cannot be read ({error.strerror})", path, "Check its permissions."
+        )
+    except ValueError as error:
+        raise InputError(
+            f"this is not JSON: {error}",
+            path,
+            "Restore the file, or remove it to report without it.",
+        )
+
+
+def _analyse(
+    plan: Plan,
+    trials: Iterable[Trial],
+    manifest: Mapping[str, Any] | None,
+    verdicts: Callable[[], list[DeviceVerdict]],
+    running: bool,
+) -> dict[str, Any]:
+    """Analyse with scipy, which takes a while to import."""
+    from .._analysis.analysis import analyse  # noqa: PLC0415
+
+    return analyse(plan, trials, manifest, verdicts=verdicts, running=running)
+
+
+def _read(folder: str) -> tuple[Plan, dict[str, Any] | None, str]:
+    """Return ``(plan, manifest, path of the trials)`` of a results folder."""
+    plan = plan_file.read_whole_plan(folder)
+    if plan is None:
+        raise InputError(
+            "there is no plan.json",
+            folder,
+            "Give the folder of one campaign, such as results/demo.",
+        )
+    trials = os.path.join(folder, "trials.jsonl")
+    if not os.path.exists(trials):
+        raise InputError(
+            "there is no trials.jsonl",
+            folder,
+            "Run the campaign first: nothing has been measured yet.",
+        )
+    return plan, read_json(os.path.join(folder, "manifest.json")), trials
+
+
+def _write(folder: str, name: str, text: str) -> None:
+    with open(os.path.join(folder, name), "w", encoding="utf-8", newline="\n") as stream:
+        stream.write(text)
+
+
+def _seen(digest: Digest, trials: Iterator[Trial]) -> Iterator[Trial]:
+    for trial in trials:
+        digest.see(trial)
+        yield trial
+
+
+@contextlib.contextmanager
+def _digested(
+    record: str, new: str, control: str, running: bool
+) -> Iterator[tuple[Callable[[], Digest], Iterator[Trial], list[str]]]:
+    """Yield ``(digest, trials, problems)``: who gives the digest, once the trials are read.
+
+    While a campaign runs it is done in one process and without trials.csv: if killed, it leaves no
+    process behind.
+    """
+    problems: list[str] = []
+    if running:
+        digest = Digest(control)
+        yield lambda: digest, _seen(digest, stream_records(record, problems)), problems
+    else:
+        with csv_file.digested(record, os.path.join(new, "trials.csv"), control) as digested:
+            yield digested, stream_records(record, problems), problems
+
+
+def _make(folder: str, new: str, standing: report_page.Standing | None) -> dict[str, Any]:
+    """Write all outputs of the campaign in ``folder`` into the folder ``new``; return the page."""
+    plan, manifest, trials = _read(folder)
+    with _digested(trials, new, plan["control"], standing is not None) as (
+        digested,
+        records,
+        problems,
+    ):
+        analysis = _analyse(
+            plan,
+            records,
+            manifest,
+            lambda: verdicts_of(plan, digested().evidence, manifest),
+            standing is not None,
+        )
+        digest = digested()
+    findings = findings_of(analysis, problems)
+    if plan.get("kind") == "imported":
+        findings["warnings"] = (
+            imported.worth(plan, stream_records(trials, [])) + findings["warnings"]
+        )
+    page = report_page.page(findings, plan, digest, manifest, standing)
+    page["study"] = study.section(plan, analysis)
+    _write(
+        new, "analysis.json", json.dumps(analysis, indent=1, sort_keys=True, allow_nan=False) + "\n"
+    )
+    _write(new, "recommended.yml", recommended.recommended(findings, plan, manifest))
+    _write(new, "report.txt", plain.console(page))
+    _write(new, "report.md", plain.markdown(page))
+    _write(new, "report.html", html.render(page, plan, digest))
+    _write(new, "junit.xml", junit.campaign(analysis))
+    _write(new, "metrics.prom", openmetrics.openmetrics(analysis))
+    return page
+
+
+def _same(new: str, old: str) -> bool:
+    return os.path.exists(old) and filecmp.cmp(new, old, shallow=False)
+
+
+def _text(path: str) -> str:
+    with contextlib.suppress(OSError), open(path, encoding="utf-8") as stream:
+        return stream.read()
+    return ""
+
+
+def _artifacts(analysis: dict[str, Any]) -> dict[str, Any]:
+    """Return what a job keeps of the analysis: how many effects are in each state, and the
+    recommended levels.
+    """
+    effects = [
+        row.get("effect") or row
+        for table in claimed(analysis)
+        for metric in table["metrics"]
+        for row in metric.get("main_effects") or metric["rows"]
+    ]
+    wanted = analysis["recommendation"]
+    states = Counter(effect["state"] for effect in effects if effect.get("state"))
+    return {
+        "states": dict(sorted(states.items())),
+        "recommended": wanted["changes"] or wanted["levels"],
+    }
+
+
+def make_report(
+    folder: str, check: bool = False, standing: report_page.Standing | None = None
+) -> dict[str, Any]:
+    """Make the report of the campaign whose results are in ``folder``; with ``check`` nothing in it
+    is changed.
+
+    ``standing`` is given while the campaign runs (see live/standing.py): then it claims nothing,
+    and only what people read is written.
+
+    Returns ``{"changed", "files", "headline", "standing", "table", "states", "recommended",
+    "diff"}``.
+    """
+    folder = os.path.abspath(folder)
+    if not os.path.isdir(folder):
+        raise InputError(
+            "there is no such folder",
+            folder,
+            "Give the folder of one campaign, such as results/demo.",
+        )
+    try:
+        new = tempfile.mkdtemp(
+            prefix=".live-" if standing else ".report-", dir=None if check else folder
+        )
+    except OSError as error:
+        raise InputError(
+            f"the report cannot be written ({error.strerror})", folder, "Make the folder writable."
+        )
+    try:
+        page = _make(folder, new, standing)
+        changed = [
+            name
+            for name in (LIVE if standing else OUTPUTS)
+            if not _same(os.path.join(new, name), os.path.join(folder, name))
+        ]
+        result = {
+            "changed": bool(changed),
+            "files": dict((name, os.path.join(folder, name)) for name in OUTPUTS),
+            "headline": page["headline"],
+            "standing": (page["running"] or {}).get("line"),
+            "table": _text(os.path.join(new, "report.txt")),
+            "diff": dict(
+                before_header="report.md",
+                after_header="report.md",
+                before=_text(os.path.join(folder, "report.md")),
+                after=_text(os.path.join(new, "report.md")),
+            ),
+        }
+        result.update(_artifacts(json.loads(_text(os.path.join(new, "analysis.json")))))
+        for name in [] if check else changed:
+            os.replace(os.path.join(new, name), os.path.join(folder, name))
+        return result
+    except OSError as error:
+        raise LabError(
+            f"the report cannot be written ({error.strerror})",
+            error.filename or folder,
+            "Make room, or make the folder writable.",
+        )
+    finally:
+        shutil.rmtree(new, ignore_errors=True)

@@ -1,0 +1,156 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a lab can measure a campaign: its nodes, the ends of its paths, its MTUs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...module_utils._base import network
+from ...module_utils._iproute.parse import Link
+from .._campaign.nouns import Campaign
+from .._lab.guests import CLASS, measuring
+from .._lab.paths import path_of
+from .variables import Problem
+
+FEWEST_NODES = 2
+LEAST_IP = {4: network.MIN_MTU, 6: network.MIN_MTU_IPV6}
+# What gives a node its end of a path.
+ENDS = {
+    "physical_vxlan": "offload_lab_host_network, a network for the host veths",
+    "tenant": "offload_lab_uplink_device, a second device for tenants without a tunnel",
+    "tenant_vxlan": "offload_lab_tenant_count: 1, or more",
+    "tenant_bridge_vxlan": "offload_lab_bridged_network, a network for the tenants behind a Linux bridge",
+}
+
+
+def pairs_of(campaign: Campaign, nodes: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs that a campaign measures: its own, or the first two nodes."""
+    return [(pair["client"], pair["server"]) for pair in campaign["pairs"]] or [
+        (nodes[0], nodes[1])
+    ]
+
+
+def wrong_nodes(
+    campaign: Campaign, playing: Sequence[str], group: Sequence[str], homes: Mapping[str, str]
+) -> Iterator[Problem]:
+    """Yield what is wrong with the nodes of a campaign: ``group`` has all, ``playing`` those that
+    --limit leaves.
+
+    ``homes`` has the node of each of them that is a tenant.
+    """
+    where = f"campaign {campaign['name']}"
+    for guest, node in homes.items():
+        if guest in playing and node and node not in playing:
+            yield Problem(
+                where,
+                f"{guest} is a tenant of {node}, whose settings are the campaign's, too. "
+                f"Have {node} in the group lab_nodes, and do not leave it out with --limit.",
+            )
+    if not campaign["pairs"]:
+        if len(group) < FEWEST_NODES:
+            yield Problem(where, f"a campaign needs two nodes, the inventory has {len(group)}.")
+        elif len(measuring(playing, homes)) < FEWEST_NODES <= len(playing):
+            yield Problem(
+                where,
+                "a campaign needs two tenants that are hosts, or none. Name its pairs, or add one.",
+            )
+        elif len(playing) < FEWEST_NODES:
+            left_out = [node for node in group if node not in playing]
+            yield Problem(
+                where,
+                f"a campaign needs two nodes. Do not leave out {' or '.join(left_out)} with --limit.",
+            )
+        return
+    for node in dict.fromkeys(node for pair in pairs_of(campaign, playing) for node in pair):
+        if node not in group:
+            yield Problem(
+                where,
+                f"its pairs name {node}, which is not in the inventory. It has {', '.join(group)}.",
+            )
+        elif node not in playing:
+            yield Problem(where, f"it measures {node}. Do not leave that out with --limit.")
+
+
+def paths_of(variables: Mapping[str, Any]) -> set[str]:
+    """Return the paths of which a node with these variables has an end."""
+    paths = {"physical"}
+    tenants = variables.get("offload_lab_tenants")
+    if tenants:
+        return paths | {path_of(tenant) for tenant in tenants if tenant.get("addresses")}
+    if int(variables.get("offload_lab_tenant_count", 1)) > 0:
+        paths.add("tenant_vxlan")
+    if variables.get("offload_lab_host_network", "192.168.0.0/24"):
+        paths.add("physical_vxlan")
+    if variables.get("offload_lab_uplink_device"):
+        paths.add("tenant")
+    if variables.get("offload_lab_bridged_network"):
+        paths.add("tenant_bridge_vxlan")
+    return paths
+
+
+def wrong_guests(
+    campaign: Campaign, guest: str, node: str, variables: Mapping[str, Any]
+) -> Iterator[Problem]:
+    """Yield the paths, the tenants and the devices of a campaign that a tenant that is a host does
+    not have.
+    """
+    mine = variables.get("offload_lab_tenant_path", "tenant_vxlan")
+    for path in campaign["paths"]:
+        if path != mine:
+            yield Problem(
+                guest,
+                f"the campaign's path {path} has no end in this tenant, which has {mine}. Leave out "
+                "the path, or name pairs of nodes for it in another campaign.",
+            )
+    if max([workload["tenants"] or 1 for workload in campaign["workloads"]]) > 1:
+        yield Problem(
+            guest, "a workload of the campaign uses several tenants, and this host is one. Use 1."
+        )
+    others = [name for factor in campaign["factors"] for name in factor["devices"] if name != CLASS]
+    if others and not node:
+        yield Problem(
+            guest,
+            f"the campaign sets {' and '.join(dict.fromkeys(others))} devices, which are this "
+            "tenant's node's. Set offload_lab_tenant_of, or give the factors 'devices: [tenant]'.",
+        )
+
+
+def wrong_paths(campaign: Campaign, node: str, variables: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield the paths of a campaign of which a node has no end, and workloads with more tenants
+    than it has.
+    """
+    for path in campaign["paths"]:
+        if path not in paths_of(variables):
+            yield Problem(
+                node,
+                f"the campaign's path {path} has no end here. Set {ENDS[path]}, or leave out the path.",
+            )
+    if variables.get("offload_lab_tenants") or "tenant_vxlan" not in campaign["paths"]:
+        return
+    tenants = int(variables.get("offload_lab_tenant_count", 1))
+    most = max([workload["tenants"] or 1 for workload in campaign["workloads"]])
+    if 0 < tenants < most:
+        yield Problem(
+            node,
+            f"a workload of the campaign uses {most} tenants, the node has {tenants}. "
+            f"Set offload_lab_tenant_count: {most}.",
+        )
+
+
+def wrong_mtus(campaign: Campaign, node: str, address: str, link: Link) -> Iterator[Problem]:
+    """Yield the MTUs that an underlay device, as :func:`_iproute.parse.parse_links` has it, cannot
+    have.
+
+    What the tunnel leaves of it must still carry IP.
+    """
+    version = 6 if ":" in address else 4
+    least = max(LEAST_IP[4] + network.VXLAN_OVERHEAD[version], LEAST_IP[version])
+    most = link.get("max_mtu") or network.MAX_MTU
+    for mtu in campaign["mtus"]:
+        if not least <= mtu <= most:
+            yield Problem(
+                node, f"{link['name']} cannot have the campaign's MTU {mtu}. Use {least} to {most}."
+            )

@@ -1,0 +1,350 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What module preflight read of the nodes becomes a table: what is right, what is noted, what is
+wrong. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict
+
+from ...module_utils._base.errors import LabError
+from ...module_utils._ethtool.alias import resolve
+from ...module_utils._ethtool.features import Feature
+from ...module_utils._iproute.parse import Link
+from .._campaign.nouns import Campaign
+from .._lab.guests import around
+from .campaign import wrong_mtus
+from .variables import PREFIX, Problem
+
+OK, NOTE, WRONG = "ok", "note", "WRONG"
+MOST_SECONDS_APART = 60  # clocks; a slow host takes ten seconds to answer
+PORT_VARIABLES = {"netperf": "offload_lab_netperf_port", "probe": "offload_lab_probe_port"}
+
+
+class User(TypedDict):
+    """As whom tasks run on a node."""
+
+    name: str
+    missing: list[str]  # capabilities
+
+
+class Switch(TypedDict):
+    """The bridge of the lab."""
+
+    datapath: str
+    refused: str | None  # why it cannot be the lab's
+
+
+class Taken(TypedDict):
+    """A port that another program holds."""
+
+    port: int
+    program: str
+    pids: list[int]
+
+
+class Reached(TypedDict):
+    """Whether a port of a peer answers."""
+
+    address: str
+    port: int
+    reached: bool
+    answer: str
+
+
+class Reading(TypedDict):
+    """What module preflight read of a node, as far as it is judged."""
+
+    user: User
+    programs: dict[str, str | None]  # {name: path}
+    links: dict[str, Link]
+    features: dict[str, Feature] | None  # None without ethtool
+    management: list[str]  # devices that carry the controller's connection
+    switch: Switch
+    taken: list[Taken]
+    peers: list[Reached]
+    silent: list[str]  # addresses
+    vxlan_port: int
+    measuring: bool  # it holds the snapshot of a campaign
+    clock: float  # s since the epoch
+
+
+class Row(NamedTuple):
+    """One line of the table: a node, what was looked at, its state, and what was seen or is to be
+    done.
+    """
+
+    node: str
+    check: str
+    state: str
+    text: str
+
+
+class Wanted(NamedTuple):
+    """What is asked of a node: values of its variables, with defaults."""
+
+    device: str
+    mtu: int | None
+    uplink: str
+    more_devices: Sequence[str]
+    allowed: Sequence[str]
+    install: bool
+    address: str
+    campaign: Campaign | None
+    factors: Sequence[str]
+    guest: bool  # a tenant that is a host
+
+
+def wanted_of(
+    variables: Mapping[str, Any], campaign: Campaign | None, guest: bool = False
+) -> Wanted:
+    """Return what the variables of a node, and the campaign if it is to be measured, ask of it."""
+
+    def value(name: str, default: Any) -> Any:
+        return variables.get(PREFIX + name, default)
+
+    mtu, install = value("underlay_mtu", None), value("install_packages", True)
+    features = [
+        name
+        for factor in (campaign["factors"] if campaign else ())
+        if factor["kind"] == "feature"
+        for name in [*factor["settings"], *factor["needs"]]
+    ]
+    return Wanted(
+        device=value("underlay_device", ""),
+        guest=guest,
+        mtu=int(mtu) - around(variables) * guest if mtu else None,
+        more_devices=[port["device"] for port in value("more_ports", [])],
+        factors=list(dict.fromkeys(features)),
+        allowed=value("allow_management_device", []),
+        campaign=campaign,
+        address=value("underlay_address", ""),
+        uplink=value("uplink_device", ""),
+        install=str(install).lower() not in ("false", "no", "0", "off"),
+    )
+
+
+def _user(reading: Reading) -> Iterator[tuple[str, str]]:
+    user = reading["user"]
+    if user["missing"]:
+        yield (
+            WRONG,
+            f"{user['name']} lacks {' and '.join(user['missing'])}. Set ansible_become: true.",
+        )
+    else:
+        yield OK, user["name"]
+
+
+def _programs(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    missing = [name for name, path in reading["programs"].items() if path is None]
+    if not missing:
+        yield OK, "all there"
+    elif wanted.install:
+        yield NOTE, f"to be installed: {', '.join(missing)}"
+    else:
+        yield (
+            WRONG,
+            f"missing: {', '.join(missing)}. Install them, or set offload_lab_install_packages: true.",
+        )
+
+
+def _addresses(links: Mapping[str, Link], name: str) -> list[str]:
+    """Return the addresses of a device, without link-local ones; none where ``ip`` is missing."""
+    return (links[name]["global"] or []) if name in links else []
+
+
+def _device(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    links = reading["links"]
+    for name in [wanted.device, *wanted.more_devices, *([wanted.uplink] if wanted.uplink else [])]:
+        if name not in links:
+            yield (
+                WRONG,
+                f"there is no device {name}. It has {', '.join(sorted(set(links) - {'lo'}))}.",
+            )
+        elif not links[name]["up"] and name != wanted.uplink:
+            yield WRONG, f"{name} is down. Bring it up: ip link set {name} up."
+    addresses = [text.partition("/")[0] for text in _addresses(links, wanted.device)]
+    if wanted.address and addresses and wanted.address not in addresses:
+        yield (
+            WRONG,
+            f"{wanted.device} does not have the address {wanted.address}. It has {', '.join(addresses)}.",
+        )
+    if wanted.uplink and wanted.uplink in [wanted.device, *wanted.more_devices]:
+        yield (
+            WRONG,
+            f"the uplink {wanted.uplink} is a device of the underlay. Give another device, or a VLAN on it.",
+        )
+    elif wanted.uplink and _addresses(links, wanted.uplink):
+        yield (
+            WRONG,
+            (
+                f"the uplink {wanted.uplink} has the address {_addresses(links, wanted.uplink)[0]}, which the "
+                "switch would take from the host. Give a device without one."
+            ),
+        )
+    yield OK, wanted.device
+
+
+def _mtu(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    link = reading["links"].get(wanted.device)
+    if link is None:
+        return
+    if wanted.mtu and wanted.mtu != link["mtu"]:
+        state = (
+            NOTE if reading["measuring"] else WRONG
+        )  # a campaign that was left in the middle has set its own
+        yield (
+            state,
+            (
+                f"{wanted.device} has MTU {link['mtu']}, offload_lab_underlay_mtu "
+                f"{'leaves' if wanted.guest else 'is'} {wanted.mtu}. Change one."
+            ),
+        )
+    if wanted.campaign and not wanted.guest:
+        for problem in wrong_mtus(wanted.campaign, "", wanted.address, link):
+            yield WRONG, problem.what
+    yield OK, str(link["mtu"])
+
+
+def _management(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    carriers = reading["management"]
+    for name in [wanted.device, *wanted.more_devices]:
+        if name in carriers and name not in wanted.allowed:
+            yield (
+                (WRONG if wanted.campaign else NOTE),
+                (
+                    f"{name} carries the controller's connection, and a campaign would change it. "
+                    "Log in through another "
+                    "device, or name it in offload_lab_allow_management_device."
+                ),
+            )
+    if wanted.uplink and wanted.uplink in carriers:
+        yield (
+            WRONG,
+            f"the uplink {wanted.uplink} carries the controller's connection, which would be cut.",
+        )
+    yield OK, ", ".join(carriers) or "none of this host's devices"
+
+
+def _switch(reading: Reading) -> Iterator[tuple[str, str]]:
+    if reading["switch"]["refused"]:
+        yield WRONG, reading["switch"]["refused"]
+    yield OK, reading["switch"]["datapath"]
+
+
+def _ports(reading: Reading) -> Iterator[tuple[str, str]]:
+    for row in reading["taken"]:
+        by = f"{row['program']}, process {min(row['pids'])}" if row["pids"] else "another process"
+        stop = (
+            " (on Debian: systemctl disable --now netperf)" if row["program"] == "netserver" else ""
+        )
+        yield (
+            WRONG,
+            (
+                f"{row['port']} is taken by {by}. Stop it{stop}, or set {' or '.join(PORT_VARIABLES.values())}."
+            ),
+        )
+    yield OK, "free, or the lab's"
+
+
+def _peers(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    for address in dict.fromkeys(row["address"] for row in reading["peers"] if not row["reached"]):
+        rows = [row for row in reading["peers"] if row["address"] == address and not row["reached"]]
+        source = wanted.address or "this node"
+        yield (
+            WRONG,
+            (
+                f"{address} cannot be reached on TCP port {' and '.join(str(row['port']) for row in rows)}: "
+                f"{rows[0]['answer']}. Check cable and addresses. If ping gets through, its firewall lacks a "
+                f"rule that accepts these ports from {source}: set offload_lab_firewall, or add it."
+            ),
+        )
+    if reading.get("silent"):
+        yield (
+            NOTE,
+            (
+                f"{' and '.join(reading['silent'])} does not answer on UDP port {reading['vxlan_port']}; see that "
+                f"its firewall accepts it from {wanted.address or 'this node'}."
+            ),
+        )
+    yield (
+        OK,
+        ", ".join(dict.fromkeys(row["address"] for row in reading["peers"]))
+        or "not known before they are read",
+    )
+
+
+def _factors(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    features = reading["features"] or {}
+    for name in wanted.factors if features else ():
+        try:
+            resolve(name, features, wanted.device)
+        except LabError as error:
+            yield WRONG, str(error)
+    yield OK, ", ".join(wanted.factors) if features else "not known without ethtool"
+
+
+def judge(node: str, reading: Reading, wanted: Wanted) -> Iterator[Row]:
+    """Yield the rows of a node: of each check what is wrong or noted, or that it is right."""
+    checks = {
+        "user": _user(reading),
+        "programs": _programs(reading, wanted),
+        "device": _device(reading, wanted),
+        "MTU": _mtu(reading, wanted),
+        "management": _management(reading, wanted),
+        "datapath": _switch(reading),
+        "ports": _ports(reading),
+        "peers": _peers(reading, wanted),
+        "factors": _factors(reading, wanted),
+    }
+    without = (() if wanted.factors else ("factors",)) + (
+        ("datapath", "peers") if wanted.guest else ()
+    )
+    for name in [name for name in checks if name not in without]:
+        rows = [Row(node, name, state, text) for state, text in checks[name]]
+        yield from [row for row in rows if row.state != OK] or rows[:1]
+
+
+def apart(
+    readings: Mapping[str, Reading], wanted: Mapping[str, Wanted], now: float
+) -> Iterator[Row]:
+    """Yield what is wrong between the nodes: MTUs that differ, clocks that do."""
+    links = {
+        node: reading["links"].get(wanted[node].device)
+        for node, reading in readings.items()
+        if not wanted[node].guest
+    }
+    mtus = {node: link["mtu"] if link else None for node, link in links.items()}
+    measuring = any(reading["measuring"] for reading in readings.values())
+    if len({mtu for mtu in mtus.values() if mtu}) > 1 and not measuring:
+        by_node = ", ".join(f"{node} {mtu}" for node, mtu in mtus.items())
+        yield Row(
+            "all", "MTU", WRONG, f"the underlays differ: {by_node}. Give all of them the same."
+        )
+    for node, reading in readings.items():
+        if abs(now - reading["clock"]) > MOST_SECONDS_APART:
+            yield Row(
+                node,
+                "clock",
+                NOTE,
+                f"{abs(now - reading['clock']):.0f} s apart from the controller's; times of "
+                "trials are the controller's",
+            )
+
+
+def table(rows: Iterable[Row]) -> list[str]:
+    """Return the rows as lines of a table."""
+    lines = [("node", "check", "", ""), *rows]
+    widths = [max(len(row[column]) for row in lines) for column in range(3)]
+    return [
+        "  ".join([*(row[column].ljust(widths[column]) for column in range(3)), row[3]]).rstrip()
+        for row in lines
+    ]
+
+
+def problems(rows: Iterable[Row]) -> list[Problem]:
+    """Return what is wrong, for the message of the task."""
+    return [Problem(f"{row.node}: {row.check}", row.text) for row in rows if row.state == WRONG]

@@ -1,0 +1,260 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a search does next: the visits of one more round, or its end and who is confirmed. Pure.
+
+A decision follows from the plan, what was decided before, and the trials of the visits decided so
+far. It is kept in search.json before its first visit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from .._analysis.cube import stall
+from .._analysis.metrics import values_of
+from .._campaign.confirmation import SCHEMA, with_search
+from .._campaign.design import MOST_BLOCKS, visits_of
+from .._campaign.factors import settings_of
+from .._campaign.nouns import (
+    Nominee,
+    Plan,
+    Profile,
+    Search,
+    SearchRound,
+    SearchStanding,
+    Visit,
+)
+from .._campaign.profiles import named
+from .._campaign.screen import every_combination, model_matrix
+from .._statistics.libraries import np
+from .._statistics.states import margin
+from .._trials.guards import excluded
+from .._trials.nouns import Trial
+from . import effort, lookahead, model
+from .values import trials_for, visit_values
+
+PART = "search"  # of a visit and of its trials
+ANSWERED = (
+    0.99  # how sure it is that no combination is better than the best one by more than matters
+)
+EQUAL = 0.1  # of matters: sets predicted to differ by less are equally good
+STALLS = 0.25  # of a profile's trials: one that fails so often is not nominated
+FEWEST_VISITS = 4
+FEWEST_ROUNDS = 3  # the first visits are too few to contradict the model: it is not believed before
+GOALS = {
+    "throughput": (("throughput", "transactions"), 1),
+    "latency": (("latency_mean",), -1),
+    "cpu": (("service_demand_combined", "service_demand_client"), -1),
+}
+
+
+class Seen(NamedTuple):
+    """The visits that gave a value: their profiles, the logarithms of their trials, and who fails."""
+
+    profiles: list[str]
+    trials: list[list[float]]
+    failing: list[str]
+
+
+def begin(plan: Plan) -> Search:
+    """Return a search of which nothing is decided yet (the content of search.json)."""
+    return {"schema": SCHEMA, "campaign": plan["name"], "rounds": [], "ended": None, "nominees": []}
+
+
+def decide(plan: Plan, decided: Search, trials: Iterable[Trial]) -> Search:
+    """Return what was decided with one round more, or with its end; ``trials`` are all of its
+    visits so far.
+    """
+    whole, number = with_search(plan, decided), len(decided["rounds"]) + 1
+    found = _Standing(whole, seen(whole, trials), np.random.default_rng([plan["seed"], number]))
+    standing = found.told()
+    enough = len(found.seen.profiles) >= FEWEST_VISITS
+    # Visits from here on, the confirmation's too, have as many trials as it takes for their
+    # scatter.
+    wanted = trials_for(found.seen.trials, margin(plan), effort.fewest_trials(plan))
+    affordable = effort.affordable(plan, decided, wanted)
+    last = not affordable
+    trials_each = affordable or effort.confirmed_with(plan, decided, wanted)
+    answered = standing["sure"] >= ANSWERED and (number > FEWEST_ROUNDS or last)
+    ended = (
+        "nothing measured"
+        if not enough
+        else "answered"
+        if answered
+        else "visits"
+        if number > MOST_BLOCKS
+        else plan["search"]["limit"]
+        if last
+        else None
+    )
+    if ended:
+        return {
+            **decided,
+            "ended": ended,
+            "nominees": found.nominees() if enough else [],
+            "standing": standing,
+            "trials": trials_each,
+        }
+    profiles = found.next_profile()
+    planned = visits_of(
+        effort.with_trials(plan, trials_each), profiles, plan["control"], [plan["blocks"] + number]
+    )
+    visits: list[Visit] = [{**visit, "part": PART} for visit in planned]
+    own: SearchRound = {
+        "round": number,
+        "profiles": profiles,
+        "visits": visits,
+        "standing": standing,
+        "trials": trials_each,
+    }
+    return {**decided, "rounds": [*decided["rounds"], own]}
+
+
+def seen(plan: Plan, trials: Iterable[Trial]) -> Seen:
+    """Return the visits of the goal's table in the order in which they were made."""
+    visits: dict[tuple[int, int], tuple[str, list[float]]] = {}
+    counts: dict[str, list[int]] = {}
+    for trial in trials:
+        if trial.get("part") not in (None, PART) or not _in_goal_table(plan, trial):
+            continue
+        stalled = stall(trial)
+        if stalled or not excluded(trial):
+            count = counts.setdefault(trial["profile"], [0, 0])
+            count[0], count[1] = count[0] + 1, count[1] + bool(stalled)
+        value = None if stalled or excluded(trial) else _goal(plan, trial)
+        if value:
+            place = trial["block"], trial["visit"]
+            visits.setdefault(place, (trial["profile"], []))[1].append(value)
+    order = sorted(visits)
+    return Seen(
+        [visits[place][0] for place in order],
+        [visits[place][1] for place in order],
+        [name for name, (all_of_them, stalls) in counts.items() if stalls >= STALLS * all_of_them],
+    )
+
+
+def _in_goal_table(plan: Plan, trial: Trial) -> bool:
+    """Return whether a trial is of the campaign's first path and workload; all pairs count alike."""
+    workload = (trial.get("workload") or {}).get("name")
+    return bool(
+        trial.get("path") == plan["paths"][0]
+        and workload == plan["workloads"][0]["name"]
+        and trial.get("profile") in plan["profiles"]
+    )
+
+
+def _goal(plan: Plan, trial: Trial) -> float | None:
+    """Return the logarithm of what the search makes larger, or None."""
+    names, sign = GOALS[plan["search"]["goal"]]
+    values = values_of(trial)
+    value = next((values[name] for name in names if values.get(name)), None)
+    return sign * float(np.log(value)) if value and value > 0 else None
+
+
+class _Standing:
+    """What is known of all combinations."""
+
+    def __init__(self, plan: Plan, known: Seen, generator: np.random.Generator) -> None:
+        self.plan, self.seen, self.generator = plan, known, generator
+        self.off = plan["profiles"][plan["control"]]["levels"]
+        self.levels = every_combination(plan["factors"])
+        self.rows, pairs = model_matrix(plan["factors"], self.levels)
+        self.names = [self._name(levels) for levels in self.levels]
+        if len(known.profiles) < FEWEST_VISITS:
+            return
+        own, _pairs = model_matrix(
+            plan["factors"], [plan["profiles"][name]["levels"] for name in known.profiles]
+        )
+        self.found = model.fit(
+            own, len(pairs), *visit_values(known.trials, known.profiles), generator
+        )
+        self.values = self.found.coefficients @ self.rows.T
+        able = np.array([name not in known.failing for name in self.names])
+        self.able = able | ~able.any()  # where all fail, none is worse for it
+        self.best = self._best()
+
+    def _name(self, levels: Mapping[str, str]) -> str:
+        return named(levels, self.off) or self.plan["control"]
+
+    def _top(self, scores: np.ndarray, without: Iterable[int] = ()) -> int:
+        """Return the place of the combination with the highest score that does not fail."""
+        able = np.where(self.able, scores, -np.inf)
+        able[list(without)] = -np.inf
+        return int(np.argmax(able))
+
+    def _best(self) -> int:
+        """Return the place of the set predicted to be the best; of equal ones, that which changes
+        least.
+        """
+        mean = self.values.mean(axis=0)
+        equal = self.able & (mean >= mean[self._top(mean)] - EQUAL * margin(self.plan))
+        changed = [
+            sum(level != self.off[name] for name, level in levels.items()) for levels in self.levels
+        ]
+        return min(np.flatnonzero(equal).tolist(), key=lambda place: (changed[place], -mean[place]))
+
+    def told(self) -> SearchStanding:
+        """Return how the search stands: the best combination, its gain over the control, and how
+        sure it is.
+        """
+        if len(self.seen.profiles) < FEWEST_VISITS:
+            return {
+                "visits": len(self.seen.profiles),
+                "best": None,
+                "gain": None,
+                "low": None,
+                "high": None,
+                "sure": 0.0,
+            }
+        gains = self.values[:, self.best] - self.values[:, self.names.index(self.plan["control"])]
+        behind = self.values[:, self.able].max(axis=1) - self.values[:, self.best]
+        low, middle, high = (
+            round(float(np.exp(value)), 4) for value in np.quantile(gains, (0.025, 0.5, 0.975))
+        )
+        return {
+            "visits": len(self.seen.profiles),
+            "best": self.names[self.best],
+            "gain": middle,
+            "low": low,
+            "high": high,
+            "sure": round(float((behind <= margin(self.plan)).mean()), 4),
+        }
+
+    def next_profile(self) -> dict[str, Profile]:
+        """Return the profile of one more round."""
+        place = lookahead.next_row(
+            self.found, self.rows, self.best, margin(self.plan), self.generator
+        )
+        return {
+            self.names[place]: {
+                "levels": self.levels[place],
+                "settings": dict(settings_of(self.plan["factors"], self.levels[place], False)),
+            }
+        }
+
+    def nominees(self) -> list[Nominee]:
+        """Return the best combination, the one most likely to be better by what matters, and all
+        on, each once.
+        """
+        ahead = self.values - self.values[:, [self.best]] - margin(self.plan) / 2
+        second = self._top(np.maximum(ahead, 0.0).mean(axis=0), [self.best])
+        own = [
+            self._nominee("chosen", self.best),
+            self._nominee("runner_up", second),
+            *self._all_on(),
+        ]
+        return [
+            nominee
+            for place, nominee in enumerate(own)
+            if nominee["name"] not in [before["name"] for before in own[:place]]
+        ]
+
+    def _nominee(self, role: str, place: int) -> Nominee:
+        return {"role": role, "name": self.names[place], "levels": dict(self.levels[place])}
+
+    def _all_on(self) -> Iterator[Nominee]:
+        on = {factor["name"]: factor["levels"][-1] for factor in self.plan["factors"]}
+        if on in self.levels:
+            yield self._nominee("all_on", self.levels.index(on))

@@ -1,0 +1,245 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A Bayesian linear model of main effects and pairs on the logarithms of visits, for few visits.
+Pure.
+
+Each coefficient has one of a few sizes; that of a pair is most often 0 (George and McCulloch 1993),
+and so is what sets a single visit far off. Visits drift together (AR(1)) or scatter each by itself;
+how much is learned. The posterior is drawn by Gibbs sampling, in several chains at once: with few
+visits there are several explanations of what was seen, and an approximation around the likeliest
+one would be too sure.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .._statistics.libraries import np
+
+CHAINS, SWEEPS, KEPT_AFTER = 24, 50, 20
+FEW = 32  # visits: with more there are fewer explanations, and chains take the longer
+FEWEST_CHAINS, KINDS_TRIED = 4, 6  # then, at least; and of the kinds of noise at a sweep
+MAIN_SIZES, MAIN_ODDS = (
+    (0.003, 0.01, 0.03, 0.1, 0.3),
+    (0.2, 0.2, 0.2, 0.2, 0.2),
+)  # standard deviations
+PAIR_SIZES, PAIR_ODDS = (0.0, 0.01, 0.03, 0.1, 0.3), (0.85, 0.05, 0.05, 0.03, 0.02)
+VISIT_SIZES = (
+    0.005,
+    0.01,
+    0.02,
+    0.04,
+    0.08,
+)  # what visits scatter beyond their trials, each by itself
+DRIFT_SIZES = (
+    0.01,
+    0.02,
+    0.04,
+    0.08,
+    0.16,
+)  # or what they have in common with the visits before and after
+DRIFT_MEMORIES = (0.5, 0.8, 0.95, 0.99)  # the correlation of a visit with the next one
+FAR_OFF_SIZES, FAR_OFF_ODDS = (0.0, 0.05, 0.2, 0.8), (0.97, 0.02, 0.007, 0.003)  # of a single visit
+NOISE_ODDS = (
+    0.1,
+    0.2,
+    0.7,
+)  # of no more scatter than that of trials, of each visit's own, of a drift
+LEAST_SD = 0.001  # of a visit: no measurement is surer
+BORDER = 1e30  # in the corner of a bordered covariance: larger than any sum of squares
+
+
+class Posterior(NamedTuple):
+    """Draws of the coefficients, (draws, columns), and how one more visit scatters.
+
+    Its value is that of its row, and ``memory`` times as much as the last visit, of row ``last``,
+    was off; ``noise`` is the variance beyond that.
+    """
+
+    coefficients: np.ndarray
+    noise: float
+    memory: float
+    last: np.ndarray
+
+
+def _noises(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return what visits may have beyond the scatter of their trials: covariances, and the
+    logarithms of their odds.
+    """
+    apart = np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
+    own = [size**2 * np.eye(count) for size in VISIT_SIZES]
+    drifts = [size**2 * memory**apart for size in DRIFT_SIZES for memory in DRIFT_MEMORIES]
+    odds = [
+        NOISE_ODDS[0],
+        *[NOISE_ODDS[1] / len(own)] * len(own),
+        *[NOISE_ODDS[2] / len(drifts)] * len(drifts),
+    ]
+    return np.array([np.zeros((count, count)), *own, *drifts]), np.log(odds)
+
+
+def fit(
+    matrix: np.ndarray,
+    pairs: int,
+    values: np.ndarray,
+    variance: np.ndarray,
+    generator: np.random.Generator,
+) -> Posterior:
+    """Return draws from the posterior of the visits, a row of ``matrix`` each, in the order of
+    time.
+
+    ``matrix`` has a column of ones, the main effects, and ``pairs`` columns of pairs. ``values``
+    are logarithms, ``variance`` what each visit's value scatters by that of its trials.
+    """
+    middle = float(np.median(values))
+    chains = _Chains(matrix, pairs, values - middle, np.maximum(variance, LEAST_SD**2), generator)
+    drawn, ahead = list[np.ndarray](), list[tuple[float, float]]()
+    for sweep in range(SWEEPS):
+        chains.sweep()
+        if sweep >= KEPT_AFTER:
+            drawn += [
+                chains.coefficients()[:, : matrix.shape[1]]
+                for _draw in range(-(-CHAINS // chains.number))
+            ]
+            ahead.append(chains.next_visit())
+    found = np.concatenate(drawn)
+    found[:, 0] += middle
+    noise, memory = np.mean(ahead, axis=0).tolist()
+    return Posterior(found, noise, memory, matrix[-1])
+
+
+class _Chains:
+    """The state of all chains: the variance of each coefficient, and the kind of noise.
+
+    The coefficients of the model are followed by one for each visit: how far off it is by itself.
+    """
+
+    def __init__(
+        self,
+        matrix: np.ndarray,
+        pairs: int,
+        values: np.ndarray,
+        variance: np.ndarray,
+        generator: np.random.Generator,
+    ) -> None:
+        count, columns = matrix.shape
+        self.matrix, self.values, self.generator = (
+            np.hstack([matrix, np.eye(count)]),
+            values,
+            generator,
+        )
+        self.own = np.diag(variance)
+        self.noises, self.noise_odds = _noises(count)
+        self.few, self.number = (
+            count <= FEW,
+            max(FEWEST_CHAINS, int(CHAINS * min(1.0, FEW / count) ** 2)),
+        )
+        main, pair, far_off = (
+            (np.square(sizes), np.log(odds))
+            for sizes, odds in (
+                (MAIN_SIZES, MAIN_ODDS),
+                (PAIR_SIZES, PAIR_ODDS),
+                (FAR_OFF_SIZES, FAR_OFF_ODDS),
+            )
+        )
+        self.sizes = [main] * (columns - 1 - pairs) + [pair] * pairs + [far_off] * count
+        self.prior = np.ones(
+            (self.number, columns + count)
+        )  # variances; the first is of the level of all visits
+        for column, (squares, odds) in enumerate(self.sizes, 1):
+            self.prior[:, column] = generator.choice(squares, self.number, p=np.exp(odds))
+        self.kinds = np.zeros(self.number, dtype=int)
+
+    def sweep(self) -> None:
+        """Draw the kind of noise and each coefficient's size once, each given all else but the
+        coefficients.
+        """
+        tried = self._kinds_tried()
+        whole = self._model()[:, None] + self.noises[tried] + self.own
+        every, chosen = (
+            np.arange(self.number),
+            self._one_of(self.noise_odds[tried] + self._likelihoods(whole)),
+        )
+        self.kinds = tried[every, chosen]
+        self._draw_sizes(np.linalg.inv(whole[every, chosen]))
+
+    def _likelihoods(self, whole: np.ndarray) -> np.ndarray:
+        """Return the logarithms of how likely the values are under these covariances, but for a
+        constant.
+
+        The last row of the Cholesky factor of a covariance with the values as its border is the
+        values in units of it.
+        """
+        bordered = np.pad(
+            whole, [*[(0, 0)] * (whole.ndim - 2), (0, 1), (0, 1)], constant_values=BORDER
+        )
+        bordered[..., -1, :-1] = self.values  # numpy reads the lower triangle
+        factor = np.linalg.cholesky(bordered)[..., :-1]
+        sizes = np.diagonal(factor, axis1=-2, axis2=-1)
+        return -np.log(sizes).sum(axis=-1) - np.square(factor[..., -1, :]).sum(axis=-1) / 2
+
+    def _kinds_tried(self) -> np.ndarray:
+        """Return the kinds of noise of which each chain draws one: all, or its own and a few others
+        at random.
+        """
+        kinds = np.tile(np.arange(len(self.noises)), (self.number, 1))
+        if self.few:
+            return kinds
+        others = (
+            self.kinds[:, None] + self.generator.permuted(kinds[:, 1:], axis=1)[:, :KINDS_TRIED]
+        )
+        return np.column_stack([self.kinds, others % len(self.noises)])
+
+    def next_visit(self) -> tuple[float, float]:
+        """Return ``(noise, memory)`` of one more visit of usual scatter, as :class:`Posterior` has
+        them.
+        """
+        own, sizes = float(np.median(np.diag(self.own))), self.noises[self.kinds, 0, 0]
+        # What is off at the last visit is drift or its own scatter; the drift goes on, by its
+        # memory.
+        drift = sizes / (sizes + own)
+        memory = np.divide(
+            self.noises[self.kinds, 0, 1], sizes, out=np.zeros(self.number), where=sizes > 0
+        )
+        return own + float((sizes * (1 - drift * memory**2)).mean()), float((memory * drift).mean())
+
+    def _model(self) -> np.ndarray:
+        return (self.matrix * self.prior[:, None]) @ self.matrix.T
+
+    def _one_of(self, chances: np.ndarray) -> np.ndarray:
+        """Draw one of the last axis by the logarithms of its chances (Gumbel's maximum)."""
+        return (chances + self.generator.gumbel(size=chances.shape)).argmax(axis=-1)
+
+    def _draw_sizes(self, inverse: np.ndarray) -> None:
+        """Draw the variance of each coefficient in turn.
+
+        ``inverse`` is that of the covariance of what was measured; it is kept up to date (Sherman
+        and Morrison).
+        """
+        for column in 1 + self.generator.permutation(len(self.sizes)):
+            squares, odds = self.sizes[column - 1]
+            before, own = self.prior[:, column], self.matrix[:, column]
+            told = inverse @ own
+            size, fits = told @ own, told @ self.values
+            rest = 1 - before * size
+            more = 1 + squares * (size / rest)[:, None]
+            chosen = self._one_of(
+                odds - np.log(more) / 2 + squares * (fits / rest)[:, None] ** 2 / more / 2
+            )
+            change = squares[chosen] - before
+            inverse -= (
+                (change / (1 + change * size))[:, None, None] * told[:, :, None] * told[:, None, :]
+            )
+            self.prior[:, column] = squares[chosen]
+
+    def coefficients(self) -> np.ndarray:
+        """Draw the coefficients: (chains, columns).
+
+        A draw from the prior is corrected by what was measured (Matheron).
+        """
+        draw, rest = self.generator.standard_normal, self.noises[self.kinds] + self.own
+        first = draw(self.prior.shape) * np.sqrt(self.prior)
+        noise = (np.linalg.cholesky(rest) @ draw((*rest.shape[:-1], 1)))[..., 0]
+        missed = self.values - first @ self.matrix.T - noise
+        solved = np.linalg.solve(self._model() + rest, missed[..., None])[..., 0]
+        return first + self.prior * (solved @ self.matrix)

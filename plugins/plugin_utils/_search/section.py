@@ -1,0 +1,90 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report's section on a search: how it stood after each round, why it ended, who was nominated
+and confirmed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+ENDS = {
+    "answered": "it ended because the question was answered: no combination is likely to be better by what matters",
+    "visits": "it ended with its last round; the question was not answered for sure",
+    "time_budget": "it ended because the time budget was spent; the question was not answered for sure",
+    "nothing measured": "it ended because too few visits gave a value",
+    None: "it has not ended",
+}
+ROLES = {
+    "chosen": "predicted to be the best",
+    "runner_up": "the one most likely to be better than that",
+    "all_on": "all on",
+}
+IN_A_ROW = 3  # rounds of the table: a row for each would be long
+
+
+def section(
+    search: Mapping[str, Any] | None,
+    recommended: Mapping[str, Any],
+    names: Mapping[str, str],
+    *,
+    confirmed: bool,
+) -> dict[str, Any] | None:
+    """Return the section as ``{"text", "table"}``; None for other designs.
+
+    ``search`` and ``recommended`` are those of analysis.json, ``names`` is how the report calls
+    each profile, ``confirmed`` says whether there was a confirmation.
+    """
+    if not search:
+        return None
+    rounds, first = search["rounds"], search["first_visits"]
+    chosen = sum(len(one["profiles"]) for one in rounds)
+    text = [
+        f"Goal: {search['goal']}. {first} first visits, then {chosen} chosen by what was known so far, "
+        f"{first + chosen} visits in all; {ENDS[search['ended']]}. While it adapts, a "
+        "search claims nothing: its numbers are predictions of a model of main effects and pairs."
+    ]
+    if search["nominees"]:
+        told = [f"{names[own['name']]} ({ROLES[own['role']]})" for own in search["nominees"]]
+        supported = (
+            f"Of these the confirmation supports {names[recommended['name']]}."
+            if recommended["name"]
+            else "The confirmation showed none of them to be better than the control."
+        )
+        text.append(
+            f"Visited again in fresh blocks, beside all_off: {'; '.join(told)}. {supported}"
+            if confirmed
+            else f"Nominated, but not visited again: {'; '.join(told)}."
+        )
+    steps = [
+        (
+            str(rounds[place]["standing"]["visits"]),
+            rounds[place]["standing"],
+            [names[name] for one in rounds[place : place + IN_A_ROW] for name in one["profiles"]],
+        )
+        for place in range(0, len(rounds), IN_A_ROW)
+    ]
+    if search["standing"]:
+        steps.append((str(search["standing"]["visits"]), search["standing"], []))
+    head = ["After visits", "Predicted to be the best", "Gain over all_off", "Sure", "Visited next"]
+    rows = [
+        {
+            "cells": [
+                after,
+                names.get(standing["best"], ""),
+                _gain(standing),
+                f"{standing['sure']:.0%}",
+                "; ".join(profiles),
+            ]
+        }
+        for after, standing, profiles in steps
+    ]
+    return {"text": text, "table": {"head": head, "text": [head[1], head[4]], "rows": rows}}
+
+
+def _gain(standing: Mapping[str, Any]) -> str:
+    if standing["gain"] is None:
+        return ""
+    return f"×{standing['gain']:.3g} ({standing['low']:.3g} to {standing['high']:.3g})"

@@ -1,0 +1,176 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Statistics of effects, on whole arrays at once. Values are natural logarithms; NaN is what was
+not measured.
+
+An effect is the mean over blocks of differences of logarithms inside each block: the geometric mean
+of ratios. Its interval is Student's t, its test the sign-flip test; docs/statistics.md shows why.
+What a report claims rests on the joint test of all its effects, see statistics/joint.py.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from .libraries import np, special
+from .signflip import sign_flip, signs_for
+
+FEWEST_BLOCKS = 6  # of a test
+INTERVAL_BLOCKS = 3  # of an interval
+CONFIDENCE = 0.95
+ALPHA = 0.05
+TURNS = 20
+
+
+def logs(values: Any) -> np.ndarray:
+    """Return the natural logarithms; what is not above 0 has none and is NaN."""
+    values = np.asarray(values, dtype=float)
+    return np.log(values, out=np.full(values.shape, np.nan), where=values > 0)
+
+
+def mean_of_visits(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the mean of two visits, or the one there is."""
+    both = (first + second) / 2
+    return np.where(np.isnan(both), np.where(np.isnan(first), second, first), both)
+
+
+@functools.lru_cache(maxsize=None)
+def t_quantile(share: float, freedom: float) -> float:
+    """Return a quantile of Student's t, remembered: scipy takes its time, and the same few are
+    asked for.
+    """
+    return float(special.stdtrit(freedom, share))
+
+
+def contrast(data: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the weighted sums of rows: (..., rows, blocks) and (effects, rows) give (..., effects,
+    blocks).
+
+    A block lacks the effect where it lacks a row that has a weight.
+    """
+    missing = np.isnan(data)
+    sums = weights @ np.where(missing, 0.0, data)
+    return np.where((weights != 0).astype(float) @ missing > 0, np.nan, sums)
+
+
+def t_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return (n, mean, low, high) over the last axis; under :data:`INTERVAL_BLOCKS` blocks no
+    interval (NaN).
+    """
+    present = ~np.isnan(differences)
+    n = present.sum(axis=-1)
+    some, more = np.maximum(n, 1), np.maximum(n - 1, 1)
+    mean = np.where(present, differences, 0.0).sum(axis=-1) / some
+    variance = (np.where(present, differences - mean[..., None], 0.0) ** 2).sum(axis=-1) / more
+    quantiles = np.array(
+        [t_quantile(0.5 + CONFIDENCE / 2, count) for count in range(1, differences.shape[-1] + 1)]
+    )
+    half = (
+        quantiles[np.minimum(more, len(quantiles)) - 1] * np.sqrt(variance / some)
+        if len(quantiles)
+        else np.nan
+    )
+    half = np.where(n >= INTERVAL_BLOCKS, half, np.nan)
+    mean = np.where(n > 0, mean, np.nan)
+    return n, mean, mean - half, mean + half
+
+
+def p_values(differences: np.ndarray) -> np.ndarray:
+    """Return sign-flip p values over the last axis; under :data:`FEWEST_BLOCKS` blocks none (NaN)."""
+    flat = differences.reshape(-1, differences.shape[-1])
+    missing = np.isnan(flat)
+    n = flat.shape[1] - missing.sum(axis=1)
+    # What is measured comes first: a sign of what is missing changes nothing, so that effects share
+    # their choices.
+    first = np.take_along_axis(
+        np.where(missing, 0.0, flat), np.argsort(missing, axis=1, kind="stable"), axis=1
+    )
+    found, sizes = (
+        np.full(len(flat), np.nan),
+        np.array([signs_for(count) for count in range(flat.shape[1] + 1)]),
+    )
+    for size in np.unique(sizes[n[n >= FEWEST_BLOCKS]]):
+        rows = (n >= FEWEST_BLOCKS) & (sizes[n] == size)
+        found[rows] = sign_flip(first[rows][:, : n[rows].max()])
+    return found.reshape(differences.shape[:-1])
+
+
+def holm(p: Any) -> np.ndarray:
+    """Return p values corrected for all of the last axis (Holm 1979); NaN stays out of the family."""
+    p = np.asarray(p, dtype=float)
+    ranks = np.argsort(p, axis=-1)  # NaN comes last
+    ordered = np.take_along_axis(p, ranks, axis=-1)
+    size = (~np.isnan(p)).sum(axis=-1, keepdims=True)
+    steps = np.maximum(size - np.arange(p.shape[-1]), 1)
+    corrected = np.minimum(
+        np.maximum.accumulate(np.where(np.isnan(ordered), 0.0, ordered * steps), axis=-1), 1.0
+    )
+    corrected = np.where(np.isnan(ordered), np.nan, corrected)
+    found = np.empty_like(p)
+    np.put_along_axis(found, ranks, corrected, axis=-1)
+    return found
+
+
+def estimates(differences: np.ndarray) -> dict[str, np.ndarray]:
+    """Return ``{"n", "mean", "low", "high"}`` of (..., effects, blocks)."""
+    return dict(zip(("n", "mean", "low", "high"), t_interval(differences)))
+
+
+def effects(differences: np.ndarray) -> dict[str, np.ndarray]:
+    """Return ``{"n", "mean", "low", "high", "p"}`` of (..., effects, blocks); ``p`` is of each
+    effect by itself.
+    """
+    return dict(estimates(differences), p=p_values(differences))
+
+
+def two_way(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Fit rows (profiles) and columns (blocks) to (..., rows, blocks); return (column effects,
+    residuals).
+
+    What is NaN in data stays it. With gaps the two are fitted in turns until they settle.
+    """
+    present = ~np.isnan(data)
+    in_rows = np.maximum(present.sum(axis=-1, keepdims=True), 1)
+    in_columns = np.maximum(present.sum(axis=-2, keepdims=True), 1)
+    columns = np.zeros(data.shape[:-2] + (1, data.shape[-1]))
+    for _turn in range(TURNS if not present.all() else 1):
+        rows = np.where(present, data - columns, 0.0).sum(axis=-1, keepdims=True) / in_rows
+        columns = np.where(present, data - rows, 0.0).sum(axis=-2, keepdims=True) / in_columns
+    return np.where(present.any(axis=-2), columns[..., 0, :], np.nan), data - rows - columns
+
+
+def pooled_sd(data: np.ndarray) -> np.ndarray:
+    """Return the standard deviation of one trial after profiles and blocks, (..., rows, blocks);
+    NaN where unknown.
+    """
+    present = ~np.isnan(data)
+    fitted = present.any(axis=-1).sum(axis=-1) + present.any(axis=-2).sum(axis=-1) - 1
+    freedom = present.sum(axis=(-2, -1)) - fitted
+    squares = np.nansum(two_way(data)[1] ** 2, axis=(-2, -1))
+    return np.where(
+        (freedom > 0) & present.any(axis=(-2, -1)),
+        np.sqrt(squares / np.maximum(freedom, 1)),
+        np.nan,
+    )
+
+
+def drift(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (slope a block, p value) of the block effects, (..., rows, blocks); NaN under six
+    blocks.
+    """
+    levels = two_way(data)[0]
+    used = ~np.isnan(levels)
+    n = used.sum(axis=-1)
+    some = np.maximum(n, 1)[..., None]
+    place = np.where(used, np.arange(data.shape[-1], dtype=float), 0.0)
+    x = np.where(used, place - place.sum(axis=-1, keepdims=True) / some, 0.0)
+    y = np.where(used, levels - np.where(used, levels, 0.0).sum(axis=-1, keepdims=True) / some, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = (x**2).sum(axis=-1)
+        slope = (x * y).sum(axis=-1) / spread
+        left = ((y - slope[..., None] * x) ** 2).sum(axis=-1)
+        p = 2 * special.stdtr(n - 2, -np.abs(slope) / np.sqrt(left / (n - 2) / spread))
+    few = n < FEWEST_BLOCKS
+    return np.where(few, np.nan, slope), np.where(few, np.nan, p)

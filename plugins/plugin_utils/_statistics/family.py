@@ -1,0 +1,138 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All that a report may claim, tested together: profiles, main effects, interactions, leaders,
+failures. Pure.
+
+Every member is an array (tables, effects, blocks) of differences; the test flips whole blocks of
+all of them at once. The blocks of the confirmation follow those of the plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .effects import ALPHA
+from .joint import joint_p
+from .libraries import np
+from .looks import paid
+from .signflip import order_p
+
+
+@dataclass
+class Member:
+    """One array of differences with its scale (tables, effects); ``p`` is filled by
+    :meth:`Family.test`.
+
+    ``again`` (tables, 1, blocks) is the control's second visit less its first, of differences to
+    the mean of both.
+    """
+
+    kind: str
+    differences: np.ndarray
+    scale: np.ndarray
+    first_block: int = 0
+    p: Any = None
+    metric: str = ""
+    again: np.ndarray | None = None
+
+
+@dataclass
+class Family:
+    """The members of a report."""
+
+    members: list[Member] = field(default_factory=list)
+
+    def add(
+        self,
+        kind: str,
+        differences: np.ndarray,
+        scale: np.ndarray,
+        first_block: int = 0,
+        metric: str = "",
+        *,
+        again: np.ndarray | None = None,
+    ) -> Member:
+        """Take in differences (tables, effects, blocks); ``scale`` is of the tables, or of each
+        effect.
+        """
+        shape = differences.shape[:2]
+        scale = np.broadcast_to(scale if np.ndim(scale) == 2 else np.asarray(scale)[:, None], shape)
+        self.members.append(
+            Member(kind, differences, scale, first_block, metric=metric, again=again)
+        )
+        return self.members[-1]
+
+    def test(self) -> None:
+        """Give each member the p values of its effects, corrected for all effects of all members."""
+        if not self.members:
+            return
+        blocks = max(member.first_block + member.differences.shape[2] for member in self.members)
+        rows = [np.full((member.scale.size, blocks), np.nan) for member in self.members]
+        for row, member in zip(rows, self.members):
+            length = member.differences.shape[2]
+            row[:, member.first_block : member.first_block + length] = member.differences.reshape(
+                -1, length
+            )
+        p = joint_p(
+            np.concatenate(rows),
+            np.concatenate([member.scale.ravel() for member in self.members]),
+            np.repeat(np.arange(len(rows)), [len(row) for row in rows]),
+        )
+        start = 0
+        for member in self.members:
+            member.p = p[start : start + member.scale.size].reshape(member.scale.shape)
+            start += member.scale.size
+        self._in_order()
+
+    def _in_order(self) -> None:
+        """Make no p value of a profile that is a claim smaller than what the order of visits alone
+        gives.
+        """
+        for first in {member.first_block for member in self.members}:
+            own = [
+                (
+                    member.p,
+                    member.differences,
+                    np.broadcast_to(member.again, member.differences.shape),
+                )
+                for member in self.members
+                if member.first_block == first
+                and member.again is not None
+                and not np.isnan(member.again).all()
+            ]  # two visits: signs are as good as orders
+            for place in range(own[0][0].shape[1] if own else 0):
+                shown = [p[:, place] <= ALPHA for p, _differences, _again in own]
+                if np.any(np.concatenate(shown)):
+                    least = order_p(
+                        *(
+                            np.concatenate([part[which][:, place] for part in own])
+                            for which in (1, 2)
+                        )
+                    )
+                    for (p, _differences, _again), claimed in zip(own, shown):
+                        p[claimed, place] = np.maximum(p[claimed, place], least)
+
+    def pay(self, level: float, looks: list[tuple[Family, float]]) -> None:
+        """Take in the looks before, each with its level; this test's own is ``level``.
+
+        All p are then for 5 %.
+        """
+        before = [
+            ({(member.kind, member.metric): member.p for member in family.members}, alpha)
+            for family, alpha in looks
+        ]
+        for member in self.members:
+            member.p = paid(member.p, level)
+            for known, alpha in before:
+                p = known.get((member.kind, member.metric))
+                if p is not None and p.shape == member.p.shape and not member.first_block:
+                    member.p = np.fmin(member.p, paid(p, alpha))
+
+    def counts(self) -> dict[str, int]:
+        """Return how many effects of each kind were tested."""
+        found: dict[str, int] = {}
+        for member in self.members:
+            found[member.kind] = found.get(member.kind, 0) + int((~np.isnan(member.p)).sum())
+        return found

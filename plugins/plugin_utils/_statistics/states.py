@@ -1,0 +1,109 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The state of a comparison: better, worse, same (no difference that matters) or unknown, and what
+would settle it.
+
+Better and worse need the report's test. Same needs an interval that lies within what matters. All
+else is unknown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+from .libraries import np, special
+
+MATTERS = 3.0  # %
+FEWEST = 6  # blocks of a test
+MOST_BLOCKS = 200  # beyond them nobody measures: the difference is then not worth an answer
+# How many halves of its interval an estimate must have: the test asks for more than the interval
+SETTLES = 1.3
+
+
+class Needs(TypedDict):
+    """What would settle an unknown comparison: more ``blocks`` and about how many ``seconds``;
+    None: not known.
+    """
+
+    blocks: int | None
+    seconds: float | None
+    text: str
+
+
+def margin(plan: Mapping[str, Any]) -> float:
+    """Return what matters as a logarithm: a ratio between its inverse and itself makes no
+    difference that matters.
+    """
+    matters = plan.get("matters")
+    return math.log1p(float(MATTERS if matters is None else matters) / 100)
+
+
+def states(
+    better: str | None, found: dict[str, np.ndarray], claimed: np.ndarray, matters: float
+) -> np.ndarray:
+    """Return the states of effects as an array of texts; None where no direction is better: shown,
+    never claimed.
+    """
+    if better is None:
+        return np.full(claimed.shape, None)
+    with np.errstate(invalid="ignore"):
+        same = (found["low"] >= -matters) & (found["high"] <= matters)
+        gain = (found["mean"] > 0) == (better == "higher")
+    return np.where(
+        same, "same", np.where(claimed, np.where(gain, "better", "worse"), "unknown")
+    ).astype(object)
+
+
+def more_blocks(found: dict[str, np.ndarray], matters: float) -> np.ndarray:
+    """Return how many more blocks would show each estimate, or that it makes no difference that
+    matters; NaN: many.
+    """
+    n = np.maximum(found["n"], 2)[..., None]
+    blocks = np.arange(1, MOST_BLOCKS + 1)
+    quantiles = special.stdtrit(np.maximum(blocks - 1, 1), 0.975)
+    with np.errstate(invalid="ignore"):
+        sd = (
+            (found["high"] - found["low"])[..., None]
+            / 2
+            / quantiles[np.minimum(n, MOST_BLOCKS) - 1]
+            * np.sqrt(n)
+        )
+        half, size = sd * quantiles / np.sqrt(blocks), np.abs(found["mean"])[..., None]
+        settled = (
+            ((SETTLES * half < size) | (size + half < matters)) & (blocks > n) & (blocks >= FEWEST)
+        )
+    more = np.where(settled.any(axis=-1), blocks[np.argmax(settled, axis=-1)] - found["n"], np.nan)
+    return np.where(np.isfinite(found["low"]), more, np.maximum(1, FEWEST - found["n"]))
+
+
+def needs(blocks: float, block_seconds: float | None) -> Needs:
+    """Return what would settle a comparison that is unknown; ``blocks`` as :func:`more_blocks` has
+    them.
+    """
+    if not np.isfinite(blocks):
+        return {"blocks": None, "seconds": None, "text": f"more than {MOST_BLOCKS} blocks"}
+    words = "1 more block" if blocks == 1 else f"{blocks:.0f} more blocks"
+    return {
+        "blocks": int(blocks),
+        "seconds": None if block_seconds is None else round(blocks * block_seconds, 1),
+        "text": words,
+    }
+
+
+def all_needs(
+    found: dict[str, np.ndarray], state: np.ndarray, matters: float, block_seconds: float | None
+) -> np.ndarray:
+    """Return the needs of effects as an array: None where the state is known."""
+    settled = np.full(state.shape, None)
+    unknown = state == "unknown"
+    part = {key: np.asarray(found[key])[unknown] for key in ("n", "mean", "low", "high")}
+    settled[unknown] = [needs(blocks, block_seconds) for blocks in more_blocks(part, matters)]
+    return settled
+
+
+def block_seconds(plan: Mapping[str, Any]) -> float | None:
+    """Return about how long one block takes, at all MTUs."""
+    return plan["estimated_s"] / plan["blocks"] if plan.get("estimated_s") else None

@@ -1,0 +1,97 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""manifest.json: what a campaign was measured on, of each node before and after it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from typing import Any, NotRequired, TypedDict, cast
+
+from ...module_utils._base.errors import InputError
+from .files import write_changed
+
+FILE = "manifest.json"
+SCHEMA = 1
+
+
+class Conditions(TypedDict):
+    """What a node was at one moment; each is what the module of the node returned."""
+
+    host: dict[str, Any]
+    links: dict[str, Any]
+    ovs: dict[str, Any]
+    devices: dict[str, Any]
+    kernel_log: Any
+    tenant_of: NotRequired[
+        str
+    ]  # the node of a tenant that is a host of its own, empty where it is not known
+
+
+class NodeConditions(TypedDict, total=False):
+    """What a node was before the campaign and after it."""
+
+    before: Conditions
+    after: Conditions
+
+
+class Manifest(TypedDict):
+    """The file."""
+
+    schema: int
+    campaign: str
+    nodes: dict[str, NodeConditions]
+
+
+def with_part(
+    known: Manifest | None, campaign: str, node: str, part: str, conditions: Conditions
+) -> Manifest:
+    """Return the manifest with what a node is now; a campaign that goes on begins again for the
+    node.
+    """
+    nodes = dict(known["nodes"]) if known and known.get("campaign") == campaign else {}
+    if part == "before":
+        nodes[node] = {"before": conditions}
+    else:
+        nodes[node] = {**nodes.get(node, {}), "after": conditions}
+    return {"schema": SCHEMA, "campaign": campaign, "nodes": nodes}
+
+
+def keep(folder: str, campaign: str, node: str, part: str, conditions: Conditions) -> bool:
+    """Write what a node is now into the results folder, where nodes write together; return whether
+    it changed.
+    """
+    path = os.path.join(folder, FILE)
+    try:
+        os.makedirs(folder, exist_ok=True)
+        lock = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise InputError(
+            f"the folder cannot be opened ({error.strerror})",
+            folder,
+            "Give a folder you may write to.",
+        )
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        manifest = with_part(_read(path), campaign, node, part, conditions)
+        return bool(
+            write_changed(folder, {FILE: json.dumps(manifest, indent=4, sort_keys=True) + "\n"})
+        )
+    finally:
+        os.close(lock)
+
+
+def _read(path: str) -> Manifest | None:
+    """Return the manifest in a file; None where none can be read, because it is then written again."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            known = json.load(stream)
+    except (OSError, ValueError):
+        return None
+    return (
+        cast(Manifest, known)
+        if isinstance(known, dict) and isinstance(known.get("nodes"), dict)
+        else None
+    )

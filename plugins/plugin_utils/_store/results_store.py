@@ -1,0 +1,146 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which results of a campaign go to a store, and whether a folder is deleted with its job."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import TypedDict
+
+from ...module_utils._base.errors import InputError
+from ...module_utils._host import lease
+from ...module_utils._host.store import TRIALS, Addition, Digest, digest
+
+RECORD = ("plan.json", "manifest.json", "confirmation.json", "looks.json", "search.json", TRIALS)
+REMEDY = (
+    "Set offload_lab_results_host (a host of the inventory, or a node) and offload_lab_results_store (a folder "
+    "there), or offload_lab_results_dir to a folder that AWX shows its jobs; or offload_lab_results_temporary to "
+    "true, if the results may go with the job."
+)
+
+Files = Mapping[str, Digest]  # {name of a file of the store: what it has}
+
+
+class Answer(lease.Answer):
+    """What module results_store answers; who did not ask for the lease gets neither ``holder`` nor
+    ``alive``.
+    """
+
+    changed: bool
+    files: dict[str, Digest]
+
+
+class News(TypedDict):
+    """What the folder has and the store has not."""
+
+    append: Addition | None  # of the record
+    whole: dict[str, str]  # {file name: text}
+
+
+class Standing(TypedDict):
+    """How far a campaign is, in trials."""
+
+    campaign: str
+    planned: int
+    recorded: int  # may be more: some are measured again
+
+
+def in_awx(environment: Mapping[str, str]) -> bool:
+    """Return whether this is a job of AWX, by the variables that it sets for each."""
+    return "JOB_ID" in environment and "AWX_HOST" in environment
+
+
+def _mount_point(path: str) -> str:
+    path = os.path.realpath(path)
+    while not os.path.ismount(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def refuse_temporary(folder: str, environment: Mapping[str, str]) -> None:
+    """Raise InputError where AWX deletes the folder with the job: it is the container's, or the
+    job's private one.
+    """
+    if not in_awx(environment):
+        return
+    private = os.path.dirname(
+        os.path.dirname(environment.get("AWX_ISOLATED_DATA_DIR", "/runner/artifacts/1"))
+    )
+    real = os.path.realpath(folder)
+    mounted = _mount_point(real)
+    inside = any(
+        os.path.commonpath([real, os.path.realpath(place)]) == os.path.realpath(place)
+        for place in (private, "/tmp", "/var/tmp", "/dev/shm")
+    )  # noqa: S108
+    if inside or mounted == "/":
+        raise InputError(
+            "the results would be lost: AWX removes this folder with its job", folder, REMEDY
+        )
+
+
+def to_fetch(folder: str, files: Files, names: Iterable[str] = RECORD) -> list[str]:
+    """Return the files of the store that the folder lacks.
+
+    A record that has the store's and more is kept.
+    """
+    wanted = []
+    for name in names:
+        path = os.path.join(folder, name)
+        if name in files and not (
+            os.path.exists(path) and _begins_with(path, files[name], name == TRIALS)
+        ):
+            wanted.append(name)
+    return wanted
+
+
+def _begins_with(path: str, known: Digest, longer: bool) -> bool:
+    """Return whether a file is the known one, or where it may be longer, begins with it."""
+    size = os.path.getsize(path)
+    return (size >= known["size"] if longer else size == known["size"]) and digest(
+        path, known["size"]
+    ) == known
+
+
+def _text(path: str, offset: int = 0) -> str:
+    with open(path, "rb") as stream:
+        stream.seek(offset)
+        return stream.read().decode("utf-8", "surrogateescape")
+
+
+def news(folder: str, files: Files, names: Iterable[str] = RECORD) -> News:
+    """Return what the folder has and the store, which has ``files``, has not."""
+    append: Addition | None = None
+    whole: dict[str, str] = {}
+    for name in names:
+        path = os.path.join(folder, name)
+        known = files.get(name)
+        if not os.path.exists(path) or (known and digest(path) == known):
+            continue
+        if name == TRIALS and (known is None or _begins_with(path, known, True)):
+            offset = known["size"] if known else 0
+            append = {"offset": offset, "text": _text(path, offset)}
+        else:
+            whole[name] = _text(path)
+    return {"append": append, "whole": whole}
+
+
+def record_size(folder: str) -> int:
+    """Return the bytes of the record; 0 where there is none."""
+    path = os.path.join(folder, TRIALS)
+    return os.path.getsize(path) if os.path.exists(path) else 0
+
+
+def standing(folder: str) -> Standing:
+    """Return how far a campaign is."""
+    planned = recorded = 0
+    plan, trials = os.path.join(folder, "plan.json"), os.path.join(folder, TRIALS)
+    if os.path.exists(plan):
+        with open(plan, encoding="utf-8") as stream:
+            planned = sum(len(visit["cells"]) for visit in json.load(stream)["visits"])
+    if os.path.exists(trials):
+        with open(trials, "rb") as stream:
+            recorded = sum(1 for _line in stream)
+    return {"campaign": os.path.basename(folder), "planned": planned, "recorded": recorded}

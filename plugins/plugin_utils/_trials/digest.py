@@ -1,0 +1,199 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One pass over the trials: what the report shows beside the analysis (CPU, time, marks).
+
+Records are large (raw text, each CPU) and a campaign may have 100,000, so none is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypedDict
+
+from . import guards, progress
+from .node_cpu import NodeCpu
+from .nouns import NOTHING, Trial
+
+KINDS = (
+    "user",
+    "system",
+    "softirq",
+    "irq",
+    "steal",
+    "iowait",
+)  # user includes nice, as most tools show it
+ENDS = ("client", "server", "combined")
+FEWEST_CPUS = 2  # of one, the bars say as much as a heat map
+VISITS = 10  # to a profile on a path whose evidence is kept: more of the same says nothing new
+LISTED = 40  # trials named one by one in the report; trials.csv has them all
+PLACE = (
+    "id",
+    "campaign",
+    "block",
+    "visit",
+    "cell",
+    "repeat",
+    "pair",
+    "client",
+    "server",
+    "path",
+    "mtu",
+    "profile",
+    "started",
+    "finished",
+)
+
+
+Table = tuple[str, int, "str | None"]  # path, MTU, name of the workload
+Key = tuple[Table, str, str]  # table, profile, end
+
+
+class TrialPoint(NamedTuple):
+    """One trial as the figures show it; ``value`` is its throughput or transaction rate, None where
+    it has none.
+    """
+
+    started: float
+    value: float | None
+    block: int
+    profile: str
+    used: bool
+
+
+class Guarded(TypedDict):
+    """What a guard marked."""
+
+    trials: int
+    left_out: int
+    reason: str  # of the first
+
+
+class Means:
+    """Running means by key; nothing else is kept."""
+
+    def __init__(self) -> None:
+        self.counts: dict[Key, int] = {}
+        self.sums: dict[Key, dict[int, float]] = {}
+
+    def add(self, key: Key, values: Mapping[int, float]) -> None:
+        """Add one observation ``{name: number}`` to the key's."""
+        self.counts[key] = self.counts.get(key, 0) + 1
+        sums = self.sums.setdefault(key, {})
+        for name, value in values.items():
+            sums[name] = sums.get(name, 0.0) + value
+
+    def get(self, key: Key) -> dict[int, float] | None:
+        """Return ``{name: mean}`` of a key, or None."""
+        count = self.counts.get(key)
+        return {name: total / count for name, total in self.sums[key].items()} if count else None
+
+
+class Digest:
+    """What the report keeps of the trials; :meth:`see` takes them in."""
+
+    def __init__(self, control: str) -> None:
+        self.control = control
+        self.softirq = Means()  # (table, profile, end): softirq per cent of each CPU
+        self.points: dict[Table, list[TrialPoint]] = {}  # of each table
+        self.trials = self.failed = self.left_out = 0
+        self.guards: dict[str, Guarded] = {}
+        self.errors: dict[str, int] = {}  # error text: trials
+        self.evidence: list[
+            dict[str, Any]
+        ] = []  # of each path, some visits to each profile, slim, for the verdicts
+        # (path, MTU, pair, profile): visits whose evidence is kept
+        self._visits: dict[tuple[Any, ...], set[tuple[int, int]]] = {}
+        self.listed: list[
+            dict[str, Any]
+        ] = []  # the first LISTED trials that were left out or failed
+        self.first: float | None = None  # seconds since the epoch
+        self.last: float | None = None
+        self.starts: progress.Starts = {}
+        self.ids: set[str] = set()
+        self.node_cpu = NodeCpu()
+
+    def see(self, trial: Trial) -> None:
+        """Take one record in."""
+        self.trials += 1
+        self.ids.add(trial["id"])
+        self.node_cpu.see(trial)
+        progress.see_start(self.starts, trial)
+        left_out = guards.excluded(trial)
+        if trial.get("started") is not None:
+            self.first = min(trial["started"], self.first or trial["started"])
+            self.last = max(trial.get("finished") or trial["started"], self.last or 0)
+        for mark in trial.get("marks") or ():
+            marked = self.guards.setdefault(
+                mark["guard"], {"trials": 0, "left_out": 0, "reason": mark["reason"]}
+            )
+            marked["trials"] += 1
+            marked["left_out"] += bool(mark.get("excludes", True))
+        if any((trial.get("evidence") or NOTHING).get(part) for part in ("packets", "settings")):
+            self._keep_evidence(trial)
+        error = trial.get("error")
+        if error:
+            self.failed += 1
+            self.errors[error] = self.errors.get(error, 0) + 1
+        elif left_out:
+            self.left_out += 1
+        self._keep_point(trial, not (error or left_out))
+        if error or left_out:
+            if len(self.listed) < LISTED:
+                self.listed.append(
+                    dict(
+                        (name, trial.get(name))
+                        for name in (
+                            "id",
+                            "block",
+                            "path",
+                            "mtu",
+                            "profile",
+                            "workload",
+                            "marks",
+                            "error",
+                        )
+                    )
+                )
+            return
+        self._measured(trial)
+
+    def _keep_evidence(self, trial: Trial) -> None:
+        """Keep the evidence of a visit once: all of its trials on a path carry the same."""
+        seen = self._visits.setdefault(
+            tuple(trial.get(name) for name in ("path", "mtu", "pair", "profile")), set()
+        )
+        visit = trial.get("block"), trial.get("visit")
+        if visit not in seen and len(seen) < VISITS:
+            seen.add(visit)
+            self.evidence.append(dict((name, trial.get(name)) for name in PLACE + ("evidence",)))
+
+    def _keep_point(self, trial: Trial, used: bool) -> None:
+        result = trial.get("result") or NOTHING
+        value = result.get("throughput_mbps")
+        value = result.get("transactions_per_s") if value is None else value
+        if trial.get("started") is not None and (value is not None or not used):
+            self.points.setdefault(_table(trial), []).append(
+                TrialPoint(trial["started"], value, trial.get("block"), trial.get("profile"), used)
+            )
+
+    def _measured(self, trial: Trial) -> None:
+        table = _table(trial)
+        for end, use in ((trial.get("cpu") or NOTHING).get("ends") or NOTHING).items():
+            if len(use.get("cpus") or ()) >= FEWEST_CPUS and use.get("window_s"):
+                self.softirq.add(
+                    (table, trial.get("profile"), end), softirq_shares(use["cpus"], use["window_s"])
+                )
+
+
+def _table(trial: Trial) -> Table:
+    """Return which table a trial belongs to."""
+    return trial.get("path"), trial.get("mtu"), (trial.get("workload") or NOTHING).get("name")
+
+
+def softirq_shares(cpus: Mapping[int, Mapping[str, float]], window: float) -> dict[int, float]:
+    """Return ``{CPU number: softirq time in per cent of the window}``; ``window`` is in seconds."""
+    return dict(
+        (int(cpu), min(100.0, 100.0 * seconds.get("softirq", 0.0) / window))
+        for cpu, seconds in cpus.items()
+    )

@@ -1,0 +1,133 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A visit's evidence, cut to what one trial needs, and what the lab should give on its path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+from ...module_utils._base.network import VXLAN_OVERHEAD
+from ...module_utils._observe.packets import Sample
+from .._lab.paths import tunnelled
+from .nouns import Evidence, Expected
+
+ENCAPSULATED_SHARE = (
+    0.5  # of the underlay's bytes; a stray ARP through the tunnel is no encapsulated path
+)
+TCP_OVERHEAD = {4: 40, 6: 60}
+TIMESTAMPS = 12  # bytes of the TCP option that every segment carries while tcp_timestamps is on
+WINDOW_OF_SEGMENTS = (
+    4  # half of the window, and of the buffer the half that the kernel keeps for its own
+)
+REPORTED = ("not_honoured", "side_effects", "fixed")
+
+
+class Lab(TypedDict, total=False):
+    """What is known of the lab; ``steal_limit`` is the campaign's, in %, where it has one."""
+
+    vni: int
+    underlay_ip: int  # 4 or 6
+    path_ip: int
+    timestamps: bool  # TCP's
+    speed_mbps: float | None  # None for a device that has no line, such as veth
+    steal_limit: float | None
+
+
+class Beside(TypedDict):
+    """What was set at the node of a tenant that is a host of its own."""
+
+    node: str
+    devices: dict[str, dict[str, Any]]  # as module ethtool returns it
+    cpu: NotRequired[dict[str, Any]]  # of the whole node, so far
+
+
+class Learned(TypedDict, total=False):
+    """What was learned at a visit."""
+
+    settings: dict[str, dict[str, dict[str, Any]]]  # {end: {device: as module ethtool returns it}}
+    packets: dict[str, dict[str, Any]]  # {path: {test: as module evidence returns it}}
+    underlay: dict[str, str]  # {end: key of the underlay device}
+    uplink: dict[str, str]  # {end: key of the device that carries the path tenant}
+    beside: dict[str, Beside]  # {end: the node of the tenant there that is a host of its own}
+
+
+def path_mtu(path: str, underlay_mtu: int, underlay_ip: int = 4) -> int:
+    """Return the MTU in bytes that packets of a path see."""
+    return underlay_mtu - (VXLAN_OVERHEAD[underlay_ip] if tunnelled(path) else 0)
+
+
+def expected(path: str, test: str, mtu: int, lab: Lab, window: int | None = None) -> Expected:
+    """Return what :mod:`_guards` compares a trial with.
+
+    ``window`` is the size in bytes that was asked for the receiver's socket. Linux sends no segment
+    longer than half the largest window that the peer offered (``tcp_bound_to_half_wnd``): below
+    that the MTU does not determine the MSS.
+    """
+    wanted: Expected = {
+        "vnis": [lab["vni"]] if tunnelled(path) else [],
+        "speed_mbps": lab.get("speed_mbps"),
+        "steal_limit": lab.get("steal_limit"),
+    }
+    if test.startswith("TCP_"):
+        size = path_mtu(path, mtu, lab.get("underlay_ip", 4)) - TCP_OVERHEAD[lab.get("path_ip", 4)]
+        mss = size - (TIMESTAMPS if lab.get("timestamps", True) else 0)
+        if not window or window >= WINDOW_OF_SEGMENTS * mss:
+            wanted["mss"] = mss
+    return wanted
+
+
+def flat(report: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return what module ethtool reports of a device in one mapping each: features by name, others
+    as ``kind name``.
+    """
+    return {
+        name: {
+            setting if kind == "features" else f"{kind} {setting}": value
+            for kind, settings in (report.get(name) or {}).items()
+            for setting, value in settings.items()
+        }
+        for name in REPORTED
+    }
+
+
+def _underlay(sample: Sample) -> dict[str, Any]:
+    encapsulated = (sample.get("vxlan_share") or 0) >= ENCAPSULATED_SHARE
+    if sample.get("vxlan_share") is None:
+        return {
+            "vnis": None,
+            "outer_csum": [],
+        }  # nothing went by this device: no way to say what the path is
+    return {
+        "vnis": sample["vnis"] if encapsulated else [],
+        "outer_csum": sample["outer_csum"] if encapsulated else [],
+    }
+
+
+def trial_evidence(visit: Learned, path: str, test: str) -> Evidence:
+    """Return the ``evidence`` field of a trial."""
+    direction = "TCP_MAERTS" if test.endswith("MAERTS") else "TCP_STREAM"
+    packets = (visit.get("packets") or {}).get(path, {}).get(direction, {})
+    field: Evidence = {
+        "settings": {
+            end: {device: flat(report) for device, report in devices.items()}
+            for end, devices in (visit.get("settings") or {}).items()
+        }
+    }
+    for end, own in (visit.get("beside") or {}).items():
+        field["settings"][end].update(
+            {f"{own['node']}:{device}": flat(report) for device, report in own["devices"].items()}
+        )
+        if own.get("cpu"):
+            field.setdefault("nodes", {})[end] = {"node": own["node"], "cpu": own["cpu"]}
+    if "error" in packets:
+        return {**field, "error": packets["error"]}
+    underlay = (visit.get("uplink") if path == "tenant" else None) or visit.get("underlay") or {}
+    field["packets"] = packets
+    field["underlay"] = {
+        end: _underlay(devices[underlay[end]])
+        for end, devices in packets.items()
+        if underlay.get(end) in devices
+    }
+    return field

@@ -1,0 +1,309 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Guards: what makes a trial doubtful. Each gives marks; a mark that excludes keeps the trial out
+of the analysis.
+
+A mark is ``{"guard": name, "reason": text, "excludes": bool}``. A guard that lacks its data says
+nothing. ``expected`` is what the lab should give: ``mss`` in bytes, ``speed_mbps`` of the line,
+``vnis`` on the underlay, ``steal_limit`` in % of the CPU time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from statistics import median
+
+from .cpu import TRAFFIC_SHARE
+from .nouns import (
+    NOTHING,
+    EndCpu,
+    Expected,
+    Mark,
+    Result,
+    Trial,
+)
+
+RETRANSMIT_SHARE = 0.01
+STEAL_PERCENT = 2.0
+USUAL_STEAL = 0.5  # % of the CPU time: below it a machine does not usually steal
+STEAL_FACTOR = 2  # of what is usual
+STEAL_TRIALS, STEAL_TRIALS_OF_PROFILE = 8, 3  # before anything is called usual
+SATURATED_PERCENT = 95.0
+LINE_RATE_SHARE = 0.94
+ONE_CPU_SHARE = 0.95
+OVERLAP_SHARE = 0.9
+CLOCK_ERROR_SHARE = 0.01
+
+
+def mark(guard: str, reason: str, excludes: bool = True) -> Mark:
+    """Return one mark."""
+    return {"guard": guard, "reason": reason, "excludes": excludes}
+
+
+def _result(trial: Trial) -> Result:
+    return trial.get("result") or {}
+
+
+def _ends(trial: Trial) -> Iterable[tuple[str, EndCpu]]:
+    return ((trial.get("cpu") or NOTHING).get("ends") or {}).items()
+
+
+def mss(trial: Trial, expected: Expected) -> Iterator[Mark]:
+    """The maximum segment size is not the one that the path's MTU gives."""
+    seen, wanted = _result(trial).get("mss"), expected.get("mss")
+    if seen and wanted and seen != wanted:
+        yield mark("mss", f"MSS is {seen} bytes, not the {wanted} that the path's MTU gives")
+
+
+def nothing_received(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """The sender sent for the whole trial and nothing arrived: the path stood still."""
+    result = _result(trial)
+    if result.get("throughput_mbps") == 0 and not result.get("transactions_per_s"):
+        yield mark("nothing_received", f"nothing arrived in {result.get('elapsed_s') or 0:.1f} s")
+
+
+def retransmits(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """More than one segment in a hundred was retransmitted.
+
+    Says so, excludes nothing: a profile may be the reason.
+    """
+    result = _result(trial)
+    megabits = (result.get("throughput_mbps") or 0) * (result.get("elapsed_s") or 0)
+    segments, size = result.get("retransmits"), result.get("mss")
+    if segments and size and megabits:
+        share = segments * size * 8 / (megabits * 1e6)
+        if share > RETRANSMIT_SHARE:
+            yield mark(
+                "retransmits",
+                f"{segments} segments retransmitted, {share:.1%} of all",
+                excludes=False,
+            )
+
+
+def confidence(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """The confidence width that was asked for was not reached."""
+    if _result(trial).get("confidence_met") is False:
+        yield mark("confidence", "the confidence width asked for was not reached")
+
+
+def stolen(trial: Trial) -> float | None:
+    """Return the % of CPU time that the hypervisor took, of the end that lost most; None where no
+    CPU was counted.
+    """
+    return max(
+        (window.get("percent", {}).get("steal", 0) for _end, window in _ends(trial)), default=None
+    )
+
+
+class UsualSteal:
+    """What the hypervisor takes as a rule, by profile, from the trials so far.
+
+    A machine that always takes 5 % is not refused trial by trial: the limit is twice what is usual
+    there. Each profile has its own usual, since one that needs more CPU loses more: the same
+    moments are refused to all, and none is measured in quieter ones than another.
+    """
+
+    def __init__(self, trials: Iterable[Trial] = ()) -> None:
+        self.seen: dict[str, list[float]] = {}
+        for trial in trials:
+            self.add(trial)
+
+    def add(self, trial: Trial) -> None:
+        """Take in one trial."""
+        percent = stolen(trial)
+        if percent is not None:
+            self.seen.setdefault(trial.get("profile"), []).append(percent)
+
+    def limit(self, profile: str, floor: float = STEAL_PERCENT) -> float:
+        """Return the limit for a trial of a profile, in %; ``floor`` where the machine does not
+        usually steal.
+        """
+        everything = [percent for own in self.seen.values() for percent in own]
+        usual = median(everything) if len(everything) >= STEAL_TRIALS else 0.0
+        if usual < USUAL_STEAL:
+            return floor
+        own = self.seen.get(profile, ())
+        return (median(own) if len(own) >= STEAL_TRIALS_OF_PROFILE else usual) * max(
+            STEAL_FACTOR, floor / usual
+        )
+
+
+def steal(trial: Trial, expected: Expected) -> Iterator[Mark]:
+    """The hypervisor took more CPU time away than the campaign lets pass, or than it usually does."""
+    limit = expected.get("steal_limit")
+    limit = STEAL_PERCENT if limit is None else limit
+    for end, window in _ends(trial):
+        percent = window.get("percent", {}).get("steal", 0)
+        if percent > limit:
+            yield mark(
+                "steal",
+                f"{end}: the hypervisor took {percent:.1f} % of the CPU time, more than {limit:.1f} %",
+            )
+
+
+def throttle(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """A CPU was throttled by heat."""
+    for end, window in _ends(trial):
+        if window.get("throttled"):
+            yield mark(
+                "throttle", f"{end}: CPUs were throttled by heat {window['throttled']} times"
+            )
+
+
+def saturation(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """A CPU was busy nearly all the time: throughput is then bound by the CPU.
+
+    Says so, excludes nothing.
+    """
+    for end, window in _ends(trial):
+        percents = window.get("busy_percent", {})
+        busy = sorted(int(cpu) for cpu, percent in percents.items() if percent >= SATURATED_PERCENT)
+        if busy:
+            names = ", ".join(str(cpu) for cpu in busy)
+            yield mark(
+                "cpu_saturation",
+                f"{end}: CPU {names} at least {SATURATED_PERCENT:.0f} % busy",
+                excludes=False,
+            )
+
+
+def line_rate(trial: Trial, expected: Expected) -> Iterator[Mark]:
+    """The line was full: a gain can only show in service demand. Says so, excludes nothing."""
+    seen, speed = _result(trial).get("throughput_mbps"), expected.get("speed_mbps")
+    if seen and speed and seen >= LINE_RATE_SHARE * speed:
+        yield mark("line_rate", f"{seen:.0f} Mbit/s on a line of {speed} Mbit/s", excludes=False)
+
+
+def one_cpu(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """One CPU alone took the packets in. Says so, excludes nothing."""
+    for end, window in _ends(trial):
+        counts = (window.get("softirqs") or {}).get("NET_RX", {})
+        whole = sum(counts.values())
+        if len(counts) > 1 and whole and max(counts.values()) >= ONE_CPU_SHARE * whole:
+            cpu = max(counts, key=lambda number: counts[number])
+            yield mark(
+                "softirq_one_cpu",
+                f"{end}: CPU {cpu} handled {counts[cpu] / whole:.0%} of NET_RX",
+                excludes=False,
+            )
+
+
+def overlap(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """The streams ran simultaneously for less than nine tenths of their time."""
+    share = _result(trial).get("overlap")
+    if share is not None and share < OVERLAP_SHARE:
+        yield mark("overlap", f"the streams overlap for {share:.0%} of their time")
+
+
+def cpu_window(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """The CPU was counted while the traffic did not run: the trial has no CPU figures.
+
+    Excludes nothing else.
+    """
+    share = (trial.get("cpu") or NOTHING).get("traffic_share")
+    if share is not None and share < TRAFFIC_SHARE:
+        yield mark(
+            "cpu_window",
+            f"the traffic ran in {share:.0%} of the time in which CPU was counted; no CPU figures",
+            excludes=False,
+        )
+
+
+def clock(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """The clocks of the two ends are not known well enough for one common window."""
+    cpu = trial.get("cpu") or NOTHING
+    window = min([end.get("window_s", 0) for _name, end in _ends(trial)] or [0])
+    error = cpu.get("clock_error_s")
+    if error and window and error > CLOCK_ERROR_SHARE * window:
+        yield mark(
+            "clock",
+            f"the clocks agree only to within {error * 1000:.1f} ms, in a window of {window:.2f} s",
+        )
+
+
+def clock_jump(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """The client's wall clock, by which netperf measures, was set while the trial ran."""
+    if trial.get("clock_jump_s"):
+        yield mark(
+            "clock_jump",
+            f"the client's clock was set by {trial['clock_jump_s']:.1f} s during the trial",
+        )
+
+
+def features(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """A feature changed while the trial ran."""
+    for end, changed in sorted(
+        ((trial.get("cpu") or NOTHING).get("features_changed") or {}).items()
+    ):
+        yield mark(
+            "feature_changed", f"{end}: features of {', '.join(changed)} changed during the trial"
+        )
+
+
+def profile(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """The profile that was read back is not the one that was asked for."""
+    settings = (trial.get("evidence") or NOTHING).get("settings") or {}
+    for end, devices in sorted(settings.items()):
+        for device, report in sorted(devices.items()):
+            missed = sorted(report.get("not_honoured") or ())
+            if missed:
+                yield mark("profile", f"{end}: {device} did not take {', '.join(missed)}")
+
+
+def encapsulation(trial: Trial, expected: Expected) -> Iterator[Mark]:
+    """What was seen on the underlay is not what the path says: the wrong VNI, no tunnel, or one too
+    many.
+    """
+    wanted = expected.get("vnis")
+    for end, seen in sorted(((trial.get("evidence") or NOTHING).get("underlay") or {}).items()):
+        if wanted is not None and seen.get("vnis", []) is None:
+            yield mark("encapsulation", f"{end}: no packet of the path was seen on the underlay")
+        elif wanted is not None and sorted(seen.get("vnis", [])) != sorted(wanted):
+            yield mark(
+                "encapsulation", f"{end}: VNI {seen.get('vnis')} on the underlay, expected {wanted}"
+            )
+
+
+# What another guest, the heat or the clock did: the profile had no part in it, so the trial is
+# measured again.
+OUTSIDE = ("steal", "throttle", "clock", "clock_jump")
+GUARDS = (
+    mss,
+    nothing_received,
+    retransmits,
+    confidence,
+    steal,
+    throttle,
+    saturation,
+    line_rate,
+    one_cpu,
+    overlap,
+    cpu_window,
+    clock,
+    clock_jump,
+    features,
+    profile,
+    encapsulation,
+)
+
+
+def marks_of(trial: Trial, expected: Expected) -> list[Mark]:
+    """Return all marks of a trial, in the order of :data:`GUARDS`."""
+    return [one for guard in GUARDS for one in guard(trial, expected)]
+
+
+def excluded(trial: Trial) -> bool:
+    """Return whether the analysis leaves this trial out."""
+    return any(one.get("excludes", True) for one in trial.get("marks") or ())
+
+
+def spoilt(trial: Trial) -> bool:
+    """Return whether the analysis leaves a trial out for causes outside the profile alone.
+
+    A trial that failed or received nothing is an outcome of its profile, whatever else happened.
+    """
+    excluding = [one["guard"] for one in trial.get("marks") or () if one.get("excludes", True)]
+    return (
+        bool(excluding) and not trial.get("error") and all(guard in OUTSIDE for guard in excluding)
+    )

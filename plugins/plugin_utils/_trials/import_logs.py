@@ -1,0 +1,248 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Logs that netperf printed, somebody's or our own, as a campaign marked ``imported``: plan and
+trials. Pure.
+
+What a log does not say stays unknown: it is no block design, has no A/A check, and mostly no
+replication. Runs of the same kind are counted as blocks in the order of the log; fewer than six of
+them get no interval, as everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...module_utils._base.errors import InputError
+from .._campaign.campaign_file import validate
+from .._campaign.factors import level_name, read_factor
+from .._campaign.nouns import Factor, Plan, Profile, Visit, Workload
+from .._netperf_output.parse import parse_netperf
+from .._netperf_output.values import Row
+from .nouns import Mark, Trial
+
+PAIR = {"pair": "imported", "client": "imported", "server": None}
+SIZES = (("message_size", "m"), ("send_socket_size", "s"), ("recv_socket_size", "r"))
+RESULTS = (
+    "throughput_mbps",
+    "throughput_sent_mbps",
+    "transactions_per_s",
+    "elapsed_s",
+    "local_cpu_percent",
+    "remote_cpu_percent",
+    "local_service_demand",
+    "remote_service_demand",
+    "confidence_met",
+    "confidence_width",
+    "message_size",
+    "send_socket_size",
+    "recv_socket_size",
+)
+
+
+def runs_of(log: Mapping[str, Any], text: str) -> list[tuple[Row, str]]:
+    """Return ``[(row, raw)]`` of the runs in the part of a text that a log means; line numbers are
+    the text's own.
+    """
+    lines = text.split("\n")
+    first, last = log.get("first_line", 1), min(log.get("last_line", len(lines)), len(lines))
+    rows = parse_netperf("\n".join(lines[first - 1 : last]))
+    if not rows:
+        raise InputError(
+            "no run of netperf is found",
+            f"{log['file']}, lines {first} to {last}",
+            "Give a file that holds what netperf printed, and the lines of this profile.",
+        )
+    ends = [row["line"] for row in rows[1:]] + [last - first + 2]
+    return [
+        (
+            {**row, "line": row["line"] + first - 1},
+            "\n".join(lines[row["line"] + first - 2 : end + first - 2]),
+        )
+        for row, end in zip(rows, ends)
+    ]
+
+
+def workload_of(row: Row) -> Workload:
+    """Return the workload that a run itself names; its name has the sizes, so that equal runs have
+    equal names.
+    """
+    sizes = [(key, letter, row.get(key)) for key, letter in SIZES]
+    name = (row["test"] or "unknown").lower() + "".join(
+        f"-{letter}{size}" for _key, letter, size in sizes if size
+    )
+    workload: Any = {
+        "name": name,
+        "test": row["test"] or "unknown",
+        "message_size": row.get("message_size"),
+        "send_socket": row.get("send_socket_size"),
+        "recv_socket": row.get("recv_socket_size"),
+        "streams": 1,
+        "duration": None,
+        "tenants": None,
+        "confidence": None,
+    }
+    return workload
+
+
+def _marks(row: Row) -> list[Mark]:
+    """Return the missed confidence of a run with the width that it had; it is shown and leaves
+    nothing out.
+    """
+    if row.get("confidence_met") is not False:
+        return []
+    widths = ", ".join(
+        f"{name.replace('_', ' ')} {width:g} %" for name, width in row["confidence_width"].items()
+    )
+    limit = row.get("confidence_limit")
+    asked = f", asked was {2 * limit:g} %" if limit else ""
+    return [
+        {
+            "guard": "confidence",
+            "reason": f"the confidence asked for was missed: {widths}{asked}",
+            "excludes": False,
+        }
+    ]
+
+
+def _profiles(spec: Mapping[str, Any]) -> tuple[dict[str, Profile], str, list[Factor]]:
+    """Return ``(profiles, control, factors)`` as a plan has them; a profile of which nothing is
+    said has no levels.
+    """
+    names = list(dict.fromkeys(log["profile"] for log in spec["logs"]))
+    levels = {
+        name: {
+            factor: level_name(level)
+            for factor, level in spec.get("profiles", {}).get(name, {}).items()
+        }
+        for name in names
+    }
+    control = spec.get("control", names[0])
+    if control not in levels:
+        raise InputError(
+            f"control {control!r} is not a profile of any log",
+            spec["name"],
+            f"Use one of {', '.join(names)}.",
+        )
+    known = list(
+        dict.fromkeys(
+            [*spec.get("factors", []), *(factor for own in levels.values() for factor in own)]
+        )
+    )
+    factors = [
+        factor
+        for name in known
+        for factor in read_factor(name, {"sides": "both", "paths": ["physical"]})
+    ]
+    return {name: {"levels": own, "settings": {}} for name, own in levels.items()}, control, factors
+
+
+def _trial(
+    spec: Mapping[str, Any], log: Mapping[str, Any], row: Row, raw: str, block: int
+) -> Trial:
+    measured = row.get("throughput_mbps") is not None or row.get("transactions_per_s") is not None
+    error = row["error"] or (
+        None if measured else "the run has no throughput and no transaction rate"
+    )
+    values: Mapping[str, Any] = row
+    result = {} if error else {key: values[key] for key in RESULTS if values.get(key) is not None}
+    trial: Any = {
+        "schema": 1,
+        "id": f"{log['file'].rsplit('/', 1)[-1]}:{row['line']}",
+        "campaign": spec["name"],
+        **PAIR,
+        "block": block,
+        "visit": None,
+        "cell": None,
+        "path": log.get("path", "imported"),
+        "mtu": log.get("mtu"),
+        "profile": log["profile"],
+        "repeat": False,
+        "workload": workload_of(row),
+        "started": None,
+        "finished": None,
+        "streams": [
+            {
+                "netns": None,
+                "argv": [],
+                "rc": None,
+                "raw": raw,
+                "stderr": "",
+                "started": None,
+                "finished": None,
+            }
+        ],
+        "result": result,
+        "cpu": None,
+        "evidence": None,
+        "marks": _marks(row),
+        "error": error,
+    }
+    return trial
+
+
+def _visits(trials: list[Trial]) -> list[Visit]:
+    """Return one visit for each MTU, block and profile, with the runs that it had."""
+    visits: dict[tuple[int, int, str], Visit] = {}
+    for trial in trials:
+        visit = visits.setdefault(
+            (trial["mtu"], trial["block"], trial["profile"]),
+            {
+                "block": trial["block"],
+                "visit": len(visits) + 1,
+                "mtu": trial["mtu"],
+                "profile": trial["profile"],
+                "repeat": False,
+                "cells": [],
+            },
+        )
+        trial["visit"], trial["cell"] = visit["visit"], len(visit["cells"]) + 1
+        visit["cells"].append(
+            {
+                "id": trial["id"],
+                "cell": trial["cell"],
+                "path": trial["path"],
+                "workload": trial["workload"]["name"],
+            }
+        )
+    return list(visits.values())
+
+
+def import_logs(spec: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[Plan, list[Trial]]:
+    """Return ``(plan, trials)`` of an import: ``spec`` as schemas/import.json has it, ``texts``
+    {file: text}.
+    """
+    validate(spec, "import", "import")
+    profiles, control, factors = _profiles(spec)
+    trials, seen = list[Trial](), dict[tuple[Any, ...], int]()
+    for log in spec["logs"]:
+        for row, raw in runs_of(log, texts[log["file"]]):
+            kind = (log["profile"], log.get("path"), log.get("mtu"), workload_of(row)["name"])
+            seen[kind] = seen.get(kind, 0) + 1
+            trials.append(_trial(spec, log, row, raw, seen[kind]))
+    workloads = {
+        trial["workload"]["name"]: trial["workload"] for trial in trials if not trial["error"]
+    }
+    plan: Any = {
+        "schema": 1,
+        "kind": "imported",
+        "name": spec["name"],
+        "seed": None,
+        "created": None,
+        "design": "profiles",
+        "source": spec.get("source", ", ".join(dict.fromkeys(log["file"] for log in spec["logs"]))),
+        "blocks": max(seen.values()),
+        "control": control,
+        "factors": factors,
+        "profiles": profiles,
+        "paths": list(dict.fromkeys(trial["path"] for trial in trials)),
+        "mtus": list(dict.fromkeys(trial["mtu"] for trial in trials)),
+        "workloads": list(workloads.values()),
+        "pairs": [],
+        "rounds": [],
+        "untestable": {},
+        "estimated_s": None,
+        "visits": _visits(trials),
+    }
+    return plan, trials

@@ -1,0 +1,346 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What one task of module netperf has to measure, what of it is recorded, and how far the campaign
+is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from ...module_utils._base import network
+from ...module_utils._base.errors import InputError
+from ...module_utils._netperf.command import Endpoint
+from .._campaign.nouns import Part, Plan, Visit
+from .._campaign.plan_file import (
+    read_confirmation,
+    read_current_plan,
+    read_search,
+)
+from .._store import campaign_lock
+from . import progress, steps, trials
+from .evidence import Learned
+from .evidence_paths import Node, evidence_paths
+from .nouns import CellToMeasure, Measured, Trial
+from .records import Records, key_of
+
+
+def _pick_visit(visits: Iterable[Visit], options: dict[str, Any]) -> Visit:
+    asked = (options["block"], options["visit"])
+    named = [
+        visit
+        for visit in visits
+        if (visit["block"], visit["visit"]) == asked and options["mtu"] in (None, visit["mtu"])
+    ]
+    where = f"block {options['block']} visit {options['visit']}"
+    if not named:
+        raise InputError(
+            "the plan has no such visit", where, "Take block, visit and mtu from the plan."
+        )
+    if len(named) > 1:
+        raise InputError("the plan has it at several MTUs", where, "Give 'mtu' too.")
+    return named[0]
+
+
+class Measurement:
+    """One task: its cells, its record and its progress.
+
+    ``show`` and ``warn`` take a text for the user. A ``dry`` one changes nothing on the controller
+    either.
+    """
+
+    def __init__(
+        self,
+        options: dict[str, Any],
+        show: Callable[[str], None],
+        warn: Callable[[str], None],
+        dry: bool = False,
+    ) -> None:
+        self.options, self.show, self.warn = options, show, warn
+        self.pair = (
+            f"{options['client']}-{options['server']}" if options["server"] else options["client"]
+        )
+        self.plan = self._read_plan()
+        self.parts = self._parts()
+        self.visits = [
+            visit for part in self.parts for visit in [*part, *steps.make_up_visits(part)]
+        ]
+        self.visit = (
+            _pick_visit(self.visits, options)
+            if self.plan and options["block"] is not None
+            else None
+        )
+        self.cells = self._cells()
+        self.lock = f"{options['record']}.lock" if options["record"] and not dry else None
+        self.hold()
+        self.records = Records(options["record"], dry) if options["record"] else None
+        for text in self.records.repaired if self.records else ():
+            warn(text)
+        self.trials: list[Trial] = []
+        self.skipped = self.collected = 0
+        self.seen: dict[str, dict[str, Any]] = {}  # packets, as module evidence returns them
+        self.looked_s, self.progress = 0.0, dict[str, str]()
+        name = self.plan["name"] if self.plan else options["campaign"]
+        self.names = {
+            "campaign": name,
+            "client": options["client"],
+            "server": options["server"],
+            "pair": self.pair,
+        }
+        self.key = self._spool_key(name)
+        self.sights = self._sights()
+
+    def hold(self) -> None:
+        """Keep other controllers from the record: take the campaign's lock, or renew it."""
+        if self.lock:
+            campaign_lock.acquire(self.lock, campaign_lock.controller())
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Return a context in which the lock is renewed until it ends."""
+        return campaign_lock.kept(self.lock, campaign_lock.controller() if self.lock else {})
+
+    def _read_plan(self) -> Plan | None:
+        if not self.options["plan"]:
+            return None
+        plan = read_current_plan(self.options["plan"])
+        if plan is None:
+            raise InputError(
+                "there is no such plan",
+                self.options["plan"],
+                "Make it with module offload.lab.plan.",
+            )
+        return plan
+
+    def _parts(self) -> list[list[Visit]]:
+        """Return the visits of each part of the campaign: the planned ones, and what is decided
+        since.
+        """
+        if not self.plan:
+            return []
+        folder = os.path.dirname(self.options["plan"])
+        search = read_search(folder) if self.plan["design"] == "search" else None
+        parts: list[Part | None] = [
+            self.plan,
+            *(search["rounds"] if search else ()),
+            read_confirmation(folder),
+        ]
+        return [part["visits"] for part in parts if part]
+
+    def _cells(self) -> list[CellToMeasure]:
+        if self.plan and self.visit:
+            return trials.checked(
+                trials.visit_cells(
+                    self.plan,
+                    self.visit,
+                    self.options["endpoints"],
+                    self.options["port"],
+                    self.pair,
+                )
+            )
+        cells: list[Any] = [
+            dict(cell, pair=cell.get("pair") or self.pair) for cell in self.options["cells"] or ()
+        ]
+        return trials.checked(cells)
+
+    def _sights(self) -> dict[str, Any]:
+        """Return ``{"look", "watch"}``, the devices to look at on each path and to watch during a
+        trial.
+        """
+        look, watch, devices = self.options["look"], self.options["watch"], self.options["devices"]
+        if self.plan and devices:
+            nodes: list[Node] = [
+                {"endpoints": self.options["endpoints"][end], "devices": devices[end]}
+                for end in ("client", "server")
+            ]
+            paths = evidence_paths(
+                self.plan["paths"],
+                nodes[0],
+                nodes[1],
+                self.options["port"],
+                trials.data_port(self.plan, self.pair, self.options["port"]),
+            )
+            look = {**look, "paths": paths} if look else None
+            sights = {
+                "client": [device for path in paths for device in path["client_devices"]],
+                "server": [device for path in paths for device in path["server_devices"]],
+            }
+            watch = {
+                end: list({network.key_of(device): device for device in own}.values())
+                for end, own in sights.items()
+            }
+        return {"look": look, "watch": watch}
+
+    def _spool_key(self, name: str) -> str:
+        """Return the name of this campaign's chunks: a campaign of the same name in another folder
+        is another one.
+        """
+        place = f"{os.path.abspath(self.options['record'] or '')}\n{self.plan and self.plan.get('created')}"
+        short = re.sub(r"[^A-Za-z0-9_.]", "_", name)[:40].lstrip(".") or "campaign"
+        return f"{short}-{hashlib.sha256(place.encode()).hexdigest()[:12]}"
+
+    def chunk_name(self, cells: list[CellToMeasure]) -> str:
+        """Return the name of a chunk in the client's spool."""
+        text = f"{self.pair}-{cells[0]['id']}" if cells else self.pair
+        return re.sub(r"[^A-Za-z0-9_.-]", "_", text)[-64:].lstrip("-.")
+
+    def _known(self, cell: CellToMeasure) -> bool:
+        return self.records is not None and (self.pair_of(cell), cell["id"]) in self.records.known
+
+    def pair_of(self, cell: CellToMeasure) -> str:
+        """Return the pair that a cell is recorded under."""
+        return str(cell.get("pair") or self.pair)
+
+    def todo(self) -> list[CellToMeasure]:
+        """Return the cells that are not in the record; of a visit that measures again, those that
+        are due.
+        """
+        cells = [cell for cell in self.cells if not self._known(cell)]
+        if not (self.plan and self.visit and self.visit.get("again")):
+            return cells
+        known = self.records.known if self.records else {}
+        due = {
+            name
+            for part in self.parts
+            for name in steps.due_again(self.plan, part, known, self.pair)
+        }
+        return [cell for cell in cells if cell["id"] in due]
+
+    def chunks(self) -> list[list[CellToMeasure]]:
+        """Return the cells that are not in the record, in lists of about ``chunk_seconds``, at most
+        ``chunks``.
+        """
+        todo = self.todo()
+        again = self.visit and self.visit.get("again")
+        self.skipped = 0 if again else len(self.cells) - len(todo) - self.collected
+        return trials.chunks_of(todo, self.options["chunk_seconds"])[
+            : self.options["chunks"] or None
+        ]
+
+    sent = staticmethod(trials.sent)
+
+    def reach(self, cells: Iterable[CellToMeasure], collect: bool) -> list[Endpoint]:
+        """Return the endpoints that must answer first: of all paths of a plan before it begins, or
+        of plain cells.
+
+        In a visit of a plan nothing is checked beforehand: what fails there is a trial with its
+        error.
+        """
+        if self.plan and not (collect and self.options["endpoints"]):
+            return []
+        ends = [end for cell in cells for end in cell["endpoints"]]
+        for path in self.plan["paths"] if self.plan else ():
+            ends += trials.pair_endpoints(path, self.options["endpoints"], self.options["port"])
+        return list({(end["netns"], end["address"]): end for end in ends}.values())
+
+    def record(self, answer: dict[str, Any]) -> list[str]:
+        """Record an answer of the module and return the names of the spool files that are done
+        with.
+        """
+        done = []
+        self.seen = answer.get("packets") or self.seen
+        self.looked_s += answer.get("looked_s", 0.0)
+        for name, rows in sorted((answer.get("left") or {}).items()):
+            self.collected += sum(self._take(row) for row in rows)
+            done.append(name)
+        for row in answer.get("cells") or ():
+            self._take(row)
+        if answer.get("spooled"):
+            done.append(answer["spooled"])
+        if self.plan and self.visit and self.trials:
+            self._show(self.plan, self.visit)
+        return done
+
+    def _take(self, row: Measured) -> bool:
+        """Record one row of the client; return whether it was new."""
+        cell = self._planned(row)
+        if cell is None:
+            self.warn(f"the client had measured {row['id']}, which is not in this plan: left out")
+            return False
+        names = dict(self.names, pair=self.pair_of(cell))
+        expect = self.options["expect"]
+        if expect and self.plan:
+            expect = dict(expect, steal_limit=self._steal_limit())
+        trial = trials.trial(cell, row, names, expect, self._evidence_for(cell))
+        if self.records and key_of(trial) in self.records.known:
+            return False
+        if self.records:
+            self.records.append(trial)
+        self.trials.append(trial)
+        return True
+
+    def _steal_limit(self) -> float | None:
+        """Return the campaign's limit, or the one that follows from what the machine usually takes."""
+        limit = self.plan and self.plan.get("steal_limit")
+        if limit is None and self.records and self.visit:
+            return self.records.usual_steal.limit(self.visit["profile"])
+        return limit
+
+    def _evidence_for(self, cell: CellToMeasure) -> Learned | None:
+        """Return the visit's evidence for a cell of this task; what an earlier task left has none
+        any more.
+        """
+        if not any(cell["id"] == mine["id"] for mine in self.cells):
+            return None
+        evidence: Learned | None = self.options["evidence"]
+        return {**(evidence or {}), "packets": self.seen} if self.seen else evidence
+
+    def _planned(self, row: Measured) -> CellToMeasure | None:
+        """Return the cell that a row belongs to: of this task, or left by an earlier one of the
+        plan.
+        """
+        for cell in self.cells:
+            if cell["id"] == row["id"] and row.get("pair") in (None, self.pair_of(cell)):
+                return cell
+        if self.plan is None:
+            return None
+        for visit in self.visits:
+            for cell in trials.visit_cells(
+                self.plan, visit, None, self.options["port"], row.get("pair") or self.pair
+            ):
+                if cell["id"] == row["id"]:
+                    return cell
+        return None
+
+    def _show(self, plan: Plan, visit: Visit) -> None:
+        known = (
+            {name for _pair, name in self.records.known}
+            if self.records
+            else {t["id"] for t in self.trials}
+        )
+        planned = [other for part in self.parts for other in part]
+        left = progress.seconds_left(
+            plan, planned, known, self.records.starts if self.records else {}
+        )
+        done = sum(cell["id"] in known for cell in visit["cells"])
+        line = progress.progress_line(planned, visit, done, self.trials[-1]["result"], left)
+        self.progress = {"progress": f"{self.pair}: {line}"}
+        self.show(self.progress["progress"])
+
+    def summary(self) -> dict[str, Any]:
+        """Return the task's result: counts, the first errors, and the trials themselves if nothing
+        keeps them.
+        """
+        failed = [f"{trial['id']}: {trial['error']}" for trial in self.trials if trial["error"]]
+        marked = sum(1 for trial in self.trials if trial["marks"])
+        tally = {
+            "changed": bool(self.trials),
+            "measured": len(self.trials),
+            "failed_trials": len(failed),
+            "errors": failed[:10],
+            "marked": marked,
+            "skipped_trials": max(0, self.skipped),
+            "collected": self.collected,
+            "looked_s": self.looked_s,
+            "record": self.options["record"],
+            **self.progress,
+            "msg": f"{len(self.trials)} trials recorded, {len(failed)} with an error",
+        }
+        if not self.records:
+            tally["trials"] = self.trials
+        return tally

@@ -1,0 +1,137 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: how far a campaign is, and how long it still takes, learnt from the visits that were made."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Collection
+
+from .._campaign.confirmation import PART
+from .._campaign.design import (
+    CELL_SECONDS,
+    VISIT_SECONDS,
+    block_seconds,
+    confirmation_cost,
+)
+from .._campaign.nouns import Plan, Visit
+from .._campaign.workloads import seconds_of
+from .nouns import Result, Trial
+
+# Times the usual time: between two visits the campaign was stopped, which says nothing of its pace
+A_BREAK = 3
+Starts = dict[tuple[int, int, int], float]  # {(MTU, block, visit): when its first trial started}
+
+
+def see_start(starts: Starts, trial: Trial) -> None:
+    """Take in when a recorded trial started."""
+    place = trial.get("mtu"), trial.get("block"), trial.get("visit")
+    if trial.get("started") is not None:
+        starts[place] = min(trial["started"], starts.get(place, trial["started"]))
+
+
+def rate_text(result: Result) -> str:
+    """Return the headline of a trial: ``9.41 Gbit/s`` or ``21100 trans/s``; without a result what
+    went wrong.
+    """
+    throughput, transactions = result.get("throughput_mbps"), result.get("transactions_per_s")
+    if throughput:
+        return (
+            f"{throughput / 1000:.2f} Gbit/s" if throughput >= 1000 else f"{throughput:.1f} Mbit/s"
+        )
+    if transactions:
+        return f"{transactions:.0f} trans/s"
+    return "no result"
+
+
+def time_text(seconds: float) -> str:
+    """Return a duration as people say it: ``40 s left``, ``12 min left``, ``3 h 5 min left``."""
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return f"{max(0, round(seconds))} s left"
+    return f"{minutes} min left" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min left"
+
+
+def _costs(plan: Plan, visits: list[Visit], known: Collection[str]) -> list[float]:
+    """Return the seconds that the plan expects of each visit, for those of its cells that are not
+    ``known``.
+    """
+    at_once = (
+        len(plan["rounds"]) / len(plan["pairs"])
+        if plan.get("rounds") and plan.get("pairs")
+        else 1.0
+    )
+    loads = {load["name"]: seconds_of(load) + CELL_SECONDS for load in plan["workloads"]}
+    missing = [
+        [loads[cell["workload"]] for cell in visit["cells"] if cell["id"] not in known]
+        for visit in visits
+    ]
+    return [VISIT_SECONDS + at_once * sum(cells) if cells else 0.0 for cells in missing]
+
+
+def pace(plan: Plan, visits: list[Visit], starts: Starts) -> float:
+    """Return how many times longer visits took than the plan expects, with all that came before the
+    next one.
+    """
+    known = [starts.get((visit["mtu"], visit["block"], visit["visit"])) for visit in visits]
+    stays = [
+        (after - start, cost)
+        for start, after, cost in zip(known, known[1:], _costs(plan, visits, ()))
+        if start is not None and after is not None and after > start
+    ]
+    if not stays:
+        return 1.0
+    usual = statistics.median(took / cost for took, cost in stays)
+    usual_stays = [(took, cost) for took, cost in stays if took / cost <= A_BREAK * usual]
+    return sum(took for took, _cost in usual_stays) / sum(cost for _took, cost in usual_stays)
+
+
+def seconds_left(plan: Plan, visits: list[Visit], known: Collection[str], starts: Starts) -> float:
+    """Return the seconds until a campaign is measured; ``known`` are ids of trials.
+
+    ``visits`` are all that are decided; the rounds of a search (at most) and the confirmation are
+    expected.
+    """
+    return (sum(_costs(plan, visits, known)) + to_come(plan, visits)[1]) * pace(
+        plan, visits, starts
+    )
+
+
+def to_come(plan: Plan, visits: list[Visit]) -> tuple[int, float]:
+    """Return how many visits, at most, are not decided yet, and how many seconds the plan expects
+    of them.
+    """
+    parts = [visit.get("part") for visit in visits]
+    if PART in parts:  # the confirmation is the last part
+        return 0, 0.0
+    _blocks, more, seconds = (
+        confirmation_cost(plan, len(plan["profiles"])) if plan.get("confirm") else (0, 0, 0.0)
+    )
+    if "search" in plan:
+        rounds = plan["search"]["rounds"] - len(list(filter(None, parts)))
+        more, seconds = more + rounds, seconds + rounds * block_seconds(plan, 1)
+    return more, seconds
+
+
+def progress_line(planned: list[Visit], visit: Visit, done: int, last: Result, left: float) -> str:
+    """Return ``block 3/10 visit 4/12 [tso=off] cells 20/40, 9.41 Gbit/s, 12 min left``.
+
+    ``planned`` are the visits of the campaign, ``done`` of the cells of this visit are recorded,
+    ``last`` is the newest result, ``left`` is in seconds. The blocks of a confirmation go on from
+    the last one.
+    """
+    blocks = max(other["block"] for other in planned)
+    visits = sum(
+        1 for other in planned if (other["block"], other["mtu"]) == (visit["block"], visit["mtu"])
+    )
+    mtu = f" MTU {visit['mtu']}" if len({other["mtu"] for other in planned}) > 1 else ""
+    if visit.get("again"):
+        return (
+            f"block {visit['block']}/{blocks}{mtu} [{visit['profile']}] measured again: {done} that the machine "
+            f"had spoilt, {rate_text(last)}, {time_text(left)}"
+        )
+    return (
+        f"block {visit['block']}/{blocks} visit {visit['visit']}/{visits}{mtu} [{visit['profile']}] "
+        f"cells {done}/{len(visit['cells'])}, {rate_text(last)}, {time_text(left)}"
+    )

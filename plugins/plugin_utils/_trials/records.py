@@ -1,0 +1,263 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""trials.jsonl: appended and synced line by line, read back whole or with what is damaged named.
+
+Each line ends with ``"check"``, the CRC-32 of the record without it, so a line that was torn by a
+crash or changed on the disk is noticed. A line without a check is taken as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+from ...module_utils._base.errors import InputError, LabError
+from .guards import UsualSteal, spoilt
+from .nouns import Trial
+from .progress import Starts, see_start
+
+fast_loads: Callable[[str], Any] | None
+try:
+    from orjson import loads as fast_loads
+except ImportError:  # the same in more time
+    fast_loads = None
+
+Good = tuple[int, str, Trial]  # line number, text, record
+Bad = tuple[int, str, str]  # line number, text, reason
+CHECK = re.compile(r', "check": "([0-9a-f]{8})"\}\Z')
+
+
+def encode(record: Trial) -> str:
+    """Return a record as one line with its check."""
+    body = json.dumps(
+        {key: value for key, value in record.items() if key != "check"}, allow_nan=False
+    )
+    return f'{body[:-1]}, "check": "{zlib.crc32(body.encode()):08x}"}}\n'
+
+
+def _parse(body: str, ours: bool) -> Any:
+    """Return the JSON value of a text.
+
+    Only what we wrote ourselves (its check is right) is given to orjson, which makes floats of
+    integers that do not fit 64 bits: no trial has any.
+    """
+    if ours and fast_loads:
+        with contextlib.suppress(
+            ValueError
+        ):  # a lone surrogate, or nested too deeply: json may know
+            return fast_loads(body)
+    return json.loads(body)
+
+
+def decode(line: str) -> Trial:
+    """Return the record in a line; ValueError says why it is none."""
+    check = CHECK.search(line)
+    body = line[: check.start()] + "}" if check else line
+    if check and f"{zlib.crc32(body.encode('utf-8', 'surrogateescape')):08x}" != check.group(1):
+        raise ValueError("the line was changed after it was written")
+    try:
+        record: Any = _parse(body, bool(check))
+    except (ValueError, RecursionError):
+        raise ValueError("this is not a JSON record") from None
+    if not isinstance(record, dict) or not isinstance(record.get("id"), str):
+        raise ValueError("this is not a trial: it has no id")
+    return cast(Trial, record)
+
+
+def key_of(record: Trial) -> tuple[str, str]:
+    """Return what a trial is known by: its pair of nodes and its id."""
+    return str(record.get("pair") or ""), record["id"]
+
+
+def _lines(path: str) -> Iterator[str]:
+    """Yield the lines of a file with their ends; a missing file has none."""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
+            yield from stream
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InputError(
+            f"the record cannot be read ({error.strerror})",
+            path,
+            "Check the file and its permissions.",
+        )
+
+
+def _judged(path: str) -> Iterator[tuple[int, str, Trial | str]]:
+    """Yield ``(line number, text, record)`` of a good line, and the reason instead of a record of a
+    bad one.
+    """
+    seen: dict[tuple[str, str], int] = {}
+    for number, ended in enumerate(_lines(path), 1):
+        line = ended.rstrip("\n")
+        if not line:
+            continue
+        try:
+            record = decode(line)
+            if line == ended:
+                raise ValueError("the last line is torn")
+            first = seen.setdefault(key_of(record), number)
+            if first != number:
+                raise ValueError(f"trial {record['id']} is in line {first} already")
+        except ValueError as error:
+            yield number, line, str(error)
+        else:
+            yield number, line, record
+
+
+def scan(path: str) -> tuple[list[Good], list[Bad]]:
+    """Return the good and the bad lines of a record file."""
+    good, bad = list[Good](), list[Bad]()
+    for number, line, record in _judged(path):
+        if isinstance(record, str):
+            bad.append((number, line, record))
+        else:
+            good.append((number, line, record))
+    return good, bad
+
+
+def stream_records(path: str, problems: list[str]) -> Iterator[Trial]:
+    """Yield the records one by one, for files that are larger than memory; ``problems`` gets a text
+    a bad line.
+    """
+    for number, _line, record in _judged(path):
+        if isinstance(record, str):
+            problems.append(f"line {number}: {record}")
+        else:
+            yield record
+
+
+def read(path: str) -> tuple[list[Trial], list[str]]:
+    """Return ``(records, problems)`` of a record file and leave it alone; a missing file has none
+    of both.
+    """
+    good, bad = scan(path)
+    return [record for _number, _line, record in good], [
+        f"line {number}: {reason}" for number, _line, reason in bad
+    ]
+
+
+def _write_synced(path: str, mode: str, text: str) -> None:
+    with open(path, mode, encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _sync_folder(path: str) -> None:
+    descriptor = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _set_aside(path: str, good: list[Good], bad: list[Bad]) -> None:
+    """Move damaged lines to ``<path>.damaged``; the good ones are in place again at one stroke."""
+    _write_synced(path + ".damaged", "a", "".join(line + "\n" for _number, line, _reason in bad))
+    _write_synced(path + ".new", "w", "".join(line + "\n" for _number, line, _record in good))
+    os.replace(path + ".new", path)
+    _sync_folder(path)
+
+
+@contextlib.contextmanager
+def _locked(path: str) -> Iterator[int]:
+    """Have the record file, made if it is missing, to ourselves: pairs that measure simultaneously
+    write to one file.
+
+    Gives its descriptor. After waiting, the file may have been repaired, and so replaced: then it
+    is opened again.
+    """
+    while True:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                yield descriptor
+                return
+        finally:
+            os.close(descriptor)
+
+
+class Records:
+    """The record file of a campaign, open for more trials. ``repaired`` says what was set aside,
+    one text a line.
+
+    With ``dry`` the file is read only, and left as it is.
+    """
+
+    def __init__(self, path: str, dry: bool = False) -> None:
+        self.path = path
+        try:
+            if dry:
+                good, bad = scan(path)
+            else:
+                os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+                with _locked(path):
+                    good, bad = scan(path)
+                    if bad:
+                        _set_aside(path, good, bad)
+        except OSError as error:
+            raise InputError(
+                f"the record cannot be written ({error.strerror})",
+                path,
+                "Set offload_lab_results_dir to a folder you may write to.",
+            )
+        self.repaired = [
+            f"{path} line {number}: {reason}; kept in {path}.damaged"
+            for number, _line, reason in bad
+        ]
+        self.known = {
+            key_of(record): spoilt(record) for _number, _line, record in good
+        }  # by the machine?
+        self.usual_steal = UsualSteal(record for _number, _line, record in good)
+        self.starts: Starts = {}
+        for _number, _line, record in good:
+            see_start(self.starts, record)
+        self.size = os.path.getsize(path) if os.path.exists(path) else 0
+
+    def append(self, record: Trial) -> None:
+        """Write one trial and wait until it is on the disk. A trial that is known is refused."""
+        try:
+            with _locked(self.path) as descriptor:
+                self._refuse_known(record, os.fstat(descriptor).st_size)
+                self._write_whole(descriptor, encode(record).encode())
+            if not self.known:
+                _sync_folder(self.path)
+        except OSError as error:
+            raise LabError(
+                f"the trial cannot be recorded ({error.strerror})",
+                self.path,
+                "Make room or repair the folder, then run the campaign again: it goes on from here.",
+            )
+        self.known[key_of(record)] = spoilt(record)
+        self.usual_steal.add(record)
+        see_start(self.starts, record)
+
+    def _refuse_known(self, record: Trial, size: int) -> None:
+        """Raise if the trial is recorded, be it by a worker whose controller was killed."""
+        if size != self.size:
+            self.known = {key_of(other): spoilt(other) for other in read(self.path)[0]}
+        if key_of(record) in self.known:
+            raise LabError("this trial is recorded already", f"{self.path} {record['id']}")
+
+    def _write_whole(self, descriptor: int, line: bytes) -> None:
+        size = os.fstat(descriptor).st_size
+        try:
+            if os.write(descriptor, line) != len(line):
+                raise OSError(
+                    28, os.strerror(28)
+                )  # ENOSPC: a short write to a file means that the disk is full
+            os.fsync(descriptor)
+        except OSError:
+            os.ftruncate(descriptor, size)
+            raise
+        self.size = size + len(line)

@@ -1,0 +1,243 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a campaign does next, from its plan and its record: blocks, and the steps of each, in their
+order. Pure.
+
+A step is one file of tasks of role measure: ``settings`` sets what module ethtool does not (MTU,
+packet steering, the tunnel), ``apply`` sets the rest of the profile, ``measure`` measures with the
+``pairs`` of one round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, TypedDict
+
+from .._campaign.nouns import Cell, Pair, Plan, Profile, Visit
+
+MOST_STEPS = 800  # of an event, which must stay small: about 130 bytes each
+Known = Mapping[tuple[str, str], bool]  # {(pair, id of a trial): was it spoilt by the machine?}
+
+
+class Step(TypedDict):
+    """One thing to do at a visit."""
+
+    do: str  # "settings", "apply" or "measure"
+    block: int
+    visit: int
+    mtu: int
+    profile: str
+    new_mtu: bool
+    pairs: list[Pair]
+
+
+class Place(TypedDict):
+    """A block of a part."""
+
+    part: str
+    mtu: int
+    block: int
+
+
+class Block(Place):
+    """The steps of a block that are left; what is measured again in it is known when they are done."""
+
+    steps: list[Step]
+
+
+class Part(NamedTuple):
+    """One part of a campaign, planned or confirmation, and what is known of it."""
+
+    plan: Plan
+    visits: list[Visit]
+    profiles: Mapping[str, Profile]
+    known: Known
+    pairs: list[Pair]  # those that measure; the plan names none where they are the first two nodes
+    lab_mtu: int | None = None  # that the underlay has
+
+    def rounds(self) -> list[list[Pair]]:
+        """Return the pairs that measure at the same time."""
+        return self.plan.get("rounds") or [self.pairs]
+
+    def mtu(self) -> int | None:
+        """Return the MTU that the devices have before the first step, None where a step may have
+        left another.
+        """
+        return self.lab_mtu if self.plan["mtus"] == [self.lab_mtu] else None
+
+
+def name_of(pair: Pair) -> str:
+    """Return a pair as trials are recorded under it."""
+    return f"{pair['client']}-{pair['server']}"
+
+
+def _own(visit: Visit, pair: str) -> list[Cell]:
+    return [cell for cell in visit["cells"] if cell.get("pair") in (None, pair)]
+
+
+def _place(visit: Visit) -> tuple[int, int]:
+    return visit["mtu"], visit["block"]
+
+
+def make_up_visits(visits: list[Visit]) -> list[Visit]:
+    """Return for each visit the one that measures its cells again, at the end of the same block."""
+    last: dict[tuple[int, int], int] = {}
+    for visit in visits:
+        last[_place(visit)] = max(visit["visit"], last.get(_place(visit), 0))
+    return [
+        {
+            **visit,
+            "visit": last[_place(visit)] + visit["visit"],
+            "again": True,
+            "cells": [
+                {**cell, "id": f"{cell['id']}-again", "again": cell["id"]}
+                for cell in visit["cells"]
+            ],
+        }
+        for visit in visits
+    ]
+
+
+def due_again(plan: Plan, visits: list[Visit], known: Known, pair: str) -> set[str]:
+    """Return the ids of the cells of a pair that are measured again, of one part of a campaign.
+
+    These are the first that the machine spoilt, in the order of the visits, as far as the plan's
+    budget goes. That order is random, so no profile is favoured. It follows from the visits' own
+    trials alone: what was measured again changes nothing.
+    """
+    remeasure = plan.get("remeasure") or {"passes": 0, "share": 0}
+    planned = [cell["id"] for visit in visits for cell in _own(visit, pair)]
+    budget = int(remeasure["share"] * len(planned)) if remeasure["passes"] else 0
+    return {
+        f"{name}-again" for name in [name for name in planned if known.get((pair, name))][:budget]
+    }
+
+
+def planned(part: Part) -> int:
+    """Return the number of trials of a part, without those that are measured again."""
+    return sum(len(_own(visit, name_of(pair))) for visit in part.visits for pair in part.pairs)
+
+
+def left(visits: Iterable[Visit], known: Known, pairs: list[Pair]) -> list[tuple[Visit, set[str]]]:
+    """Return the visits with trials that are not recorded, and the pairs that have them."""
+    found = []
+    for visit in visits:
+        missing = {
+            name_of(pair)
+            for pair in pairs
+            if any((name_of(pair), cell["id"]) not in known for cell in _own(visit, name_of(pair)))
+        }
+        if missing:
+            found.append((visit, missing))
+    return found
+
+
+def _left_again(part: Part) -> list[tuple[Visit, set[str]]]:
+    """Return the make-up visits with trials that are due and not recorded, and the pairs that have
+    them.
+    """
+    names = [name_of(pair) for pair in part.pairs]
+    due = {name: due_again(part.plan, part.visits, part.known, name) for name in names}
+    found = []
+    for visit in make_up_visits(part.visits) if any(due.values()) else ():
+        missing = {
+            name
+            for name, ids in due.items()
+            if any(
+                cell["id"] in ids and (name, cell["id"]) not in part.known
+                for cell in _own(visit, name)
+            )
+        }
+        if missing:
+            found.append((visit, missing))
+    return found
+
+
+def _more_to_set(profile: Profile) -> bool:
+    """Return whether a profile sets, at either end, what module ethtool does not."""
+    return any(
+        key in device
+        for end in profile["settings"].values()
+        for device in end.values()
+        for key in ("rps", "csum")
+    )
+
+
+def _steps(part: Part, todo: list[tuple[Visit, set[str]]], mtu: int | None) -> Iterator[Step]:
+    """Yield the steps of visits; ``mtu`` is what the devices have."""
+    for visit, missing in todo:
+        step: Step = {
+            "do": "settings",
+            "block": visit["block"],
+            "visit": visit["visit"],
+            "mtu": visit["mtu"],
+            "profile": visit["profile"],
+            "new_mtu": visit["mtu"] != mtu,
+            "pairs": [],
+        }
+        mtu = visit["mtu"]
+        if step["new_mtu"] or _more_to_set(part.profiles[visit["profile"]]):
+            yield step
+        yield {**step, "do": "apply"}
+        for members in part.rounds():
+            measuring = [pair for pair in members if name_of(pair) in missing]
+            if measuring:
+                yield {**step, "do": "measure", "pairs": measuring}
+
+
+def blocks_left(part: Part) -> list[Block]:
+    """Return the blocks in which something is left to do, with the steps of their own visits."""
+    mtu, blocks = part.mtu(), list[Block]()
+    again = {_place(visit) for visit, _missing in _left_again(part)}
+    own: dict[tuple[int, int], list[tuple[Visit, set[str]]]] = {}
+    for visit, missing in left(part.visits, part.known, part.pairs):
+        own.setdefault(_place(visit), []).append((visit, missing))
+    for place in dict.fromkeys(_place(visit) for visit in part.visits):
+        here = own.get(place, [])
+        if here or place in again:
+            blocks.append(
+                {
+                    "part": part.visits[0].get("part", "planned"),
+                    "mtu": place[0],
+                    "block": place[1],
+                    "steps": list(_steps(part, here, mtu)),
+                }
+            )
+            mtu = place[0] if here else mtu
+    return blocks
+
+
+def told(blocks: list[Block]) -> list[Block] | list[Place]:
+    """Return blocks as an event has them: where they are many, each is asked for its own steps
+    later.
+    """
+    if sum(len(block["steps"]) for block in blocks) <= MOST_STEPS:
+        return blocks
+    return [Place(part=block["part"], mtu=block["mtu"], block=block["block"]) for block in blocks]
+
+
+def steps_again(part: Part, mtu: int, block: int) -> list[Step]:
+    """Return the steps that measure again what the machine spoilt in a block."""
+    todo = [
+        (visit, missing) for visit, missing in _left_again(part) if _place(visit) == (mtu, block)
+    ]
+    return list(_steps(part, todo, part.mtu()))
+
+
+def steps_own(part: Part, mtu: int, block: int) -> list[Step]:
+    """Return the steps of a block's own visits that are left, under a plan from which visits were
+    dropped.
+    """
+    todo = [
+        (visit, missing)
+        for visit, missing in left(part.visits, part.known, part.pairs)
+        if _place(visit) == (mtu, block)
+    ]
+    return list(_steps(part, todo, part.mtu()))
+
+
+def left_with_again(plan: Plan, known: Known, pairs: list[Pair]) -> list[Visit]:
+    """Return the visits with trials that are not recorded, be it of what is measured again."""
+    part = Part(plan, plan["visits"], plan["profiles"], known, pairs)
+    return [visit for visit, _missing in [*left(part.visits, known, pairs), *_left_again(part)]]

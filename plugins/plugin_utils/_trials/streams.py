@@ -1,0 +1,274 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: the parsed results of a trial's streams become one result, summed over the time in which
+all of them ran.
+
+A stream is ``{"started", "finished"}`` in seconds since the epoch; a row is what ``parse_netperf``
+gives for its text, and ``length``, the seconds that netperf was asked to run for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from .._netperf_output.values import Row
+from .nouns import Result, Stream
+
+
+class StreamRow(Row):
+    """What netperf's text of one stream says."""
+
+    length: float  # s that netperf was asked to run for
+
+
+Part = tuple[float, float, float]  # start, end, rate
+Quantity = Literal["throughput_mbps", "transactions_per_s"]
+LATENCIES = {
+    "min": "MIN_LATENCY",
+    "mean": "MEAN_LATENCY",
+    "p50": "P50_LATENCY",
+    "p90": "P90_LATENCY",
+    "p99": "P99_LATENCY",
+    "max": "MAX_LATENCY",
+    "stddev": "STDDEV_LATENCY",
+}
+# Units of interim results, as factors to the unit that is summed: Mbit/s, or transactions/s.
+UNITS = {
+    "10^3bits/s": 1e-3,
+    "10^6bits/s": 1.0,
+    "10^9bits/s": 1e3,
+    "Trans/s": 1.0,
+    "KBytes/s": 8 * 1024 / 1e6,
+    "MBytes/s": 8 * 1024**2 / 1e6,
+    "GBytes/s": 8 * 1024**3 / 1e6,
+}
+LATE = 0.1  # of a stream's mean rate; below it its connection was not there yet
+REST = 0.1  # s; a shorter rest after the last interim result says nothing
+
+
+def interims(row: StreamRow) -> list[Part]:
+    """Return a stream's interim results as [(start, end, rate)], in Mbit/s or in transactions/s,
+    and what is left.
+    """
+    parts = [
+        (
+            part["ending_at"] - part["seconds"],
+            part["ending_at"],
+            part["throughput"] * UNITS[part["unit"]],
+        )
+        for part in row.get("interim") or ()
+        if part.get("unit") in UNITS and part.get("seconds", 0) > 0
+    ]
+    return parts + _rest(row, parts)
+
+
+def _rest(row: StreamRow, parts: list[Part]) -> list[Part]:
+    """Return what the last interim result leaves of the test, as one more.
+
+    netperf looks at its clock after a number of calls that follows from the rate before: of a
+    stream that becomes slow no interim result may come for seconds.
+    """
+    if not parts or not row.get("length"):
+        return []
+    start, end = parts[-1][1], parts[0][0] + row["length"]
+    megabits = (
+        row.get("throughput_sent_mbps")
+        if row.get("test") == "UDP_STREAM"
+        else row.get("throughput_mbps")
+    )
+    mean, elapsed = row.get("transactions_per_s") or megabits, row.get("elapsed_s")
+    if end - start < REST or mean is None or not elapsed:
+        return []
+    known = sum((last - first) * rate for first, last, rate in parts)
+    return [(start, end, max(0.0, mean * elapsed - known) / (end - start))]
+
+
+def traffic(row: StreamRow) -> list[Part]:
+    """Return the interim results from the first that had traffic on.
+
+    netperf's time begins before it connects: a connection whose first packet was lost is there a
+    second later.
+    """
+    parts = interims(row)
+    seconds = sum(end - start for start, end, _rate in parts)
+    least = LATE * sum((end - start) * rate for start, end, rate in parts) / seconds if parts else 0
+    return parts[next((number for number, part in enumerate(parts) if part[2] >= least), 0) :]
+
+
+def window(stream: Stream, row: StreamRow, warm_up: float = 0) -> tuple[float, float]:
+    """Return (start, end) of a stream's traffic that is counted, which begins ``warm_up`` seconds
+    after its test.
+
+    Interim results tell it; else a test of one iteration ends with its process and took
+    ``elapsed_s``; with several iterations only the process's own times are left.
+    """
+    parts = traffic(row)
+    if parts:
+        return max(parts[0][0], interims(row)[0][0] + warm_up), parts[-1][1]
+    start, end = stream["started"], stream["finished"]
+    elapsed = row.get("elapsed_s")
+    if elapsed and (_selector(row, "CONFIDENCE_ITERATION") or 1) == 1:
+        start = max(start, end - elapsed)
+    return start + warm_up, end
+
+
+def common(windows: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
+    """Return (start, end, share): the time in which all streams ran, and its share of the longest
+    stream's time.
+    """
+    start, end = max(first for first, _last in windows), min(last for _first, last in windows)
+    longest = max(last - first for first, last in windows)
+    return start, end, max(0.0, end - start) / longest if longest > 0 else 0.0
+
+
+def rate_within(row: StreamRow, quantity: Quantity, start: float, end: float) -> float | None:
+    """Return a stream's ``quantity`` (``throughput_mbps`` or ``transactions_per_s``) inside a
+    window.
+
+    It is taken from interim results; without them it is the mean of the whole run. Those of
+    UDP_STREAM count what was sent, not what arrived, so that its mean is all there is.
+    """
+    if row.get(quantity) is None or row.get("test") == "UDP_STREAM":
+        return row.get(quantity)
+    parts = [(min(last, end) - max(first, start), rate) for first, last, rate in interims(row)]
+    covered = sum(seconds for seconds, _rate in parts if seconds > 0)
+    if covered <= 0:
+        return row[quantity]
+    return sum(seconds * rate for seconds, rate in parts if seconds > 0) / covered
+
+
+def _selector(row: StreamRow, name: str) -> float | None:
+    value = (row.get("selectors") or {}).get(name)
+    return (
+        value if isinstance(value, (int, float)) and value >= 0 else None
+    )  # netperf's -1 is "not known"
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _total(values: Iterable[float | None]) -> float | None:
+    known = _known(values)
+    return sum(known) if known else None
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = _known(values)
+    return sum(known) / len(known) if known else None
+
+
+def _one(
+    rows: Sequence[StreamRow], field: Literal["local_service_demand", "remote_service_demand"]
+) -> float | None:
+    """Return a quantity of the whole host that only a single stream can be charged with."""
+    return rows[0].get(field) if len(rows) == 1 else None
+
+
+def latency(rows: Sequence[StreamRow]) -> dict[str, float | None] | None:
+    """Return latencies in microseconds.
+
+    Percentiles of several streams cannot be joined, so they are left out.
+    """
+    if len(rows) == 1:
+        found = {name: _selector(rows[0], selector) for name, selector in LATENCIES.items()}
+        return found if _known(found.values()) else None
+    joined = {
+        "min": min(_known(_selector(row, "MIN_LATENCY") for row in rows), default=None),
+        "max": max(_known(_selector(row, "MAX_LATENCY") for row in rows), default=None),
+    }
+    pairs = [
+        (mean, rate)
+        for row in rows
+        if (mean := _selector(row, "MEAN_LATENCY")) and (rate := row.get("transactions_per_s"))
+    ]
+    if len(pairs) == len(rows):
+        joined["mean"] = sum(mean * rate for mean, rate in pairs) / sum(
+            rate for _mean, rate in pairs
+        )
+    return joined if _known(joined.values()) else None
+
+
+def _confidence_met(rows: Iterable[StreamRow]) -> bool | None:
+    met = [row.get("confidence_met") for row in rows]
+    if any(value is False for value in met):
+        return False
+    return True if met and all(met) else None
+
+
+def _confidence_width(rows: Iterable[StreamRow]) -> dict[str, float] | None:
+    widths: dict[str, float] = {}
+    for row in rows:
+        for quantity, width in (row.get("confidence_width") or {}).items():
+            if width is not None:
+                widths[quantity] = max(width, widths.get(quantity, width))
+    return widths or None
+
+
+def _sums(streams: Sequence[Stream], rows: Sequence[StreamRow], warm_up: float) -> Result:
+    start, end, share = common([window(stream, row, warm_up) for stream, row in zip(streams, rows)])
+    several = len(rows) > 1
+    within = (
+        several and share or warm_up or any(len(traffic(row)) < len(interims(row)) for row in rows)
+    )
+
+    def rates(quantity: Quantity) -> list[float | None]:
+        return [
+            rate_within(row, quantity, start, end) if within else row.get(quantity) for row in rows
+        ]
+
+    megabits = rates("throughput_mbps")
+    total: Result = {
+        "throughput_mbps": _total(megabits),
+        "transactions_per_s": _total(rates("transactions_per_s")),
+        "throughput_sent_mbps": _total(row.get("throughput_sent_mbps") for row in rows),
+        "overlap": share if several else None,
+        "window_start": start,
+        "window_s": max(0.0, end - start),
+        "warm_up_s": warm_up,
+        "window_measured": all(interims(row) for row in rows),
+        "stream_mbps": megabits if several and _known(megabits) else None,
+    }
+    if {row.get("test") for row in rows} == {"TCP_STREAM", "TCP_MAERTS"}:
+        total["forward_mbps"] = _total(
+            rate for rate, row in zip(megabits, rows) if row["test"] == "TCP_STREAM"
+        )
+        total["reverse_mbps"] = _total(
+            rate for rate, row in zip(megabits, rows) if row["test"] == "TCP_MAERTS"
+        )
+    return total
+
+
+def summarise(streams: Sequence[Stream], rows: Sequence[StreamRow], warm_up: float = 0) -> Result:
+    """Return the ``result`` field of a trial, whose streams all have a row without an error.
+
+    Of the first ``warm_up`` seconds of each stream nothing is in rates and overlap.
+    """
+    mss = _known(_selector(row, "TRANSPORT_MSS") for row in rows)
+    result = _sums(streams, rows, warm_up)
+    result.update(
+        {
+            "elapsed_s": max(_known(row.get("elapsed_s") for row in rows), default=None),
+            "local_cpu_percent": _mean(row.get("local_cpu_percent") for row in rows),
+            "remote_cpu_percent": _mean(row.get("remote_cpu_percent") for row in rows),
+            "local_service_demand": _one(rows, "local_service_demand"),
+            "remote_service_demand": _one(rows, "remote_service_demand"),
+            "confidence_met": _confidence_met(rows),
+            "confidence_width": _confidence_width(rows),
+            "iterations": max(
+                _known(_selector(row, "CONFIDENCE_ITERATION") for row in rows), default=None
+            ),
+            "mss": min(mss, default=None),
+            "retransmits": _total(
+                [_selector(row, "LOCAL_TRANSPORT_RETRANS") for row in rows]
+                + [_selector(row, "REMOTE_TRANSPORT_RETRANS") for row in rows]
+            ),
+            "latency_us": latency(rows),
+            "message_size": rows[0].get("message_size"),
+            "send_socket_size": rows[0].get("send_socket_size"),
+            "recv_socket_size": rows[0].get("recv_socket_size"),
+        }
+    )
+    return result

@@ -1,0 +1,236 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: from a plan to the cells that are sent to the client, and from what comes back to trial
+records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ...module_utils._base import checks, network
+from ...module_utils._base.errors import InputError, LabError
+from ...module_utils._netperf.command import (
+    Endpoint,
+    endpoint,
+    seconds,
+    streams_of,
+    workload,
+)
+from .._campaign.nouns import Plan, Visit
+from .._lab.nouns import End, Endpoints
+from .._netperf_output.parse import parse_netperf
+from .cpu import cpu_of_trial
+from .evidence import Lab, Learned, expected, trial_evidence
+from .guards import marks_of
+from .nouns import (
+    CellToMeasure,
+    Expected,
+    Measured,
+    Result,
+    Stream,
+    Trial,
+)
+from .streams import StreamRow, summarise
+
+SCHEMA = 1
+SENT = ("id", "workload", "endpoints", "pair")  # of a cell, what the client needs
+RECORDED = ("block", "visit", "cell", "path", "mtu", "profile", "repeat", "workload")
+
+
+def data_port(plan: Plan, pair: str, port: int) -> int:
+    """Return the port of the first stream's data. Pairs that share a server at the same time share
+    the ports of data.
+
+    Two netservers cannot listen on one port; of UDP one of them would get the packets of both.
+    """
+    for members in plan.get("rounds") or ():
+        server = {f"{one['client']}-{one['server']}": one["server"] for one in members}
+        sharing = [name for name in server if server[name] == server.get(pair)]
+        if pair in sharing:
+            return (
+                port
+                + network.DATA_OFFSET
+                + sharing.index(pair) * (network.MOST_STREAMS // len(sharing))
+            )
+    return port + network.DATA_OFFSET
+
+
+def pair_endpoints(
+    path: str, endpoints: Mapping[str, Endpoints], port: int, first: int | None = None
+) -> list[Endpoint]:
+    """Return the endpoints of one path between two nodes. ``first`` is the port of the first
+    stream's data.
+
+    ``endpoints`` has ``client`` and ``server``: by path ``address``, ``netns`` and optionally
+    ``all``, a list of these.
+    """
+    ends: dict[str, list[End]] = {}
+    for side in ("client", "server"):
+        try:
+            here = endpoints[side][path]
+            ends[side] = here.get("all") or [here]
+        except (KeyError, TypeError, AttributeError):
+            raise InputError(
+                f"the {side} has no endpoint on this path",
+                f"path {path}",
+                "Give 'endpoints' for every path of the plan, or leave the path out of the campaign.",
+            )
+    return [
+        endpoint(
+            {
+                "netns": here.get("netns"),
+                "local": here.get("address"),
+                "address": there.get("address"),
+                "port": port,
+                "data_port": first,
+            }
+        )
+        for here, there in zip(ends["client"], ends["server"])
+    ]
+
+
+def visit_cells(
+    plan: Plan, visit: Visit, endpoints: Mapping[str, Endpoints] | None, port: int, pair: str
+) -> list[CellToMeasure]:
+    """Return the cells of one visit that this pair measures, each with its workload, its endpoints,
+    and its place.
+    """
+    workloads = {load["name"]: load for load in plan["workloads"]}
+    cells: list[Any] = []
+    for cell in visit["cells"]:
+        if cell.get("pair") not in (None, pair):
+            continue
+        load = (
+            cell["workload"] if isinstance(cell["workload"], dict) else workloads[cell["workload"]]
+        )
+        cells.append(
+            {
+                "id": cell["id"],
+                "cell": cell["cell"],
+                "path": cell["path"],
+                "workload": load,
+                "pair": pair,
+                "block": visit["block"],
+                "visit": visit["visit"],
+                "mtu": visit["mtu"],
+                "profile": visit["profile"],
+                "repeat": bool(visit.get("repeat")),
+                **{
+                    key: value
+                    for key, value in (
+                        ("part", visit.get("part")),
+                        ("again", cell.get("again")),
+                        ("trial", cell.get("trial")),
+                    )
+                    if value
+                },
+                "endpoints": (
+                    pair_endpoints(cell["path"], endpoints, port, data_port(plan, pair, port))
+                    if endpoints
+                    else []
+                ),
+            }
+        )
+    return cells
+
+
+def checked(cells: Iterable[CellToMeasure]) -> list[CellToMeasure]:
+    """Return the cells with checked endpoints, and refuse a wrong one before anything is sent."""
+    ready, ids = list[CellToMeasure](), set[str]()
+    for cell in cells:
+        checks.label(cell["id"], "cell's id")
+        if cell["id"] in ids:
+            raise InputError(
+                "given twice", f"cell {cell['id']}", "Give each cell an id of its own."
+            )
+        ids.add(cell["id"])
+        try:
+            load, ends = workload(cell["workload"]), [endpoint(end) for end in cell["endpoints"]]
+            streams_of(load, ends)
+        except LabError as error:
+            raise InputError(str(error), f"cell {cell['id']}")
+        ready.append({**cell, "endpoints": ends, "seconds": seconds(load)[0]})
+    return ready
+
+
+def chunks_of(cells: Iterable[CellToMeasure], limit: float) -> list[list[CellToMeasure]]:
+    """Split the cells, in their order, into lists of at most ``limit`` seconds; a longer cell is a
+    list of its own.
+    """
+    chunks, length = list[list[CellToMeasure]](), 0.0
+    for cell in cells:
+        if not chunks or length + cell["seconds"] > limit:
+            chunks.append([])
+            length = 0.0
+        chunks[-1].append(cell)
+        length += cell["seconds"]
+    return chunks
+
+
+def sent(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a cell that goes to the client."""
+    return {key: cell[key] for key in SENT if cell.get(key) is not None}
+
+
+def _row(stream: Stream) -> StreamRow:
+    rows = parse_netperf(stream.get("raw") or "")
+    if len(rows) != 1:
+        raise LabError(f"netperf's output has {len(rows)} results, not one")
+    error = rows[0].get("error")
+    if error:
+        raise LabError(error)
+    asked = dict(zip(stream["argv"], stream["argv"][1:]))
+    return {**rows[0], "test": asked["-t"], "length": float(asked.get("-l", 0))}
+
+
+def result_of(row: Measured) -> tuple[Result, str | None]:
+    """Return ``(result, error)`` of what the client sent back for one cell."""
+    if row.get("error") or not row.get("streams"):
+        return {}, row.get("error") or "no stream was started"
+    try:
+        rows = [_row(stream) for stream in row["streams"]]
+        return summarise(row["streams"], rows, row.get("warm_up_s", 0)), None
+    except LabError as error:
+        return {}, f"netperf's output could not be read: {error}"
+
+
+def trial(
+    cell: CellToMeasure,
+    row: Measured,
+    names: Mapping[str, str],
+    lab: Lab | None = None,
+    visit: Learned | None = None,
+) -> Trial:
+    """Return the record of one trial.
+
+    ``cell`` is the planned cell, ``row`` what the client sent, ``names`` has ``campaign``,
+    ``client``, ``server`` and ``pair``; ``lab`` is what the guards compare with and ``visit`` what
+    was learned at the visit, see :mod:`_evidence`.
+    """
+    test = (cell.get("workload") or {}).get("test", "")
+    evidence = trial_evidence(visit, cell["path"], test) if visit and cell.get("path") else None
+    window = (cell.get("workload") or {}).get("recv_socket")
+    expect: Expected = {}
+    if lab and cell.get("path") and cell.get("mtu"):
+        expect = expected(cell["path"], test, cell["mtu"], lab, window)
+    result, error = result_of(row)
+    record: Any = dict({"schema": SCHEMA, "id": cell["id"]}, **names)
+    record.update({key: cell.get(key) for key in RECORDED})
+    record.update(
+        started=row["started"],
+        finished=row["finished"],
+        streams=row["streams"],
+        result=result,
+        cpu=cpu_of_trial(row["watched"], result) if row.get("watched") and result else None,
+        evidence=evidence,
+        marks=[],
+        error=error,
+    )
+    record.update({key: cell[key] for key in ("part", "again", "trial") if cell.get(key)})
+    if row.get("clock_jump_s"):
+        record["clock_jump_s"] = row["clock_jump_s"]
+    record["marks"] = [] if error else marks_of(record, expect)
+    return record

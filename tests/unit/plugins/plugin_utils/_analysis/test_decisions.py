@@ -1,0 +1,129 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What people act on: claims, nominations and recommendations of simulated campaigns with a known
+truth, fixed seeds.
+
+Short forms; tests/simulation/truth_tables.py writes the long ones into docs/statistics.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.sets import interval
+from ansible_collections.offload.lab.tests.simulation import claims, decisions, worlds
+from ansible_collections.offload.lab.tests.simulation.truth import at_least
+
+BLOCKS = {"on_off": 9, "one_at_a_time": 8, "leave_one_out": 8, "full_factorial": 8}
+DESIGNS = pytest.mark.parametrize("design", BLOCKS)
+
+
+def run(design, truth, campaigns=8, stalls=None, **more):
+    plan, generator = (
+        decisions.plan_of(design, ["tso", "gso"], BLOCKS[design], **more),
+        np.random.default_rng(3),
+    )
+    return [
+        decisions.campaign(plan, "plain", truth, generator, stalls)
+        for _campaign in range(campaigns)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", worlds.NOISES)
+@DESIGNS
+def test_a_report_hardly_ever_claims_what_is_not_there(design, noise):
+    """One error rate for all tables and metrics together: not shown to be above 5 %, with strong
+    skew above 7 %.
+    """
+    plan = decisions.plan_of(design, 2, BLOCKS[design])
+    assert at_least(claims.false_claims(plan, noise, 4, 300)) <= (
+        0.07 if noise == "skewed" else 0.05
+    )
+
+
+@pytest.mark.parametrize("noise", ["plain", "30 % lost"])
+def test_the_score_over_all_tables_is_as_sure_as_it_says(noise):
+    """Tables lose different blocks: what stands for them must not pass for measured."""
+    plan, generator, held = decisions.plan_of("leave_one_out", 2, 8), np.random.default_rng(4), []
+    for _campaign in range(60):
+        part = decisions.campaign(plan, noise, decisions.null, generator).judged[0].part
+        held += [bool(low <= 0 <= high) for _mean, low, high in map(interval, part.scores)]
+    assert 0.88 <= np.mean(held) <= 0.99
+
+
+@DESIGNS
+def test_where_some_effects_are_real_the_others_are_not_claimed(design):
+    found = claims.partial(decisions.plan_of(design, 2, BLOCKS[design]), "plain", 4, 60)
+    assert at_least(found) <= 0.05
+
+
+@DESIGNS
+@pytest.mark.parametrize("trap", decisions.TRAPS)
+def test_traps_are_not_recommended(design, trap):
+    truth, stalls = decisions.TRAPS[trap]
+    outcomes = run(design, truth, 3, stalls)
+    assert [decisions.wrong(outcome, truth, stalls) for outcome in outcomes] == [None] * 3
+
+
+def test_settings_that_do_not_add_up_are_not_recommended_together():
+    truth, _stalls = decisions.TRAPS["together 8 % worse than tso alone"]
+    for design in ("one_at_a_time", "full_factorial"):
+        wanted = [outcome.recommendation for outcome in run(design, truth, 3)]
+        assert {found["name"] for found in wanted} == {"tso=on"}
+        assert {found["confirmed_by"] for found in wanted} == {"confirmation"}
+
+
+def test_a_factorial_recommends_what_helps_only_together():
+    truth, _stalls = decisions.TRAPS["each alone -6 %, together +20 %"]
+    wanted = [outcome.recommendation for outcome in run("full_factorial", truth, 3)]
+    assert {found["name"] for found in wanted} == {"tso=on,gso=on"} and all(
+        found["confirmed"] for found in wanted
+    )
+
+
+def test_a_main_effect_is_tested_in_its_own_scatter():
+    plan, generator = decisions.plan_of("full_factorial", 3, 8), np.random.default_rng(3)
+    for _campaign in range(3):
+        outcome = decisions.campaign(
+            plan, "plain", lambda levels, _table: 0.1 * (levels["tx"] == "on"), generator
+        )
+        assert outcome.judged[0].metrics[0].found["main_effects"]["significant"][:, 0].all()
+
+
+def test_without_a_confirmation_nothing_is_called_confirmed():
+    truth = decisions.pair(1.3, 1.0, 1.3)
+    wanted = [outcome.recommendation for outcome in run("one_at_a_time", truth, 3, confirm=0)]
+    assert {(found["name"], found["confirmed"], found["confirmed_by"]) for found in wanted} == {
+        ("tso=on", False, None)
+    }
+
+
+def test_one_candidate_is_confirmed_by_the_plan():
+    (outcome,) = run("on_off", decisions.pair(1.0, 1.0, 1.5), 1)
+    wanted = outcome.recommendation
+    assert len(outcome.judged) == 1 and wanted["confirmed_by"] == "plan" and wanted["best"]
+    assert wanted["changes"] == {"tso": "on", "gso": "on"} and wanted["not_told_apart"] == []
+    assert {row["state"] for row in wanted["by"]} == {"better"} and wanted["costs_unknown_in"] == []
+
+
+def test_what_is_not_known_of_a_table_is_said():
+    truth = decisions.pair(1.0, 1.0, 1.5)
+    (outcome,) = run("on_off", lambda levels, table: truth(levels, table) if table < 2 else 0.0, 1)
+    unknown = {row["table"] for row in outcome.recommendation["costs_unknown_in"]}
+    assert unknown == {"tenant/9000/tcp_stream", "tenant_vxlan/9000/tcp_stream"}
+
+
+@pytest.mark.slow
+@DESIGNS
+def test_random_truths_are_hardly_ever_recommended_wrongly(design):
+    generator, wrong = np.random.default_rng(5), []
+    plan = decisions.plan_of(design, 3, BLOCKS[design])
+    for _campaign in range(100):
+        truth = decisions.random_truth(3, 4, generator)
+        wrong.append(
+            decisions.wrong(decisions.campaign(plan, "plain", truth, generator), truth) is not None
+        )
+    assert at_least(np.array(wrong)) <= 0.02

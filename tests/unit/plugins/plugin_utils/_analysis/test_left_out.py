@@ -1,0 +1,147 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Trials that cannot be used: counted, reported with their reason, and never a gain."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
+from ansible_collections.offload.lab.tests.unit.plugins.plugin_utils._analysis.example import (
+    boost,
+    checked,
+    metric,
+    plan,
+    trials,
+)
+
+
+def test_marked_failed_unplanned_and_repeated_trials_are_counted_and_left_out():
+    made = plan(factors=["tso"], blocks=12)
+    rows = list(trials(made, boost(tso=1.5)))
+    rows[0].update(
+        marks=[{"guard": "mss", "reason": "r", "excludes": True}, {"guard": "steal", "reason": "r"}]
+    )
+    rows[1].update(error="no route", result={})
+    rows[2].update(marks=[{"guard": "line_rate", "reason": "r", "excludes": False}])
+    rows += [dict(rows[5]), dict(rows[5], profile="other"), dict(rows[5], block=99)]
+    found = checked(made, rows[:3] + rows[4:])
+    assert found["unfinished"]["visits_missing"] == 1 and found["unfinished"]["extended"]
+    assert (
+        found["unfinished"]["seconds"] > 0 and found["warnings"][0] == found["unfinished"]["text"]
+    )
+    assert (
+        metric(found)["rows"][0]["state"] == "unknown" and found["recommendation"]["name"] is None
+    )
+    assert found["trials"] == {
+        "planned": 24,
+        "recorded": 26,
+        "used": 21,
+        "failed": 1,
+        "excluded": 1,
+        "unplanned": 2,
+        "twice": 1,
+        "missing": 1,
+        "marks": {"line_rate": 1, "mss": 1, "steal": 1},
+        "excluded_by": {"mss": 1, "steal": 1},
+        "failures": [{"id": rows[1]["id"], "error": "no route"}],
+    }
+    assert analyse(made, rows, include_marked=True)["trials"]["excluded"] == 0
+    assert found["warnings"][3] == "1 marked trial is left out (mss 1, steal 1)"
+
+
+def test_a_lost_trial_of_one_profile_is_told():
+    made = plan(design="one_at_a_time", factors=["a", "b"])
+    rows = [
+        row
+        for row in trials(made, boost(a=2.0))
+        if not (row["profile"] == "a=on" and row["block"] == 3)
+    ]
+    found = metric(checked(made, rows))
+    assert [row["n"] for row in found["rows"]] == [7, 8]
+    assert "fewer than 8 blocks, so less can be shown: a=on (7)" in found["warnings"]
+
+
+def test_a_profile_that_was_never_used_is_untestable():
+    made = plan(design="one_at_a_time", factors=["a", "b"], untestable={"lro": "fixed"})
+    rows = [row for row in trials(made) if row["profile"] != "a=on"]
+    found = checked(made, rows)
+    unusable = "no trial of this profile could be used"
+    assert found["untestable"] == {"lro": "fixed", "a=on": unusable + " (none was measured)"}
+    assert (
+        metric(found)["rows"][0]["ratio"] is None and metric(found)["rows"][0]["state"] == "unknown"
+    )
+
+
+def test_a_profile_whose_trials_are_all_left_out_says_why():
+    made = plan(design="one_at_a_time", factors=["a", "b"])
+    rows = list(trials(made))
+    for row in rows:
+        if row["profile"] == "a=on":
+            row["marks"] = [
+                {"guard": "line_rate", "reason": "r", "excludes": False},
+                {"guard": "profile", "reason": "client: eth0 did not take tso", "excludes": True},
+            ]
+        if row["profile"] == "b=on":
+            row.update(error="no route", result=None)
+    unusable = "no trial of this profile could be used"
+    assert checked(made, rows)["untestable"] == {
+        "a=on": unusable + " (profile: client: eth0 did not take tso)",
+        "b=on": unusable + " (no route)",
+    }
+
+
+def test_no_trials_at_all():
+    found = checked(plan(), [])
+    assert found["tables"][0]["metrics"] == [] and found["trials"]["missing"] == 16
+
+
+def test_what_could_not_act_is_not_recommended():
+    made = plan(design="one_at_a_time", factors=["a", "b"])
+    rows = [
+        {"factor": "a", "verdict": verdict, "reason": "r", "end": end}
+        for end, verdict in (("client", "masked"), ("server", "unsupported"))
+    ] + [{"factor": "b", "verdict": "no_op", "reason": ""}]
+    found = checked(made, trials(made, boost(a=1.5, b=1.5)), verdicts=lambda: rows)
+    assert found["verdicts"] == rows and found["untestable"] == {"a": "masked: r"}
+    assert found["recommendation"]["changes"] == {"b": "on"}
+    assert {row["factor"] for entry in found["attribution"] for row in entry["candidates"]} == {"b"}
+
+
+@pytest.mark.parametrize("design", ["one_at_a_time", "on_off"])
+def test_where_nothing_could_act_nothing_is_recommended(design):
+    made = plan(design=design, factors=["a"])
+    rows = [{"factor": "a", "verdict": "unsupported", "reason": "r", "end": "client"}]
+    found = checked(made, trials(made, boost(a=1.5)), verdicts=lambda: rows)
+    assert found["attribution"] == [] and found["recommendation"]["levels"] == {}
+    assert found["recommendation"]["goals"] == []
+
+
+def test_what_receives_nothing_is_counted_and_not_recommended():
+    made = plan(factors=["a"], blocks=8)
+    rows = list(trials(made, boost(a=1.5)))
+    stalled = [row for row in rows if row["profile"] == "all_on"][:2]
+    for row in stalled:
+        row.update(
+            result={"throughput_mbps": 0.0}, marks=[{"guard": "nothing_received", "reason": "r"}]
+        )
+    rows[0].update(marks=[{"guard": "steal", "reason": "r"}])
+    found = checked(made, rows)
+    assert [(row["profile"], row["trials"], row["failed"]) for row in found["failures"]] == [
+        ("all_off", 8 - (rows[0]["profile"] == "all_off"), 0),
+        ("all_on", 8 - (rows[0]["profile"] == "all_on"), 2),
+    ]
+    assert found["tables"][0]["failures"][1]["kinds"] == {"nothing_received": 2}
+    assert found["recommendation"]["name"] is None
+    assert "trials failed or received nothing" in found["recommendation"]["forbidden"][0]["reason"]
+
+
+def test_zero_throughput_is_no_ratio():
+    made = plan(factors=["a"], blocks=6)
+    rows = [
+        dict(row, result={"throughput_mbps": 0.0}) if row["profile"] == "all_on" else row
+        for row in trials(made)
+    ]
+    row = metric(checked(made, rows))["rows"][0]
+    assert row["n"] == 0 and row["ratio"] is None and row["median"] == 0.0

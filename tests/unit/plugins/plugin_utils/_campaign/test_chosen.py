@@ -1,0 +1,57 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which campaign file a relative path means, and what is said when there is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.chosen import (
+    chosen_campaign,
+    find_file,
+    places,
+)
+
+
+@pytest.fixture(name="project")
+def _project(tmp_path, monkeypatch):
+    """A project with playbooks/campaigns/demo.yml, and another folder in which the user stands."""
+    (tmp_path / "project/playbooks/campaigns").mkdir(parents=True)
+    (tmp_path / "project/playbooks/campaigns/demo.yml").write_text("name: shipped\n")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path
+
+
+def find(project, path):
+    return find_file(path, places(str(project / "project/playbooks")))
+
+
+def test_the_folder_of_the_user_comes_first(project):
+    (project / "here/campaigns").mkdir()
+    (project / "here/campaigns/demo.yml").write_text("name: mine\n")
+    assert find(project, "campaigns/demo.yml") == str(project / "here/campaigns/demo.yml")
+
+
+@pytest.mark.parametrize("path", ["campaigns/demo.yml", "playbooks/campaigns/demo.yml"])
+def test_a_campaign_of_the_project(project, path):
+    assert find(project, path) == str(project / "project/playbooks/campaigns/demo.yml")
+
+
+def test_no_file_names_the_places(project):
+    with pytest.raises(
+        InputError, match=r"my.yml: there is no such campaign file. Looked for .*/here/my.yml, "
+    ):
+        find(project, "my.yml")
+
+
+def test_one_of_the_two(project):
+    demo = str(project / "project/playbooks/campaigns/demo.yml")
+    assert chosen_campaign(None, demo, [""]) == ({"name": "shipped"}, demo)
+    assert chosen_campaign({"name": "a"}, "", [""]) == ({"name": "a"}, "campaign")
+    with pytest.raises(InputError, match="no campaign is given. Give offload_lab_campaign_file"):
+        chosen_campaign({}, None, [""])
+    with pytest.raises(InputError, match="Leave out one"):
+        chosen_campaign({"name": "a"}, demo, [""])

@@ -1,0 +1,135 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import collections
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    read_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.confirmation import (
+    confirmation_of,
+    with_confirmation,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import (
+    confirmation_cost,
+    make_plan,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.dry_run import describe
+
+
+def plan(**campaign):
+    asked = {
+        "name": "x",
+        "duration": 1,
+        "design": "one_at_a_time",
+        "factors": ["tso", "gro"],
+        "blocks": 4,
+        **campaign,
+    }
+    return make_plan(read_campaign(asked), "2026-01-05T08:00:00Z")
+
+
+BOTH = {"role": "chosen", "name": "tso=on,gro=on", "levels": {"tso": "on", "gro": "on"}}
+TSO = {"role": "runner_up", "name": "tso=on", "levels": {"tso": "on", "gro": "off"}}
+CONTROL = {"role": "runner_up", "name": "all_off", "levels": {"tso": "off", "gro": "off"}}
+
+
+@pytest.mark.parametrize(
+    "campaign, blocks",
+    [
+        ({}, 6),
+        ({"confirm": 2}, 2),
+        ({"confirm": 0}, 0),
+        ({"design": "full_factorial"}, 6),
+        ({"design": "leave_one_out"}, 6),
+        ({"design": "on_off"}, 0),
+        ({"factors": ["tso"]}, 0),
+    ],
+)
+def test_where_the_plan_compared_the_only_candidate_nothing_is_left_to_confirm(campaign, blocks):
+    assert plan(**campaign)["confirm"] == blocks
+
+
+def test_the_nominees_and_the_control_are_visited_in_fresh_blocks():
+    made = confirmation_of(plan(mtus=[9000, 1500]), [BOTH, TSO])
+    assert made["blocks"] == [5, 6, 7, 8, 9, 10]
+    assert {name: profile["role"] for name, profile in made["profiles"].items()} == {
+        "all_off": "control",
+        "tso=on,gro=on": "chosen",
+        "tso=on": "runner_up",
+    }
+    blocks = collections.defaultdict(list)
+    for visit in made["visits"]:
+        assert visit["part"] == "confirm"
+        blocks[visit["mtu"], visit["block"]].append((visit["profile"], visit["repeat"]))
+    assert len(blocks) == 12
+    for visits in blocks.values():
+        assert sorted(visits) == [
+            ("all_off", False),
+            ("all_off", True),
+            ("tso=on", False),
+            ("tso=on,gro=on", False),
+        ]
+    assert len({tuple(visits) for visits in blocks.values()}) > 1  # the order is random
+
+
+def test_a_nominee_sets_what_its_levels_say():
+    profile = confirmation_of(plan(), [BOTH])["profiles"]["tso=on,gro=on"]
+    assert profile["settings"]["client"]["underlay"]["features"] == {"tso": True, "gro": True}
+
+
+def test_the_same_question_has_the_same_confirmation_and_another_seed_another_order():
+    assert confirmation_of(plan(), [BOTH, TSO]) == confirmation_of(plan(), [BOTH, TSO])
+    order = [visit["profile"] for visit in confirmation_of(plan(), [BOTH, TSO])["visits"]]
+    assert order != [
+        visit["profile"] for visit in confirmation_of(plan(seed=2), [BOTH, TSO])["visits"]
+    ]
+
+
+def test_ids_are_not_those_of_planned_trials():
+    made = plan()
+    planned = {cell["id"] for visit in made["visits"] for cell in visit["cells"]}
+    confirmed = [
+        cell["id"] for visit in confirmation_of(made, [BOTH])["visits"] for cell in visit["cells"]
+    ]
+    assert planned.isdisjoint(confirmed) and len(set(confirmed)) == len(confirmed)
+
+
+@pytest.mark.parametrize("nominees", [[], [CONTROL]])
+def test_without_a_nominee_beside_the_control_nothing_is_visited(nominees):
+    made = confirmation_of(plan(), nominees)
+    assert made["visits"] == [] and made["blocks"] == []
+
+
+def test_a_nominee_that_is_a_planned_profile_has_its_name():
+    made = confirmation_of(plan(), [{**TSO, "name": "built", "role": "chosen"}, TSO])
+    assert list(made["profiles"]) == ["all_off", "tso=on"]
+    with pytest.raises(InputError, match="tso=on is not the profile of that name"):
+        confirmation_of(plan(), [{**BOTH, "name": "tso=on"}])
+
+
+def test_what_it_costs_is_said_before_and_is_in_the_time_budget():
+    made = plan(mtus=[9000, 1500])
+    _blocks, visits, seconds = confirmation_cost(made, len(made["profiles"]))
+    assert visits == len(confirmation_of(made, [BOTH, TSO])["visits"]) == 48
+    assert any("confirmation of at most 48 visits in 6 blocks" in line for line in describe(made))
+    assert made["estimated_s"] - plan(mtus=[9000, 1500], confirm=0)["estimated_s"] == pytest.approx(
+        seconds, abs=0.2
+    )
+    assert plan(time_budget="10 min", blocks=None)["estimated_s"] <= 600
+    with pytest.raises(InputError, match="a block of .* and a confirmation of"):
+        plan(time_budget="100 s", blocks=None)
+
+
+def test_the_analysis_reads_both_parts_as_one_plan():
+    made = plan()
+    decided = confirmation_of(made, [BOTH, TSO])
+    whole = with_confirmation(made, decided)
+    assert [visit.get("part") for visit in whole["visits"]] == [None] * 16 + ["confirm"] * 24
+    assert list(whole["profiles"]) == ["all_off", "tso=on", "gro=on", "tso=on,gro=on"]
+    assert with_confirmation(made, None) is made

@@ -1,0 +1,149 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A campaign that ends when it is answered: looks are functions of the record, and what is settled
+leaves the plan.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.judge import decide
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import design, looks
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    read_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import (
+    write_looks,
+    write_plan,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
+from ansible_collections.offload.lab.plugins.plugin_utils._trials import steps
+from ansible_collections.offload.lab.tests.simulation import synthetic
+
+PAIRS = [{"client": "node1", "server": "node2"}]
+
+
+def plan(**changed):
+    campaign = {
+        "name": "x",
+        "design": "one_at_a_time",
+        "factors": list(synthetic.FEATURES[:3]),
+        "paths": ["physical"],
+        "blocks": 12,
+        "until": "answered",
+        "duration": 1,
+        "confirm": 0,
+        "workloads": [{**synthetic.WORKLOADS["tcp_stream"], "name": "tcp_stream"}],
+        **changed,
+    }
+    return design.make_plan(read_campaign(campaign, "test"), "2026-01-05T08:00:00Z")
+
+
+def trials(made, **ratios):
+    truth = synthetic.Truth(
+        {synthetic.FEATURES[int(place[1:])]: ratio for place, ratio in ratios.items()}, noise=0.02
+    )
+    return list(synthetic.make_trials(made, truth))
+
+
+def play(made, record, before=()):
+    """Return the looks of a campaign whose trials would be ``record``, going on after those
+    ``before``.
+    """
+    found = list(before)
+    for block in range(1, made["blocks"] + 2):
+        left = [
+            visit for visit in looks.with_looks(made, found)["visits"] if visit["block"] >= block
+        ]
+        while (look := looks.due(made, found, left)) is not None:
+            known = [trial for trial in record if trial["block"] < block]
+            found.append(json.loads(json.dumps(decide(made, known, look, found))))
+            left = [
+                visit
+                for visit in looks.with_looks(made, found)["visits"]
+                if visit["block"] >= block
+            ]
+    return found
+
+
+def test_what_is_shown_everywhere_leaves_and_the_rest_goes_on():
+    made = plan()
+    found = play(made, trials(made, f1=1.6, f2=1.02))
+    assert f"{synthetic.FEATURES[1]}=on" in found[0]["settled"] and not found[0]["answered"]
+    left = looks.with_looks(made, found)["visits"]
+    after = [visit["profile"] for visit in left if visit["block"] > found[0]["block"]]
+    assert after and f"{synthetic.FEATURES[1]}=on" not in after and after.count("all_off") >= 2
+
+
+def test_a_campaign_ends_when_all_is_answered_and_its_report_claims_it(tmp_path):
+    made = plan()
+    record = trials(made, f0=1.5, f1=1.6, f2=1.4)
+    found = play(made, record)
+    assert found[-1]["answered"] and len(found) == 1
+    kept = {visit["block"] for visit in looks.with_looks(made, found)["visits"]}
+    assert max(kept) == found[0]["block"]
+    synthetic.write(str(tmp_path), made, [trial for trial in record if trial["block"] in kept])
+    write_plan(str(tmp_path / "plan.json"), made)
+    write_looks(str(tmp_path), made, found)
+    told = make_report(str(tmp_path))
+    assert told["states"].get("better", 0) >= 3 and "not measured" not in told["table"]
+    assert "1 look before the end" in (tmp_path / "report.md").read_text()
+
+
+def test_resumed_after_any_look_it_decides_the_same():
+    made = plan(blocks=20)
+    record = trials(made, f1=1.12, f2=1.5)
+    found = play(made, record)
+    assert len(found) > 1
+    for number in range(len(found)):
+        assert play(made, record, found[:number]) == found
+
+
+def test_no_look_while_something_is_left_of_its_blocks():
+    made = plan()
+    first = made["looks"][0]["block"]
+    early = [visit for visit in made["visits"] if visit["block"] >= first]
+    late = [visit for visit in made["visits"] if visit["block"] > first]
+    assert looks.due(made, [], early) is None and looks.due(made, [], late) == made["looks"][0]
+    spoilt = {
+        ("node1-node2", cell["id"]): False
+        for visit in made["visits"]
+        if visit["block"] <= first
+        for cell in visit["cells"]
+    }
+    spoilt[next(iter(spoilt))] = True  # is measured again first
+    assert looks.due(made, [], steps.left_with_again(made, spoilt, PAIRS)) is None
+
+
+def test_all_mtus_are_visited_before_a_look():
+    made = plan(mtus=[1500, 9000])
+    ends = [0, *(look["block"] for look in made["looks"]), 12]
+    stage = [
+        next(number for number, end in enumerate(ends) if visit["block"] <= end)
+        for visit in made["visits"]
+    ]
+    assert stage == sorted(stage) and {visit["mtu"] for visit in made["visits"][:60]} == {
+        1500,
+        9000,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [
+        ({"design": "full_factorial"}, "cannot end when it is answered"),
+        ({"blocks": 8}, "leave no room for a look"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_refused(changed, what):
+    with pytest.raises(InputError, match=what):
+        plan(**changed)
+
+
+def test_without_until_a_plan_has_no_looks():
+    assert "looks" not in plan(until=None)

@@ -1,0 +1,137 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The surveys of AWX: its own rules for a spec, and that they ask for what the schema of a campaign
+has.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    OVERRIDES,
+    load_schema,
+    override,
+    read_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.survey import (
+    PREFIX,
+    question,
+    survey,
+)
+from ansible_collections.offload.lab.tests.support import CHECKOUT
+
+# Of awx/api/views (JobTemplateSurveySpec): the types, and the type of a default.
+AWX_TYPES = {
+    "text": str,
+    "textarea": str,
+    "password": str,
+    "multiplechoice": str,
+    "multiselect": str,
+    "integer": int,
+    "float": float,
+}
+# What a survey does not ask for, because an answer is no single value or it belongs to the file.
+NOT_ASKED = {
+    "profiles",
+    "control",
+    "pairs",
+    "concurrent",
+    "untestable",
+    "study",
+    "steal_limit",
+    "matters",
+    "trials",
+    "goal",
+    "until",
+    "control_visits",
+}
+ANSWERS = {"text": "20 min", "textarea": "tso, gso", "integer": 7, "float": 1.5}
+
+
+def check_by_the_rules_of_awx(spec):
+    """Raise AssertionError where AWX would answer with 400."""
+    assert isinstance(spec["name"], str)
+    assert isinstance(spec["description"], str)
+    assert isinstance(spec["spec"], list)
+    assert spec["spec"]
+    assert len({asked["variable"] for asked in spec["spec"]}) == len(spec["spec"])
+    for asked in spec["spec"]:
+        assert asked["type"] in AWX_TYPES
+        assert isinstance(asked["required"], bool)
+        assert asked["question_name"]
+        assert asked["variable"].isidentifier()
+        assert all(
+            isinstance(asked[limit], int) and not isinstance(asked[limit], bool)
+            for limit in ("min", "max")
+        )
+        assert asked["min"] <= asked["max"]
+        assert asked["default"] == "" or isinstance(asked["default"], AWX_TYPES[asked["type"]])
+        if asked["type"] in ("multiplechoice", "multiselect"):
+            assert asked["choices"]
+            assert all(isinstance(choice, str) for choice in asked["choices"])
+        json.dumps(asked)
+
+
+def test_awx_takes_the_survey():
+    check_by_the_rules_of_awx(survey())
+
+
+def test_each_key_of_the_schema_is_asked_for_or_left_out_on_purpose():
+    assert set(load_schema("campaign")["properties"]) == set(OVERRIDES) | NOT_ASKED
+    asked = yaml.load(
+        (CHECKOUT / "playbooks/vars/awx.yml").read_text().replace("!unsafe", ""), yaml.SafeLoader
+    )
+    assert asked["offload_lab_awx_overrides"] == {
+        key: f"{{{{ {PREFIX}{key} | default('') }}}}" for key in OVERRIDES
+    }
+
+
+@pytest.mark.parametrize("key", OVERRIDES)
+def test_limits_and_choices_are_those_of_the_schema(key):
+    asked, node = question(key, load_schema("campaign")), load_schema("campaign")["properties"][key]
+    for limit, name in (("min", "minimum"), ("max", "maximum")):
+        if name in node:
+            assert asked[limit] == node[name]
+    choices = node.get("enum") or node.get("items", {}).get("enum")
+    if choices:
+        assert asked["choices"] == choices
+
+
+@pytest.mark.parametrize("key", OVERRIDES)
+def test_an_answer_is_a_campaigns_value_and_none_changes_nothing(key):
+    asked = question(key, load_schema("campaign"))
+    answer = asked["choices"][0] if asked["choices"] else ANSWERS[asked["type"]]
+    if key == "mtus":
+        answer = "9000, 1500"
+    if key == "name":
+        answer = "mine"
+    if key == "design":
+        answer = "on_off"
+    if asked["type"] == "multiselect":
+        answer = "\n".join(asked["choices"][:2])
+    assert read_campaign(override({"name": "x"}, {key: answer}))
+    assert override({"name": "x"}, {key: ""}) == {"name": "x"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "physical\ntenant_vxlan",
+        "physical, tenant_vxlan",
+        "['physical', 'tenant_vxlan']",
+        ["physical", "tenant_vxlan"],
+    ],
+)
+def test_a_multiselect_arrives_in_each_form_that_awx_gives_it(answer):
+    assert override({}, {"paths": answer})["paths"] == ["physical", "tenant_vxlan"]
+
+
+def test_a_key_that_is_none_is_one_message():
+    with pytest.raises(InputError, match="a campaign has no such key"):
+        survey(["block"])

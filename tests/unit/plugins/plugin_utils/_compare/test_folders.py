@@ -1,0 +1,84 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils._compare import folders
+from ansible_collections.offload.lab.plugins.plugin_utils._store.files import write_changed
+from ansible_collections.offload.lab.tests.simulation import synthetic
+
+
+def written(folder, seed, ratio, manifest=None):
+    plan = synthetic.make_plan(
+        1, blocks=8, paths=("physical",), workloads=("tcp_stream",), name="same"
+    )
+    truth = synthetic.Truth({synthetic.FEATURES[0]: ratio}, noise=0.01, block_noise=0.01)
+    synthetic.write(
+        str(folder), plan, synthetic.make_trials(plan, truth, seed=seed, cpu=False), manifest
+    )
+    return str(folder)
+
+
+@pytest.fixture(name="two")
+def two_results(tmp_path):
+    manifests = [
+        {"nodes": {"node1": {"before": {"kernel": release}}}} for release in ("6.1", "6.18")
+    ]
+    return [
+        written(tmp_path / name / "demo", seed, ratio, manifest)
+        for name, seed, ratio, manifest in zip(("old", "new"), (1, 2), (1.5, 1.2), manifests)
+    ]
+
+
+def test_folders_of_the_same_name_are_told_apart(two):
+    assert folders.labels_of(two) == ["old/demo", "new/demo"]
+    assert folders.labels_of(["/a/x", "/a/y"]) == ["x", "y"]
+
+
+def test_a_comparison_in_all_its_forms(two):
+    comparison = folders.compare_folders(two, 0.05)
+    found = folders.documents(comparison)
+    assert json.loads(found["comparison.json"])["baseline"] == "old/demo"
+    page = found["comparison.md"].splitlines()
+    assert page[0] == "# Against old/demo"
+    assert [line for line in page if line.startswith("| physical")][0].endswith(
+        " | worse **regression** |"
+    )
+    assert "- node1 kernel: 6.1 → 6.18" in page
+    assert "| physical/9000/tcp_stream | throughput, Mbit/s | all_off | " in found["comparison.md"]
+    lines = folders.console(comparison)
+    assert (
+        lines[0] == "new/demo against old/demo: 1 of 1 effect differs; worse by more than 5 %: 1."
+    )
+    assert lines[1].startswith("  physical/9000/tcp_stream, throughput, effect of all_on: 0.8")
+    regressions = [line for line in lines if line.startswith("regression: ")]
+    assert regressions == ["regression: " + text for text in comparison["failures"]]
+
+
+def test_what_is_no_results_folder_is_named(two, tmp_path):
+    with pytest.raises(InputError, match="there is no plan.json"):
+        folders.compare_folders([two[0], str(tmp_path)])
+    with pytest.raises(InputError, match="two results folders or more"):
+        folders.compare_folders(two[:1])
+    (tmp_path / "new" / "demo" / "manifest.json").write_text("{")
+    with pytest.raises(InputError, match="this is not JSON"):
+        folders.compare_folders(two)
+
+
+def test_files_are_written_where_they_differ(tmp_path):
+    folder = tmp_path / "out"
+    documents = {"a": "1\n", "b": "ä\r\n"}
+    assert write_changed(str(folder), documents, check=True) == ["a", "b"] and not folder.exists()
+    assert write_changed(str(folder), documents) == ["a", "b"]
+    assert write_changed(str(folder), documents) == []
+    (folder / "b").write_bytes(b"\xff")
+    assert write_changed(str(folder), documents) == ["b"]
+    assert sorted(path.name for path in folder.iterdir()) == ["a", "b"]
+    assert (folder / "b").read_bytes() == "ä\r\n".encode()
+    with pytest.raises(InputError, match="cannot be written"):
+        write_changed(str(folder / "a"), documents)

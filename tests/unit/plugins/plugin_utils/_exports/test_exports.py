@@ -1,0 +1,92 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An analysis for other tools, read back with their own parsers."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.junit import campaign
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.openmetrics import (
+    FAMILIES,
+    openmetrics,
+)
+from ansible_collections.offload.lab.tests.report_campaigns import stalls
+from ansible_collections.offload.lab.tests.simulation import synthetic
+
+
+@pytest.fixture(name="analysis", scope="module")
+def analysis_of_a_campaign_that_stalls():
+    return analyse(*stalls())
+
+
+def test_openmetrics_say_what_the_analysis_says(analysis):
+    families = {
+        family.name: family.samples
+        for family in text_string_to_metric_families(openmetrics(analysis))
+    }
+    assert set(families) == set(FAMILIES)
+    table = analysis["tables"][0]
+    metric = next(metric for metric in table["metrics"] if metric["metric"] == "throughput")
+    labels = {
+        "campaign": "stalls",
+        "path": table["path"],
+        "mtu": "9000",
+        "workload": "tcp_stream",
+        "metric": "throughput",
+        "profile": "all_on",
+    }
+    for name, key in (("ratio", "ratio"), ("low", "low"), ("high", "high")):
+        (value,) = (
+            sample.value
+            for sample in families[f"offload_lab_effect_{name}"]
+            if labels.items() <= sample.labels.items()
+        )
+        assert value == metric["rows"][0][key]
+    (state,) = (
+        sample.labels["state"]
+        for sample in families["offload_lab_effect_state"]
+        if labels.items() <= sample.labels.items()
+    )
+    assert state == metric["rows"][0]["state"]
+
+
+def test_openmetrics_escape_what_a_user_named():
+    plan = synthetic.make_plan(1, paths=("physical",), workloads=("tcp_stream",))
+    analysis = analyse(dict(plan, name='a "b" \\ c'), list(synthetic.make_trials(plan)))
+    names = {
+        sample.labels["campaign"]
+        for family in text_string_to_metric_families(openmetrics(analysis))
+        for sample in family.samples
+    }
+    assert names == {'a "b" \\ c'}
+
+
+def test_junit_of_a_campaign_fails_where_a_profile_fails_more(analysis):
+    suite = ElementTree.fromstring(campaign(analysis)).find("testsuite")
+    failed = [
+        case.get("name") for case in suite.findall("testcase") if case.find("failure") is not None
+    ]
+    assert failed == ["failures of all_on"] and suite.get("failures") == "1"
+    unknown = sum(
+        row["state"] == "unknown"
+        for table in analysis["tables"]
+        for metric in table["metrics"]
+        if metric["compared"]
+        for row in metric["rows"]
+    )
+    assert suite.get("skipped") == str(unknown)
+
+
+def test_junit_of_a_campaign_fails_where_visits_are_missing():
+    plan = synthetic.make_plan(1)
+    trials = [trial for trial in synthetic.make_trials(plan) if trial["block"] < plan["blocks"]]
+    failure = ElementTree.fromstring(campaign(analyse(plan, trials))).find(
+        "testsuite/testcase/failure"
+    )
+    assert failure.get("type") == "unfinished" and "visit" in failure.get("message")

@@ -1,0 +1,225 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Figures: ticks that are round, no label or mark outside, marks that say more than colour, groups
+that are two.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.offload.lab.plugins.plugin_utils._figures import (
+    choice_panels,
+    choices,
+    effects,
+    machine,
+    marks,
+    panels,
+    scales,
+    trial_panels,
+    trials,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._report.html import environment
+
+LONG = "tx-udp_tnl-csum-segmentation-and-some-more=on"
+
+
+def quantity(*rows):
+    names = ("label", "ratio", "low", "high", "verdict", "blocks")
+    return {
+        "label": "throughput",
+        "control": "all_off",
+        "better": "higher",
+        "noise_floor": 1.03,
+        "summary": "words",
+        "rows": [dict(zip(names, row)) for row in rows],
+    }
+
+
+ROWS = quantity(
+    ("tso=on", 1.4, 1.3, 1.5, "better", [1.3, 1.5, None, 1.45]),
+    ("gro=on", 0.9, 0.85, 0.95, "worse", [0.9, 0.88, 9.0]),
+    (LONG, 1.0, 0.98, 1.02, "same", None),
+    ("a<b", 1.1, None, None, "unknown", None),
+    ("missing", None, None, None, "unknown", None),
+)
+SHARES = {"user": 4.0, "system": 20.0, "softirq": 15.5}
+CPU = {
+    "rows": [
+        {"label": "all_off", "kinds": {"client": SHARES, "server": SHARES}},
+        {"label": LONG, "kinds": {"client": SHARES, "server": {}}},
+    ],
+    "ends": ["client", "server"],
+    "kinds": list(SHARES),
+    "summary": "words",
+}
+HEAT = {
+    "rows": [{"label": "all_off", "shares": {"server": [1.0, 99.0] * 32}}],
+    "ends": ["server"],
+    "cpus": {"server": list(range(64))},
+    "most": 100,
+    "summary": "words",
+}
+TIME = {
+    "control": [(0.0, 900.0), (2.0, 1000.0)],
+    "others": [(1.0, 950.0)],
+    "left_out": [(1.5, 0.0)],
+    "summarised": False,
+    "time_unit": "min",
+    "control_name": LONG,
+    "unit": "throughput, Mbit/s",
+    "summary": "words",
+}
+BLOCKS = dict(TIME, summarised=True, control=[(0.5, 900.0, 950.0, 1000.0)], others=[], left_out=[])
+SPREAD = {
+    "rows": [{"label": "all_off", "values": [900.0, 1900.0]}, {"label": LONG, "values": [1000.0]}],
+    "unit": "throughput, Mbit/s",
+    "summary": "words",
+}
+PARETO = {
+    "points": [
+        {"label": "all_off", "value": 900.0, "cost": 3.0, "control": True, "frontier": False},
+        {"label": LONG, "value": 1900.0, "cost": 2.0, "control": False, "frontier": True},
+        {"label": "gro=on", "value": 1000.0, "cost": 1.5, "control": False, "frontier": True},
+    ],
+    "unit": "throughput, Mbit/s",
+    "cost_unit": "CPU time of both ends, µs/KB",
+    "summary": "words",
+}
+INTERACTION = {
+    "factor": "tso",
+    "levels": ["tso=off", "tso=on"],
+    "control": "all_off",
+    "summary": "words",
+    "lines": [
+        {"label": "gso=off", "values": [1.0, 1.2]},
+        {"label": "gso=on", "values": [1.15, 1.1]},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("draw", "shown"),
+    [
+        (effects.forest, ROWS),
+        (machine.cpu, CPU),
+        (machine.heat, HEAT),
+        (trials.over_time, TIME),
+        (trials.over_time, BLOCKS),
+        (trials.spread, SPREAD),
+        (choices.pareto, PARETO),
+        (choices.interaction, INTERACTION),
+    ],
+)
+def test_figure(draw, shown):
+    figure = draw(shown, "Title & more")
+    macro = environment().get_template("figure.j2").module.figure
+    text = str(macro(figure, "one"))
+    assert str(macro(draw(shown, "Title & more"), "one")) == text
+    assert text.startswith('<svg class="figure" role="img" viewBox="0 0 400 ')
+    assert '<title id="one-title">Title &amp; more</title><desc id="one-desc">words</desc>' in text
+    assert not re.search(r"#[0-9a-f]{6}\b|style=\"fill", text), (
+        "a colour that the dark page cannot change"
+    )
+    words = [mark for mark in figure.marks if isinstance(mark, marks.Words)]
+    assert words and all(
+        0 <= float(word.x) <= figure.width and 0 <= float(word.y) <= figure.height for word in words
+    )
+    starts = re.findall(r"M(-?[\d.]+) (-?[\d.]+)", text)
+    assert starts and all(
+        -4 <= float(x) <= figure.width and -4 <= float(y) <= figure.height for x, y in starts
+    )
+
+
+def css_of(figure):
+    return {mark.css for mark in figure.marks if isinstance(mark, marks.Shape)}
+
+
+def test_forest_marks_say_more_than_colour():
+    figure = effects.forest(ROWS, "Title")
+    words = [mark.text for mark in figure.marks if isinstance(mark, marks.Words)]
+    assert "a<b" in words and "missing" not in words and any("…" in word for word in words)
+    assert {
+        "f-better",
+        "wide s-better",
+        "f-worse",
+        "wide s-worse",
+        "h-same",
+        "f-band",
+        "dots s-same",
+    } <= css_of(figure)
+
+
+def test_dots_are_those_of_the_blocks_and_a_far_one_is_a_cross_at_the_edge():
+    figure = effects.forest(ROWS, "Title")
+    dots = next(
+        mark.data
+        for mark in figure.marks
+        if isinstance(mark, marks.Shape) and mark.css == "dots s-same"
+    )
+    assert dots.count("M") == 5
+    assert "s-same" in css_of(figure)  # of the ratio 9
+    many = quantity(("tso=on", 1.4, 1.3, 1.5, "better", [1.4] * (effects.MOST_DOTS + 1)))
+    assert "dots s-same" not in css_of(effects.forest(many, "Title"))
+
+
+def test_bars_of_cpu_do_not_pass_100_per_cent():
+    kinds = {"user": {"a": 30.0}, "system": {"a": 60.0}, "softirq": {"a": 40.0}}
+    table = {"cpu": {"client": kinds}, "quantities": [{"rows": []}], "title": "t"}
+    row = panels.cpu([table], {"control": "a"})[0]["rows"][0]
+    assert sum(row["kinds"]["client"].values()) == pytest.approx(100)
+
+
+def test_two_groups_are_seen_and_one_is_not():
+    generator = random.Random(4)
+    one = [1000 * math.exp(generator.gauss(0, 0.1)) for _number in range(24)]
+    two = [value * (0.6 if number % 3 else 1) for number, value in enumerate(one)]
+    assert trial_panels.two_groups(one) is None
+    two = [
+        1000 * math.exp(generator.gauss(0, 0.03)) * (0.6 if number % 3 else 1)
+        for number in range(24)
+    ]
+    low, high = trial_panels.two_groups(two)
+    assert (len(low), len(high)) == (16, 8) and max(low) < min(high)
+    assert trial_panels.two_groups(two[:8]) is None
+
+
+def test_the_frontier_is_what_no_other_beats_in_both():
+    table = {
+        "title": "t",
+        "medians": {
+            "throughput": {"control": 800.0, "a": 1000.0, "b": 1100.0, "c": 900.0},
+            "service_demand_client": {"control": 4.0, "a": 2.0, "b": 3.0, "c": 2.5},
+        },
+        "quantities": [
+            {"group": "main", "label": "throughput", "unit": "Mbit/s"},
+            {"group": "service_demand_client", "label": "service demand", "unit": "µs/KB"},
+        ],
+    }
+    points = choice_panels.pareto([table], "control")[0]["points"]
+    assert {point["label"] for point in points if point["frontier"]} == {"a", "b"}
+
+
+@given(st.floats(0.02, 0.9999), st.floats(1.0001, 50))
+def test_ratio_ticks_are_few_and_hold_1(low, high):
+    ticks = scales.ratio_ticks(low, high)
+    assert 1 in ticks and len(ticks) <= 7
+    assert all(low <= tick <= high for tick in ticks)
+
+
+@given(st.floats(1e-6, 1e9), st.integers(2, 6))
+def test_even_ticks_are_round_and_few(most, about):
+    ticks = scales.even_ticks(most, about)
+    assert ticks[0] == 0 and ticks[-1] <= most * (1 + 1e-6) and len(ticks) <= about + 1
+
+
+@given(st.floats(0.01, 0.99), st.floats(1.01, 100), st.floats(0.001, 1000), st.booleans())
+def test_a_scale_stays_between_its_ends(low, high, value, logarithmic):
+    assert 49.99 <= scales.Scale(low, high, 50, 386, logarithmic).at(value) <= 386.01

@@ -1,0 +1,278 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The first lines of a report tell it right: two modes, stalls, an interaction, too few blocks, not
+finished.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.plugin_utils._report import answer, page, remedy
+from ansible_collections.offload.lab.plugins.plugin_utils._trials.digest import Digest
+from ansible_collections.offload.lab.tests.report_campaigns import CAMPAIGNS
+from ansible_collections.offload.lab.tests.report_pages import campaign, manifest
+from ansible_collections.offload.lab.tests.simulation import synthetic
+
+FIRST_LINES = {
+    "two_modes": [
+        "Nothing is recommended: no set of settings was shown to be better than the control.",
+        "Trials fall into two groups",
+        "No mean describes them",
+        '"blocks": ',
+    ],
+    "stalls": [
+        "Nothing is recommended: all_on gave",
+        "more throughput",
+        "is refused:",
+        "trials failed or received nothing; of all_off 0 of 20",
+    ],
+    "interaction": [
+        "tx-tcp-segmentation=on, 22 % more throughput than all_off",
+        "may be too good",
+        "tx-tcp-segmentation and tx-generic-segmentation act together: both on give 0.78",
+        "To confirm it",
+    ],
+    "lacks_blocks": [
+        "Set tx-checksum-ip-generic=on and tx-tcp-segmentation=on",
+        "23 of 72 trials were left out",
+        "guard steal (the hypervisor took 31 % of the CPU)",
+        "3 of 9 blocks could be compared",
+        '"blocks": 18',
+    ],
+}
+
+
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_the_first_five_lines_tell_it_right(tmp_path, name):
+    result = campaign(tmp_path, *CAMPAIGNS[name](), manifest())
+    first = result["table"].split("\n\n")[0]
+    answers = [line for line in first.splitlines() if not line.startswith("  ")]
+    assert len(answers) <= 5
+    words = " ".join(first.split())
+    for expected in FIRST_LINES[name]:
+        assert expected in words, expected
+    markdown = (tmp_path / "report.md").read_text()
+    assert markdown.split("\n\n")[2].splitlines()[0].split(" ", 2)[2][:40] in words
+
+
+def effect(ratio, state="better", metric="throughput", end=None, table="t"):
+    return {
+        "table": table,
+        "metric": metric,
+        "end": end,
+        "goal": "tcp_throughput",
+        "n": 6,
+        "ratio": ratio,
+        "low": ratio - 0.1,
+        "high": ratio + 0.1,
+        "state": state,
+    }
+
+
+def row(ratio, verdict, needs=None, n=6, label="tso=on"):
+    return {
+        "profile": label,
+        "label": label,
+        "n": n,
+        "ratio": ratio,
+        "low": ratio - 0.1,
+        "high": ratio + 0.1,
+        "verdict": verdict,
+        "needs": needs,
+    }
+
+
+def table(*rows):
+    return {
+        "id": "t",
+        "title": "t",
+        "pair": None,
+        "path": "physical",
+        "mtu": 9000,
+        "workload": "tcp_stream",
+        "test": "TCP_STREAM",
+        "saturated": False,
+        "failures": [],
+        "quantities": [
+            {"group": "main", "label": "throughput", "control": "all_off", "rows": list(rows)}
+        ],
+    }
+
+
+PLAN = {
+    "control": "all_off",
+    "blocks": 6,
+    "design": "one_at_a_time",
+    "factors": [],
+    "profiles": {"all_off": {}},
+}
+RECOMMENDATION = {
+    "name": "tso=on",
+    "changes": {"tso": "on"},
+    "levels": {},
+    "settings": {},
+    "goals": [],
+    "score": None,
+    "confirmed": True,
+    "confirmed_by": "confirmation",
+    "by": [effect(1.4), effect(1.1, table="u")],
+    "costs_unknown_in": [],
+    "not_told_apart": [],
+    "forbidden": [],
+    "why": "",
+    "best": True,
+}
+
+
+def lines(recommendation=None, tables=None, digest=None, plan=None, **findings):
+    told = {
+        "recommendation": dict(RECOMMENDATION, **(recommendation or {})),
+        "unfinished": None,
+        "failures": [],
+        "confirmation": {"blocks": 6},
+        "matters": 3.0,
+        "names": {"gro=on": "gro=on"},
+        "changes_fewest": True,
+    }
+    if digest is None:
+        digest = Digest("all_off")
+        digest.trials = 12
+    tables = tables or [table(row(1.4, "better"))]
+    return answer.answer(dict(told, **findings), tables, dict(PLAN, **(plan or {})), digest, [])
+
+
+def test_a_confirmed_set_is_told_with_its_largest_effect_and_where_it_was_confirmed():
+    first, second = lines()
+    assert first["verdict"] == "better" and first["text"] == (
+        "Set tso=on: 40 % more throughput than all_off (30 to 50 %) for TCP_STREAM over physical at MTU 9000; shown in "
+        "2 of 2 tables."
+    )
+    assert (
+        second["text"]
+        == "Confirmed in 6 fresh blocks after it was chosen; the number is from there."
+    )
+
+
+@pytest.mark.parametrize(
+    ("ended", "told"), [("visits", True), ("time_budget", True), ("answered", False)]
+)
+def test_a_search_that_is_not_sure_says_so_beside_its_set(ended, told):
+    second = lines(search={"ended": ended, "standing": {"sure": 0.62}})[1]["text"]
+    assert ("is not known: the search ended 62 % sure." in second) == told
+
+
+DECIDED = {
+    "profiles": {"all_off": {"role": "control"}}
+}  # there was nothing to confirm: going on measures nothing
+
+
+@pytest.mark.parametrize(
+    ("plan", "command"),
+    [
+        ({"confirm": 6}, remedy.GO_ON),
+        ({"confirm": 0}, remedy.measure({"confirm": 6})),
+        ({"confirm": 6, **DECIDED}, remedy.measure({"blocks": 12})),
+        ({"confirm": 6, "blocks": 31, **DECIDED}, ""),
+    ],
+)
+def test_what_is_not_confirmed_says_so_first_and_how_to_confirm_it(plan, command):
+    told = lines(
+        {"confirmed": False, "confirmed_by": None, "not_told_apart": ["gro=on"]}, plan=plan
+    )
+    assert told[0]["verdict"] == "unknown" and told[0]["text"].startswith(
+        "Best so far, not confirmed: tso=on, 40 %"
+    )
+    assert told[1]["text"].endswith(
+        "Not shown to differ from it: gro=on. It changes the fewest settings."
+    )
+    assert told[-1]["command"] == command
+
+
+def test_an_unfinished_campaign_claims_nothing_and_says_how_to_finish_it():
+    missing = {
+        "visits_missing": 4,
+        "trials_missing": 8,
+        "seconds": 120.0,
+        "extended": False,
+        "text": "4 of 21 visits were not measured: nothing is claimed",
+    }
+    told = lines(unfinished=missing)
+    assert told[0]["text"].startswith("4 of 21 visits were not measured: nothing is claimed.")
+    assert told[-1] == {
+        "verdict": "note",
+        "text": "To finish it, about 2 min:",
+        "command": remedy.GO_ON,
+    }
+    assert not any(line["verdict"] == "better" for line in told)
+
+
+def test_lost_blocks_are_counted_in_what_would_settle_it():
+    needs = {"blocks": 2, "seconds": 60.0, "text": "2 more blocks"}
+    told = lines(
+        {"name": None, "why": "no set was shown"}, [table(row(1.2, "unknown", needs, n=3))]
+    )
+    assert told[-1]["text"] == (
+        "Not known in 1 of 1 comparison: 3 of 6 blocks could be compared; 10 blocks would "
+        "settle it, about 5 min:"
+    )
+    assert told[-1]["command"] == remedy.measure({"blocks": 10})
+    hopeless = lines(
+        {"name": None, "why": "no set was shown"},
+        [table(row(1.001, "unknown", dict(needs, blocks=150)))],
+    )
+    assert "a quieter machine helps more" in hopeless[-1]["text"] and not hopeless[-1]["command"]
+
+
+def test_what_a_search_confirms_is_settled_by_more_blocks_of_its_confirmation():
+    needs = {"blocks": 4, "seconds": 60.0, "text": "4 more blocks"}
+    plan = {"design": "search", "blocks": 10, "confirm": 6}
+    told = lines(
+        {"name": None, "why": "no set was shown"}, [table(row(1.2, "unknown", needs))], plan=plan
+    )
+    assert told[-1]["command"] == remedy.measure({"confirm": 10})
+
+
+def test_profiles_that_fail_more_are_named():
+    failures = [
+        {"profile": "all_off", "trials": 40, "failed": 0, "shown": False, "forbids": None},
+        {"profile": "gro=on", "trials": 20, "failed": 6, "shown": True, "forbids": "6 of 20"},
+    ]
+    assert any(
+        line["text"].startswith(
+            "Trials that failed or received nothing: gro=on 6 of 20, of all_off 0 of 40."
+        )
+        for line in lines(failures=failures)
+    )
+
+
+def test_the_control_is_kept_where_the_others_cost():
+    told = lines({"name": "all_off", "changes": {}}, [table(row(0.7, "worse"))])
+    assert told[0]["text"] == (
+        "Keep all_off: tso=on gave 30 % less throughput (20 to 40 %) for TCP_STREAM over "
+        "physical at MTU 9000; none was shown to help."
+    )
+
+
+def test_a_saturated_cpu_and_ends_that_share_cpus_are_to_be_known():
+    findings = {"warnings": [], "one_host": True}
+    digest = Digest("all_off")
+    told = page.caveats(
+        findings, [dict(table(row(1.4, "better")), saturated=True)], digest, {"nodes": {}}
+    )
+    assert told[0].startswith("A CPU was busy all the time for TCP_STREAM over physical")
+    assert "one piece of evidence, not two" in told[0]
+    assert told[1].startswith("Both ends share the CPUs of one machine")
+
+
+def test_nothing_measured_is_said_plainly(tmp_path):
+    plan = synthetic.make_plan(1)
+    assert campaign(tmp_path, plan, [])["headline"] == "Nothing can be said: no trial was recorded."
+
+
+def test_the_headline_does_not_announce_a_command_that_it_leaves_out(tmp_path):
+    plan = synthetic.make_plan(1)
+    trials = [trial for trial in synthetic.make_trials(plan) if trial["block"] == 1]
+    headline = campaign(tmp_path, plan, trials)["headline"]
+    assert "To finish it" in headline and headline.endswith(".")

@@ -1,0 +1,203 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From what was read of the nodes to a table: each check right, and wrong with what is to be done."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    read_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._request.hosts import (
+    apart,
+    judge,
+    problems,
+    table,
+    wanted_of,
+)
+
+ETH1 = {
+    "name": "eth1",
+    "mtu": 1500,
+    "min_mtu": 68,
+    "max_mtu": 9000,
+    "up": True,
+    "global": ["198.18.0.1/24"],
+}
+READING = {
+    "user": {"name": "root", "missing": []},
+    "programs": {"ip": "/sbin/ip", "netperf": "/usr/bin/netperf"},
+    "links": {
+        "lo": {**ETH1, "name": "lo", "global": []},
+        "eth1": ETH1,
+        "eth2": {**ETH1, "name": "eth2", "global": []},
+    },
+    "features": {"tcp-segmentation-offload": {"active": True, "fixed": False}},
+    "management": ["eth0"],
+    "switch": {"datapath": "system", "refused": None},
+    "taken": [],
+    "measuring": False,
+    "clock": 1000.0,
+    "peers": [
+        {"address": "198.18.0.2", "port": 12865, "reached": True, "answer": "Connection refused"}
+    ],
+}
+VARIABLES = {"offload_lab_underlay_device": "eth1"}
+CAMPAIGN = read_campaign({"name": "x", "blocks": 6, "factors": ["tso"], "mtus": [1500]})
+
+
+def rows(change=None, campaign=None, **variables):
+    """Return the judged rows of a node; ``change`` replaces parts of the reading."""
+    wanted = wanted_of(
+        {**VARIABLES, **{f"offload_lab_{name}": value for name, value in variables.items()}},
+        campaign,
+    )
+    return list(judge("node1", {**copy.deepcopy(READING), **(change or {})}, wanted))
+
+
+def test_a_node_that_can_do_it():
+    assert {
+        row.state
+        for row in rows(campaign=CAMPAIGN, underlay_mtu="1500", underlay_address="198.18.0.1")
+    } == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("change", "variables", "words"),
+    [
+        (
+            {"user": {"name": "lab", "missing": ["CAP_NET_ADMIN"]}},
+            {},
+            "user: lab lacks CAP_NET_ADMIN. Set ansible_become",
+        ),
+        (
+            {"programs": {"netperf": None}},
+            {"install_packages": "no"},
+            "programs: missing: netperf. Install them",
+        ),
+        ({}, {"underlay_device": "eth7"}, "device: there is no device eth7. It has eth1, eth2."),
+        ({"links": {"eth1": {**ETH1, "up": False}}}, {}, "device: eth1 is down. Bring it up"),
+        (
+            {},
+            {"underlay_address": "198.18.0.9"},
+            "device: eth1 does not have the address 198.18.0.9. It has 198.18.0.1.",
+        ),
+        ({}, {"uplink_device": "eth1"}, "device: the uplink eth1 is a device of the underlay"),
+        (
+            {"links": {**READING["links"], "eth2": {**ETH1, "name": "eth2"}}},
+            {"uplink_device": "eth2"},
+            "device: the uplink eth2 has the address 198.18.0.1/24",
+        ),
+        (
+            {"management": ["eth2"]},
+            {"uplink_device": "eth2"},
+            "management: the uplink eth2 carries the controller's",
+        ),
+        (
+            {},
+            {"underlay_mtu": 9000},
+            "MTU: eth1 has MTU 1500, offload_lab_underlay_mtu is 9000. Change one.",
+        ),
+        (
+            {"switch": {"datapath": "system", "refused": "br-int: it is not ours."}},
+            {},
+            "datapath: br-int: it is not ours.",
+        ),
+        (
+            {"taken": [{"port": 12865, "program": "netserver", "pids": [8, 7]}]},
+            {},
+            "ports: 12865 is taken by netserver, process 7. Stop it (on Debian: systemctl disable --now netperf)",
+        ),
+        (
+            {
+                "peers": [
+                    {
+                        "address": "198.18.0.2",
+                        "port": 12866,
+                        "reached": False,
+                        "answer": "no answer within 3 s",
+                    }
+                ]
+            },
+            {},
+            "peers: 198.18.0.2 cannot be reached on TCP port 12866: no answer within 3 s",
+        ),
+    ],
+)
+def test_what_is_wrong_and_what_to_do(change, variables, words):
+    [problem] = problems(rows(change, **variables))
+    assert f"node1: {words}" in str(problem)
+
+
+def test_a_silent_udp_port_is_a_note():
+    [note] = [
+        row for row in rows({"silent": ["198.18.0.2"], "vxlan_port": 4789}) if row.state == "note"
+    ]
+    assert note.check == "peers" and note.text.startswith(
+        "198.18.0.2 does not answer on UDP port 4789"
+    )
+
+
+def test_a_campaign_asks_for_more():
+    carries = {"management": ["eth1"]}
+    assert problems(rows(carries)) == []  # the lab alone does not change the underlay
+    assert "and a campaign would change it" in str(problems(rows(carries, CAMPAIGN))[0])
+    assert problems(rows(carries, CAMPAIGN, allow_management_device=["eth1"])) == []
+    unknown = read_campaign({"name": "x", "blocks": 6, "factors": ["tsoo"]})
+    assert "have no feature 'tsoo'" in str(
+        problems(rows(campaign=unknown, underlay_address="198.18.0.1"))[0]
+    )
+    large = read_campaign({"name": "x", "blocks": 6, "factors": ["tso"], "mtus": [9216]})
+    assert "eth1 cannot have the campaign's MTU 9216. Use 118 to 9000." in str(
+        problems(rows(campaign=large))[0]
+    )
+
+
+def test_programs_that_will_be_installed_are_noted():
+    assert [row.text for row in rows({"programs": {"netperf": None}}) if row.state == "note"] == [
+        "to be installed: netperf"
+    ]
+
+
+def test_a_campaign_left_in_the_middle_has_set_its_own_mtu():
+    assert problems(rows({"measuring": True}, underlay_mtu=9000)) == []
+
+
+def test_a_tenant_that_is_a_host_has_no_switch_and_the_mtu_that_the_tunnel_leaves():
+    mine = {"offload_lab_underlay_device": "eth1", "offload_lab_underlay_mtu": 1550}
+    refused = {**READING, "switch": {"datapath": "system", "refused": "br-int: it is not ours."}}
+    found = list(judge("guest1", refused, wanted_of(mine, CAMPAIGN, guest=True)))
+    assert {row.state for row in found} == {"ok"} and not {"datapath", "peers"} & {
+        row.check for row in found
+    }
+    [problem] = problems(
+        judge(
+            "guest1", READING, wanted_of({**mine, "offload_lab_tenant_path": "tenant"}, None, True)
+        )
+    )
+    assert "eth1 has MTU 1500, offload_lab_underlay_mtu leaves 1550. Change one." in str(problem)
+    wanted = {"node1": wanted_of(VARIABLES, None), "guest1": wanted_of(mine, None, guest=True)}
+    short = {**READING, "links": {"eth1": {**ETH1, "mtu": 1450}}}
+    assert list(apart({"node1": READING, "guest1": short}, wanted, 1000.0)) == []
+
+
+def test_nodes_that_differ():
+    wanted = dict.fromkeys(("a", "b"), wanted_of(VARIABLES, None))
+    other = {**READING, "links": {"eth1": {**ETH1, "mtu": 9000}}, "clock": 2000.0}
+    seen = list(apart({"a": READING, "b": other}, wanted, 1000.0))
+    assert [(row.node, row.check, row.state) for row in seen] == [
+        ("all", "MTU", "WRONG"),
+        ("b", "clock", "note"),
+    ]
+    assert "a 1500, b 9000" in seen[0].text
+    assert list(apart({"a": READING, "b": READING}, wanted, 1001.0)) == []
+
+
+def test_the_table_is_aligned():
+    lines = table(rows())
+    assert lines[0].split() == ["node", "check"]
+    assert len({line.index(" ok ") for line in lines[1:]}) == 1

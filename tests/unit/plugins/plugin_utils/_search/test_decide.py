@@ -1,0 +1,334 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The decisions of a search: the same from every prefix of its record, towards the best set, and
+told in the report.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cube import collect
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import design
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import validate
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.confirmation import (
+    confirmation_of,
+    with_confirmation,
+    with_search,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._exports import junit
+from ansible_collections.offload.lab.plugins.plugin_utils._report.phrases import set_names
+from ansible_collections.offload.lab.plugins.plugin_utils._report.view import findings_of
+from ansible_collections.offload.lab.plugins.plugin_utils._search import decide, effort, section
+from ansible_collections.offload.lab.tests.simulation import searching
+
+FACTORS = ["tso", "gso", "gro", "rx"]
+
+
+def truth(levels):
+    """Two that help, one of them not beside a third."""
+    on = {name: level == "on" for name, level in levels.items()}
+    return 0.4 * on["tso"] + 0.2 * on["gso"] - 0.3 * (on["tso"] and on["gso"]) + 0.1 * on["rx"]
+
+
+@pytest.fixture(scope="module", name="searched")
+def fixture_searched():
+    """Return the plan, the machine, and the decisions and the record of a whole search."""
+    plan = searching.make_search(trials=4, factors=FACTORS)
+    machine = searching.Machine(truth, "plain", 5)
+    return plan, machine, *searching.search(plan, machine)
+
+
+def _visit(trial):
+    return trial["block"], trial["visit"]
+
+
+def test_the_same_visits_follow_from_every_moment_at_which_it_was_killed(searched):
+    plan, machine, decided, record = searched
+    assert decided["rounds"] and decided["ended"]
+    ends = [
+        place
+        for place in range(1, len(record))
+        if _visit(record[place]) != _visit(record[place - 1])
+    ]
+    for length in [0, *ends, len(record)]:
+        kept = record[:length]
+        here = {trial["block"] for trial in kept}
+        rounds = [one for one in decided["rounds"] if one["visits"][0]["block"] in here]
+        known = {**decide.begin(plan), "rounds": rounds}
+        again, measured = searching.search(plan, machine, copy.deepcopy(known), kept)
+        assert again == decided
+        assert [trial["id"] for trial in measured] == [trial["id"] for trial in record]
+        assert json.loads(json.dumps(again)) == again
+
+
+def test_another_seed_searches_in_another_order(searched):
+    plan, machine, _decided, _record = searched
+    other = searching.make_search(seed=2, trials=4, factors=FACTORS)
+    assert [visit["profile"] for visit in other["visits"]] != [
+        visit["profile"] for visit in plan["visits"]
+    ]
+    assert searching.search(other, machine)[0]["nominees"][0]["levels"]["gso"] == "off"
+
+
+def test_the_best_set_is_nominated_confirmed_and_told(searched):
+    plan, machine, decided, record = searched
+    best = {"tso": "on", "gso": "off", "gro": "off", "rx": "on"}
+    assert {
+        name: level for name, level in decided["nominees"][0]["levels"].items() if name != "gro"
+    } == {name: level for name, level in best.items() if name != "gro"}  # gro does nothing
+    assert [own["role"] for own in decided["nominees"]] == ["chosen", "runner_up", "all_on"]
+    whole, record = with_search(plan, decided), list(record)
+    assert analyse(whole, record)["recommendation"]["name"] is None, "a search claims nothing"
+    confirmation = confirmation_of(whole, decided["nominees"])
+    assert len(confirmation["visits"]) == 6 * 4
+    assert confirmation["blocks"][0] == 2 + len(decided["rounds"])
+    searching.measure(machine, confirmation["visits"], confirmation["profiles"], record)
+    found = analyse(with_confirmation(whole, confirmation), record)
+    validate(json.loads(json.dumps(found)), "analysis", "analysis")
+    assert found["unfinished"] is None
+    assert (
+        found["trials"]["missing"] == found["trials"]["twice"] == found["trials"]["unplanned"] == 0
+    )
+    recommended = found["recommendation"]
+    assert recommended["confirmed_by"] == "confirmation"
+    assert (recommended["levels"]["tso"], recommended["levels"]["gso"]) == ("on", "off")
+    assert (
+        recommended["score"]["low"]
+        < np.exp(truth(recommended["levels"]))
+        < recommended["score"]["high"]
+    )
+    assert set(found["error_rate"]["by_kind"]) == {"comparisons", "sets"}
+    names = set_names(found["factors"], found["profiles"], found["search"])
+    told = section.section(found["search"], recommended, names, confirmed=True)
+    assert len(told["table"]["rows"]) == -(-len(decided["rounds"]) // section.IN_A_ROW) + 1
+    visited = "; ".join(row["cells"][4] for row in told["table"]["rows"][:-1]).split("; ")
+    assert visited == [
+        names[visit["profile"]] for one in decided["rounds"] for visit in one["visits"]
+    ]
+    assert names[recommended["name"]] in told["text"][1]
+
+
+def test_the_report_of_a_search_shows_what_was_confirmed_and_names_what_was_only_visited_as_measured(
+    searched,
+):
+    plan, machine, decided, record = searched
+    whole, record = with_search(plan, decided), list(record)
+    confirmation = confirmation_of(whole, decided["nominees"])
+    searching.measure(machine, confirmation["visits"], confirmation["profiles"], record)
+    found = analyse(with_confirmation(whole, confirmation), record)
+    assert found["untestable"] == {}, "each set was measured"
+    planned = found["tables"][0]["metrics"][0]
+    assert {(row["state"], row["needs"]) for row in planned["rows"]} == {
+        (None, None)
+    } and not planned["warnings"]
+    shown = findings_of(found)
+    confirmed = set(confirmation["profiles"]) - {"all_off"}
+    assert {row["profile"] for row in shown["tables"][0]["quantities"][0]["rows"]} == confirmed
+    assert len(shown["tables"][0]["medians"]["throughput"]) == len({*whole["profiles"], *confirmed})
+    recommended = found["recommendation"]
+    assert {row["profile"] for row in recommended["against"]} == confirmed - {recommended["name"]}
+    cases = [
+        case
+        for case in ElementTree.fromstring(junit.campaign(found)).iter("testcase")
+        if "effect of" in case.get("name")
+    ]
+    assert len(cases) == len(confirmed) and not any(
+        case.find("skipped") is not None for case in cases
+    )
+
+
+def test_a_search_without_a_confirmation_has_a_report_that_claims_nothing(searched):
+    plan, _machine, decided, record = searched
+    found = findings_of(analyse(with_search(plan, decided), record))
+    assert found["recommendation"]["why"] == "a search recommends only what was confirmed"
+    told = section.section(
+        found["search"], found["recommendation"], found["names"], confirmed=False
+    )
+    assert told["text"][1].startswith("Nominated, but not visited again: ")
+    assert found["names"][decided["nominees"][0]["name"]] in told["text"][1]
+    assert {row["verdict"] for row in found["tables"][0]["quantities"][0]["rows"]} == {"unknown"}
+
+
+def test_a_visit_counts_once_with_the_mean_of_its_trials_and_a_trial_only_once(searched):
+    plan, _machine, _decided, record = searched
+    own = [trial for trial in record if trial["block"] == 1]
+    cube = collect(plan, [*own, own[0]])
+    mean = np.mean(
+        [trial["result"]["throughput_mbps"] for trial in own if trial["profile"] == "all_off"]
+    )
+    assert cube.values["throughput"][0, 0, 0] == pytest.approx(mean)
+    assert (cube.counts["used"], cube.counts["twice"]) == (len(own), 1)
+
+
+def test_an_open_search_claims_nothing_and_says_so(searched):
+    plan, _machine, decided, record = searched
+    whole = with_search(
+        plan, {**decided, "rounds": decided["rounds"][:1], "ended": None, "nominees": []}
+    )
+    found = analyse(whole, [trial for trial in record if trial["block"] <= 2])
+    assert "the search has not ended" in found["unfinished"]["text"]
+    assert analyse(whole, [], running=True)["nominated"] == []
+
+
+def test_a_set_that_stalls_is_not_nominated(searched):
+    plan, machine, _decided, _record = searched
+
+    class Stalling(searching.Machine):
+        def visit(self, visit, levels, place):
+            found = super().visit(visit, levels, place)
+            if levels["tso"] == "on" and levels["gro"] == "on":
+                for trial in found[::4]:
+                    trial.update(result={}, error="netperf: connection refused")
+            return found
+
+    decided, _record = searching.search(
+        plan,
+        Stalling(
+            lambda levels: truth(levels) + 0.2 * (levels["tso"] == levels["gro"] == "on"),
+            "plain",
+            machine.seed,
+        ),
+    )
+    record = _record
+    stalled = {trial["profile"] for trial in record if trial["error"]}
+    assert stalled
+    assert decided["nominees"][0]["name"] not in stalled
+
+
+def test_where_every_set_stalls_a_search_still_ends():
+    class Stalling(searching.Machine):
+        def visit(self, visit, levels, place):
+            found = super().visit(visit, levels, place)
+            found[0].update(result={}, error="netperf: connection refused")
+            return found
+
+    plan = searching.make_search(trials=4, factors=FACTORS[:2])
+    decided, _record = searching.search(
+        plan, Stalling(lambda levels: 0.2 * (levels["tso"] == "on"), "plain", 3)
+    )
+    assert decided["ended"] and decided["standing"]["best"]
+
+
+def test_where_nothing_is_measured_a_search_ends():
+    class Failing(searching.Machine):
+        def visit(self, visit, levels, place):
+            found = super().visit(visit, levels, place)
+            for trial in found:
+                trial.update(result={}, error="netperf: connection refused")
+            return found
+
+    plan = searching.make_search(trials=4, factors=FACTORS)
+    decided, _record = searching.search(plan, Failing(truth, "plain", 3))
+    assert (decided["ended"], decided["rounds"], decided["nominees"]) == (
+        "nothing measured",
+        [],
+        [],
+    )
+
+
+def test_a_model_that_is_sure_is_tried_before_it_is_believed(monkeypatch):
+    monkeypatch.setattr(decide, "ANSWERED", 0.5)  # it is surer than that after the first visits
+    sure = searching.Machine(
+        lambda levels: sum(level == "on" for level in levels.values()), "plain", 3
+    )
+    decided, _record = searching.search(searching.make_search(factors=FACTORS), sure)
+    assert (decided["ended"], len(decided["rounds"])) == ("answered", decide.FEWEST_ROUNDS)
+    assert decided["rounds"][0]["standing"]["sure"] > 0.5
+    names = [own["name"] for own in decided["nominees"]]
+    assert len(set(names)) == len(names), "the best set has all on: it is nominated once"
+
+
+def test_the_time_budget_ends_it(monkeypatch):
+    plan = searching.make_search(factors=FACTORS, trials=4, time_budget="40 min")
+    assert plan["search"]["limit"] == "time_budget"
+    assert plan["estimated_s"] <= 40 * 60
+    with pytest.raises(InputError, match="time budget"):
+        searching.make_search(factors=FACTORS, time_budget="60 s")
+    flat = searching.Machine(lambda levels: 0.0, "unequal scatter", 3)
+    decided, _record = searching.search({**plan, "search": {**plan["search"], "rounds": 1}}, flat)
+    assert (decided["ended"], len(decided["rounds"])) == ("time_budget", 1)
+    monkeypatch.setattr(
+        decide, "MOST_BLOCKS", 1
+    )  # the most rounds of any search: then no time was short
+    assert decide.decide(plan, {**decided, "ended": None}, _record)["ended"] == "visits"
+
+
+@pytest.mark.parametrize("minutes", [None, 60])
+def test_where_trials_scatter_later_visits_have_more_of_them_within_the_time_budget(minutes):
+    more = {} if minutes is None else {"time_budget": f"{minutes} min"}
+    plan = searching.make_search(factors=FACTORS, trials=4, **more)
+    loud = searching.Machine(truth, "unequal scatter", 3)  # half of the sets by 20 %
+    decided, _record = searching.search(plan, loud)
+    whole = with_search(plan, decided)
+    own = [len(visit["cells"]) for one in decided["rounds"] for visit in one["visits"]]
+    assert own == [one["trials"] for one in decided["rounds"] for _visit in one["visits"]]
+    assert max(own) > 4
+    confirmation = confirmation_of(whole, decided["nominees"])
+    assert {len(visit["cells"]) for visit in confirmation["visits"]} == {decided["trials"]}
+    assert design.longest_visit_seconds(plan) == design.visit_seconds({**plan, "trials": 16})
+    if minutes is None:
+        assert decided["trials"] == 16, "four times as many, at most"
+    else:
+        made = [*whole["visits"], *confirmation["visits"]]
+        seconds = sum(
+            design.visit_seconds({**plan, "trials": len(visit["cells"])}) for visit in made
+        )
+        assert design.MTU_SECONDS + seconds <= 60 * minutes
+
+
+def test_the_time_budget_is_kept_to_the_last_round():
+    plan = searching.make_search(factors=FACTORS, trials=4, time_budget="40 min")
+    rounds = [{"trials": 4}] * (plan["search"]["rounds"] - 1)
+    assert effort.affordable(plan, {"rounds": rounds}, 4) == 4
+    assert effort.affordable(plan, {"rounds": [*rounds, {"trials": 5}]}, 4) == 0
+    assert effort.affordable(plan, {"rounds": [{}] * len(rounds)}, 4) == 4, (
+        "as earlier versions wrote them"
+    )
+
+
+def test_what_cannot_be_searched_is_refused():
+    with pytest.raises(InputError, match="no number of blocks"):
+        searching.make_search(blocks=3)
+    with pytest.raises(InputError, match="one MTU"):
+        searching.make_search(mtus=[1500, 9000])
+    with pytest.raises(InputError, match="combinations cannot be searched"):
+        searching.make_search(factors=[f"f{number}" for number in range(13)])
+
+
+def test_what_is_not_reachable_is_neither_visited_nor_nominated():
+    plan = searching.make_search(factors=["tx", "gro", "rx"])
+    factors = [
+        *plan["factors"],
+        {**plan["factors"][0], "name": "tso", "settings": ["tso"], "needs": ["tx"]},
+    ]
+    plan = searching.make_search(factors=["tx", "gro", "rx", "tso"])
+    plan["factors"] = [
+        next(own for own in factors if own["name"] == factor["name"]) for factor in plan["factors"]
+    ]
+    machine = searching.Machine(
+        lambda levels: 0.3 * (levels["tso"] == "on") - 0.2 * (levels["tx"] == "on"), "plain", 1
+    )
+    decided, _record = searching.search(plan, machine)
+    rounds = [own["levels"] for one in decided["rounds"] for own in one["profiles"].values()]
+    assert all(
+        levels["tx"] == "on"
+        for levels in [*rounds, *(own["levels"] for own in decided["nominees"])]
+        if levels["tso"] == "on"
+    )
+
+
+@pytest.mark.slow
+def test_few_searches_choose_a_set_that_is_much_worse_than_the_best():
+    """A short form of the table in docs/statistics.md."""
+    found = [searching.campaign(seed, seed % 4, 3, "plain") for seed in range(8)]
+    assert max(row[2] for row in found) <= 45
+    assert sum(row[1] is None or row[1] > searching.WRONG for row in found) <= 1

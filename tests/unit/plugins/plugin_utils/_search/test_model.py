@@ -1,0 +1,79 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The model of a search finds what acts together, and is as sure as it is right."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from ansible_collections.offload.lab.plugins.plugin_utils._search import model
+
+
+@pytest.mark.parametrize("times", [1, 2])  # with many visits fewer chains are drawn
+def test_the_model_finds_what_acts_together_under_drift_and_a_visit_far_off(times):
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=5)) * times)
+    pairs = list(itertools.combinations(range(5), 2))
+    rows = np.column_stack(
+        [np.ones(len(signs)), signs, *(signs[:, one] * signs[:, two] for one, two in pairs)]
+    )
+    true = np.zeros(16)
+    true[[0, 1, 3, 6 + pairs.index((0, 3))]] = 7.0, 0.1, -0.05, 0.08
+    generator = np.random.default_rng(4)
+    order = generator.permutation(len(rows))
+    values = (
+        rows[order] @ true
+        + 0.01 * generator.standard_normal(len(rows))
+        + 0.02 * np.arange(len(rows))
+    )
+    values[5] -= 0.5
+    found = model.fit(rows[order], 10, values, np.full(len(rows), 0.01**2), generator).coefficients
+    assert np.abs(found.mean(axis=0)[1:] - true[1:]).max() < 0.02
+    assert found.std(axis=0)[1:].max() < 0.02
+
+
+def test_a_line_that_is_full_leaves_the_model_a_scatter():
+    """All visits alike to the last digit: nothing to divide by, and nothing to be infinitely sure
+    of.
+    """
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    rows = np.column_stack([np.ones(8), signs])
+    found = model.fit(rows, 0, np.full(8, 9.15), np.zeros(8), np.random.default_rng(5)).coefficients
+    assert np.isfinite(found).all()
+    assert np.abs(found.mean(axis=0) - [9.15, 0, 0, 0]).max() < 0.01
+
+
+def of_a_size(generator, sizes, odds, count):
+    """Draw coefficients as the model expects them."""
+    return generator.choice(sizes, count, p=odds) * generator.standard_normal(count)
+
+
+def test_of_truths_that_it_expects_four_of_five_intervals_of_80_percent_hold_them():
+    """Main effects, pairs, a drift or none, visits far off: all are drawn as the model says that
+    they are.
+    """
+    generator, held = np.random.default_rng(7), []
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=4)))
+    rows = np.column_stack(
+        [
+            np.ones(16),
+            signs,
+            *(signs[:, one] * signs[:, two] for one, two in itertools.combinations(range(4), 2)),
+        ]
+    )
+    noises, odds = model._noises(12)
+    for _truth in range(50):
+        seen = rows[generator.permutation(16)[:12]]
+        main = of_a_size(generator, model.MAIN_SIZES, model.MAIN_ODDS, 4)
+        pairs = of_a_size(generator, model.PAIR_SIZES, model.PAIR_ODDS, 6)
+        kind = noises[generator.choice(len(noises), p=np.exp(odds))]
+        noise = generator.multivariate_normal(np.zeros(12), kind + 0.02**2 * np.eye(12))
+        far_off = of_a_size(generator, model.FAR_OFF_SIZES, model.FAR_OFF_ODDS, 12)
+        values = seen @ np.concatenate([[7.0], main, pairs]) + noise + far_off
+        found = model.fit(seen, 6, values, np.full(12, 0.02**2), generator).coefficients[:, 1:5]
+        low, high = np.quantile(found, (0.1, 0.9), axis=0)
+        held += ((low <= main) & (main <= high)).tolist()
+    assert 0.73 <= np.mean(held) <= 0.87  # 200 of them: the standard error is 2.8 points

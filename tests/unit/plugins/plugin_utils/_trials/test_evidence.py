@@ -1,0 +1,130 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.plugin_utils._trials import evidence, guards
+
+LAB = {"vni": 10, "underlay_ip": 4, "path_ip": 4, "timestamps": True, "speed_mbps": None}
+
+
+@pytest.mark.parametrize(
+    "path, mtu, changes, mss",
+    [
+        ("tenant_vxlan", 9000, {}, 8898),
+        ("physical", 9000, {}, 8948),
+        ("physical", 1500, {}, 1448),
+        ("tenant_vxlan", 1500, {"underlay_ip": 6}, 1378),
+        ("physical", 1500, {"timestamps": False}, 1460),
+        ("physical", 1500, {"path_ip": 6}, 1428),
+    ],
+)
+def test_mss_follows_from_the_mtu(path, mtu, changes, mss):
+    assert evidence.expected(path, "TCP_STREAM", mtu, dict(LAB, **changes))["mss"] == mss
+
+
+@pytest.mark.parametrize("window, mss", [(None, 8898), (131072, 8898), (32768, None), (4096, None)])
+def test_a_small_window_bounds_the_mss(window, mss):
+    assert evidence.expected("tenant_vxlan", "TCP_STREAM", 9000, LAB, window).get("mss") == mss
+
+
+def test_udp_has_no_mss():
+    assert "mss" not in evidence.expected("physical", "UDP_STREAM", 1500, LAB)
+
+
+def test_only_tunnel_paths_show_a_vni():
+    assert evidence.expected("physical", "UDP_STREAM", 1500, LAB)["vnis"] == []
+    assert evidence.expected("tenant_vxlan", "UDP_STREAM", 1500, LAB)["vnis"] == [10]
+
+
+def sample(share, vnis):
+    return {"vxlan_share": share, "vnis": vnis, "outer_csum": [False], "out": {}, "in": {}}
+
+
+def visit(share):
+    devices = {"underlay0": sample(share, [10]), "tenant1/tenant1-veth0": sample(0.0, [])}
+    return {
+        "settings": {
+            "client": {
+                "underlay0": {
+                    "before": {"big": 1},
+                    "not_honoured": {"features": {"rx-gro": {"asked": True}}},
+                    "fixed": {},
+                }
+            }
+        },
+        "packets": {"physical": {"TCP_STREAM": {"client": devices, "server": devices}}},
+        "underlay": {"client": "underlay0", "server": "underlay0"},
+    }
+
+
+def test_the_flat_path_is_seen_on_its_uplink():
+    told = visit(0.99)
+    told["uplink"] = {"client": "uplink0"}
+    told["packets"]["tenant"] = {
+        "TCP_STREAM": {
+            "client": {
+                "uplink0": {"vxlan_share": 0.0, "vnis": [], "outer_csum": [], "out": {}, "in": {}}
+            }
+        }
+    }
+    assert evidence.trial_evidence(told, "tenant", "TCP_STREAM")["underlay"] == {
+        "client": {"vnis": [], "outer_csum": []}
+    }
+    told["packets"]["tenant"]["TCP_STREAM"]["client"]["uplink0"]["vxlan_share"] = None
+    seen = evidence.trial_evidence(told, "tenant", "TCP_STREAM")
+    marks = list(guards.encapsulation({"evidence": seen}, {"vnis": []}))
+    assert [found["reason"] for found in marks] == [
+        "client: no packet of the path was seen on the underlay"
+    ]
+
+
+def test_a_stray_packet_in_the_tunnel_is_no_encapsulated_path():
+    assert (
+        evidence.trial_evidence(visit(0.01), "physical", "TCP_STREAM")["underlay"]["client"]["vnis"]
+        == []
+    )
+    assert evidence.trial_evidence(visit(0.99), "physical", "UDP_STREAM")["underlay"]["server"][
+        "vnis"
+    ] == [10]
+
+
+def test_a_trial_carries_what_was_reported_and_not_whole_listings():
+    settings = evidence.trial_evidence(visit(0), "physical", "TCP_STREAM")["settings"]
+    report = {"not_honoured": {"rx-gro": {"asked": True}}, "side_effects": {}, "fixed": {}}
+    assert settings == {"client": {"underlay0": report}}
+
+
+def test_what_a_guests_node_did_not_take_is_seen():
+    """The guest's own underlay is not seen, and its trials are not marked for that."""
+    missed = {"features": {"tx-tcp-segmentation": {"asked": True}}}
+    told = {
+        "settings": {"client": {"eth0": {}}},
+        "underlay": {"client": "", "server": ""},
+        "packets": {"tenant_vxlan": {"TCP_STREAM": {"client": {"eth0": sample(0.0, [])}}}},
+        "beside": {"client": {"node": "node1", "devices": {"underlay0": {"not_honoured": missed}}}},
+    }
+    seen = evidence.trial_evidence(told, "tenant_vxlan", "TCP_STREAM")
+    assert (
+        list(seen["settings"]["client"]) == ["eth0", "node1:underlay0"] and seen["underlay"] == {}
+    )
+    assert list(guards.encapsulation({"evidence": seen}, {"vnis": [10]})) == []
+    [mark] = guards.profile({"evidence": seen}, {})
+    assert mark["reason"] == "client: node1:underlay0 did not take tx-tcp-segmentation"
+
+
+def test_settings_of_other_kinds_are_told_apart_from_features():
+    found = evidence.flat({"not_honoured": {"features": {"rx": 1}, "rings": {"rx": 2}}})
+    assert found["not_honoured"] == {"rx": 1, "rings rx": 2}
+
+
+def test_a_path_that_was_not_sampled_or_failed_says_so():
+    assert evidence.trial_evidence({}, "physical", "TCP_STREAM") == {
+        "settings": {},
+        "packets": {},
+        "underlay": {},
+    }
+    failed = {"packets": {"physical": {"TCP_STREAM": {"error": "no route"}}}}
+    assert evidence.trial_evidence(failed, "physical", "TCP_RR")["error"] == "no route"
