@@ -102,7 +102,7 @@ try: setup-test  ## one integration target, TARGET=ovs_ports ... (root)
 
 nightly: packages setup-test  ## what make test leaves out because it takes long (root or sudo)
 	@sh tools/test.sh $(BIN) tests -m "nightly and not guests"
-	@$(BIN)/python tests/fuzz 50000
+	@$(BIN)/python tests/instruments/fuzz 50000
 
 format: setup-test  ## format all Python code, and order its imports
 	@$(BIN)/ruff check --quiet --select I --fix
@@ -121,16 +121,16 @@ molecule: setup-test  ## the roles in containers with systemd (root, podman)
 	@$(BIN)/pytest tests/molecule
 
 fuzz: setup-test  ## 1,000,000 mutated inputs through every parser; hours
-	@$(BIN)/python tests/fuzz
+	@$(BIN)/python tests/instruments/fuzz
 
 faults: setup-test  ## 105 faults at random moments of campaigns, 200 states restored on each device (root); hours
-	$(ROOT) $(BIN)/python tests/faults
-	$(ROOT) env OFFLOAD_LAB_FAULTS=all OFFLOAD_LAB_KILLS=30 $(BIN)/pytest -s tests/faults tests/system/faults \
+	$(ROOT) $(BIN)/python tests/instruments/faults
+	$(ROOT) env OFFLOAD_LAB_FAULTS=all OFFLOAD_LAB_KILLS=30 $(BIN)/pytest -s tests/instruments/faults tests/system/faults \
 		"tests/molecule/test_molecule.py::test_scenario[measure]"
 	$(ROOT) env OFFLOAD_LAB_RESTORE_STATES=200 $(BIN)/pytest -s tests/integration/test_restore_states.py
 
 bench: setup-test  ## benchmarks, as ratios
-	@set -e; for bench in tests/benchmarks/bench_*.py; do \
+	@set -e; for bench in tests/instruments/benchmarks/bench_*.py; do \
 		echo "== $$bench"; PYTHONPATH=.build/live $(BIN)/python $$bench; done
 
 docs: setup-test  ## the documentation as a site, in .build/docs/html

@@ -25,7 +25,7 @@ ORDER = (
     "molecule",
     "lint",
     "older_core",
-    "faults",
+    "instruments",
     "installed",
     "unit/roles",
 )

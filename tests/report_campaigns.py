@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from typing import Any, Callable, Iterator
 
-from ansible_collections.offload.lab.tests.simulation import synthetic
+from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 
 FIRST, SECOND = synthetic.FEATURES[1:3]
 Made = tuple[dict[str, Any], list[dict[str, Any]]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
-from ansible_collections.offload.lab.tests.simulation import synthetic
+from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 LOADING = {"src", "srcset", "data", "action", "poster", "background", "xlink:href"}

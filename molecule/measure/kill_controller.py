@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".build" / "live"))
 
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import records
-from ansible_collections.offload.lab.tests.faults.world import descendants
+from ansible_collections.offload.lab.tests.instruments.faults.world import descendants
 
 PATIENCE = 300
 

@@ -13,9 +13,9 @@ import re
 
 import pytest
 
+from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 from ansible_collections.offload.lab.tests.report_campaigns import CAMPAIGNS
 from ansible_collections.offload.lab.tests.report_pages import campaign, manifest
-from ansible_collections.offload.lab.tests.simulation import synthetic
 from ansible_collections.offload.lab.tests.support import run
 
 WIDTHS = (1280, 400)

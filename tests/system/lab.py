@@ -16,7 +16,7 @@ from pathlib import Path
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 from ansible_collections.offload.lab.tests.system import direct
 
-DIGEST = CHECKOUT / "tests/faults/digest.py"
+DIGEST = CHECKOUT / "tests/instruments/faults/digest.py"
 RECAP = re.compile(
     r"^(\S+)\s+: ok=(\d+)\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.MULTILINE
 )

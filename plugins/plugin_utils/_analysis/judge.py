@@ -4,7 +4,7 @@
 """From arrays of values to what a report may claim: one test over all its effects, then states and
 a recommendation.
 
-The code that judges simulated campaigns (tests/simulation) and real ones alike. Pure.
+The code that judges simulated campaigns (tests/instruments/simulation) and real ones alike. Pure.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ import random
 
 import pytest
 
-from ansible_collections.offload.lab.tests.faults.strike import finish, strike
-from ansible_collections.offload.lab.tests.faults.world import World
+from ansible_collections.offload.lab.tests.instruments.faults.strike import finish, strike
+from ansible_collections.offload.lab.tests.instruments.faults.world import World
 
 FAULTS = ["SIGKILL netperf", "underlay down and up", "SIGKILL controller and its children"]
 

@@ -22,8 +22,13 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file im
     read_search,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._search import decide
-from ansible_collections.offload.lab.tests.faults.strike import finish, judge, wait, wait_for_visit
-from ansible_collections.offload.lab.tests.faults.world import World
+from ansible_collections.offload.lab.tests.instruments.faults.strike import (
+    finish,
+    judge,
+    wait,
+    wait_for_visit,
+)
+from ansible_collections.offload.lab.tests.instruments.faults.world import World
 
 KILLS = int(os.environ.get("OFFLOAD_LAB_KILLS", "4"))
 LONGEST = 15  # seconds from the start of a run, or from its first visit, to the kill

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import ParseError
-from ansible_collections.offload.lab.tests.fuzz.mutate import mutate
-from ansible_collections.offload.lab.tests.fuzz.parsers import PARSERS
-from ansible_collections.offload.lab.tests.fuzz.trial import HangError, try_one
+from ansible_collections.offload.lab.tests.instruments.fuzz.mutate import mutate
+from ansible_collections.offload.lab.tests.instruments.fuzz.parsers import PARSERS
+from ansible_collections.offload.lab.tests.instruments.fuzz.trial import HangError, try_one
 from ansible_collections.offload.lab.tests.unit.corpus import corpus_dir
 
 EXAMPLES = {"campaign file": 20}  # the YAML reader takes milliseconds

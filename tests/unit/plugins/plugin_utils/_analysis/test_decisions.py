@@ -4,7 +4,7 @@
 """What people act on: claims, nominations and recommendations of simulated campaigns with a known
 truth, fixed seeds.
 
-Short forms; tests/simulation/truth_tables.py writes the long ones into docs/statistics.md.
+Short forms; tests/instruments/simulation/truth_tables.py writes the long ones into docs/statistics.md.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.sets import interval
-from ansible_collections.offload.lab.tests.simulation import claims, decisions, worlds
-from ansible_collections.offload.lab.tests.simulation.truth import at_least
+from ansible_collections.offload.lab.tests.instruments.simulation import claims, decisions, worlds
+from ansible_collections.offload.lab.tests.instruments.simulation.truth import at_least
 
 BLOCKS = {"on_off": 9, "one_at_a_time": 8, "leave_one_out": 8, "full_factorial": 8}
 DESIGNS = pytest.mark.parametrize("design", BLOCKS)

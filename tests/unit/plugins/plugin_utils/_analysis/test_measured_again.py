@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
-from ansible_collections.offload.lab.tests.simulation.synthetic import make_plan
+from ansible_collections.offload.lab.tests.instruments.simulation.synthetic import make_plan
 
 
 def trial(plan, visit, cell, **more):

@@ -12,8 +12,8 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
-from ansible_collections.offload.lab.tests.simulation import noise as noises
-from ansible_collections.offload.lab.tests.simulation import synthetic, truth
+from ansible_collections.offload.lab.tests.instruments.simulation import noise as noises
+from ansible_collections.offload.lab.tests.instruments.simulation import synthetic, truth
 
 NOISES = pytest.mark.parametrize("noise", truth.NOISES)
 # Designs of six factors take minutes of CPU time; three are a family of comparisons too.
@@ -34,7 +34,7 @@ COMPARED = [design for design in GIVEN if design.values[0][0] != "full_factorial
 def test_where_nothing_differs_hardly_anything_is_claimed(noise, design):
     """2,000 campaigns do not tell 5.0 % from 5.5 %: not shown to be above 5 %.
 
-    simulation/truth_tables.py has more.
+    tests/instruments/simulation/truth_tables.py has more.
     """
     found = truth.claimed(truth.plan_of(*design), truth.NOISES[noise])
     assert truth.at_least(found) <= 0.05 and truth.bounded(found)[1] <= 0.07
@@ -44,7 +44,7 @@ def test_where_nothing_differs_hardly_anything_is_claimed(noise, design):
 @NOISES
 @DESIGNS
 def test_intervals_cover_the_truth(noise, design):
-    """Of 5 %; simulation/truth_tables.py has 2 and 20 % too, which on logarithms are the same
+    """Of 5 %; tests/instruments/simulation/truth_tables.py has 2 and 20 % too, which on logarithms are the same
     differences, shifted.
     """
     ratio = 1.05

@@ -23,7 +23,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file im
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import steps
-from ansible_collections.offload.lab.tests.simulation import synthetic
+from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 
 PAIRS = [{"client": "node1", "server": "node2"}]
 

@@ -17,7 +17,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._compare.compare impor
     welch,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._compare.junit import junit
-from ansible_collections.offload.lab.tests.simulation import searching, synthetic
+from ansible_collections.offload.lab.tests.instruments.simulation import searching, synthetic
 
 FEATURES = synthetic.FEATURES
 NOISE = {"noise": 0.01, "block_noise": 0.01}

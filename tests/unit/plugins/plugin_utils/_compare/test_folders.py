@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils._compare import folders
 from ansible_collections.offload.lab.plugins.plugin_utils._store.files import write_changed
-from ansible_collections.offload.lab.tests.simulation import synthetic
+from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 
 
 def written(folder, seed, ratio, manifest=None):

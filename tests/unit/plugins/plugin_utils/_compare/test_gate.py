@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The gate of module compare, over simulated pairs of campaigns; tests/simulation/truth_tables.py
+"""The gate of module compare, over simulated pairs of campaigns; tests/instruments/simulation/truth_tables.py
 has more of them.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.tests.simulation import comparisons
-from ansible_collections.offload.lab.tests.simulation.truth import at_least
+from ansible_collections.offload.lab.tests.instruments.simulation import comparisons
+from ansible_collections.offload.lab.tests.instruments.simulation.truth import at_least
 
 ON_OFF = next(iter(comparisons.DESIGNS))
 

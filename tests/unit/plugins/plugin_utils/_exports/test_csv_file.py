@@ -17,7 +17,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import La
 from ansible_collections.offload.lab.plugins.module_utils._host.processes import started_at
 from ansible_collections.offload.lab.plugins.plugin_utils._exports import csv_file
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.records import encode
-from ansible_collections.offload.lab.tests.simulation import synthetic
+from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 
 
 @pytest.fixture

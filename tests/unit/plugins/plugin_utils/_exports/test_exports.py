@@ -16,8 +16,8 @@ from ansible_collections.offload.lab.plugins.plugin_utils._exports.openmetrics i
     FAMILIES,
     openmetrics,
 )
+from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 from ansible_collections.offload.lab.tests.report_campaigns import stalls
-from ansible_collections.offload.lab.tests.simulation import synthetic
 
 
 @pytest.fixture(name="analysis", scope="module")

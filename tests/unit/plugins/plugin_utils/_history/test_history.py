@@ -21,8 +21,12 @@ from ansible_collections.offload.lab.plugins.plugin_utils._statistics.change_poi
     FEWEST,
     change_points,
 )
-from ansible_collections.offload.lab.tests.simulation import comparisons, searching, synthetic
-from ansible_collections.offload.lab.tests.simulation.truth import at_least
+from ansible_collections.offload.lab.tests.instruments.simulation import (
+    comparisons,
+    searching,
+    synthetic,
+)
+from ansible_collections.offload.lab.tests.instruments.simulation.truth import at_least
 
 DESIGN = next(iter(comparisons.DESIGNS))
 KERNELS = ["6.1.0"] * 6 + ["6.12.1"] * 6

@@ -18,8 +18,8 @@ import pytest
 from ansible_collections.offload.lab.plugins.plugin_utils._live import refresh, standing
 from ansible_collections.offload.lab.plugins.plugin_utils._search import decide
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.records import encode
+from ansible_collections.offload.lab.tests.instruments.simulation import searching, synthetic
 from ansible_collections.offload.lab.tests.report_pages import Page
-from ansible_collections.offload.lab.tests.simulation import searching, synthetic
 
 
 @pytest.fixture(scope="module")

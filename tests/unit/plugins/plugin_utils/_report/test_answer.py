@@ -11,9 +11,9 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._report import answer, page, remedy
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.digest import Digest
+from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 from ansible_collections.offload.lab.tests.report_campaigns import CAMPAIGNS
 from ansible_collections.offload.lab.tests.report_pages import campaign, manifest
-from ansible_collections.offload.lab.tests.simulation import synthetic
 
 FIRST_LINES = {
     "two_modes": [

@@ -20,8 +20,8 @@ import yaml
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils._report import report
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import OUTPUTS, make_report
+from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 from ansible_collections.offload.lab.tests.report_pages import Page, campaign, manifest
-from ansible_collections.offload.lab.tests.simulation import synthetic
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 TEXTS = ("report.md", "report.txt", "recommended.yml")

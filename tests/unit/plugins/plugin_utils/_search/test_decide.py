@@ -28,7 +28,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._exports import junit
 from ansible_collections.offload.lab.plugins.plugin_utils._report.phrases import set_names
 from ansible_collections.offload.lab.plugins.plugin_utils._report.view import findings_of
 from ansible_collections.offload.lab.plugins.plugin_utils._search import decide, effort, section
-from ansible_collections.offload.lab.tests.simulation import searching
+from ansible_collections.offload.lab.tests.instruments.simulation import searching
 
 FACTORS = ["tso", "gso", "gro", "rx"]
 

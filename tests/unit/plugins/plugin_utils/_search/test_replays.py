@@ -14,7 +14,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
-from ansible_collections.offload.lab.tests.simulation.replays import Pool, every_set
+from ansible_collections.offload.lab.tests.instruments.simulation.replays import Pool, every_set
 
 FACTORS = ["tx", "sg", {"name": "tso", "needs": ["tx", "sg"]}, "rps"]
 NOISE = 0.01

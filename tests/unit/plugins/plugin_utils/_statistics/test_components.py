@@ -17,7 +17,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._statistics.components
     components,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.power import blocks_to_find
-from ansible_collections.offload.lab.tests.simulation import synthetic
+from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 
 
 def logs(trial, visit, block, *, tables=8, lost=0.0, seed=5):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics import looks
-from ansible_collections.offload.lab.tests.simulation import looks as simulated
-from ansible_collections.offload.lab.tests.simulation import synthetic
+from ansible_collections.offload.lab.tests.instruments.simulation import looks as simulated
+from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 
 
 @pytest.mark.parametrize("blocks", [6, 8, 11, 12, 16, 20, 30, 100])

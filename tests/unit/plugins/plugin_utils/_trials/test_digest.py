@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import digest as trials
-from ansible_collections.offload.lab.tests.simulation import synthetic
+from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 
 
 def digest(records, control="all_off"):

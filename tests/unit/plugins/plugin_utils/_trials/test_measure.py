@@ -12,7 +12,7 @@ from ansible_collections.offload.lab.plugins.module_utils._netperf.spec import S
 from ansible_collections.offload.lab.plugins.plugin_utils._store import campaign_lock
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.measure import Measurement
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.records import read
-from ansible_collections.offload.lab.tests.simulation.synthetic import make_plan
+from ansible_collections.offload.lab.tests.instruments.simulation.synthetic import make_plan
 
 RAW = "THROUGHPUT=9410.25\nTHROUGHPUT_UNITS=10^6bits/s\nELAPSED_TIME=1.00\n"
 PATHS = {

@@ -25,7 +25,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign import campa
 from ansible_collections.offload.lab.plugins.plugin_utils._netperf_output.parse import parse_netperf
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import cpu, records
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[3]
 TUNNELS = """Tunnel information for eth0:
   UDP port table 0:
     Size: 4

@@ -5,7 +5,7 @@
 there, do its intervals cover, is the smallest detectable effect the one it says?
 
 Thousands of campaigns are as many tables of one cube, so that all run through the code that a real
-campaign runs through, at once. Used by the unit tests, and by tests/simulation/truth_tables.py for
+campaign runs through, at once. Used by the unit tests, and by tests/instruments/simulation/truth_tables.py for
 docs/statistics.md.
 """
 
@@ -30,8 +30,8 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.family import Family
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.joint import table_scale
-from ansible_collections.offload.lab.tests.simulation import worlds
-from ansible_collections.offload.lab.tests.simulation.noise import recorded_noise
+from ansible_collections.offload.lab.tests.instruments.simulation import worlds
+from ansible_collections.offload.lab.tests.instruments.simulation.noise import recorded_noise
 
 CAMPAIGNS = 1000
 MORE_CAMPAIGNS = 2000  # where a share near 5 % is asked for

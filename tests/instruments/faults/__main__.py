@@ -4,7 +4,7 @@
 """make faults: COUNT (105) faults at random moments of campaigns on a single-host lab; a table at
 the end.
 
-Usage: python tests/faults [COUNT [SEED [SECONDS]]]. It ends after SECONDS at the latest. Needs
+Usage: python tests/instruments/faults [COUNT [SEED [SECONDS]]]. It ends after SECONDS at the latest. Needs
 root.
 """
 
@@ -16,11 +16,16 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".build" / "live"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / ".build" / "live"))
 
-from ansible_collections.offload.lab.tests.faults.faults import FAULTS
-from ansible_collections.offload.lab.tests.faults.strike import finish, pick, strike, table
-from ansible_collections.offload.lab.tests.faults.world import World
+from ansible_collections.offload.lab.tests.instruments.faults.faults import FAULTS
+from ansible_collections.offload.lab.tests.instruments.faults.strike import (
+    finish,
+    pick,
+    strike,
+    table,
+)
+from ansible_collections.offload.lab.tests.instruments.faults.world import World
 from ansible_collections.offload.lab.tests.system.lab import Lab
 
 SURVIVED = (

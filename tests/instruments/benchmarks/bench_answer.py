@@ -33,7 +33,7 @@ from pathlib import Path
 import numpy as np
 
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.guards import excluded
-from ansible_collections.offload.lab.tests.simulation.replays import Pool, every_set
+from ansible_collections.offload.lab.tests.instruments.simulation.replays import Pool, every_set
 from ansible_collections.offload.lab.tests.system.lab import Lab
 
 BLOCKS, SEARCHES = (

@@ -15,7 +15,7 @@ import os
 
 import pytest
 
-from ansible_collections.offload.lab.tests.faults import boundaries
+from ansible_collections.offload.lab.tests.instruments.faults import boundaries
 from ansible_collections.offload.lab.tests.system.lab import Lab, differences, left_behind, traces
 
 pytestmark = (

@@ -4,7 +4,7 @@
 """make fuzz: COUNT mutated inputs (1,000,000) through every parser, in two processes; a table at
 the end.
 
-Usage: python tests/fuzz [COUNT [PARSER ...]]. OFFLOAD_LAB_FUZZ_PROCESSES is another number of
+Usage: python tests/instruments/fuzz [COUNT [PARSER ...]]. OFFLOAD_LAB_FUZZ_PROCESSES is another number of
 processes, and OFFLOAD_LAB_FUZZ_SEED the first seed: a run that was ended early goes on with the
 seed that its last line names. What a parser lets fall is printed with its seed, which gives the
 same input again.
@@ -22,11 +22,11 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".build" / "live"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / ".build" / "live"))
 
-from ansible_collections.offload.lab.tests.fuzz.mutate import mutate
-from ansible_collections.offload.lab.tests.fuzz.parsers import PARSERS
-from ansible_collections.offload.lab.tests.fuzz.trial import try_one
+from ansible_collections.offload.lab.tests.instruments.fuzz.mutate import mutate
+from ansible_collections.offload.lab.tests.instruments.fuzz.parsers import PARSERS
+from ansible_collections.offload.lab.tests.instruments.fuzz.trial import try_one
 
 BATCH = 10_000
 SHOWN = 5

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from ansible_collections.offload.lab.tests.simulation import synthetic
+from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 
 FOUR = ("tcp_stream", "udp_stream", "tcp_maerts", "tcp_rr")
 SHAPES = {  # name: (paths, MTUs, workloads, blocks); 42 visits a block

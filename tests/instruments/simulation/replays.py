@@ -18,7 +18,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.profiles imp
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.screen import every_combination
 from ansible_collections.offload.lab.plugins.plugin_utils._search.decide import GOALS
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.effects import holm
-from ansible_collections.offload.lab.tests.simulation import searching
+from ansible_collections.offload.lab.tests.instruments.simulation import searching
 
 
 def every_set(campaign):

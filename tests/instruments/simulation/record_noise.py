@@ -4,7 +4,7 @@
 """Record the noise of a real campaign for the truth tests: record_noise.py RESULTS_FOLDER "what it
 ran on".
 
-Writes tests/simulation/noise.json. Run it with the collection on PYTHONPATH (make live;
+Writes tests/instruments/simulation/noise.json. Run it with the collection on PYTHONPATH (make live;
 PYTHONPATH=.build/live).
 """
 
@@ -16,7 +16,7 @@ import sys
 
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import read_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import records
-from ansible_collections.offload.lab.tests.simulation.noise import FILE, extract
+from ansible_collections.offload.lab.tests.instruments.simulation.noise import FILE, extract
 
 
 def main(folder, source):

@@ -5,9 +5,9 @@
 recommendation.
 
 Run it as: PYTHONPATH=.build/live OPENBLAS_NUM_THREADS=1 .venv/bin/python
-tests/simulation/long_form.py FILE [CELL ...]. It adds a line of JSON for each 100 campaigns of a
+tests/instruments/simulation/long_form.py FILE [CELL ...]. It adds a line of JSON for each 100 campaigns of a
 cell and goes on where the file ends, all cells in turn: it may be stopped at any time.
-tests/simulation/truth_tables.py makes tables of the file.
+tests/instruments/simulation/truth_tables.py makes tables of the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import zlib
 import numpy as np
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.sets import interval
-from ansible_collections.offload.lab.tests.simulation import decisions, worlds
+from ansible_collections.offload.lab.tests.instruments.simulation import decisions, worlds
 
 DESIGNS = {  # name: (design, factors, blocks, tables)
     "on_off": ("on_off", 2, 9, 4),

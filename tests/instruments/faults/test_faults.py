@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from ansible_collections.offload.lab.tests.faults.faults import FAULTS
-from ansible_collections.offload.lab.tests.faults.strike import finish, pick, strike
-from ansible_collections.offload.lab.tests.faults.world import World
+from ansible_collections.offload.lab.tests.instruments.faults.faults import FAULTS
+from ansible_collections.offload.lab.tests.instruments.faults.strike import finish, pick, strike
+from ansible_collections.offload.lab.tests.instruments.faults.world import World
 from ansible_collections.offload.lab.tests.system.lab import Lab, differences, left_behind, traces
 
 pytestmark = pytest.mark.nightly

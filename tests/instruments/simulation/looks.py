@@ -12,7 +12,7 @@ import numpy as np
 
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics import effects, looks
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.joint import joint_p
-from ansible_collections.offload.lab.tests.simulation import claims, worlds
+from ansible_collections.offload.lab.tests.instruments.simulation import claims, worlds
 
 MATTERS = np.log(1.03)
 

@@ -4,9 +4,9 @@
 """Simulate campaigns with a known truth and put the tables into docs/statistics.md and
 docs/decisions/intervals.md.
 
-Run it as: make live; PYTHONPATH=.build/live python tests/simulation/truth_tables.py. Takes hours
+Run it as: make live; PYTHONPATH=.build/live python tests/instruments/simulation/truth_tables.py. Takes hours
 with all tables. Names of tables, such as noise or coverage, make only these. Those of whole
-campaigns are of the lines that tests/simulation/long_form.py wrote into OFFLOAD_LAB_LONG_FORM, by
+campaigns are of the lines that tests/instruments/simulation/long_form.py wrote into OFFLOAD_LAB_LONG_FORM, by
 default long_form.jsonl.
 """
 
@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from ansible_collections.offload.lab.tests.simulation import (
+from ansible_collections.offload.lab.tests.instruments.simulation import (
     claims,
     comparisons,
     decisions,
@@ -42,7 +42,7 @@ COUNTED = (
     "confirmed",
     "covered",
 )
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[3] / "docs"
 
 
 def _percent(share):

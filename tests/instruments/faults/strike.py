@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 
-from ansible_collections.offload.lab.tests.faults.faults import CLOCK, FAULTS
+from ansible_collections.offload.lab.tests.instruments.faults.faults import CLOCK, FAULTS
 
 PATIENCE = 300  # seconds that a run may go on after its last fault
 MEASURING = 0.8  # how often the first fault of a run waits until the first profile is applied

@@ -21,7 +21,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._compare.compare impor
     compare,
     rows_of,
 )
-from ansible_collections.offload.lab.tests.simulation import synthetic, worlds
+from ansible_collections.offload.lab.tests.instruments.simulation import synthetic, worlds
 
 PAIRS = 300
 TRIAL_SD = 0.03

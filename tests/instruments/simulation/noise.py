@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The noise of real measurements, as recorded in noise.json, for simulations with a known truth.
 
-``tests/simulation/record_noise.py`` writes the file from the results folder of a real campaign.
+``tests/instruments/simulation/record_noise.py`` writes the file from the results folder of a real campaign.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.confirmation
     confirmation_of,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
-from ansible_collections.offload.lab.tests.simulation import worlds
+from ansible_collections.offload.lab.tests.instruments.simulation import worlds
 
 FACTORS = ["tx", "sg", "tso", "gso", "rx", "gro"]
 PATHS = ["physical", "physical_vxlan", "tenant", "tenant_vxlan"]

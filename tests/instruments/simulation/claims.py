@@ -5,7 +5,7 @@
 arithmetic of the test.
 
 The contrasts, the scales, the test and the intervals are those of real reports; records and
-documents are left out. tests/simulation/decisions.py has whole campaigns, a hundred times slower.
+documents are left out. tests/instruments/simulation/decisions.py has whole campaigns, a hundred times slower.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._statistics.joint impo
     joint_p,
     table_scale,
 )
-from ansible_collections.offload.lab.tests.simulation import worlds
+from ansible_collections.offload.lab.tests.instruments.simulation import worlds
 
 METRICS = (1.0, -0.5)  # throughput, and CPU: what a gain in throughput does to each
 CPU_NOISE = 0.5  # of throughput's
