@@ -1,0 +1,61 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""awx_setup.yml and awx_teardown.yml with the modules of awx.awx, against a small AWX."""
+
+from __future__ import annotations
+
+import re
+
+CONFIGURATION = {"url": "https://example.org", "headers": {}, "http_method": "POST"}
+MORE = {
+    "offload_lab_awx_schedule": "DTSTART:20260101T030000Z RRULE:FREQ=WEEKLY;INTERVAL=1",
+    "offload_lab_awx_compare": ["results/old", "results/new"],
+    "offload_lab_awx_notification": {"type": "webhook", "configuration": CONFIGURATION},
+}
+WORKFLOW = [
+    "apply",
+    "approve_apply",
+    "approve_measure",
+    "lab",
+    "measure_1",
+    "measure_2",
+    "measure_3",
+    "plan",
+    "report",
+    "restore",
+    "teardown",
+]
+
+
+def changed(output):
+    return int(re.search(r"changed=(\d+)", output).group(1))
+
+
+def test_set_up_twice_then_teardown(site):
+    """The second set-up changes nothing; the teardown leaves what may be others'."""
+    before = site.objects()
+    assert changed(site.play("awx_setup", **MORE)) == 11
+    made = site.objects()
+    nodes = {name for kind, name in made if kind == "workflow_job_template_node"}
+    identifiers = [
+        row["identifier"] for row in site.api.store.objects["workflow_job_template_node"].values()
+    ]
+    assert sorted(identifiers) == WORKFLOW, nodes
+    assert changed(site.play("awx_setup", **MORE)) == 0
+    assert site.objects() == made
+    site.play("awx_teardown", **MORE)
+    left = {row for row in site.objects() - before if row[0] != "project_update"}
+    assert left == {("organization", "Offload lab")}
+
+
+def test_a_sync_that_failed_is_told_once_with_its_cause(site):
+    wrong = {"offload_lab_awx_project_url": "/nowhere/at/all"}
+    for _time in range(2):
+        output = site.play("awx_setup", rc=2, **wrong)
+        assert "AWX could not sync the project from /nowhere/at/all" in output
+        assert "does not exist" in output
+        assert "Playbook not found" not in output
+    # The address is put right: the set-up goes through.
+    site.play("awx_setup")
+    site.play("awx_teardown")
