@@ -14,9 +14,9 @@ from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ..plugin_utils._action.controller import ControllerAction, Spec
-from ..plugin_utils._lab import guests
-from ..plugin_utils._lab import node as lab
-from ..plugin_utils._lab.nouns import Port
+from ..plugin_utils._lab import guests, lab_node
+from ..plugin_utils._lab.guests import GuestPort
+from ..plugin_utils._paths.lab_paths import USUAL_TENANT_PATH
 
 PREFIX = "offload_lab_"
 SPEC: Spec = {
@@ -46,23 +46,25 @@ class ActionModule(ControllerAction):
         """Return the variables of the node, of their types."""
         given = {
             PREFIX + name: self._value(name, task_vars)
-            for name in lab.VARIABLES
+            for name in lab_node.VARIABLES
             if PREFIX + name in task_vars
         }
-        spec = {PREFIX + name: option for name, option in lab.VARIABLES.items()}
+        spec = {PREFIX + name: option for name, option in lab_node.VARIABLES.items()}
         checked = ArgumentSpecValidator(spec).validate(given)
         if checked.error_messages:
             raise AnsibleActionFail(checked.error_messages[0])
-        return {name: checked.validated_parameters.get(PREFIX + name) for name in lab.VARIABLES}
+        return {
+            name: checked.validated_parameters.get(PREFIX + name) for name in lab_node.VARIABLES
+        }
 
     def _of_guest(self, options: dict[str, Any], task_vars: dict[str, Any]) -> Mapping[str, Any]:
         device = str(self._value("underlay_device", task_vars, ""))
         if options["part"] == "devices":
             return {"devices": guests.devices_of(device)}
-        return guests.in_lab(
+        return lab_node.guest_ends_of(
             device,
             str(self._value("underlay_address", task_vars, "")),
-            str(self._value("tenant_path", task_vars, "tenant_vxlan")),
+            str(self._value("tenant_path", task_vars, USUAL_TENANT_PATH)),
             options["datapath"],
         )
 
@@ -73,19 +75,16 @@ class ActionModule(ControllerAction):
         nodes: list[str],
         task_vars: dict[str, Any],
     ) -> Mapping[str, Any]:
-        if options["part"] == "devices":
-            mine = self._guests(variables, task_vars)
-            return {"devices": lab.devices_of(variables, nodes, options["datapath"], mine)}
+        node = task_vars["inventory_hostname"]
         if options["part"] == "tunnels":
-            return lab.tunnels_of(
-                variables, nodes, task_vars["inventory_hostname"], task_vars["hostvars"]
-            )
-        return lab.ends_of(
-            variables, nodes, options["datapath"], self._guests(variables, task_vars)
-        )
+            return lab_node.tunnels_of(variables, nodes, node, task_vars["hostvars"])
+        asked = (variables, nodes, options["datapath"], self._guests(variables, task_vars), node)
+        if options["part"] == "devices":
+            return {"devices": lab_node.devices_of(*asked)}
+        return lab_node.ends_of(*asked)
 
     @staticmethod
-    def _guests(variables: dict[str, Any], task_vars: dict[str, Any]) -> list[Port]:
+    def _guests(variables: dict[str, Any], task_vars: dict[str, Any]) -> list[GuestPort]:
         """Return the ports of the node's guests."""
         there = {
             name: task_vars["hostvars"][name] for name in task_vars["groups"].get(guests.GROUP, ())

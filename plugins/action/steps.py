@@ -25,7 +25,6 @@ from ..plugin_utils._campaign.confirmation import (
 )
 from ..plugin_utils._campaign.nouns import (
     Confirmation,
-    Pair,
     Part,
     Plan,
     Profile,
@@ -40,6 +39,7 @@ from ..plugin_utils._campaign.plan_file import (
     write_looks,
     write_search,
 )
+from ..plugin_utils._paths.path import Pair
 from ..plugin_utils._report.phrases import set_names
 from ..plugin_utils._search import decide
 from ..plugin_utils._trials import steps

@@ -44,8 +44,8 @@ ROOMS = {
         ["_preflight"],
     ],
     "plugin_utils": [
-        ["_action", "_netperf_output", "_lab", "_statistics", "_store"],
-        ["_campaign"],
+        ["_action", "_netperf_output", "_paths", "_statistics", "_store"],
+        ["_campaign", "_lab"],
         ["_trials", "_request"],
         ["_analysis"],
         ["_exports", "_figures", "_search"],

@@ -17,8 +17,10 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...module_utils._base.errors import InputError, LabError
+from .._paths.path import Pair
+from .._paths.sources import all_paths
 from .factors import read_factor
-from .nouns import Campaign, Pair
+from .nouns import Campaign
 from .rounds import everybody
 from .workloads import read_workload
 
@@ -73,9 +75,14 @@ OVERRIDES = (
 
 
 def load_schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema ``schemas/<name>.json``."""
+    """Return the JSON Schema ``schemas/<name>.json``; a campaign may name the paths of all sources."""
     with open(os.path.join(SCHEMAS, name + ".json"), encoding="utf-8") as stream:
-        return dict(json.load(stream))
+        schema = dict(json.load(stream))
+    if name == "campaign":
+        paths = list(all_paths())
+        items = {"enum": paths, "description": f"Use {', '.join(paths[:-1])} or {paths[-1]}."}
+        schema["properties"]["paths"]["items"] = items
+    return schema
 
 
 def validate(document: object, name: str, where: str) -> None:

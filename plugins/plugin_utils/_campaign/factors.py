@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypedDict
 
 from ...module_utils._base.errors import InputError
-from .._lab.paths import device_classes
+from .._paths.sources import device_classes
 from .nouns import Factor, Levels, Settings
 
 # What a level may be: each function returns the value to set, or raises ValueError with what is

@@ -12,17 +12,11 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict
 
 from ...module_utils._netperf.command import Confidence
+from .._paths.path import Pair
 from .._statistics.looks import Look
 
 Levels = dict[str, str]  # {factor: level}
 Settings = dict[str, dict[str, Any]]  # {end: {device class: settings}}
-
-
-class Pair(TypedDict):
-    """Two nodes that measure together."""
-
-    client: str
-    server: str
 
 
 class Factor(TypedDict):

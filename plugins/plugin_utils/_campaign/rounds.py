@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...module_utils._base.errors import InputError
-from .nouns import Pair, Settings
+from .._paths.path import Pair
+from .nouns import Settings
 
 
 def everybody(nodes: Sequence[str]) -> list[Pair]:

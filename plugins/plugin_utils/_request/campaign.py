@@ -11,19 +11,14 @@ from typing import Any
 from ...module_utils._base import network
 from ...module_utils._iproute.parse import Link
 from .._campaign.nouns import Campaign
-from .._lab.guests import CLASS, measuring
-from .._lab.paths import path_of
+from .._lab.guests import measuring
+from .._paths.lab_paths import TENANT, USUAL_TENANT_PATH, paths_on
+from .._paths.path import VXLAN
+from .._paths.sources import all_paths
 from .variables import Problem
 
 FEWEST_NODES = 2
 LEAST_IP = {4: network.MIN_MTU, 6: network.MIN_MTU_IPV6}
-# What gives a node its end of a path.
-ENDS = {
-    "physical_vxlan": "offload_lab_host_network, a network for the host veths",
-    "tenant": "offload_lab_uplink_device, a second device for tenants without a tunnel",
-    "tenant_vxlan": "offload_lab_tenant_count: 1, or more",
-    "tenant_bridge_vxlan": "offload_lab_bridged_network, a network for the tenants behind a Linux bridge",
-}
 
 
 def pairs_of(campaign: Campaign, nodes: Sequence[str]) -> list[tuple[str, str]]:
@@ -74,30 +69,13 @@ def wrong_nodes(
             yield Problem(where, f"it measures {node}. Do not leave that out with --limit.")
 
 
-def paths_of(variables: Mapping[str, Any]) -> set[str]:
-    """Return the paths of which a node with these variables has an end."""
-    paths = {"physical"}
-    tenants = variables.get("offload_lab_tenants")
-    if tenants:
-        return paths | {path_of(tenant) for tenant in tenants if tenant.get("addresses")}
-    if int(variables.get("offload_lab_tenant_count", 1)) > 0:
-        paths.add("tenant_vxlan")
-    if variables.get("offload_lab_host_network", "192.168.0.0/24"):
-        paths.add("physical_vxlan")
-    if variables.get("offload_lab_uplink_device"):
-        paths.add("tenant")
-    if variables.get("offload_lab_bridged_network"):
-        paths.add("tenant_bridge_vxlan")
-    return paths
-
-
 def wrong_guests(
     campaign: Campaign, guest: str, node: str, variables: Mapping[str, Any]
 ) -> Iterator[Problem]:
     """Yield the paths, the tenants and the devices of a campaign that a tenant that is a host does
     not have.
     """
-    mine = variables.get("offload_lab_tenant_path", "tenant_vxlan")
+    mine = variables.get("offload_lab_tenant_path", USUAL_TENANT_PATH)
     for path in campaign["paths"]:
         if path != mine:
             yield Problem(
@@ -109,7 +87,9 @@ def wrong_guests(
         yield Problem(
             guest, "a workload of the campaign uses several tenants, and this host is one. Use 1."
         )
-    others = [name for factor in campaign["factors"] for name in factor["devices"] if name != CLASS]
+    others = [
+        name for factor in campaign["factors"] for name in factor["devices"] if name != TENANT
+    ]
     if others and not node:
         yield Problem(
             guest,
@@ -122,11 +102,12 @@ def wrong_paths(campaign: Campaign, node: str, variables: Mapping[str, Any]) -> 
     """Yield the paths of a campaign of which a node has no end, and workloads with more tenants
     than it has.
     """
+    known, there = all_paths(), paths_on(variables)
     for path in campaign["paths"]:
-        if path not in paths_of(variables):
+        if path not in there and node not in known[path].nodes:
+            needed = f"Set {known[path].needs}, or leave" if known[path].needs else "Leave"
             yield Problem(
-                node,
-                f"the campaign's path {path} has no end here. Set {ENDS[path]}, or leave out the path.",
+                node, f"the campaign's path {path} has no end here. {needed} out the path."
             )
     if variables.get("offload_lab_tenants") or "tenant_vxlan" not in campaign["paths"]:
         return
@@ -147,7 +128,7 @@ def wrong_mtus(campaign: Campaign, node: str, address: str, link: Link) -> Itera
     What the tunnel leaves of it must still carry IP.
     """
     version = 6 if ":" in address else 4
-    least = max(LEAST_IP[4] + network.VXLAN_OVERHEAD[version], LEAST_IP[version])
+    least = max(LEAST_IP[4] + VXLAN.overhead[version], LEAST_IP[version])
     most = link.get("max_mtu") or network.MAX_MTU
     for mtu in campaign["mtus"]:
         if not least <= mtu <= most:

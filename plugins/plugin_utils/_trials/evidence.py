@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
-from ...module_utils._base.network import VXLAN_OVERHEAD
 from ...module_utils._observe.packets import Sample
-from .._lab.paths import tunnelled
+from .._paths.sources import path_named
 from .nouns import Evidence, Expected
 
 ENCAPSULATED_SHARE = (
     0.5  # of the underlay's bytes; a stray ARP through the tunnel is no encapsulated path
 )
-TCP_OVERHEAD = {4: 40, 6: 60}
-TIMESTAMPS = 12  # bytes of the TCP option that every segment carries while tcp_timestamps is on
 WINDOW_OF_SEGMENTS = (
     4  # half of the window, and of the buffer the half that the kernel keeps for its own
 )
@@ -49,13 +46,8 @@ class Learned(TypedDict, total=False):
     settings: dict[str, dict[str, dict[str, Any]]]  # {end: {device: as module ethtool returns it}}
     packets: dict[str, dict[str, Any]]  # {path: {test: as module evidence returns it}}
     underlay: dict[str, str]  # {end: key of the underlay device}
-    uplink: dict[str, str]  # {end: key of the device that carries the path tenant}
+    uplink: dict[str, str]  # {end: key of the device that carries the paths by uplink}
     beside: dict[str, Beside]  # {end: the node of the tenant there that is a host of its own}
-
-
-def path_mtu(path: str, underlay_mtu: int, underlay_ip: int = 4) -> int:
-    """Return the MTU in bytes that packets of a path see."""
-    return underlay_mtu - (VXLAN_OVERHEAD[underlay_ip] if tunnelled(path) else 0)
 
 
 def expected(path: str, test: str, mtu: int, lab: Lab, window: int | None = None) -> Expected:
@@ -65,14 +57,15 @@ def expected(path: str, test: str, mtu: int, lab: Lab, window: int | None = None
     longer than half the largest window that the peer offered (``tcp_bound_to_half_wnd``): below
     that the MTU does not determine the MSS.
     """
+    way = path_named(path)
     wanted: Expected = {
-        "vnis": [lab["vni"]] if tunnelled(path) else [],
+        "vnis": way.vnis(lab["vni"]),
         "speed_mbps": lab.get("speed_mbps"),
         "steal_limit": lab.get("steal_limit"),
     }
     if test.startswith("TCP_"):
-        size = path_mtu(path, mtu, lab.get("underlay_ip", 4)) - TCP_OVERHEAD[lab.get("path_ip", 4)]
-        mss = size - (TIMESTAMPS if lab.get("timestamps", True) else 0)
+        own_mtu = way.mtu(mtu, lab.get("underlay_ip", 4))
+        mss = way.mss(own_mtu, lab.get("path_ip", 4), lab.get("timestamps", True))
         if not window or window >= WINDOW_OF_SEGMENTS * mss:
             wanted["mss"] = mss
     return wanted
@@ -123,7 +116,8 @@ def trial_evidence(visit: Learned, path: str, test: str) -> Evidence:
             field.setdefault("nodes", {})[end] = {"node": own["node"], "cpu": own["cpu"]}
     if "error" in packets:
         return {**field, "error": packets["error"]}
-    underlay = (visit.get("uplink") if path == "tenant" else None) or visit.get("underlay") or {}
+    uplink = visit.get("uplink") if path_named(path).by_uplink else None
+    underlay = uplink or visit.get("underlay") or {}
     field["packets"] = packets
     field["underlay"] = {
         end: _underlay(devices[underlay[end]])

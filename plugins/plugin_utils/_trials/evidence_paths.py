@@ -6,26 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NotRequired, TypedDict
+from typing import TypedDict
 
-from .._lab.nouns import Devices, Endpoints
-from .._lab.paths import PATHS
+from .._paths.path import MetDevice, OnNode
+from .._paths.sources import path_named
 from .trials import pair_endpoints
-
-
-class Node(TypedDict):
-    """What a node has in the lab."""
-
-    endpoints: Endpoints
-    devices: Devices
-
-
-class Sight(TypedDict):
-    """A device to look at."""
-
-    name: str
-    netns: str | None
-    alike: NotRequired[bool]  # of several a path uses one
 
 
 class EvidencePath(TypedDict):
@@ -37,58 +22,37 @@ class EvidencePath(TypedDict):
     address: str
     port: int
     data_port: int | None
-    client_devices: list[Sight]
-    server_devices: list[Sight]
-
-
-def _devices(path: str, devices: Devices, netns: str | None) -> list[Sight]:
-    """Return the underlay's devices, and the first of each other class that is in the path's own
-    namespace.
-
-    Of several underlay devices a path uses one: they are ``alike``.
-    """
-    sights: list[Sight] = [
-        {"name": device["name"], "netns": device.get("netns")}
-        for device in devices.get("underlay") or ()
-    ]
-    if len(sights) > 1:
-        sights = [{**sight, "alike": True} for sight in sights]
-    for name in PATHS[path].devices:
-        if name != "underlay":
-            inside = [device for device in devices.get(name) or () if device.get("netns") == netns]
-            sights += [{"name": device["name"], "netns": netns} for device in inside[:1]]
-    return sights
+    client_devices: list[MetDevice]
+    server_devices: list[MetDevice]
 
 
 def evidence_paths(
     paths: Iterable[str],
-    client: Node,
-    server: Node,
+    client: OnNode,
+    server: OnNode,
     port: int = 12865,
     data_port: int | None = None,
 ) -> list[EvidencePath]:
-    """Return ``paths`` as module evidence takes them. ``data_port``: see :func:`data_port` of
-    trials.
+    """Return ``paths`` as module evidence takes them; ``data_port``: see :func:`.trials.data_port`.
 
-    ``client`` and ``server`` have ``endpoints`` (by path) and ``devices`` (by class) of one node
-    each.
+    Where the nodes have several ends of a path, the stream runs between the first of them.
     """
+    endpoints = {"client": client["endpoints"], "server": server["endpoints"]}
     asked: list[EvidencePath] = []
-    for path in paths:
-        end = pair_endpoints(
-            path, {"client": client["endpoints"], "server": server["endpoints"]}, port
-        )[0]
-        there = (server["endpoints"][path].get("all") or [server["endpoints"][path]])[0]
+    for name in paths:
+        path = path_named(name)
+        first = pair_endpoints(name, endpoints, port)[0]
+        there = path.end_on("server", server["endpoints"])[0]
         asked.append(
             {
-                "name": path,
-                "netns": end["netns"],
-                "local_address": end["local"],
-                "address": end["address"],
+                "name": name,
+                "netns": first["netns"],
+                "local_address": first["local"],
+                "address": first["address"],
                 "port": port,
                 "data_port": data_port,
-                "client_devices": _devices(path, client["devices"], end["netns"]),
-                "server_devices": _devices(path, server["devices"], there.get("netns")),
+                "client_devices": path.devices_met(client["devices"], first["netns"]),
+                "server_devices": path.devices_met(server["devices"], there.get("netns")),
             }
         )
     return asked

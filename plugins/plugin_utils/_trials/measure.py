@@ -23,10 +23,11 @@ from .._campaign.plan_file import (
     read_current_plan,
     read_search,
 )
+from .._paths.path import OnNode
 from .._store import campaign_lock
 from . import progress, steps, trials
 from .evidence import Learned
-from .evidence_paths import Node, evidence_paths
+from .evidence_paths import evidence_paths
 from .nouns import CellToMeasure, Measured, Trial
 from .records import Records, key_of
 
@@ -154,7 +155,7 @@ class Measurement:
         """
         look, watch, devices = self.options["look"], self.options["watch"], self.options["devices"]
         if self.plan and devices:
-            nodes: list[Node] = [
+            nodes: list[OnNode] = [
                 {"endpoints": self.options["endpoints"][end], "devices": devices[end]}
                 for end in ("client", "server")
             ]

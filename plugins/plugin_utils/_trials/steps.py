@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypedDict
 
-from .._campaign.nouns import Cell, Pair, Plan, Profile, Visit
+from .._campaign.nouns import Cell, Plan, Profile, Visit
+from .._paths.path import Pair
 
 MOST_STEPS = 800  # of an event, which must stay small: about 130 bytes each
 Known = Mapping[tuple[str, str], bool]  # {(pair, id of a trial): was it spoilt by the machine?}

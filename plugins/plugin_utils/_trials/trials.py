@@ -20,8 +20,9 @@ from ...module_utils._netperf.command import (
     workload,
 )
 from .._campaign.nouns import Plan, Visit
-from .._lab.nouns import End, Endpoints
 from .._netperf_output.parse import parse_netperf
+from .._paths.path import Endpoints
+from .._paths.sources import path_named
 from .cpu import cpu_of_trial
 from .evidence import Lab, Learned, expected, trial_evidence
 from .guards import marks_of
@@ -67,17 +68,8 @@ def pair_endpoints(
     ``endpoints`` has ``client`` and ``server``: by path ``address``, ``netns`` and optionally
     ``all``, a list of these.
     """
-    ends: dict[str, list[End]] = {}
-    for side in ("client", "server"):
-        try:
-            here = endpoints[side][path]
-            ends[side] = here.get("all") or [here]
-        except (KeyError, TypeError, AttributeError):
-            raise InputError(
-                f"the {side} has no endpoint on this path",
-                f"path {path}",
-                "Give 'endpoints' for every path of the plan, or leave the path out of the campaign.",
-            )
+    way = path_named(path)
+    clients, servers = (way.end_on(end, (endpoints or {}).get(end)) for end in ("client", "server"))
     return [
         endpoint(
             {
@@ -88,7 +80,7 @@ def pair_endpoints(
                 "data_port": first,
             }
         )
-        for here, there in zip(ends["client"], ends["server"])
+        for here, there in zip(clients, servers)
     ]
 
 

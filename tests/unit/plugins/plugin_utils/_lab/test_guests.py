@@ -102,19 +102,6 @@ def test_a_node_is_at_one_end():
         guests.members([pair("guest1", "guest2")], {"guest1": "node1", "guest2": "node1"})
 
 
-def test_what_a_guest_has():
-    mine = guests.in_lab("eth0", "192.168.10.101", "tenant_vxlan", "system")
-    assert mine["endpoints"] == {"tenant_vxlan": {"netns": None, "address": "192.168.10.101"}}
-    assert mine["devices"]["tenant"] == [{"name": "eth0"}] and mine["devices"]["underlay"] == []
-    assert mine["links"] == {"outer": [], "inner": [{"name": "eth0"}]}
-    assert guests.in_lab("eth0", "10.0.0.1", "tenant", "system")["links"]["outer"] == [
-        {"name": "eth0"}
-    ]
-    for path in ("physical", "other"):
-        with pytest.raises(InputError, match="not a path of tenants"):
-            guests.in_lab("eth0", "10.0.0.1", path, "system")
-
-
 def test_the_ports_of_a_node_are_those_that_no_hypervisor_connects():
     given = {
         "guest1": {"offload_lab_tenant_of": "node1", "offload_lab_tenant_port": "guest1-0"},

@@ -8,9 +8,10 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils._lab.node import (
+from ansible_collections.offload.lab.plugins.plugin_utils._lab.lab_node import (
     devices_of,
     ends_of,
+    guest_ends_of,
     tunnels_of,
 )
 
@@ -155,3 +156,16 @@ def test_tunnels_of_the_kernels_datapath():
 def test_wrong_tunnels(nodes, hostvars, other, words):
     with pytest.raises(InputError, match=words):
         tunnels_of(variables(**other), nodes, "a", hostvars)
+
+
+def test_what_a_guest_has():
+    mine = guest_ends_of("eth0", "192.168.10.101", "tenant_vxlan", "system")
+    assert mine["endpoints"] == {"tenant_vxlan": {"netns": None, "address": "192.168.10.101"}}
+    assert mine["devices"]["tenant"] == [{"name": "eth0"}] and mine["devices"]["underlay"] == []
+    assert mine["links"] == {"outer": [], "inner": [{"name": "eth0"}]}
+    assert guest_ends_of("eth0", "10.0.0.1", "tenant", "system")["links"]["outer"] == [
+        {"name": "eth0"}
+    ]
+    for path in ("physical", "other"):
+        with pytest.raises(InputError, match="not a path of tenants"):
+            guest_ends_of("eth0", "10.0.0.1", path, "system")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of a lab: addresses, paths, devices, tunnels."""
+"""The tenants of a node, its ends of paths, its devices."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check import wanted_tenants
-from ansible_collections.offload.lab.plugins.plugin_utils._lab.plan import (
+from ansible_collections.offload.lab.plugins.plugin_utils._lab.tenants import (
     devices,
     endpoints,
     tenant_plan,
-    tunnel_ports,
-    tunnels,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils._lab.tunnels import tunnels
 
 NETWORK, HOSTS = "192.168.10.0/24", "192.168.0.0/24"
-ENDS = {"a": ["198.18.0.1"], "b": ["198.18.0.2"], "c": ["198.18.0.3"]}
 PORTS = {"a": ["198.18.0.1", "198.18.1.1"], "b": ["198.18.0.2", "198.18.1.2"]}
 
 
@@ -180,13 +178,6 @@ def test_the_paths_with_an_uplink_a_linux_bridge_and_two_ports():
     wanted_tenants(plan, 8950, (8950, "limit"))  # the tunnel does not limit the flat one
 
 
-def test_an_uplink_keeps_the_tunnel_out_of_its_vlan():
-    planned = tunnels(ENDS, "a", 10)
-    assert tunnel_ports(planned, "netdev", 4789, False, tag=0) == [{"name": "vxlan0", "tag": 0}]
-    assert tunnel_ports(planned, "system", 4789, False, tag=0)[0]["tag"] == 0
-    assert "tag" not in tunnel_ports(planned, "system", 4789, False)[0]
-
-
 def test_paths_without_tenants():
     assert list(endpoints([{"name": "silent"}], "198.18.0.1")) == ["physical"]
 
@@ -201,33 +192,6 @@ def test_devices():
         "tunnel": [{"name": "vxlan0"}],
     }
     assert devices([], "eth1", "system")["tunnel"] == []
-
-
-def test_the_remotes_of_a_tunnel_are_all_others():
-    assert tunnels(ENDS, "b", 10) == [
-        {
-            "name": "vxlan0",
-            "vni": 10,
-            "local": "198.18.0.2",
-            "remotes": ["198.18.0.1", "198.18.0.3"],
-            "tag": None,
-        }
-    ]
-    assert tunnels({"a": ["198.18.0.1"]}, "a", 10)[0]["remotes"] == []
-    assert tunnels(ENDS, "b", 10, remotes=["198.18.0.77"])[0]["remotes"] == ["198.18.0.77"]
-    with pytest.raises(InputError, match="^c: its address on the underlay"):
-        tunnels(dict(ENDS, c=[None]), "a", 10)
-
-
-def test_a_tunnel_over_each_port():
-    assert tunnels(PORTS, "b", 10) == [
-        {"name": "vxlan0", "vni": 10, "local": "198.18.0.2", "remotes": ["198.18.0.1"], "tag": 0},
-        {"name": "vxlan1", "vni": 11, "local": "198.18.1.2", "remotes": ["198.18.1.1"], "tag": 31},
-    ]
-    with pytest.raises(
-        InputError, match="^c: it has 1 ports, a has 2. With offload_lab_tunnel_per_port"
-    ):
-        tunnels(dict(PORTS, c=["198.18.0.3"]), "a", 10)
 
 
 def test_tenants_are_dealt_to_the_tunnels():
@@ -245,45 +209,3 @@ def test_tenants_are_dealt_to_the_tunnels():
         {"name": "vxlan0"},
         {"name": "vxlan1"},
     ]
-
-
-def test_tunnel_of_two_nodes_on_the_kernels_datapath():
-    assert tunnel_ports(tunnels(dict(a=ENDS["a"], b=ENDS["b"]), "a", 10), "system", 4789, True) == [
-        {
-            "name": "vxlan0",
-            "type": "vxlan",
-            "protected": False,
-            "options": {"remote_ip": "198.18.0.2", "key": 10, "dst_port": 4789, "csum": True},
-        }
-    ]
-
-
-def test_a_full_mesh_is_protected():
-    ports = tunnel_ports(tunnels(ENDS, "a", 10), "system", 4789, False)
-    assert [(port["name"], port["options"]["remote_ip"], port["protected"]) for port in ports] == [
-        ("vxlan0", "198.18.0.2", True),
-        ("vxlan1", "198.18.0.3", True),
-    ]
-
-
-def test_the_ports_of_several_tunnels_are_apart():
-    planned = tunnels(PORTS, "a", 10)
-    ports = tunnel_ports(planned, "system", 4789, False)
-    assert [
-        (port["name"], port["options"]["remote_ip"], port["options"]["key"], port["tag"])
-        for port in ports
-    ] == [("vxlan0", "198.18.0.2", 10, 0), ("vxlan1", "198.18.1.2", 11, 31)]
-    assert tunnel_ports(planned, "netdev", 4789, False) == [
-        {"name": "vxlan0", "tag": 0},
-        {"name": "vxlan1", "tag": 31},
-    ]
-
-
-def test_the_userspace_datapath_has_one_device_for_all():
-    planned = tunnels(ENDS, "a", 10)
-    assert tunnel_ports(planned, "netdev", 4789, False) == [{"name": "vxlan0"}]
-
-
-def test_unknown_datapath():
-    with pytest.raises(InputError, match="Use one of system, netdev"):
-        tunnel_ports([], "kernel", 4789, False)

@@ -1,0 +1,255 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node has in the lab, from its variables, and what a tenant has that is a host. Pure.
+
+The names of variables are those of role common without ``offload_lab_``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+from ...module_utils._base.errors import InputError
+from ...module_utils._lab.tenants_check import DEVICE, PORT
+from .._paths import sources
+from .._paths.lab_paths import TENANT, TenantOptions
+from .._paths.path import Devices, End, Endpoints, PathDevice
+from . import guests, tenants, tunnels
+from .guests import GuestPort
+from .tunnels import Tunnel, TunnelPort
+
+Variables = Mapping[str, Any]
+TYPES = {
+    "str": (
+        "underlay_device",
+        "underlay_address",
+        "tenant_network",
+        "host_network",
+        "flat_network",
+        "bridged_network",
+        "uplink_device",
+        "datapath_active",
+    ),
+    "int": (
+        "underlay_mtu",
+        "tenant_mtu",
+        "encapsulation",
+        "index",
+        "tenant_count",
+        "vni",
+        "vxlan_port",
+    ),
+    "bool": ("tunnel_per_port", "tunnel_csum"),
+    "list": ("more_ports", "tenants", "tunnel_remotes"),
+}
+# Each variable and its type, as Ansible checks them
+VARIABLES: dict[str, dict[str, str]] = {}
+for _type, _names in TYPES.items():
+    VARIABLES.update((name, {"type": _type}) for name in _names)
+# The classes of devices that the tunnel's packets meet
+INNER_CLASSES = ("tenant", "tenant_port", "host", "host_port", "tunnel")
+
+
+class Links(TypedDict):
+    """Devices by the MTU that they have."""
+
+    outer: list[PathDevice]  # the underlay's
+    inner: list[PathDevice]  # what the tunnel leaves of it
+
+
+class InLab(TypedDict):
+    """What a node has in the lab."""
+
+    tenants: list[TenantOptions]
+    devices: Devices
+    links: Links
+    endpoints: Endpoints
+    addresses: list[str]  # of the ends of all paths
+    datapath: str
+    guest_ports: Sequence[GuestPort]  # of tenants that are hosts of their own
+
+
+class OnSwitch(TypedDict):
+    """What a node's bridge needs for the tunnels."""
+
+    vxlan_devices: list[Tunnel]
+    ports: list[TunnelPort]
+    uplink: list[GuestPort]
+
+
+def _tunnels(variables: Variables) -> int:
+    return 1 + (len(variables["more_ports"]) if variables["tunnel_per_port"] else 0)
+
+
+def tenants_of(variables: Variables, nodes: Sequence[str]) -> list[TenantOptions]:
+    """Return the tenants of a node as module tenants takes them: those that are given, or planned
+    ones.
+    """
+    if variables.get("tenants") is not None:
+        return list(variables["tenants"])
+    flat_network = variables["flat_network"] if variables["uplink_device"] else ""
+    return tenants.tenant_plan(
+        variables["tenant_count"],
+        variables["index"],
+        len(nodes),
+        variables["tenant_network"],
+        variables["host_network"],
+        flat=(flat_network, variables.get("underlay_mtu") or 0),
+        bridged_network=variables["bridged_network"],
+        tunnels=_tunnels(variables),
+    )
+
+
+def devices_of(
+    variables: Variables,
+    nodes: Sequence[str],
+    datapath: str,
+    ports: Sequence[GuestPort] = (),
+    node: str = "",
+) -> Devices:
+    """Return the devices of a node by class, as a lab with this datapath has them.
+
+    ``ports`` are those of its guests. Its devices on paths that are there already are known by the
+    name ``node``.
+    """
+    devices = _lab_devices(variables, tenants_of(variables, nodes), datapath, ports)
+    sources.add_existing(node, {}, devices)
+    return devices
+
+
+def _lab_devices(
+    variables: Variables,
+    planned: Sequence[TenantOptions],
+    datapath: str,
+    ports: Sequence[GuestPort],
+) -> Devices:
+    more = [port["device"] for port in variables["more_ports"]]
+    uplink = variables["uplink_device"]
+    devices = tenants.devices(
+        planned,
+        variables["underlay_device"],
+        datapath,
+        [*more, uplink] if uplink else more,
+        _tunnels(variables),
+    )
+    devices["tenant_port"] += [{"name": port["name"]} for port in ports]
+    return devices
+
+
+def links_of(
+    planned: Sequence[TenantOptions], devices: Devices, ports: Sequence[GuestPort] = ()
+) -> Links:
+    """Return the devices that have the underlay's MTU (``outer``) and those that have what the
+    tunnel leaves of it.
+    """
+    flat = {port["name"] for port in ports if port.get("tag") == tenants.FLAT_TAG}
+    for tenant in planned:
+        if tenant.get("flat"):
+            flat |= {tenant["name"] + DEVICE, tenant["name"] + PORT}
+    links: Links = {"outer": list(devices["underlay"]), "inner": []}
+    for name in INNER_CLASSES:
+        for device in devices[name]:
+            links["outer" if device["name"] in flat else "inner"].append(device)
+    return links
+
+
+def ends_of(
+    variables: Variables,
+    nodes: Sequence[str],
+    datapath: str,
+    ports: Sequence[GuestPort] = (),
+    node: str = "",
+) -> InLab:
+    """Return what a node has in the lab: tenants, the ends of its paths, its devices, and which MTU
+    these have.
+
+    On paths that are there already it has what is known of them by the name ``node``.
+    """
+    planned = tenants_of(variables, nodes)
+    largest = variables["underlay_mtu"] - variables["encapsulation"]
+    tenants.checked(planned, variables["tenant_mtu"], largest)
+    devices = _lab_devices(variables, planned, datapath, ports)
+    links = links_of(planned, devices, ports)
+    more = [port["address"] for port in variables["more_ports"]]
+    endpoints = tenants.endpoints(planned, variables["underlay_address"], more)
+    sources.add_existing(node, endpoints, devices)
+    return {
+        "tenants": planned,
+        "devices": devices,
+        "links": links,
+        "endpoints": endpoints,
+        "addresses": _all_addresses(endpoints),
+        "datapath": datapath,
+        "guest_ports": ports,
+    }
+
+
+def _all_addresses(endpoints: Endpoints) -> list[str]:
+    addresses: list[str] = []
+    for end in endpoints.values():
+        addresses += [one["address"] for one in end.get("all", [end])]
+    return addresses
+
+
+def guest_ends_of(device: str, address: str, path: str, datapath: str) -> InLab:
+    """Return what a tenant that is a host has in the lab: one device, and an end of one path."""
+    known = sources.all_paths()
+    of_tenants = [name for name, one in known.items() if TENANT in one.devices]
+    if path not in of_tenants:
+        raise InputError(
+            "not a path of tenants",
+            f"offload_lab_tenant_path {path!r}",
+            f"Use {', '.join(of_tenants)}.",
+        )
+    devices = guests.devices_of(device)
+    end: End = {"netns": None, "address": address}
+    inner = known[path].tunnelled
+    return {
+        "tenants": [],
+        "devices": devices,
+        "endpoints": {path: end},
+        "addresses": [address],
+        "datapath": datapath,
+        "links": {
+            "outer": [] if inner else devices[TENANT],
+            "inner": devices[TENANT] if inner else [],
+        },
+        "guest_ports": [],
+    }
+
+
+def _addresses(variables: Variables, per_port: bool) -> list[str]:
+    """Return a node's addresses on the underlay: the first, or one of each port."""
+    more = (variables.get("offload_lab_more_ports") or []) if per_port else []
+    return [variables.get("offload_lab_underlay_address"), *(port["address"] for port in more)]
+
+
+def tunnels_of(
+    variables: Variables, nodes: Sequence[str], node: str, hostvars: Mapping[str, Variables]
+) -> OnSwitch:
+    """Return the ports of a node's tunnels and uplink on its bridge, and the VXLAN devices that
+    they need.
+    """
+    datapath, uplink = variables["datapath_active"], variables["uplink_device"]
+    missing = [name for name in nodes if name not in hostvars]
+    if missing or node not in nodes:
+        raise InputError(
+            "not a node of the lab", (missing or [node])[0], f"The group has {', '.join(nodes)}."
+        )
+    ends = {name: _addresses(hostvars[name], variables["tunnel_per_port"]) for name in nodes}
+    remotes = variables.get("tunnel_remotes")
+    planned = tunnels.tunnels(ends, node, variables["vni"], remotes=remotes)
+    ports = tunnels.tunnel_ports(
+        planned,
+        datapath,
+        variables["vxlan_port"],
+        variables["tunnel_csum"],
+        tag=0 if uplink else None,
+    )
+    return {
+        "vxlan_devices": planned if datapath == "netdev" else [],
+        "ports": ports,
+        "uplink": [{"name": uplink, "tag": tenants.FLAT_TAG}] if uplink else [],
+    }

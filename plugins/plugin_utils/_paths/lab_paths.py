@@ -1,0 +1,124 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The five paths that the lab builds. Pure.
+
+The end of each, but for the underlay's own, is a tenant, or the host's veth. Each kind of tenant is
+the end of one path, and one variable gives it to a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
+
+from .path import UNDERLAY, VXLAN, Path
+
+TENANT = "tenant"  # the class of the devices in tenants
+HOST = "host"  # the class of the host's own end of the switch
+
+
+class Neighbor(TypedDict):
+    """What a tenant knows of another one."""
+
+    address: str
+    mac: str
+
+
+class TenantOptions(TypedDict):
+    """A tenant as module tenants takes it."""
+
+    name: str
+    addresses: NotRequired[list[str]]  # with prefix length
+    mac: NotRequired[str]
+    mtu: NotRequired[int]  # bytes
+    namespace: NotRequired[bool]  # False: the host's own end
+    neighbors: NotRequired[list[Neighbor]]
+    flat: NotRequired[bool]  # reached by an uplink, without a tunnel
+    linux_bridge: NotRequired[bool]
+    tag: NotRequired[int]  # VLAN inside the switch
+
+
+@dataclass(frozen=True)
+class LabPath(Path):
+    """A path that the lab builds."""
+
+    kind: str = ""  # of the tenant that is its end, see kind_of; "" for the underlay's own address
+    variable: str = ""  # gives a node such a tenant, without offload_lab_
+    usual: str | int = ""  # the value of the variable where it is not set
+    several: bool = False  # a node may have several ends of it, and a workload may use them all
+
+
+LAB_PATHS = (
+    LabPath("physical", (UNDERLAY,)),
+    LabPath(
+        "physical_vxlan",
+        (UNDERLAY, HOST),
+        VXLAN,
+        kind="host",
+        variable="host_network",
+        usual="192.168.0.0/24",
+        needs="offload_lab_host_network, a network for the host veths",
+    ),
+    LabPath(
+        "tenant",
+        (UNDERLAY, TENANT),
+        by_uplink=True,
+        kind="flat",
+        variable="uplink_device",
+        needs="offload_lab_uplink_device, a second device for tenants without a tunnel",
+    ),
+    LabPath(
+        "tenant_vxlan",
+        (UNDERLAY, TENANT),
+        VXLAN,
+        kind="plain",
+        variable="tenant_count",
+        usual=1,
+        several=True,
+        needs="offload_lab_tenant_count: 1, or more",
+    ),
+    LabPath(
+        "tenant_bridge_vxlan",
+        (UNDERLAY, TENANT),
+        VXLAN,
+        kind="bridged",
+        variable="bridged_network",
+        needs="offload_lab_bridged_network, a network for the tenants behind a Linux bridge",
+    ),
+)
+USUAL_TENANT_PATH = "tenant_vxlan"  # of a tenant that is a host and names none
+
+
+def kind_of(tenant: TenantOptions) -> str:
+    """Return the kind of a tenant, which decides the path that it is the end of."""
+    if not tenant.get("namespace", True):
+        return "host"
+    if tenant.get("flat"):
+        return "flat"
+    return "bridged" if tenant.get("linux_bridge") else "plain"
+
+
+def path_of(tenant: TenantOptions) -> str:
+    """Return the name of the path that a tenant, or the host's veth, is the end of."""
+    kind = kind_of(tenant)
+    return next(path.name for path in LAB_PATHS if path.kind == kind)
+
+
+def _is_given(path: LabPath, variables: Mapping[str, Any]) -> bool:
+    """Return whether the variables of a node give it the tenant that is the end of a path."""
+    value = variables.get(f"offload_lab_{path.variable}", path.usual)
+    return bool(value) and str(value) != "0"
+
+
+def paths_on(variables: Mapping[str, Any]) -> set[str]:
+    """Return the names of the lab's paths of which a node with these variables has an end.
+
+    Where the user lists the tenants in offload_lab_tenants, no others are planned.
+    """
+    tenants: list[TenantOptions] = variables.get("offload_lab_tenants") or []
+    if tenants:
+        ends = {path_of(tenant) for tenant in tenants if tenant.get("addresses")}
+        return {"physical"} | ends
+    return {path.name for path in LAB_PATHS if not path.variable or _is_given(path, variables)}

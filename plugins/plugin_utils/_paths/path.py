@@ -1,0 +1,151 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a path is: how packets travel from one node to another. Pure.
+
+All that follows from a path is asked of it here: its encapsulation, the MTU and the MSS, the VNIs
+on the underlay, the devices that its packets meet, its two ends. Nothing else knows paths by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NotRequired, TypedDict
+
+from ...module_utils._base.errors import InputError
+from ...module_utils._base.network import VXLAN_OVERHEAD
+
+UNDERLAY = "underlay"  # the class of the devices by which a node's packets leave it
+TCP_HEADERS = {4: 40, 6: 60}  # bytes of IP and TCP, by the IP version of the path
+TIMESTAMPS = 12  # bytes of the TCP option that each segment carries while tcp_timestamps is on
+
+
+class PathDevice(TypedDict):
+    """A device of a node, in the node's own network namespace or in another."""
+
+    name: str
+    netns: NotRequired[str]
+
+
+class MetDevice(TypedDict):
+    """A device that a path's packets meet."""
+
+    name: str
+    netns: str | None
+    alike: NotRequired[bool]  # the path uses one of several such devices
+
+
+class End(TypedDict):
+    """A node's end of a path."""
+
+    netns: str | None
+    address: str
+    all: NotRequired[list[End]]  # where the node has several ends
+
+
+class Pair(TypedDict):
+    """Two nodes that measure together: the names of a path's two ends."""
+
+    client: str
+    server: str
+
+
+Devices = dict[str, list[PathDevice]]  # {device class: devices}
+Endpoints = dict[str, End]  # {path: end}
+
+
+class OnNode(TypedDict):
+    """What one node has of all its paths."""
+
+    endpoints: Endpoints
+    devices: Devices
+
+
+class Existing(TypedDict):
+    """What one node has of a path that is there already."""
+
+    end: End
+    devices: Devices
+
+
+@dataclass(frozen=True)
+class Encapsulation:
+    """What is put around the packets of a path."""
+
+    name: str
+    overhead: Mapping[int, int]  # bytes of the underlay's MTU, by the IP version of the underlay
+    vni: int | None = None  # None: the lab's, offload_lab_vni
+    port: int | None = None  # of UDP; None: the lab's, offload_lab_vxlan_port
+
+
+PLAIN = Encapsulation("none", {4: 0, 6: 0})
+VXLAN = Encapsulation("vxlan", VXLAN_OVERHEAD)
+
+
+@dataclass(frozen=True)
+class Path:
+    """A path, as it is between any two nodes."""
+
+    name: str
+    devices: tuple[str, ...]  # the classes that its packets meet, which a campaign varies on it
+    encapsulation: Encapsulation = PLAIN
+    by_uplink: bool = False  # it leaves a node by the last device of the underlay, not the first
+    needs: str = ""  # what a user sets to give a node an end of it
+    # By node, of a path that is there already; those that the lab builds are planned
+    nodes: Mapping[str, Existing] = field(default_factory=dict)
+
+    @property
+    def tunnelled(self) -> bool:
+        """Return whether the path's packets are encapsulated on the underlay."""
+        return self.encapsulation.name != PLAIN.name
+
+    def overhead(self, underlay_ip: int = 4) -> int:
+        """Return the bytes of the underlay's MTU that the encapsulation takes."""
+        return self.encapsulation.overhead[underlay_ip]
+
+    def mtu(self, underlay_mtu: int, underlay_ip: int = 4) -> int:
+        """Return the MTU in bytes that the path's own packets must keep to."""
+        return underlay_mtu - self.overhead(underlay_ip)
+
+    def mss(self, mtu: int, path_ip: int = 4, timestamps: bool = True) -> int:
+        """Return the bytes of data in a full TCP segment, where packets have :meth:`mtu` bytes."""
+        return mtu - TCP_HEADERS[path_ip] - (TIMESTAMPS if timestamps else 0)
+
+    def vnis(self, lab_vni: int) -> list[int]:
+        """Return the VNIs that the path's packets show on the underlay: one, or none."""
+        if not self.tunnelled:
+            return []
+        return [lab_vni if self.encapsulation.vni is None else self.encapsulation.vni]
+
+    def end_on(self, end: str, endpoints: Mapping[str, End] | None) -> list[End]:
+        """Return all ends that a node has of the path; ``end`` is client or server, for messages."""
+        try:
+            first = (endpoints or {})[self.name]
+            return first.get("all") or [first]
+        except (KeyError, TypeError, AttributeError):
+            raise InputError(
+                f"the {end} has no endpoint on this path",
+                f"path {self.name}",
+                "Give 'endpoints' for every path of the plan, or leave the path out of the campaign.",
+            ) from None
+
+    def devices_met(self, devices: Devices, netns: str | None) -> list[MetDevice]:
+        """Return the devices that packets meet on a node whose end of the path is in ``netns``.
+
+        They are all devices of the underlay, of which the path uses one, and of each other class
+        the first device in the namespace of the end.
+        """
+        underlay = devices.get(UNDERLAY) or ()
+        met = [_met(device, device.get("netns")) for device in underlay]
+        if len(met) > 1:
+            met = [{**device, "alike": True} for device in met]
+        for name in self.devices:
+            inside = [device for device in devices.get(name) or () if device.get("netns") == netns]
+            if name != UNDERLAY and inside:
+                met.append(_met(inside[0], netns))
+        return met
+
+
+def _met(device: PathDevice, netns: str | None) -> MetDevice:
+    return {"name": device["name"], "netns": netns}

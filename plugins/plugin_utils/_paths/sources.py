@@ -1,0 +1,47 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where paths come from. The lab is one source; one that is there already is an entry of another.
+
+A path of another source says in ``nodes`` what each node has of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+
+from .lab_paths import LAB_PATHS
+from .path import UNDERLAY, Devices, Endpoints, Path
+
+SOURCES: list[tuple[Path, ...]] = [LAB_PATHS]
+
+
+def all_paths() -> dict[str, Path]:
+    """Return the paths of all sources, by name."""
+    return {path.name: path for path in chain.from_iterable(SOURCES)}
+
+
+def path_named(name: str) -> Path:
+    """Return a path; one of no source, such as that of an imported log, is plain."""
+    return all_paths().get(name) or Path(name, (UNDERLAY,))
+
+
+def device_classes(names: Iterable[str]) -> list[str]:
+    """Return the device classes that the packets of these paths meet, each once."""
+    classes: list[str] = []
+    for name in names:
+        classes += path_named(name).devices
+    return list(dict.fromkeys(classes))
+
+
+def add_existing(node: str, endpoints: Endpoints, devices: Devices) -> None:
+    """Add to a node's ends and devices what it has of the paths that are there already."""
+    for path in all_paths().values():
+        there = path.nodes.get(node)
+        if there is None:
+            continue
+        endpoints[path.name] = there["end"]
+        for name, own in there["devices"].items():
+            known = devices.setdefault(name, [])
+            known += [device for device in own if device not in known]

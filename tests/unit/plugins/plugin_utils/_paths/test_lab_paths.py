@@ -1,0 +1,60 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    SCHEMAS,
+    load_schema,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths import path_of, paths_on
+from ansible_collections.offload.lab.plugins.plugin_utils._paths.sources import (
+    all_paths,
+    device_classes,
+    path_named,
+)
+
+
+def test_a_campaign_may_name_the_paths_of_the_table():
+    written = json.loads(Path(SCHEMAS, "campaign.json").read_text())["properties"]["paths"]
+    paths = load_schema("campaign")["properties"]["paths"]
+    assert paths == written and paths["items"]["enum"] == list(all_paths())
+    assert all(
+        path in paths["description"] and path in paths["items"]["description"]
+        for path in all_paths()
+    )
+
+
+def test_which_path_a_tenant_is_the_end_of():
+    tenants = [{"namespace": False}, {"flat": True}, {"linux_bridge": True}, {}]
+    assert [path_of(tenant) for tenant in tenants] == [
+        "physical_vxlan",
+        "tenant",
+        "tenant_bridge_vxlan",
+        "tenant_vxlan",
+    ]
+
+
+def test_what_packets_meet():
+    assert device_classes(["tenant", "physical_vxlan"]) == ["underlay", "tenant", "host"]
+    assert [path for path in [*all_paths(), "imported"] if path_named(path).tunnelled] == [
+        "physical_vxlan",
+        "tenant_vxlan",
+        "tenant_bridge_vxlan",
+    ]
+
+
+def test_what_gives_a_node_an_end_of_a_path():
+    assert paths_on({}) == {"physical", "physical_vxlan", "tenant_vxlan"}
+    other = {"offload_lab_tenant_count": "0", "offload_lab_host_network": ""}
+    assert paths_on(other) == {"physical"}
+    more = {"offload_lab_uplink_device": "eth2", "offload_lab_bridged_network": "192.168.30.0/24"}
+    assert paths_on({**other, **more}) == {"physical", "tenant", "tenant_bridge_vxlan"}
+
+
+def test_tenants_that_are_listed_are_all_that_there_are():
+    tenants = [{"name": "a", "addresses": ["10.0.0.1/8"], "flat": True}, {"name": "b"}]
+    assert paths_on({"offload_lab_tenants": tenants}) == {"physical", "tenant"}

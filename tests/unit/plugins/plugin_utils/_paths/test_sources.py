@@ -1,0 +1,101 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A source of paths beside the lab: what is there already is one entry."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    read_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._lab import lab_node
+from ansible_collections.offload.lab.plugins.plugin_utils._paths import sources
+from ansible_collections.offload.lab.plugins.plugin_utils._paths.path import (
+    VXLAN,
+    Encapsulation,
+    Path,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._trials.evidence import expected
+from ansible_collections.offload.lab.plugins.plugin_utils._trials.evidence_paths import (
+    evidence_paths,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._trials.trials import pair_endpoints
+
+FLANNEL = Encapsulation("vxlan", VXLAN.overhead, vni=1, port=8472)
+
+
+def pod(address):
+    """Return what a node has of the pods' path: its end in a pod, and the pod's device."""
+    device = {"name": "eth0", "netns": "pod"}
+    return {"end": {"netns": "pod", "address": address}, "devices": {"tenant": [device]}}
+
+
+PODS = Path(
+    "pods",
+    ("underlay", "tenant"),
+    FLANNEL,
+    nodes={"a": pod("10.244.0.2"), "b": pod("10.244.1.2")},
+)
+VARIABLES = {name: None for name in lab_node.VARIABLES} | {
+    "underlay_device": "eth1",
+    "underlay_mtu": 1500,
+    "tenant_mtu": 1450,
+    "encapsulation": 50,
+    "more_ports": [],
+    "tenants": [],
+}
+
+
+@pytest.fixture(autouse=True)
+def pods(monkeypatch):
+    monkeypatch.setattr(sources, "SOURCES", [*sources.SOURCES, (PODS,)])
+
+
+def on_node(node, address):
+    variables = {**VARIABLES, "underlay_address": address}
+    return lab_node.ends_of(variables, ["a", "b"], "system", node=node)
+
+
+def test_a_campaign_may_name_it():
+    campaign = read_campaign(
+        {
+            "name": "pods",
+            "seed": 1,
+            "paths": ["pods"],
+            "factors": [{"name": "tso"}],
+            "workloads": [{"name": "bulk", "test": "TCP_STREAM"}],
+        }
+    )
+    assert campaign["paths"] == ["pods"]
+    assert campaign["factors"][0]["devices"] == ["underlay", "tenant"]
+
+
+def test_its_endpoints_are_those_of_its_entry():
+    client, server = on_node("a", "198.18.0.1"), on_node("b", "198.18.0.2")
+    ends = {"client": client["endpoints"], "server": server["endpoints"]}
+    [end] = pair_endpoints("pods", ends, 12865)
+    assert (end["netns"], end["local"], end["address"]) == ("pod", "10.244.0.2", "10.244.1.2")
+    assert "10.244.0.2" in client["addresses"]
+
+
+def test_its_packets_meet_its_own_devices():
+    client, server = on_node("a", "198.18.0.1"), on_node("b", "198.18.0.2")
+    [path] = evidence_paths(["pods"], client, server)
+    assert path["client_devices"] == [
+        {"name": "eth1", "netns": None},
+        {"name": "eth0", "netns": "pod"},
+    ]
+    assert {"name": "eth0", "netns": "pod"} not in client["links"]["inner"]  # the MTU is the user's
+
+
+def test_its_encapsulation_says_what_a_trial_must_show():
+    lab = {"vni": 10, "underlay_ip": 4, "path_ip": 4, "timestamps": True, "speed_mbps": None}
+    wanted = expected("pods", "TCP_STREAM", 1500, lab)
+    assert (wanted["mss"], wanted["vnis"]) == (1398, [1])
+
+
+def test_a_path_of_no_source_is_plain():
+    assert sources.path_named("imported").devices == ("underlay",)
+    assert not sources.path_named("imported").tunnelled
