@@ -84,19 +84,18 @@ commands:
   sample: ["nft delete rule inet filter input handle 7"]
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
 from ..module_utils._base.errors import InputError
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._host.runner import run
 from ..module_utils._lab import firewall
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Bring the lab's rules to what is wanted; return the module's result."""
     require(["CAP_NET_ADMIN"])
     params, rules = module.params, []

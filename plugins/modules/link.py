@@ -111,7 +111,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base.steps import shown
 from ..module_utils._host.apply import apply
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._iproute import management
 from ..module_utils._iproute import read as links
@@ -131,7 +131,7 @@ def read(wanted: list[dict[str, Any]]) -> dict[str | None, dict[str, Link]]:
     return {netns: links.read(netns) for netns in {device["netns"] for device in wanted}}
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Bring the devices to what is wanted; return the module's result."""
     params = module.params
     wanted = wanted_devices(params["devices"], params["netns"], params["mtu"], params["up"])

@@ -229,7 +229,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._base.steps import shown
 from ..module_utils._host.apply import apply
 from ..module_utils._host.labs_lock import lock_labs
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._machines import plan as plans
 from ..module_utils._machines import power
@@ -264,7 +264,7 @@ def carry_out(lab: str, folder: str, plan: plans.Plan, before: dict[str, Any], a
         power.start(lab, folder, machine, accel)
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Bring the machines to what is wanted; return the module's result."""
     lab, folder, present = (
         module.params["name"],

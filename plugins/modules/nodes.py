@@ -156,14 +156,13 @@ commands:
 """
 
 import os
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base.steps import shown
 from ..module_utils._host.apply import apply
 from ..module_utils._host.labs_lock import lock_labs
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._host.processes import end_processes
 from ..module_utils._host.runner import run
@@ -192,9 +191,7 @@ NODE_SPEC = {
 }
 
 
-def make(
-    lab: str, wanted: list[Node], state: str, names: list[str], check_mode: bool
-) -> dict[str, Any]:
+def make(lab: str, wanted: list[Node], state: str, names: list[str], check_mode: bool) -> Returned:
     """Bring the nodes to what is wanted; return the module's result."""
     before = read_state(run, lab, names)
     stop, steps = (
@@ -217,7 +214,7 @@ def make(
     }
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Bring the nodes to what is wanted; return the module's result."""
     lab = module.params["name"]
     wanted = validate(lab, module.params["nodes"])

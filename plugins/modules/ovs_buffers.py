@@ -52,13 +52,12 @@ ports:
   sample: {vxlan0: 16777216}
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import checks
 from ..module_utils._base.errors import LabError
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
 from ..module_utils._ovs import buffers, database
 from ..module_utils._ovs import state as ovs_state
 
@@ -94,7 +93,7 @@ def resize(names: set[str], size: int, check_mode: bool) -> tuple[dict[str, int]
     return before, ours()
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Bring all buffers to the wanted size and return the module's result."""
     before: dict[str, int] = {}
     after = before

@@ -141,7 +141,6 @@ commands:
 """
 
 import os
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -149,7 +148,7 @@ from ..module_utils._base import checks, network
 from ..module_utils._base.errors import InputError, LabError
 from ..module_utils._base.steps import shown
 from ..module_utils._host.apply import apply
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._ovs import database
 from ..module_utils._ovs.ports import ours, plan, wanted_ports
@@ -181,7 +180,7 @@ def check_possible(state: State, bridge: str, wanted: dict[str, Port]) -> None:
             )
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Bring the ports to what is wanted; return the module's result."""
     require(["CAP_NET_ADMIN"])
     params, check_mode = module.params, module.check_mode

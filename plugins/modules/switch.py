@@ -139,7 +139,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._base import network
 from ..module_utils._base.steps import Step, shown
 from ..module_utils._host.apply import apply
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._ovs import service as switch_state
 from ..module_utils._ovs.switch_plan import (
@@ -155,7 +155,7 @@ from ..module_utils._ovs.switch_plan import (
 from ..module_utils._restore import after_boot
 
 
-def make(bridge: str, datapath: str, service: Service, check_mode: bool) -> dict[str, Any]:
+def make(bridge: str, datapath: str, service: Service, check_mode: bool) -> Returned:
     """Bring the switch up; return the module's result."""
     seen = switch_state.read()
     steps = plan_present(seen, bridge, datapath, service)
@@ -165,7 +165,7 @@ def make(bridge: str, datapath: str, service: Service, check_mode: bool) -> dict
     return finish(bridge, seen, steps, predict(seen, bridge, datapath), check_mode)
 
 
-def remove(bridge: str, service: Service, check_mode: bool) -> dict[str, Any]:
+def remove(bridge: str, service: Service, check_mode: bool) -> Returned:
     """Remove the switch; return the module's result."""
     seen = switch_state.read()
     steps = plan_absent(seen, bridge, service)
@@ -176,7 +176,7 @@ def remove(bridge: str, service: Service, check_mode: bool) -> dict[str, Any]:
 
 def finish(
     bridge: str, seen: Seen, steps: list[Step], predicted: Summary, check_mode: bool
-) -> dict[str, Any]:
+) -> Returned:
     """Return the result: what was there, what is there now or would be."""
     before = summary(seen, bridge)
     after = predicted if check_mode else summary(switch_state.read(), bridge) if steps else before
@@ -188,7 +188,7 @@ def finish(
     }
 
 
-def at_boot(wanted: str | None, result: dict[str, Any], check_mode: bool) -> dict[str, Any]:
+def at_boot(wanted: str | None, result: dict[str, Any], check_mode: bool) -> Returned:
     """Have the next boot do what is wanted (None: nothing), and return the result of the module
     with that.
     """
@@ -208,7 +208,7 @@ def at_boot(wanted: str | None, result: dict[str, Any], check_mode: bool) -> dic
     }
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Bring the switch to what is wanted; return the module's result."""
     params = module.params
     require(["CAP_NET_ADMIN"])

@@ -192,8 +192,9 @@ commands:
       returned: success
 """
 
+import contextlib
 import os
-from typing import Any, Collection, Dict, List, Tuple
+from typing import Collection, NamedTuple
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -202,7 +203,7 @@ from ..module_utils._base.errors import InputError, LabError
 from ..module_utils._base.steps import Step, shown
 from ..module_utils._host import netns as host_netns
 from ..module_utils._host.apply import apply
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Options, Returned, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._host.processes import end_processes
 from ..module_utils._host.waiting import wait_until
@@ -214,17 +215,15 @@ from ..module_utils._lab.tenants_check import (
     wanted_tenants,
 )
 from ..module_utils._lab.tenants_plan import (
-    plan_absent,
-    plan_present,
-    present_names,
-)
-from ..module_utils._lab.tenants_view import (
     Links,
-    Seen,
-    Summary,
+    TenantsSeen,
+    TenantSummary,
     led_to,
     owned_namespaces,
+    plan_absent,
+    plan_present,
     predicted,
+    present_names,
     present_tenants,
     summary,
 )
@@ -251,25 +250,28 @@ TENANT_SPEC = {
     "flat": {"type": "bool", "default": False},
 }
 
-Planned = Tuple[
-    Seen, List[str], List[Step], Dict[str, Summary]
-]  # names that go, steps, and each tenant afterwards
+
+class Planned(NamedTuple):
+    """What is to happen to the tenants."""
+
+    seen: TenantsSeen
+    gone: list[str]  # the names of those that go
+    steps: list[Step]
+    after: dict[str, TenantSummary]
 
 
-def look(links: Links, names: Collection[str], everything: bool, missing_ok: bool) -> Seen:
-    """Return what ``tenants_view`` calls ``seen``; with ``everything`` also of namespaces that were
-    not named.
+def look(links: Links, names: Collection[str], everything: bool, missing_ok: bool) -> TenantsSeen:
+    """Return what the host has of tenants, and with ``everything`` also what is in namespaces that
+    were not named.
     """
     ids = read.namespaces()
-    inside, ours = {}, led_to(links, ids)
-    for netns in ids:
-        if netns in names:
+    ours = led_to(links, ids)
+    inside = {netns: read.read_with_neighbors(netns) for netns in ids if netns in names}
+    others = [netns for netns in ids if netns not in names and netns not in ours]
+    for netns in others if everything else ():
+        # Somebody's namespace that cannot be entered is none of ours
+        with contextlib.suppress(LabError):
             inside[netns] = read.read_with_neighbors(netns)
-        elif everything and netns not in ours:
-            try:
-                inside[netns] = read.read_with_neighbors(netns)
-            except LabError:
-                continue  # somebody's namespace that cannot be entered is none of ours
     return {
         "links": links,
         "ids": ids,
@@ -279,7 +281,7 @@ def look(links: Links, names: Collection[str], everything: bool, missing_ok: boo
     }
 
 
-def limit_of(links: Links, params: dict[str, Any]) -> Limit | None:
+def limit_of(links: Links, params: Options) -> Limit | None:
     """Return ``(bytes, why)``, the largest MTU that the underlay leaves, or None if no underlay is
     named.
     """
@@ -298,7 +300,7 @@ def limit_of(links: Links, params: dict[str, Any]) -> Limit | None:
     )
 
 
-def remove_wholly(seen: Seen, names: list[str]) -> None:
+def remove_wholly(seen: TenantsSeen, names: list[str]) -> None:
     """End the processes in the namespaces that are to go: they would keep a namespace alive without
     its name.
     """
@@ -315,47 +317,42 @@ def wait_gone(names: list[str]) -> None:
     wait_until(lambda: not any(map(os.path.exists, paths)))
 
 
-def present(params: dict[str, Any], check_mode: bool) -> Planned:
-    """Return ``(seen, names that go, steps, after)`` for tenants that are wanted."""
-    links = read.read_with_neighbors()
+def present(params: Options, check_mode: bool) -> Planned:
+    """Return the plan for tenants that are wanted."""
+    links, bridge = read.read_with_neighbors(), params["bridge"]
     limit = limit_of(links, params)
-    wanted = wanted_tenants(
-        params["tenants"], params["mtu"] or (limit[0] if limit else 1500), limit
-    )
+    usual_mtu = params["mtu"] or (limit[0] if limit else 1500)
+    wanted = wanted_tenants(params["tenants"], usual_mtu, limit)
     check_host(wanted, links)
     seen = look(links, wanted, params["purge"], check_mode or not wanted)
-    bridge = params["bridge"]
     if wanted and not check_mode:
         check_ready(seen["ovs"], bridge)
-    gone = (
-        [name for name in present_names(seen, bridge) if name not in wanted]
-        if params["purge"]
-        else []
-    )
+    gone: list[str] = []
+    if params["purge"]:
+        gone = [name for name in present_names(seen, bridge) if name not in wanted]
     after = {
         name: predicted(tenant, bridge, summary(seen, tenant)) for name, tenant in wanted.items()
     }
-    return seen, gone, plan_present(seen, bridge, wanted, gone), after
+    return Planned(seen, gone, plan_present(seen, bridge, wanted, gone), after)
 
 
-def absent(params: dict[str, Any]) -> Planned:
-    """Return ``(seen, names that go, steps, after)`` for tenants that are not wanted."""
+def absent(params: Options) -> Planned:
+    """Return the plan for tenants that are not wanted; without names: for all of ours."""
     names = [network.device_name(tenant["name"], "tenant") for tenant in params["tenants"]]
     seen = look(read.read_with_neighbors(), names, not names, True)
     gone = [name for name in present_names(seen, params["bridge"]) if not names or name in names]
-    return seen, gone, plan_absent(seen, params["bridge"], gone), {}
+    return Planned(seen, gone, plan_absent(seen, params["bridge"], gone), {})
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Bring the tenants to what is wanted; return the module's result."""
     require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"])
     params, check_mode = module.params, module.check_mode
     network.device_name(params["bridge"], "bridge")
-    seen, gone, steps, after = (
-        present(params, check_mode) if params["state"] == "present" else absent(params)
-    )
-    there = present_tenants(seen, sorted(set(after) | set(gone)))
-    before: dict[str, Summary | Parts | None] = {
+    wanted = params["state"] == "present"
+    seen, gone, steps, after = present(params, check_mode) if wanted else absent(params)
+    there = present_tenants(seen, sorted({*after, *gone}))
+    before: dict[str, TenantSummary | Parts | None] = {
         name: summary(seen, there[name]) for name in sorted(after)
     }
     before.update((name, there[name]) for name in gone)  # their inside is not read

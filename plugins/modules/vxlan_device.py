@@ -125,7 +125,7 @@ commands:
       returned: success
 """
 
-from typing import Any
+from typing import cast
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -133,13 +133,15 @@ from ..module_utils._base import network
 from ..module_utils._base.errors import InputError
 from ..module_utils._base.steps import shown
 from ..module_utils._host.apply import apply
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._iproute import read as iproute_read
-from ..module_utils._lab.vxlan_plan import (
+from ..module_utils._lab.vxlan_devices import (
     Fdb,
     Links,
-    Summary,
+    VxlanOptions,
+    VxlanSummary,
+    WantedVxlan,
     plan_absent,
     plan_present,
     plan_purge,
@@ -158,7 +160,7 @@ def read(name: str) -> tuple[Links, Fdb]:
     return links, iproute_read.read_fdb(name) if vxlan else []
 
 
-def purge(keep: list[str], check_mode: bool) -> dict[str, Any]:
+def purge(keep: list[str], check_mode: bool) -> Returned:
     """Remove our devices except some; return the module's result."""
     keep = [network.device_name(name) for name in keep]
     links, ovs = iproute_read.read(), database.read(missing_ok=True)
@@ -177,7 +179,20 @@ def purge(keep: list[str], check_mode: bool) -> dict[str, Any]:
     }
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def as_wanted(wanted: WantedVxlan) -> VxlanSummary:
+    """Return what a user sees of a device that is made as wanted."""
+    return {
+        "id": wanted["id"],
+        "dstport": wanted["dstport"],
+        "local": wanted["local"],
+        "csum": wanted["csum"],
+        "mtu": wanted["mtu"],
+        "remotes": wanted["remotes"],
+        "up": True,
+    }
+
+
+def converge(module: AnsibleModule) -> Returned:
     """Bring the device to what is wanted; return the module's result."""
     require(["CAP_NET_ADMIN"])
     params, check_mode = module.params, module.check_mode
@@ -188,20 +203,13 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     name = network.device_name(params["name"])
     links, fdb = read(name)
     ovs = database.read(missing_ok=True)
+    after: VxlanSummary | None = None
     if params["state"] == "present":
-        wanted = wanted_device({option: params[option] for option in OPTIONS}, links)
-        steps = plan_present(links, fdb, ovs, wanted)
-        after: Summary | None = {
-            "id": wanted["id"],
-            "dstport": wanted["dstport"],
-            "local": wanted["local"],
-            "csum": wanted["csum"],
-            "mtu": wanted["mtu"],
-            "remotes": wanted["remotes"],
-            "up": True,
-        }
+        options = cast(VxlanOptions, {option: params[option] for option in OPTIONS})
+        wanted = wanted_device(options, links)
+        steps, after = plan_present(links, fdb, ovs, wanted), as_wanted(wanted)
     else:
-        steps, after = plan_absent(links, ovs, name), None
+        steps = plan_absent(links, ovs, name)
     before = summary(links.get(name), fdb)
     if not steps:
         after = before

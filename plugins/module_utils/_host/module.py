@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Dict
 
 from ansible.module_utils.basic import AnsibleModule
 
 from .._base.errors import LabError
+
+ArgumentSpec = Dict[str, Any]  # of AnsibleModule
+Options = Dict[str, Any]  # a module's options, after its argument spec has checked them
+Returned = Dict[str, Any]  # what a module returns: its documentation has the keys
 
 
 def message_of(error: Exception) -> str:
@@ -21,7 +25,7 @@ def message_of(error: Exception) -> str:
 
 
 def run_module(
-    spec: dict[str, Any], body: Callable[[AnsibleModule], dict[str, Any]], **options: Any
+    spec: ArgumentSpec, body: Callable[[AnsibleModule], Returned], **options: Any
 ) -> None:
     """Make the module with the argument ``spec``, run its ``body`` and exit with the result that it
     returns.

@@ -11,6 +11,7 @@ has. Others are left alone.
 from __future__ import annotations
 
 import ipaddress
+import itertools
 import json
 import re
 from typing import Any, NamedTuple, Sequence
@@ -53,7 +54,7 @@ def wanted(
     ]
     if not netperf_port <= probe_port <= last:
         ports.append(("tcp", str(probe_port)))
-    return [Rule(_source(source), *pair) for source in sources for pair in ports]
+    return [Rule(_source(source), *pair) for source, pair in itertools.product(sources, ports)]
 
 
 def _source(text: str) -> str:

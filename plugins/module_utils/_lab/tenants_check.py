@@ -159,11 +159,11 @@ def _check_mtu(tenant: Tenant, limit: Limit | None) -> None:
 
 def _interfaces(tenants: Iterable[Tenant]) -> list[tuple[str, network.Interface]]:
     """Return ``[(tenant's name, interface)]`` of all addresses."""
-    return [
-        (tenant["name"], network.interface(text, tenant["name"]))
-        for tenant in tenants
-        for text in tenant["addresses"]
-    ]
+    found: list[tuple[str, network.Interface]] = []
+    for tenant in tenants:
+        name = tenant["name"]
+        found += [(name, network.interface(text, name)) for text in tenant["addresses"]]
+    return found
 
 
 def _check_addresses(tenants: Iterable[Tenant]) -> None:
@@ -210,19 +210,22 @@ def check_host(tenants: Mapping[str, Tenant], links: Mapping[str, Mapping[str, A
     device's network away.
     """
     ours = {tenant["device"] for tenant in tenants.values()}
-    here = [
-        (link["name"], network.interface(text, link["name"]))
-        for link in links.values()
-        if link["name"] not in ours
-        for text in link["global"]
-    ]
-    for name, interface in _interfaces(
-        [tenant for tenant in tenants.values() if tenant["netns"] is None]
-    ):
-        for device, other in here:
-            if interface.version == other.version and interface.network.overlaps(other.network):
-                raise InputError(
-                    f"its address {interface} overlaps {other} of the device {device}",
-                    name,
-                    "Choose another network: offload_lab_host_network.",
-                )
+    others = {name: link["global"] for name, link in links.items() if name not in ours}
+    in_host = [tenant for tenant in tenants.values() if tenant["netns"] is None]
+    for name, interface in _interfaces(in_host):
+        for device, texts in others.items():
+            _check_apart(name, interface, device, texts)
+
+
+def _check_apart(
+    name: str, interface: network.Interface, device: str, texts: Iterable[str]
+) -> None:
+    """Raise InputError when a tenant's address overlaps a network of another device."""
+    for text in texts:
+        other = network.interface(text, device)
+        if interface.version == other.version and interface.network.overlaps(other.network):
+            raise InputError(
+                f"its address {interface} overlaps {other} of the device {device}",
+                name,
+                "Choose another network: offload_lab_host_network.",
+            )

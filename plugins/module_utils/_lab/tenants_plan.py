@@ -1,45 +1,196 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure planning of tenants: one ip process for all namespaces and veths, one for the inside of
-each, one transaction.
+"""Pure planning of tenants: what a host has of them, and the steps to what is wanted.
 
-New ports come up last and all together: ovs-vswitchd reads all links and addresses of the host
-again when one changes. No device gets an IPv6 link-local address: with one it solicits routers
-again and again, and the switch floods that to all ports (docs/scale.md). Neighbours that are known
-for good save such questions, too.
-
-``seen`` and ``wanted`` are those of :mod:`_tenants_view` and :mod:`_tenants_check`.
+One ip process makes all namespaces and veths, one the inside of each namespace, and one transaction
+the ports. New ports come up last and all together: ovs-vswitchd reads all links and addresses of
+the host again when one changes. No device gets an IPv6 link-local address: with one it solicits
+routers again and again, and the switch floods that to all ports (docs/scale.md). Neighbours that
+are known for good save such questions, too.
 """
 
 from __future__ import annotations
 
-from typing import Iterable, Mapping, Sequence
+from typing import Any, Dict, Iterable, Mapping, Sequence, TypedDict
 
+from .._base.errors import InputError
+from .._base.marks import ALIAS
 from .._base.steps import Step, batch
 from .._ovs import ports as ovs_ports
 from .._ovs import state
 from .._ovs.tables import Row
 from .tenants_check import (
+    DEVICE,
     INNER,
     LINUX_BRIDGE,
     OUTER,
     PORT,
+    Parts,
     Tenant,
-)
-from .tenants_view import (
-    NOTHING,
-    Link,
-    Seen,
-    check_free,
-    ends,
-    led_to,
-    mark,
-    marked,
-    owned_namespaces,
 )
 
 OWNER = "tenants"
+Link = Dict[str, Any]  # as _iproute reads it, with its permanent neighbors
+Links = Dict[str, Link]
+NOTHING: Link = {
+    "mtu": None,
+    "mac": None,
+    "up": False,
+    "alias": None,
+    "global": [],
+    "neighbors": {},
+}
+
+
+class TenantsSeen(TypedDict):
+    """What a host has; ``inside`` are the links of the namespaces that were looked into."""
+
+    links: Links  # of the host
+    inside: dict[str, Links]
+    ids: dict[str, int | None]  # of its namespaces
+    ovs: state.State
+    ipv6: bool  # whether the kernel has it
+
+
+class TenantSummary(TypedDict):
+    """What a user sees of a tenant."""
+
+    netns: str | None
+    device: str
+    port: str
+    addresses: list[str]
+    mtu: int
+    mac: str | None
+    up: bool
+    neighbors: dict[str, str]
+    bridge: str | None
+
+
+def mark(name: str) -> str:
+    """Return the alias of a tenant's links."""
+    return ALIAS + name
+
+
+def marked(links: Links) -> list[str]:
+    """Return the names of the tenants whose port on the host carries our mark."""
+    names = [name[: -len(PORT)] for name in links if name.endswith(PORT)]
+    return sorted(name for name in names if links[name + PORT]["alias"] == mark(name))
+
+
+def led_to(links: Links, ids: Mapping[str, int | None]) -> set[str]:
+    """Return the namespaces that our veths lead to."""
+    return {
+        name
+        for name in marked(links)
+        if ids.get(name) is not None and links[name + PORT]["peer_netns"] == ids[name]
+    }
+
+
+def owned_namespaces(seen: TenantsSeen) -> set[str]:
+    """Return the namespaces that are ours: our veth leads there, or their loopback carries our
+    mark.
+    """
+    return led_to(seen["links"], seen["ids"]) | {
+        name
+        for name, links in seen["inside"].items()
+        if links.get("lo", {}).get("alias") == mark(name)
+    }
+
+
+def own_links(tenant: Tenant) -> list[str]:
+    """Return the names of a tenant's links in the namespace of the host."""
+    links = [tenant["port"]]
+    if tenant["linux_bridge"]:
+        links += [tenant["linux_bridge"], tenant["name"] + INNER, tenant["switch_port"]]
+    if not tenant["netns"]:
+        links.append(tenant["device"])
+    return links
+
+
+def check_free(seen: TenantsSeen, wanted: Mapping[str, Tenant]) -> None:
+    """Raise InputError when a namespace or device of a wanted tenant exists and is not ours."""
+    owned = owned_namespaces(seen)
+    for tenant in wanted.values():
+        alias = mark(tenant["name"])
+        if tenant["netns"] in seen["ids"] and tenant["netns"] not in owned:
+            raise InputError(
+                f"the network namespace exists and is not ours (alias of its lo: not {alias})",
+                tenant["netns"],
+                f"Choose another name, or remove it: ip netns del {tenant['netns']}",
+            )
+        for name in own_links(tenant):
+            if seen["links"].get(name, {"alias": alias})["alias"] != alias:
+                raise InputError(
+                    f"the device exists and is not ours (its alias is not {alias})",
+                    name,
+                    f"Choose another name, or remove it: ip link del {name}",
+                )
+
+
+def ends(seen: TenantsSeen, tenant: Parts) -> tuple[Link, Link] | tuple[None, None]:
+    """Return ``(port, device)``, the two links of a tenant's veth; ``(None, None)`` if they are not
+    its two ends.
+    """
+    port = seen["links"].get(tenant["port"])
+    beside = seen["inside"].get(tenant["netns"], {}) if tenant["netns"] else seen["links"]
+    device = beside.get(tenant["device"])
+    if not port or not device:
+        return None, None
+    if tenant["netns"]:
+        joined = (port["peer_index"], device["peer_index"]) == (device["index"], port["index"])
+    else:
+        joined = (port["peer"], device["peer"]) == (device["name"], port["name"])
+    return (port, device) if joined else (None, None)
+
+
+def summary(seen: TenantsSeen, tenant: Parts) -> TenantSummary | None:
+    """Return what a user sees of a tenant that is there, or None."""
+    port, device = ends(seen, tenant)
+    if port is None or device is None:
+        return None
+    return {
+        "netns": tenant["netns"],
+        "device": tenant["device"],
+        "port": tenant["port"],
+        "addresses": device["global"],
+        "mtu": device["mtu"],
+        "mac": device["mac"],
+        "up": port["up"] and device["up"],
+        "neighbors": device["neighbors"],
+        "bridge": seen["ovs"]["ports"].get(tenant["switch_port"], {}).get("bridge"),
+    }
+
+
+def predicted(tenant: Tenant, bridge: str, before: TenantSummary | None) -> TenantSummary:
+    """Return :func:`summary` as it will be; a MAC address that is not given is left to the kernel."""
+    known = before["mac"] if before else None
+    return {
+        "netns": tenant["netns"],
+        "device": tenant["device"],
+        "port": tenant["port"],
+        "addresses": tenant["addresses"],
+        "mtu": tenant["mtu"],
+        "mac": tenant["mac"] or known,
+        "up": True,
+        "neighbors": tenant["neighbors"],
+        "bridge": bridge,
+    }
+
+
+def present_tenants(seen: TenantsSeen, names: Iterable[str]) -> dict[str, Parts]:
+    """Return the tenants that are there, by name, as :func:`wanted_tenant` would name their parts."""
+    owned, ports = owned_namespaces(seen), seen["ovs"]["ports"]
+    return {
+        name: {
+            "name": name,
+            "netns": name if name in seen["ids"] and name in owned else None,
+            "device": name + DEVICE,
+            "port": name + PORT,
+            "switch_port": name + (OUTER if name + OUTER in ports else PORT),
+        }
+        for name in names
+    }
 
 
 def _set_line(name: str, link: Link, mtu: int, words: str = "") -> list[str]:
@@ -49,84 +200,101 @@ def _set_line(name: str, link: Link, mtu: int, words: str = "") -> list[str]:
     return [f"link set dev {name}{words}"] if words else []
 
 
-def _no_link_local(seen: Seen) -> str:
+def _no_link_local(seen: TenantsSeen) -> str:
     return " addrgenmode none" if seen["ipv6"] else ""
 
 
-def bridge_lines(seen: Seen, tenant: Tenant) -> list[str]:
+def bridge_lines(seen: TenantsSeen, tenant: Tenant) -> list[str]:
     """Return the lines for the Linux bridge between a tenant and the switch, once the tenant's veth
     is there.
     """
-    links, name, alias = seen["links"], tenant["linux_bridge"], mark(tenant["name"])
-    if name is None:
-        return [
-            f"link del dev {tenant['name'] + part}"
-            for part in (LINUX_BRIDGE, INNER)
-            if links.get(tenant["name"] + part, NOTHING)["alias"] == alias
-        ]
-    inner, outer = tenant["name"] + INNER, tenant["switch_port"]
+    bridge, mtu = tenant["linux_bridge"], tenant["mtu"]
+    if bridge is None:
+        return _bridge_removal(seen, tenant["name"])
+    links, inner, outer = seen["links"], tenant["name"] + INNER, tenant["switch_port"]
     lines, made = [], []
-    if name not in links:
-        lines.append(
-            f"link add name {name} mtu {tenant['mtu']} type bridge stp_state 0 mcast_snooping 0"
-        )
-        made.append(name)
+    if bridge not in links:
+        lines.append(f"link add name {bridge} mtu {mtu} type bridge stp_state 0 mcast_snooping 0")
+        made.append(bridge)
     if links.get(inner, {}).get("peer") != outer or outer not in links:
         lines += [f"link del dev {left}" for left in (inner, outer) if left in links]
-        lines += [
-            f"link add name {inner} mtu {tenant['mtu']} type veth peer name {outer} mtu {tenant['mtu']}"
-        ]
+        lines.append(f"link add name {inner} mtu {mtu} type veth peer name {outer} mtu {mtu}")
         made += [inner, outer]
-        links = {known: link for known, link in links.items() if known not in (inner, outer)}
-    lines += [f"link set dev {link}{_no_link_local(seen)}" for link in made if seen["ipv6"]]
-    if ends(seen, tenant)[0] is None:
-        links = {known: link for known, link in links.items() if known != tenant["port"]}
-    for link in (name, inner, outer, tenant["port"]):
-        have = links.get(
-            link, NOTHING if link != tenant["port"] else dict(NOTHING, alias=alias, up=True)
-        )
-        words = "" if have["alias"] == alias else f" alias {alias}"
-        words += (
-            f" master {name}"
-            if link in (inner, tenant["port"]) and have.get("master") != name
-            else ""
-        )
-        lines += _set_line(link, dict(have, mtu=have["mtu"] or tenant["mtu"]), tenant["mtu"], words)
+    if seen["ipv6"]:
+        lines += [f"link set dev {link}{_no_link_local(seen)}" for link in made]
+    # The port, too, is new where the veth was no whole one: it has its alias, and comes up last
+    port = tenant["port"]
+    port_now = ends(seen, tenant)[0] or dict(NOTHING, alias=mark(tenant["name"]), up=True)
+    now = {link: NOTHING if link in made else links[link] for link in (bridge, inner, outer)}
+    now[port] = port_now
+    for link, have in now.items():
+        joins = link in (inner, port) and have.get("master") != bridge
+        lines += _bridged_line(link, have, tenant, f" master {bridge}" if joins else "")
     return lines
 
 
-def _host_lines(seen: Seen, tenant: Tenant, owned: set[str]) -> list[str]:
+def _bridge_removal(seen: TenantsSeen, name: str) -> list[str]:
+    """Return the lines that remove the Linux bridge of a tenant, if it is there."""
+    parts = [name + part for part in (LINUX_BRIDGE, INNER)]
+    return [
+        f"link del dev {part}"
+        for part in parts
+        if seen["links"].get(part, NOTHING)["alias"] == mark(name)
+    ]
+
+
+def _bridged_line(link: str, have: Link, tenant: Tenant, master: str) -> list[str]:
+    """Return the line, if one is needed, for a link of a tenant's bridge; a new one has its MTU."""
+    alias = mark(tenant["name"])
+    words = "" if have["alias"] == alias else f" alias {alias}"
+    now = dict(have, mtu=have["mtu"] or tenant["mtu"])
+    return _set_line(link, now, tenant["mtu"], words + master)
+
+
+def _host_lines(seen: TenantsSeen, tenant: Tenant, owned: set[str]) -> list[str]:
     """Return the lines for the host: the namespace, the veth, and the port's settings."""
-    port, lines = ends(seen, tenant)[0], []
+    port = ends(seen, tenant)[0]
     if port is not None:
         return _set_line(tenant["port"], port, tenant["mtu"])
-    left = [name for name in (tenant["port"], tenant["device"]) if name in seen["links"]]
-    if len(left) == 2 and seen["links"][left[0]]["peer"] == left[1]:
-        left = left[:1]  # the other end goes with it
-    lines += [f"link del dev {name}" for name in left]
+    lines = _leftover_lines(seen, tenant)
     if tenant["netns"] and tenant["netns"] not in seen["ids"]:
         lines.append(f"netns add {tenant['netns']}")
     if not tenant["netns"] and tenant["name"] in owned:
         lines.append(f"netns del {tenant['name']}")
+    return lines + _veth_lines(seen, tenant)
+
+
+def _leftover_lines(seen: TenantsSeen, tenant: Tenant) -> list[str]:
+    """Return the lines that remove the links of a veth that is not whole."""
+    left = [name for name in (tenant["port"], tenant["device"]) if name in seen["links"]]
+    if len(left) == 2 and seen["links"][left[0]]["peer"] == left[1]:
+        left = left[:1]  # the other end goes with it
+    return [f"link del dev {name}" for name in left]
+
+
+def _veth_lines(seen: TenantsSeen, tenant: Tenant) -> list[str]:
+    """Return the lines that make a tenant's veth.
+
+    The other end is made directly in its namespace: moving it there afterwards costs 16 ms a
+    tenant.
+    """
+    port, mtu = tenant["port"], tenant["mtu"]
     mac = f" address {tenant['mac']}" if tenant["mac"] else ""
     netns = f" netns {tenant['netns']}" if tenant["netns"] else ""
-    # The other end is made directly in its namespace: moving it there afterwards costs 16 ms a
-    # tenant.
-    return lines + [
-        f"link add name {tenant['port']} mtu {tenant['mtu']} type veth peer name {tenant['device']} mtu "
-        f"{tenant['mtu']}{mac}{netns}",
-        f"link set dev {tenant['port']} alias {mark(tenant['name'])}{_no_link_local(seen)}",
+    return [
+        f"link add name {port} mtu {mtu} type veth peer name {tenant['device']} mtu {mtu}{mac}{netns}",
+        f"link set dev {port} alias {mark(tenant['name'])}{_no_link_local(seen)}",
     ]
 
 
-def _loopback_lines(seen: Seen, tenant: Tenant) -> list[str]:
+def _loopback_lines(seen: TenantsSeen, tenant: Tenant) -> list[str]:
     alias = mark(tenant["name"])
     loopback = seen["inside"].get(tenant["netns"] or "", {}).get("lo", NOTHING)
     whole = loopback["alias"] == alias and loopback["up"]
     return [] if whole or not tenant["netns"] else [f"link set dev lo alias {alias} up"]
 
 
-def _device_lines(seen: Seen, tenant: Tenant, device: Link | None, have: Link) -> list[str]:
+def _device_lines(seen: TenantsSeen, tenant: Tenant, device: Link | None, have: Link) -> list[str]:
     """Return the lines for addresses and settings of the tenant's device, which is ``have``."""
     name, alias = tenant["device"], mark(tenant["name"])
     lines = [
@@ -147,7 +315,7 @@ def _device_lines(seen: Seen, tenant: Tenant, device: Link | None, have: Link) -
     return lines + _set_line(name, have, tenant["mtu"], words)
 
 
-def _inside_lines(seen: Seen, tenant: Tenant, device: Link | None) -> list[str]:
+def _inside_lines(seen: TenantsSeen, tenant: Tenant, device: Link | None) -> list[str]:
     """Return the lines for the tenant's own namespace; ``device`` is None if it is new.
 
     The kernel forgets the neighbours of a device that gets another MAC address or loses its last
@@ -171,42 +339,35 @@ def _inside_lines(seen: Seen, tenant: Tenant, device: Link | None) -> list[str]:
     return gone + _loopback_lines(seen, tenant) + changes + new
 
 
-def veth_steps(seen: Seen, wanted: Mapping[str, Tenant], gone: Iterable[str]) -> list[Step]:
+def veth_steps(seen: TenantsSeen, wanted: Mapping[str, Tenant], gone: Iterable[str]) -> list[Step]:
     """Return the steps for namespaces and veths; ``gone`` are the lines that remove what is no
     longer wanted.
     """
-    cuts, host, inside, up, owned = [], list(gone), [], [], owned_namespaces(seen)
+    cuts: list[Step] = []
+    host, inside, up, owned = list(gone), [], [], owned_namespaces(seen)
     for tenant in wanted.values():
         device = ends(seen, tenant)[1]
-        if (
-            device is None
-            and tenant["netns"]
-            and tenant["device"] in seen["inside"].get(tenant["netns"], {})
-        ):
-            cuts += batch([f"link del dev {tenant['device']}"], tenant["netns"])
+        if device is None:
+            if tenant["device"] in seen["inside"].get(tenant["netns"] or "", {}):
+                cuts += batch([f"link del dev {tenant['device']}"], tenant["netns"])
+            up.append(f"link set dev {tenant['port']} up")
         host += _host_lines(seen, tenant, owned) + bridge_lines(seen, tenant)
         inside += batch(_inside_lines(seen, tenant, device), tenant["netns"])
-        up += [f"link set dev {tenant['port']} up"] if device is None else []
     return cuts + batch(host) + inside + batch(up)
 
 
-def removal_lines(seen: Seen, names: Sequence[str]) -> list[str]:
-    """Return the lines that remove tenants: a veth goes with its namespace, which takes no time (20
-    ms one by one).
+def removal_lines(seen: TenantsSeen, names: Sequence[str]) -> list[str]:
+    """Return the lines that remove tenants.
+
+    A veth goes with its namespace, which takes no time; one by one they would take 20 ms each.
     """
-    owned, ours, going = (
-        owned_namespaces(seen),
-        marked(seen["links"]),
-        led_to(seen["links"], seen["ids"]),
-    )
+    owned, ours = owned_namespaces(seen), marked(seen["links"])
+    going = led_to(seen["links"], seen["ids"])
     lines = [f"netns del {name}" for name in names if name in owned and name in seen["ids"]]
     lines += [f"link del dev {name + PORT}" for name in names if name in ours and name not in going]
-    return lines + [
-        f"link del dev {name + part}"
-        for name in names
-        for part in (LINUX_BRIDGE, INNER)
-        if seen["links"].get(name + part, NOTHING)["alias"] == mark(name)
-    ]
+    for name in names:
+        lines += _bridge_removal(seen, name)
+    return lines
 
 
 def _settled(root: Row) -> list[state.Command]:
@@ -222,9 +383,9 @@ def _release(ovs: state.State, bridge: str, ports: Sequence[str]) -> tuple[list[
     port must go first.
     """
     stale = sorted(port for port in ports if port in ovs["ports"])
-    commands = [["del-port", bridge, port] for port in stale] or (
-        _settled(ovs["root"]) if ports else []
-    )
+    commands = [["del-port", bridge, port] for port in stale]
+    if ports and not commands:
+        commands = _settled(ovs["root"])
     left = {name: port for name, port in ovs["ports"].items() if name not in stale}
     return ([state.transaction(commands)] if commands else []), {**ovs, "ports": left}
 
@@ -233,7 +394,7 @@ def _removal(root: Row, commands: list[state.Command]) -> list[Step]:
     """Return the step that removes ports without waiting for the userspace datapath, which takes 18
     ms for each.
 
-    The counter tells whoever needs to know that ovs-vswitchd is not done yet.
+    The counter shows whoever needs to know that ovs-vswitchd is not done yet.
     """
     if not commands:
         return []
@@ -242,7 +403,7 @@ def _removal(root: Row, commands: list[state.Command]) -> list[Step]:
 
 
 def plan_present(
-    seen: Seen, bridge: str, wanted: Mapping[str, Tenant], gone: Sequence[str] = ()
+    seen: TenantsSeen, bridge: str, wanted: Mapping[str, Tenant], gone: Sequence[str] = ()
 ) -> list[Step]:
     """Return the steps to the wanted tenants, and away from those whose names are ``gone``."""
     check_free(seen, wanted)
@@ -250,55 +411,55 @@ def plan_present(
         [{"name": tenant["switch_port"], "tag": tenant["tag"]} for tenant in wanted.values()], OWNER
     )
     state.check_ports(seen["ovs"], bridge, ports, OWNER)
-    remade = [tenant["port"] for tenant in wanted.values() if ends(seen, tenant)[0] is None]
-    remade += [
-        tenant["switch_port"]
-        for tenant in wanted.values()
-        if tenant["switch_port"] not in seen["links"] and tenant["switch_port"] not in remade
-    ]
-    release, ovs = _release(seen["ovs"], bridge, remade)
+    release, ovs = _release(seen["ovs"], bridge, _remade_ports(seen, wanted))
     _before, _after, commands = ovs_ports.changes(ovs, bridge, ports, OWNER)
     removals = port_removals(ovs, bridge, gone)
-    others = {name + part for name in wanted for part in (PORT, OUTER)} - set(ports)
-    removals += [
-        ["del-port", bridge, other]
-        for other in sorted(others & set(ovs_ports.ours(ovs, bridge, OWNER)))
-    ]
+    # A tenant that gets a Linux bridge, or loses its own, has another port on the switch
+    others = [port for port in _ports_of(wanted) if port not in ports]
+    ours = ovs_ports.ours(ovs, bridge, OWNER)
+    removals += [["del-port", bridge, port] for port in sorted(others) if port in ours]
     veths = veth_steps(seen, wanted, removal_lines(seen, gone))
-    transaction = (
-        [state.transaction(removals + commands)] if commands else _removal(ovs["root"], removals)
-    )
-    return release + veths + transaction
+    if commands:
+        return release + veths + [state.transaction(removals + commands)]
+    return release + veths + _removal(ovs["root"], removals)
+
+
+def _remade_ports(seen: TenantsSeen, wanted: Mapping[str, Tenant]) -> list[str]:
+    """Return the ports of the wanted tenants whose devices are made, perhaps again."""
+    remade = [tenant["port"] for tenant in wanted.values() if ends(seen, tenant)[0] is None]
+    switch_ports = [tenant["switch_port"] for tenant in wanted.values()]
+    return remade + [
+        port for port in switch_ports if port not in seen["links"] and port not in remade
+    ]
+
+
+def _ports_of(names: Iterable[str]) -> list[str]:
+    """Return the ports that tenants may have on the switch, with a Linux bridge or without."""
+    ports: list[str] = []
+    for name in names:
+        ports += [name + PORT, name + OUTER]
+    return ports
 
 
 def port_removals(ovs: state.State, bridge: str, names: Iterable[str]) -> list[state.Command]:
     """Return the commands that remove the tenants' ports from the bridge."""
     ours = ovs_ports.ours(ovs, bridge, OWNER)
-    return [
-        ["del-port", bridge, name + part]
-        for name in sorted(names)
-        for part in (PORT, OUTER)
-        if name + part in ours
-    ]
+    return [["del-port", bridge, port] for port in _ports_of(sorted(names)) if port in ours]
 
 
-def plan_absent(seen: Seen, bridge: str, names: Sequence[str]) -> list[Step]:
+def plan_absent(seen: TenantsSeen, bridge: str, names: Sequence[str]) -> list[Step]:
     """Return the steps that remove tenants, by name."""
     return batch(removal_lines(seen, names)) + _removal(
         seen["ovs"]["root"], port_removals(seen["ovs"], bridge, names)
     )
 
 
-def present_names(seen: Seen, bridge: str) -> list[str]:
+def present_names(seen: TenantsSeen, bridge: str) -> list[str]:
     """Return the names of all tenants that are ours, whole or in part."""
-    ports = ovs_ports.ours(seen["ovs"], bridge, OWNER)
-    return sorted(
-        set(marked(seen["links"]))
-        | owned_namespaces(seen)
-        | {name[: -len(PORT)] for name in ports}
-        | {
-            name[: -len(LINUX_BRIDGE)]
-            for name, link in seen["links"].items()
-            if name.endswith(LINUX_BRIDGE) and link["alias"] == mark(name[: -len(LINUX_BRIDGE)])
-        }
-    )
+    names = {*marked(seen["links"]), *owned_namespaces(seen)}
+    names.update(port[: -len(PORT)] for port in ovs_ports.ours(seen["ovs"], bridge, OWNER))
+    for link in seen["links"].values():
+        name = link["name"][: -len(LINUX_BRIDGE)]
+        if link["name"] == name + LINUX_BRIDGE and link["alias"] == mark(name):
+            names.add(name)
+    return sorted(names)

@@ -16,7 +16,7 @@ from typing import Any, Iterable, Mapping
 
 from .._base.steps import Step
 from .._ethtool.read import read_rss
-from .._lab import vxlan_state
+from .._lab import vxlan_devices
 from .._ovs import database
 from .._ovs.ports import map_commands
 from .._ovs.state import owner_of, transaction
@@ -66,7 +66,7 @@ def read(devices: Iterable[Mapping[str, Any]]) -> Other:
         "rps": {name: read_rps(name) for name in own},
         "rss": {name: table for name, table in rss.items() if table},
         "ovs": read_ovs(),
-        "vxlan": vxlan_state.saved(*vxlan_state.read()),
+        "vxlan": vxlan_devices.saved(*vxlan_devices.read()),
     }
 
 

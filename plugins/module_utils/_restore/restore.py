@@ -24,7 +24,7 @@ from .._host.apply import apply
 from .._iproute import read
 from .._iproute.link_plan import plan as plan_links
 from .._iproute.link_plan import wanted_devices
-from .._lab import vxlan_state
+from .._lab import vxlan_devices
 from .._ovs import buffers as packet_sockets
 from .._ovs import database
 from . import node_state
@@ -104,7 +104,7 @@ def _other_step(snapshot: Snapshot, dry: bool) -> Commands:
                     stream.write(value)
     steps = []
     if other.get("vxlan"):
-        steps += vxlan_state.steps(other["vxlan"], *vxlan_state.read())
+        steps += vxlan_devices.steps(other["vxlan"], *vxlan_devices.read())
     if other.get("ovs"):
         steps += node_state.ovs_steps(other["ovs"], node_state.read_ovs())
     commands += _words(steps)

@@ -36,7 +36,7 @@ class Other(TypedDict, total=False):
     rps: dict[str, dict[str, str]]  # {file of a queue: value}
     rss: dict[str, list[int]]  # the queue of each entry
     ovs: Switch
-    vxlan: dict[str, Any]  # see vxlan_state.saved
+    vxlan: dict[str, Any]  # see vxlan_devices.saved
 
 
 class Snapshot(TypedDict):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check import wanted_tenants
-from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_plan import plan_present
-from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_view import (
+from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_plan import (
+    plan_present,
     predicted,
     summary,
 )

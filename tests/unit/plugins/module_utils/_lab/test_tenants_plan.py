@@ -18,10 +18,8 @@ from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check imp
 from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_plan import (
     plan_absent,
     plan_present,
-    present_names,
-)
-from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_view import (
     predicted,
+    present_names,
     present_tenants,
     summary,
 )

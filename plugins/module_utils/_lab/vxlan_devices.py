@@ -1,22 +1,24 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure planning of a kernel VXLAN device with head-end replication: every remote gets frames with
-an unknown receiver.
+"""The lab's kernel VXLAN devices: planned, and in a snapshot.
 
-Attributes and forwarding database: ip-link(8) and bridge(8); the format on the wire: RFC 7348.
+They replicate at the head end: every remote gets frames with an unknown receiver. Attributes and
+forwarding database: ip-link(8) and bridge(8); the format on the wire: RFC 7348. Some of a device is
+only restored by recreating it.
 """
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Mapping, Sequence, Tuple, TypedDict, cast, overload
+from typing import Iterable, Mapping, Sequence, Tuple, TypedDict, cast, overload
 
 from .._base import checks, network
 from .._base.errors import InputError
 from .._base.marks import ALIAS
 from .._base.steps import Step, batch
+from .._iproute import read as iproute_read
 from .._iproute.parse import Link
-from .._ovs import state
+from .._ovs import database, ports, state
 
 EVERY = "00:00:00:00:00:00"  # the default entry of the forwarding database
 OURS = ALIAS + "tunnel"
@@ -27,7 +29,7 @@ Links = Mapping[str, Link]
 Fdb = Sequence[Tuple[str, str]]  # MAC and remote address of each entry
 
 
-class Summary(TypedDict):
+class VxlanSummary(TypedDict):
     """What a user sets of a device that is there."""
 
     id: int | None
@@ -39,7 +41,7 @@ class Summary(TypedDict):
     up: bool
 
 
-class Wanted(TypedDict):
+class WantedVxlan(TypedDict):
     """A device that is wanted."""
 
     name: str
@@ -63,51 +65,76 @@ def carrier(links: Links, local: str) -> Link:
     )
 
 
-def wanted_device(options: Mapping[str, Any], links: Links) -> Wanted:
+class VxlanOptions(TypedDict):
+    """A device as a user asks for it."""
+
+    name: str
+    id: int
+    dstport: int
+    local: str
+    csum: bool
+    mtu: int | None  # None: what the underlay leaves
+    remotes: list[str]
+
+
+def wanted_device(options: VxlanOptions, links: Links) -> WantedVxlan:
     """Return the user's options, checked, with the MTU that the underlay carries where none is
     given.
     """
-    wanted = dict(options, name=network.device_name(options["name"]))
-    checks.number(wanted["id"], f"VNI of {wanted['name']}", 0, MAX_VNI)
-    network.port(wanted["dstport"], f"UDP port of {wanted['name']}")
-    local = network.address(wanted["local"], "local address")
-    remotes = [network.address(remote, "remote address") for remote in wanted["remotes"]]
-    for remote in remotes:
-        if remote == local:
-            raise InputError(
-                "a remote is this host itself", str(remote), "List the other hosts only."
-            )
-        if remote.version != local.version:
-            raise InputError(
-                f"the remote is IPv{remote.version}, the local address IPv{local.version}",
-                str(remote),
-                "Use addresses of one family.",
-            )
-    wanted.update(local=str(local), remotes=sorted(str(remote) for remote in remotes))
-    checks.unique(wanted["remotes"], "remote")
-    underlay = carrier(links, wanted["local"])
-    carried = underlay["mtu"] - network.VXLAN_OVERHEAD[local.version]
-    if wanted["mtu"] is None:
-        wanted["mtu"] = carried
-    if not network.MIN_MTU <= wanted["mtu"] <= carried:
+    name = network.device_name(options["name"])
+    checks.number(options["id"], f"VNI of {name}", 0, MAX_VNI)
+    network.port(options["dstport"], f"UDP port of {name}")
+    local = network.address(options["local"], "local address")
+    remotes = sorted(str(_remote(text, local)) for text in options["remotes"])
+    checks.unique(remotes, "remote")
+    return {
+        "name": name,
+        "id": options["id"],
+        "dstport": options["dstport"],
+        "local": str(local),
+        "csum": options["csum"],
+        "mtu": _fitting_mtu(name, options["mtu"], carrier(links, str(local)), local.version),
+        "remotes": remotes,
+    }
+
+
+def _remote(text: str, local: network.Address) -> network.Address:
+    """Return the checked address of a remote."""
+    remote = network.address(text, "remote address")
+    if remote == local:
+        raise InputError("a remote is this host itself", str(remote), "List the other hosts only.")
+    if remote.version != local.version:
         raise InputError(
-            f"an MTU of {wanted['mtu']} does not fit",
-            wanted["name"],
+            f"the remote is IPv{remote.version}, the local address IPv{local.version}",
+            str(remote),
+            "Use addresses of one family.",
+        )
+    return remote
+
+
+def _fitting_mtu(name: str, asked: int | None, underlay: Link, version: int) -> int:
+    """Return the MTU of a device: what is asked if the underlay carries it, or what that leaves."""
+    carried = underlay["mtu"] - network.VXLAN_OVERHEAD[version]
+    mtu = carried if asked is None else asked
+    if not network.MIN_MTU <= mtu <= carried:
+        raise InputError(
+            f"an MTU of {mtu} does not fit",
+            name,
             f"{underlay['name']} carries {underlay['mtu']} bytes, which leaves {network.MIN_MTU} to "
             f"{carried} inside VXLAN.",
         )
-    return cast(Wanted, wanted)
+    return mtu
 
 
 @overload
-def summary(link: Link, fdb: Fdb) -> Summary: ...
+def summary(link: Link, fdb: Fdb) -> VxlanSummary: ...
 
 
 @overload
 def summary(link: None, fdb: Fdb) -> None: ...
 
 
-def summary(link: Link | None, fdb: Fdb) -> Summary | None:
+def summary(link: Link | None, fdb: Fdb) -> VxlanSummary | None:
     """Return what a user sets of a device, for results and diffs; None for no device.
 
     ``fdb``: see parse_fdb.
@@ -116,20 +143,21 @@ def summary(link: Link | None, fdb: Fdb) -> Summary | None:
         return None
     data = link["data"]
     local = data.get("local", data.get("local6"))
+    csum = bool(data.get("udp_csum"))
+    if local and ":" in local:
+        csum = not data.get("udp_zero_csum6_tx", False)
     return {
         "id": data.get("id"),
         "dstport": data.get("port"),
         "local": local,
-        "csum": not data.get("udp_zero_csum6_tx", False)
-        if local and ":" in local
-        else bool(data.get("udp_csum")),
+        "csum": csum,
         "mtu": link["mtu"],
         "remotes": sorted(remote for mac, remote in fdb if mac == EVERY),
         "up": link["up"],
     }
 
 
-def _check_free(links: Links, wanted: Wanted) -> None:
+def _check_free(links: Links, wanted: WantedVxlan) -> None:
     """Raise InputError when the name or the VNI is taken by a device that is not ours."""
     link = links.get(wanted["name"])
     if link is not None and (link["kind"] != "vxlan" or link["alias"] != OURS):
@@ -151,7 +179,7 @@ def _check_free(links: Links, wanted: Wanted) -> None:
             )
 
 
-def _create_line(wanted: Wanted) -> str:
+def _create_line(wanted: WantedVxlan) -> str:
     """Return the line that makes the device.
 
     Packets without an outer checksum are always accepted.
@@ -165,7 +193,7 @@ def _create_line(wanted: Wanted) -> str:
     )
 
 
-def _link_lines(before: Summary | None, wanted: Wanted) -> list[str]:
+def _link_lines(before: VxlanSummary | None, wanted: WantedVxlan) -> list[str]:
     """Return the lines for ip from ``before`` (None: no device) to ``wanted``."""
     name = wanted["name"]
     if before is None:
@@ -178,16 +206,14 @@ def _link_lines(before: Summary | None, wanted: Wanted) -> list[str]:
     return lines + ([] if before["up"] else [f"link set dev {name} up"])
 
 
-def _fdb_lines(fdb: Fdb, wanted: Wanted) -> list[str]:
+def _fdb_lines(fdb: Fdb, wanted: WantedVxlan) -> list[str]:
     """Return the lines for bridge: remotes that are gone go with every address learned from them."""
     known = [remote for mac, remote in fdb if mac == EVERY]
     gone = set(known) - set(wanted["remotes"])
     device = f"dev {wanted['name']}"
-    return [f"fdb del {mac} {device} dst {remote}" for mac, remote in fdb if remote in gone] + [
-        f"fdb append {EVERY} {device} dst {remote}"
-        for remote in wanted["remotes"]
-        if remote not in known
-    ]
+    new = [remote for remote in wanted["remotes"] if remote not in known]
+    lines = [f"fdb del {mac} {device} dst {remote}" for mac, remote in fdb if remote in gone]
+    return lines + [f"fdb append {EVERY} {device} dst {remote}" for remote in new]
 
 
 def _release(ovs: state.State, name: str) -> list[Step]:
@@ -206,13 +232,11 @@ def _release(ovs: state.State, name: str) -> list[Step]:
     return [state.transaction([["del-port", port["bridge"], name]], wait=ovs["vswitchd"])]
 
 
-def must_recreate(before: Summary | None, wanted: Mapping[str, Any]) -> bool:
+def must_recreate(before: VxlanSummary | None, wanted: VxlanSummary | WantedVxlan) -> bool:
     """Return whether the kernel cannot change ``before`` into what is wanted."""
-    if (
-        before is None
-        or not before["local"]
-        or (":" in before["local"]) != (":" in wanted["local"])
-    ):
+    if before is None or not before["local"]:
+        return True
+    if (":" in before["local"]) != (":" in (wanted["local"] or "")):
         return True
     return (before["id"], before["dstport"], before["csum"]) != (
         wanted["id"],
@@ -221,10 +245,8 @@ def must_recreate(before: Summary | None, wanted: Mapping[str, Any]) -> bool:
     )
 
 
-def plan_present(links: Links, fdb: Fdb, ovs: state.State, wanted: Wanted) -> list[Step]:
-    """Return the steps to the wanted device; ``ovs`` is the state of Open vSwitch
-    (:mod:`_ovs_state`).
-    """
+def plan_present(links: Links, fdb: Fdb, ovs: state.State, wanted: WantedVxlan) -> list[Step]:
+    """Return the steps to the wanted device; ``ovs`` is the state of Open vSwitch."""
     _check_free(links, wanted)
     name = wanted["name"]
     before = summary(links.get(name), fdb)
@@ -253,4 +275,68 @@ def plan_purge(links: Links, ovs: state.State, keep: Iterable[str]) -> tuple[lis
         for name, link in links.items()
         if link["kind"] == "vxlan" and link["alias"] == OURS and name not in keep
     )
-    return names, [step for name in names for step in plan_absent(links, ovs, name)]
+    steps: list[Step] = []
+    for name in names:
+        steps += plan_absent(links, ovs, name)
+    return names, steps
+
+
+class KeptVxlan(TypedDict):
+    """What a snapshot has of a device."""
+
+    device: VxlanSummary
+    bridge: str | None
+    port: state.Port | None
+
+
+def read() -> tuple[Links, dict[str, Fdb], state.State]:
+    """Return ``(links, {name: forwarding database}, Open vSwitch)``: what :func:`saved` and
+    :func:`steps` take.
+    """
+    links = iproute_read.read()
+    names = [
+        name for name, link in links.items() if link["kind"] == "vxlan" and link["alias"] == OURS
+    ]
+    return (
+        links,
+        {name: iproute_read.read_fdb(name) for name in names},
+        database.read(missing_ok=True),
+    )
+
+
+def saved(links: Links, fdbs: Mapping[str, Fdb], ovs: state.State) -> dict[str, KeptVxlan]:
+    """Return ``{name: {"device", "bridge", "port"}}`` of the lab's devices; without a port, the
+    last two are None.
+    """
+    devices: dict[str, KeptVxlan] = {}
+    for name, fdb in fdbs.items():
+        port = ovs["ports"].get(name)
+        devices[name] = {
+            "device": summary(links[name], fdb),
+            "bridge": port["bridge"] if port else None,
+            "port": state.summary(port) if port else None,
+        }
+    return devices
+
+
+def steps(
+    kept: Mapping[str, KeptVxlan], links: Links, fdbs: Mapping[str, Fdb], ovs: state.State
+) -> list[Step]:
+    """Return the steps that recreate the devices which the kernel cannot change back, each in its
+    bridge again.
+
+    A device that is gone stays gone.
+    """
+    steps = []
+    for name in sorted(set(kept) & set(fdbs)):
+        old = kept[name]
+        anew = must_recreate(summary(links[name], fdbs[name]), old["device"])
+        if anew:
+            steps += plan_present(
+                links, fdbs[name], ovs, cast(WantedVxlan, dict(old["device"], name=name))
+            )
+        # Without its port it may be because a restore before was stopped in between.
+        if old["port"] and old["bridge"] in ovs["bridges"] and (anew or name not in ovs["ports"]):
+            commands = ports.port_commands(old["bridge"], name, None, old["port"])
+            steps.append(state.transaction(commands, wait=ovs["vswitchd"]))
+    return steps

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
-from ansible_collections.offload.lab.plugins.module_utils._lab import vxlan_plan
+from ansible_collections.offload.lab.plugins.module_utils._lab import vxlan_devices
 
 EMPTY = {"running": False, "vswitchd": False, "root": {}, "bridges": {}, "ports": {}}
 OPTIONS = {
@@ -23,7 +23,7 @@ OPTIONS = {
     "csum": False,
     "mtu": None,
 }
-FDB = [(vxlan_plan.EVERY, "198.18.0.2"), ("02:00:00:00:00:02", "198.18.0.2")]
+FDB = [(vxlan_devices.EVERY, "198.18.0.2"), ("02:00:00:00:00:02", "198.18.0.2")]
 CREATE = [
     "link add name vxlan0 mtu 8950 type vxlan id 10 dstport 4789 local 198.18.0.1 noudpcsum",
     "link set dev vxlan0 alias offload.lab:tunnel up",
@@ -48,7 +48,7 @@ def links(*more):
     return dict((entry["name"], entry) for entry in (underlay,) + more)
 
 
-def vxlan(alias=vxlan_plan.OURS, mtu=8950, up=True, **data):
+def vxlan(alias=vxlan_devices.OURS, mtu=8950, up=True, **data):
     attributes = dict({"id": 10, "port": 4789, "local": "198.18.0.1", "udp_csum": False}, **data)
     return link("vxlan0", mtu=mtu, kind="vxlan", alias=alias, up=up, **attributes)
 
@@ -64,9 +64,9 @@ def ovs(owner="tunnel", kind=""):
 
 def lines(seen, fdb=None, state=None, **options):
     """What is run: lines of ip and bridge, and the words of ovs-vsctl's one command."""
-    wanted = vxlan_plan.wanted_device(dict(OPTIONS, **options), seen)
+    wanted = vxlan_devices.wanted_device(dict(OPTIONS, **options), seen)
     found = []
-    for step in vxlan_plan.plan_present(seen, fdb or FDB, state or EMPTY, wanted):
+    for step in vxlan_devices.plan_present(seen, fdb or FDB, state or EMPTY, wanted):
         found += step.stdin.splitlines() if step.stdin else [" ".join(step.argv[2:])]
     return found
 
@@ -120,19 +120,19 @@ def test_over_ipv6():
     )
     there = vxlan(local6="fd00::1", local=None, mtu=8930, udp_zero_csum6_tx=True)
     there["data"].pop("local")
-    assert lines(links(there), [(vxlan_plan.EVERY, "fd00::2")], **wanted) == []
+    assert lines(links(there), [(vxlan_devices.EVERY, "fd00::2")], **wanted) == []
     assert (
-        lines(links(there), [(vxlan_plan.EVERY, "fd00::2")], csum=True, **wanted)[0]
+        lines(links(there), [(vxlan_devices.EVERY, "fd00::2")], csum=True, **wanted)[0]
         == "link del dev vxlan0"
     )
 
 
 def test_removal_takes_only_what_is_ours():
-    assert [step.stdin for step in vxlan_plan.plan_absent(links(vxlan()), EMPTY, "vxlan0")] == [
+    assert [step.stdin for step in vxlan_devices.plan_absent(links(vxlan()), EMPTY, "vxlan0")] == [
         "link del dev vxlan0\n"
     ]
-    assert vxlan_plan.plan_absent(links(vxlan(alias=None)), EMPTY, "vxlan0") == []
-    assert vxlan_plan.plan_absent(links(), EMPTY, "vxlan0") == []
+    assert vxlan_devices.plan_absent(links(vxlan(alias=None)), EMPTY, "vxlan0") == []
+    assert vxlan_devices.plan_absent(links(), EMPTY, "vxlan0") == []
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_bad_input(options, words):
     ("seen", "state", "words"),
     [
         (links(vxlan(alias="theirs")), EMPTY, "not ours"),
-        (links(link("vxlan0", kind="dummy", alias=vxlan_plan.OURS)), EMPTY, "not ours"),
+        (links(link("vxlan0", kind="dummy", alias=vxlan_devices.OURS)), EMPTY, "not ours"),
         (links(link("vx9", kind="vxlan", id=10, port=4789)), EMPTY, "vx9 has this VNI"),
         (links(vxlan(id=11)), ovs(owner=None), "port on bridge br-int is not ours"),
     ],
@@ -176,9 +176,9 @@ def test_all_of_ours_are_removed_but_some():
         vxlan(),
         dict(vxlan(), name="vxlan1"),
         dict(vxlan(alias=None), name="theirs"),
-        link("other", alias=vxlan_plan.OURS),
+        link("other", alias=vxlan_devices.OURS),
     )
-    names, steps = vxlan_plan.plan_purge(seen, EMPTY, ["vxlan0"])
+    names, steps = vxlan_devices.plan_purge(seen, EMPTY, ["vxlan0"])
     assert names == ["vxlan1"] and [step.stdin for step in steps] == ["link del dev vxlan1\n"]
-    assert vxlan_plan.plan_purge(seen, EMPTY, [])[0] == ["vxlan0", "vxlan1"]
-    assert vxlan_plan.plan_purge(seen, EMPTY, ["vxlan0", "vxlan1"]) == ([], [])
+    assert vxlan_devices.plan_purge(seen, EMPTY, [])[0] == ["vxlan0", "vxlan1"]
+    assert vxlan_devices.plan_purge(seen, EMPTY, ["vxlan0", "vxlan1"]) == ([], [])

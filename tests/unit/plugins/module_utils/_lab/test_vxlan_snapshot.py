@@ -12,8 +12,8 @@ import json
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
-from ansible_collections.offload.lab.plugins.module_utils._lab import vxlan_state
-from ansible_collections.offload.lab.plugins.module_utils._lab.vxlan_plan import EVERY, OURS
+from ansible_collections.offload.lab.plugins.module_utils._lab import vxlan_devices
+from ansible_collections.offload.lab.plugins.module_utils._lab.vxlan_devices import EVERY, OURS
 
 FDB = [(EVERY, "198.18.0.2"), ("02:00:00:00:00:02", "198.18.0.2")]
 PORT = {
@@ -49,8 +49,8 @@ def state(csum=False, there=True, port=True):
 
 def restoring(*now, port=True):
     """Return what is run, with a snapshot of a device without outer checksum, to and from its file."""
-    kept = json.loads(json.dumps(vxlan_state.saved(*state(port=port))))
-    found = vxlan_state.steps(kept, *now)
+    kept = json.loads(json.dumps(vxlan_devices.saved(*state(port=port))))
+    found = vxlan_devices.steps(kept, *now)
     return [" ".join(step.argv) + "\n" + (step.stdin or "") for step in found]
 
 
@@ -87,5 +87,5 @@ def test_nothing_is_done(now):
 
 def test_a_device_of_others_is_not_kept():
     links, fdbs, ovs = state()
-    assert vxlan_state.saved(links, {}, ovs) == {}
+    assert vxlan_devices.saved(links, {}, ovs) == {}
     assert restoring(links, {}, ovs) == []
