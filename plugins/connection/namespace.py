@@ -54,7 +54,7 @@ from ansible.utils.display import Display
 
 from ..module_utils._base.errors import InputError
 from ..module_utils._host.privileges import require
-from ..module_utils._nodes.names import enter, home
+from ..module_utils._nodes.node import enter, home
 
 display = Display()
 COPY = ["dd", "bs=1M", "status=none"]

@@ -92,7 +92,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin
 
 from ..module_utils._base.errors import InputError
-from ..module_utils._nodes.names import lab_hosts
+from ..module_utils._nodes.lab_hosts import lab_hosts
 
 try:
     from ansible.template import trust_as_template

@@ -166,15 +166,15 @@ from ..module_utils._host.module import Returned, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._host.processes import end_processes
 from ..module_utils._host.runner import run
-from ..module_utils._nodes.names import Node, validate
-from ..module_utils._nodes.plan import (
+from ..module_utils._nodes.node import Node, validate
+from ..module_utils._nodes.node_steps import (
     inodes_of,
     plan_absent,
     plan_present,
     predict,
     summary,
 )
-from ..module_utils._nodes.state import read_state
+from ..module_utils._nodes.read_nodes import read_state
 
 NODE_SPEC = {
     "name": {"type": "str", "required": True},
@@ -193,38 +193,33 @@ NODE_SPEC = {
 
 def make(lab: str, wanted: list[Node], state: str, names: list[str], check_mode: bool) -> Returned:
     """Bring the nodes to what is wanted; return the module's result."""
+    present = state == "present"
     before = read_state(run, lab, names)
-    stop, steps = (
-        plan_present(lab, wanted, before) if state == "present" else plan_absent(lab, names, before)
-    )
-    if not check_mode:
-        end_processes(inodes_of(stop, before))
-        apply(steps)
+    plan = plan_present(lab, wanted, before) if present else plan_absent(lab, names, before)
     was = summary(lab, before, names)
-    if check_mode:
-        now = predict(was, wanted if state == "present" else [], stop)
-    else:
-        now = summary(lab, read_state(run, lab, names), names) if steps else was
+    now = predict(was, wanted if present else [], plan.stop)
+    if not check_mode:
+        end_processes(inodes_of(plan.stop, before))
+        apply(plan.steps)
+        now = summary(lab, read_state(run, lab, names), names) if plan.steps else was
     return {
-        "changed": bool(steps),
+        "changed": bool(plan.steps),
         "nodes": now,
-        "stopped": stop,
-        "commands": shown(steps),
+        "stopped": plan.stop,
+        "commands": shown(plan.steps),
         "diff": {"before": {"nodes": was}, "after": {"nodes": now}},
     }
 
 
 def converge(module: AnsibleModule) -> Returned:
-    """Bring the nodes to what is wanted; return the module's result."""
-    lab = module.params["name"]
+    """Check what is asked and what may be done, then bring the nodes to it."""
+    lab, state = module.params["name"], module.params["state"]
     wanted = validate(lab, module.params["nodes"])
     # The connection to the nodes needs root too, so "become" in one task is not enough.
     require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], to_do="Run the playbook with sudo, or as root.")
     os.umask(0o022)  # the nodes' directories are for all their users, whatever root's own umask is
     lock_labs()
-    return make(
-        lab, wanted, module.params["state"], [node["name"] for node in wanted], module.check_mode
-    )
+    return make(lab, wanted, state, [node["name"] for node in wanted], module.check_mode)
 
 
 def main() -> None:

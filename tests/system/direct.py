@@ -18,7 +18,7 @@ from types import SimpleNamespace
 
 import ansible
 
-from ansible_collections.offload.lab.plugins.module_utils._nodes.names import enter
+from ansible_collections.offload.lab.plugins.module_utils._nodes.node import enter
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
 PYTHON = "/usr/bin/python3"  # of the nodes, see lab_hosts

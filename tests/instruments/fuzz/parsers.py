@@ -18,7 +18,7 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool import (
 )
 from ansible_collections.offload.lab.plugins.module_utils._iproute import management
 from ansible_collections.offload.lab.plugins.module_utils._iproute import parse as ip_json
-from ansible_collections.offload.lab.plugins.module_utils._nodes import state
+from ansible_collections.offload.lab.plugins.module_utils._nodes import read_nodes
 from ansible_collections.offload.lab.plugins.module_utils._ovs import tables
 from ansible_collections.offload.lab.plugins.module_utils._restore import snapshot
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import campaign_file, plan_file
@@ -202,13 +202,13 @@ PARSERS = {
         ip_json.parse_links_and_neighbors,
         lambda: [LINKS + "\n" + NEIGHBORS + "\n"],
     ),
-    "ip -json (nodes)": (state.parse_links, lambda: [LINKS]),
+    "ip -json (nodes)": (read_nodes.parse_links, lambda: [LINKS]),
     "ip -json (route)": (
         management.parse_route,
         lambda: ['[{"dst": "192.0.2.1", "dev": "eth0", "flags": []}]'],
     ),
     "way in": (way_in, lambda: [LINKS]),
-    "mountinfo": (state.parse_mountinfo, lambda: [MOUNTS]),
+    "mountinfo": (read_nodes.parse_mountinfo, lambda: [MOUNTS]),
     "trials.jsonl": (through_file(record_rows), trials),
     "snapshot.json": (
         through_file(snapshot.read),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ansible_collections.offload.lab.plugins.connection import namespace
 from ansible_collections.offload.lab.plugins.connection.namespace import check_node, command_line
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._nodes.names import enter
+from ansible_collections.offload.lab.plugins.module_utils._nodes.node import enter
 
 ARGUMENTS = st.text(st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)))
 

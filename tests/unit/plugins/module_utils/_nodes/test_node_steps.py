@@ -9,8 +9,8 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import in_netns
-from ansible_collections.offload.lab.plugins.module_utils._nodes.names import validate
-from ansible_collections.offload.lab.plugins.module_utils._nodes.plan import (
+from ansible_collections.offload.lab.plugins.module_utils._nodes.node import validate
+from ansible_collections.offload.lab.plugins.module_utils._nodes.node_steps import (
     fstab,
     inodes_of,
     plan_absent,

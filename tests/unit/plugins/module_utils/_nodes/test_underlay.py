@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._nodes.links import underlay_lines
-from ansible_collections.offload.lab.plugins.module_utils._nodes.names import mac_of, port_of
+from ansible_collections.offload.lab.plugins.module_utils._nodes.node import mac_of, port_of
+from ansible_collections.offload.lab.plugins.module_utils._nodes.underlay import underlay_lines
 
 NODE = {"name": "a-node1", "addresses": ["198.18.0.1/24"], "mtu": 9000}
 MADE = (

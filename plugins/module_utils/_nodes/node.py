@@ -1,16 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node of a single-host lab is: its names, its places on the machine, its addresses, its
-variables.
-"""
+"""What a node of a single-host lab is: its names, its places on the machine, its addresses."""
 
 from __future__ import annotations
 
 import hashlib
-import ipaddress
 import re
-from typing import Any, Iterable, Mapping, TypedDict
+from typing import Iterable, TypedDict
 
 from .._base import checks, network
 from .._base.errors import InputError
@@ -21,11 +18,8 @@ DEVICE = "underlay0"
 UPLINK = "uplink0"
 MORE = re.compile(r"underlay[1-9]|uplink0")  # devices beside the first
 BRIDGE = "br0"
-RESERVED = (
-    "fabric",
-    "lo",
-    BRIDGE,
-)  # what is beside the nodes' namespaces, and beside their ports in the fabric
+# What is beside the nodes' namespaces, and beside their ports in the fabric
+RESERVED = ("fabric", "lo", BRIDGE)
 # All of /run is private (OVS sockets, tenants' namespaces, pid files, no systemd of the machine),
 # and these too.
 PRIVATE = (
@@ -38,11 +32,27 @@ LAB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 NODE_SUFFIX = re.compile(r"[A-Za-z0-9_]{1,15}")
 
 
-class Device(TypedDict):
+class MoreDevice(TypedDict):
     """A device of a node beside its first."""
 
     name: str
     addresses: list[str]
+
+
+class DeviceOptions(TypedDict, total=False):
+    """A device beside the first, as a user asks for it."""
+
+    name: str
+    addresses: list[str]
+
+
+class NodeOptions(TypedDict, total=False):
+    """A node as a user asks for it."""
+
+    name: str
+    addresses: list[str]
+    mtu: int
+    more: list[DeviceOptions]
 
 
 class Node(TypedDict):
@@ -51,7 +61,7 @@ class Node(TypedDict):
     name: str
     addresses: list[str]
     mtu: int
-    more: list[Device]
+    more: list[MoreDevice]
 
 
 def home(node: str) -> str:
@@ -100,7 +110,7 @@ def enter(node: str, argv: list[str]) -> list[str]:
     ] + argv
 
 
-def validate(lab: str, nodes: Iterable[Mapping[str, Any]]) -> list[Node]:
+def validate(lab: str, nodes: Iterable[NodeOptions]) -> list[Node]:
     """Return the wanted nodes with normalised addresses; raise :class:`InputError` for what cannot
     be.
     """
@@ -110,45 +120,49 @@ def validate(lab: str, nodes: Iterable[Mapping[str, Any]]) -> list[Node]:
             "name",
             "Use 1 to 40 letters, digits, hyphens and underscores, a letter or digit first.",
         )
-    wanted: list[Node] = []
+    wanted: dict[str, Node] = {}
     owners: dict[network.Address, str] = {}
-    names = set()
     for node in nodes:
-        name, mtu = node["name"], node["mtu"]
+        name = node["name"]
         check_node(lab, name)
-        if name in names:
+        if name in wanted:
             raise InputError(
                 f"the node {name!r} is listed twice", "nodes", "Give every node its own name."
             )
-        names.add(name)
-        addresses = [network.interface(text, f"address of {name}") for text in node["addresses"]]
-        check_mtu(name, mtu, addresses)
-        for address in addresses:
-            if address.ip in owners:
-                raise InputError(
-                    f"the address {address.ip} is already given to {owners[address.ip]}",
-                    name,
-                    "Give every node its own addresses.",
-                )
-            owners[address.ip] = name
-        wanted.append(
-            {
-                "name": name,
-                "addresses": [str(address) for address in addresses],
-                "mtu": mtu,
-                "more": more_devices(name, node.get("more") or [], owners),
-            }
-        )
-    return wanted
+        addresses = _own(name, node["addresses"], owners, "Give every node its own addresses.")
+        check_mtu(name, node["mtu"], addresses)
+        wanted[name] = {
+            "name": name,
+            "addresses": [str(address) for address in addresses],
+            "mtu": node["mtu"],
+            "more": more_devices(name, node.get("more") or [], owners),
+        }
+    return list(wanted.values())
+
+
+def _own(
+    node: str, texts: Iterable[str], owners: dict[network.Address, str], to_do: str
+) -> list[network.Interface]:
+    """Return the checked addresses of a node, after adding them to ``owners``, which has the node
+    of each address; raise InputError for one that has an owner already.
+    """
+    addresses = [network.interface(text, f"address of {node}") for text in texts]
+    for address in addresses:
+        if address.ip in owners:
+            raise InputError(
+                f"the address {address.ip} is already given to {owners[address.ip]}", node, to_do
+            )
+        owners[address.ip] = node
+    return addresses
 
 
 def more_devices(
-    node: str, devices: Iterable[Mapping[str, Any]], owners: dict[network.Address, str]
-) -> list[Device]:
+    node: str, devices: Iterable[DeviceOptions], owners: dict[network.Address, str]
+) -> list[MoreDevice]:
     """Return the checked devices of a node beside its first; ``owners`` has the nodes of the
     addresses so far.
     """
-    by_name: dict[str, Device] = {}
+    by_name: dict[str, MoreDevice] = {}
     for device in devices:
         name = device["name"]
         if not MORE.fullmatch(name) or name in by_name:
@@ -157,17 +171,8 @@ def more_devices(
                 node,
                 f"Use underlay1 to underlay9, or {UPLINK}.",
             )
-        addresses = [
-            network.interface(text, f"address of {node}") for text in device.get("addresses") or []
-        ]
-        for address in addresses:
-            if address.ip in owners:
-                raise InputError(
-                    f"the address {address.ip} is already given to {owners[address.ip]}",
-                    node,
-                    "Give every device its own addresses.",
-                )
-            owners[address.ip] = node
+        texts = device.get("addresses") or []
+        addresses = _own(node, texts, owners, "Give every device its own addresses.")
         by_name[name] = {"name": name, "addresses": [str(address) for address in addresses]}
     if by_name and len(port_of(node)) > 13:
         raise InputError(
@@ -198,69 +203,3 @@ def check_mtu(name: str, mtu: int, addresses: Iterable[network.Interface]) -> No
             name,
             f"IPv6 needs {network.MIN_MTU_IPV6} or more.",
         )
-
-
-def lab_hosts(
-    name: str, nodes: int, mtu: int, underlay: str, *, ports: int = 1, uplink: bool = False
-) -> dict[str, dict[str, Any]]:
-    """Return the hosts of a lab with their variables, by inventory name; raise :class:`InputError`.
-
-    Each of the ``ports`` is a device with a network of its own: ``underlay`` and those that follow
-    it.
-    """
-    try:
-        network = ipaddress.ip_network(underlay)
-    except ValueError as error:
-        raise InputError(
-            f"{underlay!r} is not a network ({error})", "underlay", "Write it like 198.18.0.0/24."
-        )
-    most = min(254, network.num_addresses - 2)
-    if not 1 <= nodes <= most:
-        raise InputError(
-            f"{nodes} nodes are not in the range 1 to {most}, the addresses of {network}",
-            "nodes",
-            "A larger network has room for more, up to 254.",
-        )
-    if not 1 <= ports <= 9:
-        raise InputError(
-            f"{ports} ports are not in the range 1 to 9", "ports", "Give a number of devices."
-        )
-    hosts: dict[str, dict[str, Any]] = {}
-    for index in range(1, nodes + 1):
-        address = str(network[index])
-        more = [
-            str(network[0] + number * network.num_addresses + index) for number in range(1, ports)
-        ]
-        node = {
-            "name": f"{name}-node{index}",
-            "mtu": mtu,
-            "addresses": [f"{address}/{network.prefixlen}"],
-            "more": [
-                {"name": f"underlay{number}", "addresses": [f"{text}/{network.prefixlen}"]}
-                for number, text in enumerate(more, 1)
-            ]
-            + ([{"name": UPLINK, "addresses": []}] if uplink else []),
-        }
-        validate(name, [node])
-        hosts[f"node{index}"] = {
-            "ansible_connection": "offload.lab.namespace",
-            "ansible_host": node["name"],
-            "ansible_python_interpreter": "/usr/bin/python3",
-            "offload_lab_index": index,
-            "offload_lab_underlay_device": DEVICE,
-            "offload_lab_underlay_address": address,
-            "offload_lab_underlay_prefix": network.prefixlen,
-            "offload_lab_underlay_mtu": mtu,
-            "offload_lab_node": node,
-        }
-        if node["more"]:
-            hosts[f"node{index}"].update(
-                {
-                    "offload_lab_more_ports": [
-                        {"device": f"underlay{number}", "address": text}
-                        for number, text in enumerate(more, 1)
-                    ],
-                    "offload_lab_uplink_device": UPLINK if uplink else "",
-                }
-            )
-    return hosts

@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._nodes.names import (
+from ansible_collections.offload.lab.plugins.module_utils._nodes.lab_hosts import lab_hosts
+from ansible_collections.offload.lab.plugins.module_utils._nodes.node import (
     enter,
-    lab_hosts,
     lab_of,
     mac_of,
     natural,

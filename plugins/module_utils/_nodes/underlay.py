@@ -8,14 +8,14 @@ namespace.
 from __future__ import annotations
 
 import ipaddress
-from typing import Callable, Dict, Iterable, List, Mapping, Tuple, TypedDict
+from typing import Callable, Dict, Iterable, List, Mapping, NamedTuple, Tuple, TypedDict
 
-from .names import BRIDGE, DEVICE, MORE, Node, mac_of
+from .node import BRIDGE, DEVICE, MORE, Node, mac_of
 
 Join = Tuple[str, str, List[str], str]  # a device, its port in the fabric, addresses, MAC address
 
 
-class Link(TypedDict):
+class NodeLink(TypedDict):
     """What the plan looks at of a device that is there."""
 
     ifindex: int
@@ -26,7 +26,7 @@ class Link(TypedDict):
     addresses: list[str]
 
 
-Links = Dict[str, Link]
+Links = Dict[str, NodeLink]
 LinesOf = Dict[str, List[str]]  # by node
 
 
@@ -35,21 +35,19 @@ def joins(node: Node, port_of: Callable[[str], str]) -> list[Join]:
     name, port = node["name"], port_of(node["name"])
     joins_of_node = [(DEVICE, port, node["addresses"], mac_of(name))]
     for more in node.get("more") or ():
-        place = (
-            f"{port}-{more['name'][0] + more['name'][-1]}"  # such as node1-u1, node1-u0 of uplink0
-        )
+        place = f"{port}-{more['name'][0] + more['name'][-1]}"  # node1-u1; node1-u0 of uplink0
         joins_of_node.append((more["name"], place, more["addresses"], mac_of(name + more["name"])))
     return joins_of_node
 
 
-def joined(device: Link | None, port: Link | None) -> bool:
+def joined(device: NodeLink | None, port: NodeLink | None) -> bool:
     """Return whether a node's device and a port of the fabric are the two ends of one veth."""
     return bool(
         device and port and device["peer"] == port["ifindex"] and port["peer"] == device["ifindex"]
     )
 
 
-def bridge_lines(bridge: Link | None) -> list[str]:
+def bridge_lines(bridge: NodeLink | None) -> list[str]:
     """Return the ``ip -batch`` lines that make the bridge; it floods and forwards from its first
     moment on.
     """
@@ -64,7 +62,7 @@ def delete_line(device: object, name: str) -> list[str]:
     return [f"link del dev {name}"] if device else []
 
 
-def port_lines(node: Node, join: Join, device: Link | None, port: Link | None) -> list[str]:
+def port_lines(node: Node, join: Join, device: NodeLink | None, port: NodeLink | None) -> list[str]:
     """Return the lines, for the fabric, that make a node's veth or repair its port; ``join`` is of
     :func:`joins`.
     """
@@ -85,7 +83,7 @@ def port_lines(node: Node, join: Join, device: Link | None, port: Link | None) -
     return lines
 
 
-def device_lines(node: Node, join: Join, device: Link | None) -> list[str]:
+def device_lines(node: Node, join: Join, device: NodeLink | None) -> list[str]:
     """Return the lines, for the node, that set one of its devices; ``device`` is None for a new
     one.
     """
@@ -109,37 +107,45 @@ def flags_of(address: str) -> str:
     return " nodad" if ipaddress.ip_interface(address).version == 6 else ""
 
 
+class UnderlayLines(NamedTuple):
+    """Lines of ``ip -batch``, in the order in which they have to run."""
+
+    cuts: LinesOf  # for each node: they delete devices that are not two ends of one veth
+    ports_cut: list[str]  # for the fabric: they delete such ports
+    lines: list[str]  # for the fabric
+    last: LinesOf  # for each node
+
+
 def underlay_lines(
     wanted: Iterable[Node], ports: Links, links: Mapping[str, Links], port_of: Callable[[str], str]
-) -> tuple[LinesOf, list[str], list[str], LinesOf]:
-    """Return ``(cuts, ports_cut, lines, last)`` of ``ip -batch`` lines, in the order in which they
-    have to run.
+) -> UnderlayLines:
+    """Return the lines that join the nodes.
 
-    ``cuts`` (by node) and ``ports_cut`` (in the fabric) delete devices that are not two ends of one
-    veth, ``lines`` are for the fabric, ``last`` for each node. ``ports`` are the devices seen in
-    the fabric, ``links`` those seen in each node, both by name; ``port_of`` gives the name of a
-    node's port.
+    ``ports`` are the devices seen in the fabric, ``links`` those seen in each node, both by name;
+    ``port_of`` gives the name of a node's port.
     """
-    cuts: LinesOf = {}
-    last: LinesOf = {}
-    ports_cut, lines = [], bridge_lines(ports.get(BRIDGE))
+    found = UnderlayLines({}, [], bridge_lines(ports.get(BRIDGE)), {})
     for node in wanted:
         name, seen = node["name"], links.get(node["name"], {})
         wanted_joins = joins(node, port_of)
         kept = [join[0] for join in wanted_joins]
-        cuts[name] = [
-            delete
-            for old in seen
-            if MORE.fullmatch(old) and old not in kept
-            for delete in delete_line(True, old)
-        ]
+        gone = [old for old in seen if MORE.fullmatch(old) and old not in kept]
+        found.cuts[name] = [f"link del dev {old}" for old in gone]
         loopback = seen.get("lo")
-        last[name] = [] if loopback and loopback["up"] else ["link set dev lo up"]
+        found.last[name] = [] if loopback and loopback["up"] else ["link set dev lo up"]
         for join in wanted_joins:
-            port, device = ports.get(join[1]), seen.get(join[0])
-            if not joined(device, port):
-                cuts[name] += delete_line(device, join[0])
-                ports_cut += delete_line(port, join[1])
-            lines += port_lines(node, join, device, port)
-            last[name] += device_lines(node, join, device if joined(device, port) else None)
-    return cuts, ports_cut, lines, last
+            _add_join(found, node, join, seen.get(join[0]), ports.get(join[1]))
+    return found
+
+
+def _add_join(
+    found: UnderlayLines, node: Node, join: Join, device: NodeLink | None, port: NodeLink | None
+) -> None:
+    """Add the lines for one veth between a node and the fabric."""
+    name = node["name"]
+    whole = joined(device, port)
+    if not whole:
+        found.cuts[name].extend(delete_line(device, join[0]))
+        found.ports_cut.extend(delete_line(port, join[1]))
+    found.lines.extend(port_lines(node, join, device, port))
+    found.last[name].extend(device_lines(node, join, device if whole else None))

@@ -8,15 +8,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Callable, Iterable, TypedDict
+from typing import Any, Callable, Iterable, Mapping, TypedDict
 
 from .._base.errors import ParseError
 from .._host.netns import FOLDER as NETNS_FOLDER
 from .._host.netns import path_of
 from .._host.runner import Result
-from .links import Links
-from .names import PRIVATE, ROOT, fabric, home, lab_of
-from .plan import MARKER, SeenNode, State
+from .node import PRIVATE, ROOT, fabric, home, lab_of
+from .node_steps import MARKER, LabState, SeenNode
+from .underlay import Links, NodeLink
 
 NAMESPACE = re.compile(r"(?:net|mnt|uts):\[(\d+)\]")
 OCTAL = re.compile(r"\\([0-7]{3})")
@@ -48,26 +48,26 @@ def parse_mountinfo(text: str) -> list[Mount]:
 
 
 def parse_links(text: str) -> Links:
-    """Return the devices of ``ip -json address show`` by name, with what the plan looks at."""
+    """Return the devices of ``ip -json address show`` by name, with what the plan needs of them."""
     try:
-        return {
-            link["ifname"]: {
-                "ifindex": link["ifindex"],
-                "peer": link.get("link_index"),
-                "mtu": link["mtu"],
-                "up": "UP" in link["flags"],
-                "master": link.get("master"),
-                "addresses": [
-                    f"{info['local']}/{info['prefixlen']}"
-                    for info in link.get("addr_info", [])
-                    if info.get("scope") == "global"
-                ],
-            }
-            for link in json.loads(text or "[]")
-            if link
-        }
+        return {link["ifname"]: _link(link) for link in json.loads(text or "[]") if link}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ParseError(f"this is not what 'ip -json address show' prints ({error!r})", 1)
+
+
+def _link(row: Mapping[str, Any]) -> NodeLink:
+    return {
+        "ifindex": row["ifindex"],
+        "peer": row.get("link_index"),
+        "mtu": row["mtu"],
+        "up": "UP" in row["flags"],
+        "master": row.get("master"),
+        "addresses": [
+            f"{info['local']}/{info['prefixlen']}"
+            for info in row.get("addr_info", [])
+            if info.get("scope") == "global"
+        ],
+    }
 
 
 def mounts_of(
@@ -107,7 +107,7 @@ def read_mountpoint(path: str) -> str:
     return "ours" if os.path.exists(os.path.join(path, MARKER)) else "present"
 
 
-def read_state(runner: Callable[..., Result], lab: str, wanted: Iterable[str]) -> State:
+def read_state(runner: Callable[..., Result], lab: str, wanted: Iterable[str]) -> LabState:
     """Return what there is of a lab and of the ``wanted`` names; ``runner`` runs an argument list."""
     claims = sorted(name for name in listdir(ROOT) if os.path.isdir(home(name)))
     names = sorted(set(wanted) | {name for name in claims if lab_of(name) == lab})

@@ -12,12 +12,11 @@ left incomplete is recognised and rebuilt.
 
 from __future__ import annotations
 
-from typing import Iterable, Sequence, TypedDict
+from typing import Iterable, NamedTuple, Sequence, TypedDict
 
 from .._base.errors import InputError
 from .._base.steps import Step, batch
-from .links import Links, underlay_lines
-from .names import (
+from .node import (
     DEVICE,
     PRIVATE,
     ROOT,
@@ -29,6 +28,7 @@ from .names import (
     natural,
     port_of,
 )
+from .underlay import Links, underlay_lines
 
 RUN_DIRECTORIES = ("lock", "netns", "openvswitch", "offload-lab")
 # Where the machine lacks a directory to mount on, we make it and leave this file in it: only then
@@ -50,7 +50,7 @@ class SeenNode(_Mounted, total=False):
     links: Links
 
 
-class State(TypedDict):
+class LabState(TypedDict):
     """What there is of a lab; the lists are of names, of all labs."""
 
     claims: list[str]  # directories of ours
@@ -61,7 +61,7 @@ class State(TypedDict):
     mountpoints: dict[str, str]
 
 
-class Summary(TypedDict):
+class NodeSummary(TypedDict):
     """What a user sees of a node."""
 
     name: str
@@ -70,11 +70,10 @@ class Summary(TypedDict):
 
 
 def delete_links(lines: Iterable[str], netns: str) -> list[Step]:
-    """Return the steps that delete devices. The kernel may do so too: it empties a removed
-    namespace a moment later.
+    """Return the steps that delete devices.
 
-    So "no such device" is no error; a device that is still there is one of the command that
-    recreates it.
+    The kernel may delete them, too: it empties a removed namespace a moment later. So "no such
+    device" is no error here. Where a device is still there, the command that recreates it fails.
     """
     return [
         Step(["ip", "-force", "-batch", "-"], step.stdin, netns, check=False)
@@ -89,7 +88,7 @@ def whole(seen: SeenNode | None) -> bool:
     )
 
 
-def refuse_foreign(lab: str, names: Iterable[str], state: State) -> None:
+def refuse_foreign(lab: str, names: Iterable[str], state: LabState) -> None:
     """Raise :class:`InputError` if a namespace of a wanted name was not made by us."""
     for name in list(names) + [fabric(lab)]:
         if name in state["netns"] and name not in state["claims"]:
@@ -100,50 +99,48 @@ def refuse_foreign(lab: str, names: Iterable[str], state: State) -> None:
             )
 
 
-def plan_present(lab: str, wanted: Sequence[Node], state: State) -> tuple[list[str], list[Step]]:
-    """Return ``(stop, steps)``: the nodes whose processes end first, and the commands that make
-    what is wanted.
-    """
+class NodePlan(NamedTuple):
+    """What is to happen to nodes."""
+
+    stop: list[str]  # the nodes whose processes end first
+    steps: list[Step]
+
+
+def plan_present(lab: str, wanted: Sequence[Node], state: LabState) -> NodePlan:
+    """Return what makes the wanted nodes; one that is not whole is removed first."""
     names = [node["name"] for node in wanted]
     refuse_foreign(lab, names, state)
     new = [name for name in names if not whole(state["nodes"].get(name))]
     broken = [name for name in new if name in state["claims"]]
     fabric_seen = state["nodes"].get(fabric(lab))
-    fabric_is_new = not (fabric_seen and fabric_seen["netns"])
-    half_made = broken + ([fabric(lab)] if fabric_is_new and fabric(lab) in state["claims"] else [])
-    made = new + ([fabric(lab)] if fabric_is_new else [])
+    new_fabric = [] if fabric_seen and fabric_seen["netns"] else [fabric(lab)]
+    made = new + new_fabric
+    half_made = broken + [name for name in new_fabric if name in state["claims"]]
     steps = remove_nodes(lab, half_made, state) + claim(made, new, state)
     steps += batch([f"netns add {name}" for name in made]) + make_namespaces(new)
-    steps += plan_links(lab, wanted, state, {} if fabric_is_new else state["ports"], new)
+    steps += plan_links(lab, wanted, state, {} if new_fabric else state["ports"], new)
     if new:
         steps.append(Step(["touch"] + [home(name) + "/ready" for name in new]))
-    return broken, steps
+    return NodePlan(broken, steps)
 
 
-def claim(made: list[str], new: list[str], state: State) -> list[Step]:
+def claim(made: list[str], new: list[str], state: LabState) -> list[Step]:
     """Make the directories: of ownership, to mount on, and the private ones of new nodes."""
     steps = [Step(["mkdir", "-p"] + [home(name) for name in made])] if made else []
-    missing = (
-        [path for path, how in state["mountpoints"].items() if how == "missing"] if new else []
-    )
+    if not new:
+        return steps
+    missing = [path for path, how in state["mountpoints"].items() if how == "missing"]
     if missing:
-        steps += [
-            Step(["mkdir", "-p"] + missing),
-            Step(["touch"] + [path + "/" + MARKER for path in missing]),
-        ]
-    steps += [
-        Step(
-            ["mount", "--make-private", "-t", "tmpfs", "-o", "mode=0755", "offload-lab", home(name)]
-        )
-        for name in new
-    ]
-    if new:
-        inside = ["/run"] + ["/run/" + name for name in RUN_DIRECTORIES] + list(PRIVATE)
-        steps.append(Step(["mkdir", "-p"] + [home(name) + path for name in new for path in inside]))
-        steps.append(
-            Step(["touch"] + [home(name) + "/" + kind for name in new for kind in ("mnt", "uts")])
-        )
-    return steps
+        steps.append(Step(["mkdir", "-p"] + missing))
+        steps.append(Step(["touch"] + [path + "/" + MARKER for path in missing]))
+    mount = ["mount", "--make-private", "-t", "tmpfs", "-o", "mode=0755", "offload-lab"]
+    steps += [Step(mount + [home(name)]) for name in new]
+    inside = ["/run"] + ["/run/" + name for name in RUN_DIRECTORIES] + list(PRIVATE)
+    directories, files = [], []
+    for name in new:
+        directories += [home(name) + path for path in inside]
+        files += [home(name) + "/mnt", home(name) + "/uts"]
+    return steps + [Step(["mkdir", "-p"] + directories), Step(["touch"] + files)]
 
 
 def fstab(node: str) -> str:
@@ -184,7 +181,7 @@ def make_namespaces(new: Iterable[str]) -> list[Step]:
 
 
 def plan_links(
-    lab: str, wanted: Sequence[Node], state: State, ports: Links, new: list[str]
+    lab: str, wanted: Sequence[Node], state: LabState, ports: Links, new: list[str]
 ) -> list[Step]:
     """Return the commands that join the nodes to the fabric and set their devices."""
     # The old ports of new nodes go with them. A node's further ports are named after its first,
@@ -193,29 +190,35 @@ def plan_links(
     ports = {name: port for name, port in ports.items() if name.partition("-")[0] not in rebuilt}
     links = {name: seen["links"] for name, seen in state["nodes"].items() if name not in new}
     cuts, ports_cut, lines, last = underlay_lines(wanted, ports, links, port_of)
-    steps = [one for name in sorted(cuts) for one in delete_links(cuts[name], name)]
+    steps: list[Step] = []
+    for name in sorted(cuts):
+        steps += delete_links(cuts[name], name)
     steps += delete_links(ports_cut, fabric(lab))
     steps += batch(lines, fabric(lab))
-    return steps + [one for node in wanted for one in batch(last[node["name"]], node["name"])]
+    for node in wanted:
+        steps += batch(last[node["name"]], node["name"])
+    return steps
 
 
-def plan_absent(lab: str, names: Sequence[str], state: State) -> tuple[list[str], list[Step]]:
-    """Return ``(stop, steps)`` that remove nodes, the fabric with the last; without names: all."""
+def plan_absent(lab: str, names: Sequence[str], state: LabState) -> NodePlan:
+    """Return what removes nodes, and the fabric with the last of them; without names: all."""
     owned = [name for name in state["claims"] if lab_of(name) == lab]
     gone = [name for name in names if name in owned] if names else owned
     nodes_left = [name for name in owned if name not in gone and name != fabric(lab)]
     if not nodes_left:
         gone = owned
-    return gone, remove_nodes(lab, gone, state) + sweep(gone, state)
+    return NodePlan(gone, remove_nodes(lab, gone, state) + sweep(gone, state))
 
 
-def remove_nodes(lab: str, names: list[str], state: State) -> list[Step]:
+def remove_nodes(lab: str, names: list[str], state: LabState) -> list[Step]:
     """Remove what there is of nodes whose processes have ended."""
     if not names:
         return []
-    gone = [] if fabric(lab) in names else [port_of(name) for name in names]
-    ports = [port for port in state["ports"] if port.partition("-")[0] in gone]
-    steps = delete_links([f"link del dev {port}" for port in ports], fabric(lab))
+    steps: list[Step] = []
+    if fabric(lab) not in names:  # or their ports would go with it
+        gone = [port_of(name) for name in names]
+        ports = [port for port in state["ports"] if port.partition("-")[0] in gone]
+        steps = delete_links([f"link del dev {port}" for port in ports], fabric(lab))
     steps += batch([f"netns del {name}" for name in names if name in state["netns"]])
     mounted = [home(name) for name in names if name in state["homes"]]
     if mounted:
@@ -223,7 +226,7 @@ def remove_nodes(lab: str, names: list[str], state: State) -> list[Step]:
     return steps + [Step(["rmdir"] + [home(name) for name in names])]
 
 
-def sweep(gone: list[str], state: State) -> list[Step]:
+def sweep(gone: list[str], state: LabState) -> list[Step]:
     """With the last node of all labs, remove the directories that we made on the machine."""
     if not gone or set(state["claims"]) - set(gone):
         return []
@@ -232,15 +235,19 @@ def sweep(gone: list[str], state: State) -> list[Step]:
     return steps + [Step(["rmdir", "--ignore-fail-on-non-empty"] + ours + [ROOT])]
 
 
-def inodes_of(names: Iterable[str], state: State) -> set[int]:
+def inodes_of(names: Iterable[str], state: LabState) -> set[int]:
     """Return the inodes of the namespaces of nodes, as far as they are there."""
-    nodes = [state["nodes"][name] for name in names if name in state["nodes"]]
-    return {inode for node in nodes for inode in (node["netns"], node["mnt"], node["uts"]) if inode}
+    inodes: set[int | None] = set()
+    for name in names:
+        node = state["nodes"].get(name)
+        if node:
+            inodes.update((node["netns"], node["mnt"], node["uts"]))
+    return {inode for inode in inodes if inode}
 
 
-def summary(lab: str, state: State, names: Sequence[str]) -> list[Summary]:
+def summary(lab: str, state: LabState, names: Sequence[str]) -> list[NodeSummary]:
     """Return what a user sees of the nodes ``names``, or of all nodes of the lab."""
-    seen: list[Summary] = []
+    seen: list[NodeSummary] = []
     for name, node in sorted(state["nodes"].items(), key=lambda item: natural(item[0])):
         if name == fabric(lab) or (names and name not in names) or name not in state["claims"]:
             continue
@@ -256,8 +263,8 @@ def summary(lab: str, state: State, names: Sequence[str]) -> list[Summary]:
 
 
 def predict(
-    was: Iterable[Summary], wanted: Sequence[Node], stopped: Sequence[str]
-) -> list[Summary]:
+    was: Iterable[NodeSummary], wanted: Sequence[Node], stopped: Sequence[str]
+) -> list[NodeSummary]:
     """Return the summary as it will be: what stays, and what is wanted."""
     names = [node["name"] for node in wanted]
     nodes = [node for node in was if node["name"] not in names and node["name"] not in stopped]

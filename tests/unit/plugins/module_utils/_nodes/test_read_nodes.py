@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import ParseError
-from ansible_collections.offload.lab.plugins.module_utils._nodes import state as nodes_state
-from ansible_collections.offload.lab.plugins.module_utils._nodes.state import (
+from ansible_collections.offload.lab.plugins.module_utils._nodes import read_nodes
+from ansible_collections.offload.lab.plugins.module_utils._nodes.read_nodes import (
     mounts_of,
     parse_links,
     parse_mountinfo,
@@ -135,8 +135,8 @@ def test_a_mountpoint_is_missing_present_or_ours(tmp_path):
 
 
 def test_a_machine_without_any_lab(monkeypatch, tmp_path):
-    monkeypatch.setattr(nodes_state, "ROOT", str(tmp_path / "offload-lab"))
-    monkeypatch.setattr(nodes_state, "NETNS_FOLDER", str(tmp_path / "netns"))
+    monkeypatch.setattr(read_nodes, "ROOT", str(tmp_path / "offload-lab"))
+    monkeypatch.setattr(read_nodes, "NETNS_FOLDER", str(tmp_path / "netns"))
 
     def runner(argv):
         pytest.fail(f"nothing has to be run, but this was: {argv}")
