@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import time
 
 import pytest
 
 from ansible_collections.offload.lab.tests.instruments.awx import server
+from ansible_collections.offload.lab.tests.instruments.awx.jobs import UNFINISHED
 from ansible_collections.offload.lab.tests.support import BIN, CHECKOUT, run
 
 GIT = ["git", "-c", "user.name=offload.lab", "-c", "user.email=lab@example.org"]
@@ -59,6 +61,47 @@ class Site:
             variables,
         ]
         return run(argv, rc=rc, **self.environment)
+
+    def make_login(self):
+        """Make a login without a key: what runs on this machine needs none."""
+        organization = self.request("POST", "organizations/", name="Offload lab")
+        (kind,) = self.api.store.find("credential_type", name="Machine")
+        self.request(
+            "POST",
+            "credentials/",
+            name="offload.lab login",
+            organization=organization["id"],
+            credential_type=kind["id"],
+        )
+
+    def request(self, method, path, **data):
+        """Ask the API as a client does, without the way over HTTP; errors are raised."""
+        status, body = self.api.answer(method, path, {}, data)
+        assert status < 400
+        return body
+
+    def find(self, endpoint, name):
+        _status, page = self.api.answer("GET", f"{endpoint}/", {"name": name}, {})
+        (found,) = page["results"]
+        return found
+
+    def launch(self, endpoint, name, variables=None):
+        """Launch a template and return its job, which changes while it runs."""
+        template = self.find(endpoint, name)
+        extra = {"extra_vars": variables or {}}
+        started = self.request("POST", f"{endpoint}/{template['id']}/launch/", **extra)
+        return self.api.store.anywhere(started["id"])
+
+    def finish(self, job):
+        """Wait for the end of a job, which must be a good one."""
+        while job["status"] in UNFINISHED:
+            time.sleep(0.2)
+        assert job["status"] == "successful", self.explain()
+
+    def explain(self):
+        """Return the end of what each job printed that has failed."""
+        failed = [job for job in self.api.store.find("job") if job["failed"]]
+        return [(job["name"], self.api.runs.output.get(job["id"], "")[-3000:]) for job in failed]
 
     def objects(self, *types):
         """Return {(type, name)} of what AWX has."""

@@ -418,7 +418,7 @@ class Store:
         except (KeyError, ValueError):
             raise RefusedError(404, {"detail": "Not found."}) from None
 
-    def find(self, name, **wanted):
+    def find(self, name, /, **wanted):
         """Return the objects of a type whose fields are as wanted."""
         with self.lock:
             return [

@@ -1,0 +1,162 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Jobs of a small AWX that awx_setup.yml has set up, on a single-host lab: the whole workflow, cancel,
+relaunch, time-out.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from ansible_collections.offload.lab.tests.awx.conftest import Site, make_project
+from ansible_collections.offload.lab.tests.instruments.awx import server
+from ansible_collections.offload.lab.tests.instruments.awx.jobs import UNFINISHED
+from ansible_collections.offload.lab.tests.support import CHECKOUT
+from ansible_collections.offload.lab.tests.system.lab import Lab, differences
+
+pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("lab_packages_required")]
+
+PATIENCE = 900
+RESTORED_S = 30  # after the last sign of life of a controller, on a host that is quick
+CAMPAIGN = {
+    "name": "workflow",
+    "blocks": 6,
+    "design": "on_off",
+    "paths": ["tenant_vxlan"],
+    "mtus": [9000],
+    "factors": ["tso"],
+    "workloads": ["tcp_stream"],
+    "duration": 1,
+    "confirm": 0,
+    "steal_limit": 100,
+}
+
+
+@pytest.fixture(name="here", scope="module")
+def _here(tmp_path_factory, request):
+    """A lab's nodes, and an AWX that is set up for them."""
+    lab = Lab("systest-awx")
+    lab.clear()
+    request.addfinalizer(lab.clear)
+    lab.play("nodes")
+    folder = tmp_path_factory.mktemp("awx")
+    project = folder / "project"
+    make_project(project, CHECKOUT / "inventories/single_host/lab.single_host.yml")
+    store = folder / "results"
+    variables = {
+        "offload_lab_results_host": "node2",
+        "offload_lab_results_store": str(store),
+        "offload_lab_results_dir": str(folder / "temporary"),
+        "offload_lab_evidence_seconds": 0,
+        "offload_lab_campaign": CAMPAIGN,
+    }
+    with server.serve(folder, OFFLOAD_LAB_NAME=lab.name, OFFLOAD_LAB_NODES="2") as api:
+        site = Site(
+            api, project, offload_lab_awx_job_variables=variables, offload_lab_awx_ssh_key=""
+        )
+        # The nodes are namespaces of this machine: the login is one without a key.
+        site.make_login()
+        site.play("awx_setup")
+        site.lab, site.store = lab, store
+        yield site
+
+
+def until(condition, job=None):
+    """Wait until something is so, while a job runs; return for how many seconds."""
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() < began + PATIENCE, "no progress"
+        assert job is None or job["status"] in UNFINISHED, job
+        time.sleep(0.1)
+    return time.monotonic() - began
+
+
+def approve(site, name):
+    """Wait for an approval and give it."""
+    until(lambda: site.api.store.find("workflow_approval", name=name, status="pending"))
+    (approval,) = site.api.store.find("workflow_approval", name=name, status="pending")
+    site.request("POST", f"workflow_approvals/{approval['id']}/approve/")
+
+
+def tso(lab):
+    """Return on how many nodes TSO of the underlay is on."""
+    return sum(
+        "tx-tcp-segmentation: on" in lab.inside(node, "ethtool", "-k", "underlay0")
+        for node in (1, 2)
+    )
+
+
+def test_the_whole_workflow_to_an_applied_and_reverted_setting(here):
+    for node in (1, 2):
+        here.lab.inside(node, "ethtool", "-K", "underlay0", "tso", "off")
+    found = here.lab.state()
+    workflow = here.launch("workflow_job_templates", "offload.lab")
+    until(lambda: here.api.store.find("workflow_approval", status="pending"), workflow)
+    assert not here.api.store.find("job", name="offload.lab measure")
+    approve(here, "Measure what is planned")
+    approve(here, "Set what the report recommends")
+    until(lambda: workflow["status"] not in UNFINISHED)
+    assert workflow["status"] == "successful", here.explain()
+    (report,) = here.api.store.find("job", name="offload.lab report")
+    assert "tso" in report["artifacts"]["offload_lab_headline"]
+    (applied,) = here.api.store.find("job", name="offload.lab apply")
+    assert applied["status"] == "successful", here.explain()
+    assert tso(here.lab) == 2, report["artifacts"]
+    here.finish(here.launch("job_templates", "offload.lab revert"))
+    assert tso(here.lab) == 0
+    assert list(differences(found, here.lab.state())) == []
+
+
+def test_other_templates(here):
+    """Preflight, restore and teardown say of an empty lab what they find, and change nothing."""
+    found = here.lab.state()
+    for name in ("preflight", "restore", "teardown"):
+        here.finish(here.launch("job_templates", f"offload.lab {name}"))
+    assert list(differences(found, here.lab.state())) == []
+
+
+def recorded(store, name):
+    path = store / name / "trials.jsonl"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [json.loads(line)["id"] for line in lines]
+
+
+def planned(store, name):
+    plan = json.loads((store / name / "plan.json").read_text())
+    return [cell["id"] for visit in plan["visits"] for cell in visit["cells"]]
+
+
+def test_a_job_cancelled_in_a_visit_is_relaunched_and_loses_no_trial(here):
+    here.finish(here.launch("job_templates", "offload.lab lab"))
+    before = here.lab.state()
+    campaign = {"offload_lab_campaign": {**CAMPAIGN, "name": "cancelled", "duration": 3}}
+    job = here.launch("job_templates", "offload.lab measure", campaign)
+    until(lambda: tso(here.lab) == 0 and recorded(here.store, "cancelled"), job)
+    here.request("POST", f"jobs/{job['id']}/cancel/")
+    until(lambda: job["status"] not in UNFINISHED)
+    assert job["status"] == "canceled"
+    assert until(lambda: tso(here.lab) == 2) < RESTORED_S
+    again = here.request("POST", f"jobs/{job['id']}/relaunch/")
+    here.finish(here.api.store.anywhere(again["id"]))
+    ids = recorded(here.store, "cancelled")
+    assert sorted(ids) == sorted(planned(here.store, "cancelled"))
+    assert list(differences(before, here.lab.state())) == []
+
+
+def test_a_job_whose_time_is_over_leaves_restored_hosts(here):
+    before = here.lab.state()
+    template = here.find("job_templates", "offload.lab measure")
+    here.request("PATCH", f"job_templates/{template['id']}/", timeout=20)
+    campaign = {"offload_lab_campaign": {**CAMPAIGN, "name": "late", "duration": 4}}
+    job = here.launch("job_templates", "offload.lab measure", campaign)
+    until(lambda: job["status"] not in UNFINISHED)
+    here.request("PATCH", f"job_templates/{template['id']}/", timeout=0)
+    assert (job["status"], job["job_explanation"]) == ("failed", "Job terminated due to timeout")
+    assert until(lambda: tso(here.lab) == 2) < RESTORED_S
+    here.finish(here.launch("job_templates", "offload.lab restore"))
+    left = [row for row in differences(before, here.lab.state()) if "spool" not in row]
+    assert left == []  # the spool has a trial that the next job collects
