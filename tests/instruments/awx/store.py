@@ -319,6 +319,7 @@ TYPES = [
             "unified_job_template": None,
             "job": None,
             "do_not_run": False,
+            "artifacts": {},  # of all jobs before it
         },
         unique=NOT_UNIQUE,
         required=(),

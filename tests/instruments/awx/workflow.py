@@ -173,7 +173,7 @@ class Launcher:
             return True
         verdicts = [self._follows(parent, name) for parent, name in parents]
         if not parents or True in verdicts:
-            self._spawn(workflow, node)
+            self._spawn(workflow, node, parents)
             return True
         if None in verdicts:
             return False
@@ -190,7 +190,17 @@ class Launcher:
             return True
         return (self._job(parent)["status"] == "successful") == (name == "success_nodes")
 
-    def _spawn(self, workflow, node):
+    def _artifacts(self, parents):
+        """Return what set_stats of all jobs before a node left: AWX hands it on as variables."""
+        found = {}
+        for parent, _name in parents:
+            found.update(parent["artifacts"])
+            if parent["job"] is not None:
+                found.update(self._job(parent)["artifacts"])
+        return found
+
+    def _spawn(self, workflow, node, parents):
+        node["artifacts"] = self._artifacts(parents)
         template = self.store.anywhere(node["unified_job_template"])
         if template["type"] == "workflow_approval_template":
             job = self.store.create(
@@ -204,7 +214,7 @@ class Launcher:
             )
             node["job"] = job["id"]
             return
-        variables = json.loads(workflow["extra_vars"])
+        variables = {**json.loads(workflow["extra_vars"]), **node["artifacts"]}
         job = self.launch(template, {"extra_vars": variables}, "workflow")
         node["job"] = job["id"]
 
