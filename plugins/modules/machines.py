@@ -222,7 +222,6 @@ commands:
   sample: [{"argv": ["ip", "-batch", "-"], "stdin": "netns add machines-fabric\n"}]
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -231,10 +230,17 @@ from ..module_utils._host.apply import apply
 from ..module_utils._host.labs_lock import lock_labs
 from ..module_utils._host.module import Returned, run_module
 from ..module_utils._host.privileges import require
-from ..module_utils._machines import plan as plans
 from ..module_utils._machines import power
-from ..module_utils._machines.names import MODELS, validate
-from ..module_utils._machines.state import read_state
+from ..module_utils._machines.machine import MODELS, validate
+from ..module_utils._machines.machine_steps import (
+    MachinePlan,
+    MachinesState,
+    plan_absent,
+    plan_present,
+    predict,
+    summary,
+)
+from ..module_utils._machines.read_machines import read_state
 
 NIC_SPEC = {
     "name": {"type": "str", "default": "underlay0"},
@@ -255,7 +261,7 @@ MACHINE_SPEC = {
 }
 
 
-def carry_out(lab: str, folder: str, plan: plans.Plan, before: dict[str, Any], asked: str) -> None:
+def carry_out(lab: str, folder: str, plan: MachinePlan, before: MachinesState, asked: str) -> None:
     """Do what is planned."""
     accel = power.accelerator(asked, plan.start[0]["image"]) if plan.start else ""
     power.stop(plan.stop, before)
@@ -266,27 +272,24 @@ def carry_out(lab: str, folder: str, plan: plans.Plan, before: dict[str, Any], a
 
 def converge(module: AnsibleModule) -> Returned:
     """Bring the machines to what is wanted; return the module's result."""
-    lab, folder, present = (
-        module.params["name"],
-        module.params["folder"],
-        module.params["state"] == "present",
-    )
+    lab, folder = module.params["name"], module.params["folder"]
+    present, accel = module.params["state"] == "present", module.params["accel"]
     wanted = validate(lab, folder, module.params["machines"])
     names = [machine["name"] for machine in wanted]
     require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], to_do="Run the playbook with sudo, or as root.")
     lock_labs()
     before = read_state(lab, folder)
     plan = (
-        plans.plan_present(lab, folder, wanted, before)
+        plan_present(lab, folder, wanted, before)
         if present
-        else plans.plan_absent(lab, folder, names, before)
+        else plan_absent(lab, folder, names, before)
     )
     if not module.check_mode:
-        carry_out(lab, folder, plan, before, module.params["accel"])
-    was = plans.summary(before, names)
-    now = plans.predict(was, wanted, module.params["accel"], plan) if present else []
+        carry_out(lab, folder, plan, before, accel)
+    was = summary(before, names)
+    now = predict(was, wanted, accel, plan) if present else []
     if present and not module.check_mode:
-        now = plans.summary(read_state(lab, folder), names)
+        now = summary(read_state(lab, folder), names)
     return {
         "changed": any(plan),
         "machines": now,

@@ -13,7 +13,7 @@ import contextlib
 import json
 import os
 import signal
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Dict, Iterable
 
 from .._base.errors import LabError
 from .processes import started_at
@@ -21,9 +21,10 @@ from .waiting import PATIENCE, wait_until
 
 FOLDER = "/run/offload-lab"
 GRACE = 10.0  # seconds between SIGTERM and SIGKILL
+ProcessState = Dict[str, Any]  # what a state file has: "pid", "started", and what its writer adds
 
 
-def write(path: str, pid: int, state: dict[str, Any], mode: int = 0o644) -> None:
+def write(path: str, pid: int, state: ProcessState, mode: int = 0o644) -> None:
     """Write the state file of the process ``pid`` at one stroke; what else is to be known of it is
     ``state``.
     """
@@ -34,7 +35,7 @@ def write(path: str, pid: int, state: dict[str, Any], mode: int = 0o644) -> None
     os.rename(path + ".new", path)
 
 
-def lives(state: dict[str, Any]) -> bool:
+def lives(state: ProcessState) -> bool:
     """Return whether the process of a state is there.
 
     One that is ending has its port for a moment yet, and lives.
@@ -42,9 +43,7 @@ def lives(state: dict[str, Any]) -> bool:
     return started_at(state["pid"]) == state["started"]
 
 
-def read(
-    path: str, belongs: Callable[[dict[str, Any]], bool] | None = None
-) -> dict[str, Any] | None:
+def read(path: str, belongs: Callable[[ProcessState], bool] | None = None) -> ProcessState | None:
     """Return the state of a daemon that lives and is the one that ``belongs`` to its state, or
     None.
     """
@@ -56,7 +55,7 @@ def read(
         return None
 
 
-def stop(states: Iterable[dict[str, Any]], group: bool = False) -> None:
+def stop(states: Iterable[ProcessState], group: bool = False) -> None:
     """End the processes of these states and wait until they are gone; with ``group`` their
     children, too.
     """

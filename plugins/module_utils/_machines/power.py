@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Iterable, Mapping
+from itertools import chain
+from typing import Iterable
 
 from .._base.errors import CommandError, InputError
 from .._host import daemons
 from .._host.runner import run
 from . import qemu, taps
-from .names import home
-from .state import state_file
+from .machine import Machine, home
+from .machine_steps import MachinesState
+from .read_machines import state_file
 
 KVM = "/dev/kvm"
 PROBE_SECONDS = 30  # a kernel with KVM gives up after two
@@ -42,12 +44,11 @@ def accelerator(asked: str, image: str) -> str:
     return "tcg"
 
 
-def start(lab: str, folder: str, machine: Mapping[str, Any], accel: str) -> None:
+def start(lab: str, folder: str, machine: Machine, accel: str) -> None:
     """Start a machine; it is known by its state file."""
     with taps.opened(lab, machine) as descriptors:
         argv = qemu.command(lab, folder, machine, accel, descriptors)
-        passed = [one for several in descriptors.values() for one in several]
-        run(argv, pass_fds=passed)
+        run(argv, pass_fds=list(chain.from_iterable(descriptors.values())))
     with open(os.path.join(home(folder, machine["name"]), "pid")) as stream:
         daemons.write(
             state_file(folder, machine["name"]),
@@ -56,6 +57,7 @@ def start(lab: str, folder: str, machine: Mapping[str, Any], accel: str) -> None
         )
 
 
-def stop(names: Iterable[str], state: Mapping[str, Any]) -> None:
+def stop(names: Iterable[str], state: MachinesState) -> None:
     """End the QEMU of machines, like a power cut."""
-    daemons.stop([state["machines"][name]["process"] for name in names])
+    processes = [state["machines"][name]["process"] for name in names]
+    daemons.stop([process for process in processes if process])

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+from typing import Mapping, Sequence
 
-from .names import MANAGEMENT, home, mac_of
+from .machine import MANAGEMENT, MANAGEMENT_NIC, Machine, Nic, home, mac_of
 
 PROGRAM = "qemu-system-x86_64"
 ACCELERATORS = {
@@ -47,7 +47,7 @@ def probe(image: str) -> list[str]:
 def command(
     lab: str,
     folder: str,
-    machine: Mapping[str, Any],
+    machine: Machine,
     accel: str,
     descriptors: Mapping[str, Sequence[int]],
 ) -> list[str]:
@@ -72,11 +72,7 @@ def command(
         "-netdev",
         f"user,id={MANAGEMENT},restrict=on,hostfwd=tcp:127.0.0.1:{machine['port']}-:22",
         "-device",
-        _device(
-            lab,
-            machine["name"],
-            {"name": MANAGEMENT, "model": "virtio-net-pci", "queues": 1, "properties": {}},
-        ),
+        _device(lab, machine["name"], MANAGEMENT_NIC),
     ]
     for nic in machine["nics"]:
         taps = ":".join(map(str, descriptors[nic["name"]]))
@@ -89,7 +85,7 @@ def command(
     return [*argv, "-serial", f"file:{place}/console", "-daemonize", "-pidfile", f"{place}/pid"]
 
 
-def _device(lab: str, machine: str, nic: Mapping[str, Any]) -> str:
+def _device(lab: str, machine: str, nic: Nic) -> str:
     queues = f",mq=on,vectors={2 * nic['queues'] + 2}" if nic["queues"] > 1 else ""
     more = "".join(f",{key}={value}" for key, value in sorted(nic["properties"].items()))
     return f"{nic['model']},netdev={nic['name']},mac={mac_of(lab, machine, nic['name'])},romfile={queues}{more}"

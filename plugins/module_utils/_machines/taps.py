@@ -12,14 +12,14 @@ import contextlib
 import fcntl
 import os
 import struct
-from typing import Any, Iterator, Mapping
+from typing import Iterator
 
 from .._base.errors import LabError
 from .._base.steps import batch
 from .._host.apply import apply
 from .._host.netns import inside
 from .._host.runner import run
-from .names import BRIDGE, netns_of, tap_of, wanted_taps
+from .machine import BRIDGE, Machine, Nic, Tap, netns_of, tap_of, wanted_taps
 
 # linux/if_tun.h
 DEVICE = "/dev/net/tun"
@@ -41,7 +41,7 @@ def _open(name: str, flags: int) -> int:
     return descriptor
 
 
-def found(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
+def found(machine: Machine) -> list[Tap]:
     """Return ``(namespace, tap)`` of the taps of a machine that are in namespaces which are not the
     lab's own.
     """
@@ -54,7 +54,7 @@ def found(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 @contextlib.contextmanager
-def opened(lab: str, machine: Mapping[str, Any]) -> Iterator[dict[str, list[int]]]:
+def opened(lab: str, machine: Machine) -> Iterator[dict[str, list[int]]]:
     """Have the taps of a machine's NICs open and up: ``{device: [descriptor, ...]}``.
 
     Those in the fabric are on its bridge. In a namespace that is given whoever has it connects
@@ -66,16 +66,20 @@ def opened(lab: str, machine: Mapping[str, Any]) -> Iterator[dict[str, list[int]
         found: dict[str, list[int]] = {}
         for index, nic in enumerate(machine["nics"]):
             tap, netns = tap_of(machine["name"], index), netns_of(lab, nic)
-            flags = (
-                IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | (IFF_MULTI_QUEUE if nic["queues"] > 1 else 0)
-            )
             with inside(netns):
-                for _queue in range(nic["queues"]):
-                    descriptor = _open(tap, flags)
-                    stack.callback(os.close, descriptor)
-                    if nic.get("netns"):
-                        fcntl.ioctl(descriptor, TUNSETPERSIST, 1)
-                    found.setdefault(nic["name"], []).append(descriptor)
+                found[nic["name"]] = [_queue(stack, tap, nic) for _number in range(nic["queues"])]
             master = "" if nic.get("netns") else f"master {BRIDGE} "
             apply(batch([f"link set dev {tap} mtu {nic['mtu']} {master}up"], netns))
         yield found
+
+
+def _queue(stack: contextlib.ExitStack, tap: str, nic: Nic) -> int:
+    """Open a queue of a tap until the end of the ``stack``; return its descriptor."""
+    flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR
+    if nic["queues"] > 1:
+        flags |= IFF_MULTI_QUEUE
+    descriptor = _open(tap, flags)
+    stack.callback(os.close, descriptor)
+    if nic.get("netns"):
+        fcntl.ioctl(descriptor, TUNSETPERSIST, 1)
+    return descriptor

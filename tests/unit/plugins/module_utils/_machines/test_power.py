@@ -15,9 +15,9 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import (
 from ansible_collections.offload.lab.plugins.module_utils._host import daemons
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result
 from ansible_collections.offload.lab.plugins.module_utils._machines import power
-from ansible_collections.offload.lab.plugins.module_utils._machines.guest import written
-from ansible_collections.offload.lab.plugins.module_utils._machines.names import MARKER
-from ansible_collections.offload.lab.plugins.module_utils._machines.state import (
+from ansible_collections.offload.lab.plugins.module_utils._machines.machine import MARKER
+from ansible_collections.offload.lab.plugins.module_utils._machines.machine_steps import written
+from ansible_collections.offload.lab.plugins.module_utils._machines.read_machines import (
     read_state,
     state_file,
 )

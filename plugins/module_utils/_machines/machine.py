@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from typing import Any, Mapping, Sequence
+from typing import Mapping, Sequence, Tuple, TypedDict
 
 from .._base import checks, network
 from .._base.errors import InputError
@@ -24,6 +24,46 @@ KERNELS_NAME = re.compile(r"eth\d+")
 MOST_NICS = 9
 # QEMU's emulation of the others reads one queue of the network, whatever the guest sees.
 MULTI_QUEUE = "virtio-net-pci"
+Tap = Tuple[str, str]  # the namespace of a device's other end, and its name there
+
+
+class GivenNic(TypedDict):
+    """A network device of a machine."""
+
+    name: str
+    model: str
+    queues: int
+    properties: dict[str, str]
+    address: str | None
+    mtu: int
+
+
+class Nic(GivenNic, total=False):
+    """A network device of a machine, and the namespace of its other end where it is given."""
+
+    netns: str
+
+
+# The device by which the controller reaches a machine; nothing else does
+MANAGEMENT_NIC: Nic = {
+    "name": MANAGEMENT,
+    "model": MULTI_QUEUE,
+    "queues": 1,
+    "properties": {},
+    "address": None,
+    "mtu": 1500,
+}
+
+
+class Machine(TypedDict):
+    """A machine that is wanted."""
+
+    name: str
+    image: str
+    port: int  # on this machine, for SSH
+    cpus: int
+    memory: int  # MiB
+    nics: list[Nic]
 
 
 def fabric(lab: str) -> str:
@@ -41,15 +81,13 @@ def tap_of(machine: str, index: int) -> str:
     return f"{machine}-{index}"
 
 
-def netns_of(lab: str, nic: Mapping[str, Any]) -> str:
+def netns_of(lab: str, nic: Nic) -> str:
     """Return the namespace in which a device's other end is: the fabric, or the one that is given."""
     return nic.get("netns") or fabric(lab)
 
 
-def wanted_taps(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return ``(namespace, tap)`` of the devices of a machine whose other ends are in namespaces
-    that are given.
-    """
+def wanted_taps(machine: Machine) -> list[Tap]:
+    """Return the taps of a machine whose other ends are in namespaces that are given."""
     return [
         (nic["netns"], tap_of(machine["name"], index))
         for index, nic in enumerate(machine.get("nics", ()))
@@ -63,7 +101,7 @@ def mac_of(lab: str, machine: str, device: str) -> str:
     return ":".join(["02"] + [f"{byte:02x}" for byte in digest[:5]])
 
 
-def validate(lab: str, folder: str, machines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def validate(lab: str, folder: str, machines: Sequence[Machine]) -> list[Machine]:
     """Return the wanted machines, checked; raise :class:`InputError` for what cannot be."""
     if not LAB_NAME.fullmatch(lab):
         raise InputError(
@@ -75,16 +113,16 @@ def validate(lab: str, folder: str, machines: Sequence[Mapping[str, Any]]) -> li
         raise InputError(
             "not an absolute path", f"folder {folder}", "Give the lab a folder of its own."
         )
-    for key in ("name", "port"):
-        checks.unique([machine[key] for machine in machines], key)
-    checks.unique(
-        [nic["address"] for machine in machines for nic in machine["nics"] if nic["address"]],
-        "address",
-    )
+    checks.unique([machine["name"] for machine in machines], "name")
+    checks.unique([machine["port"] for machine in machines], "port")
+    addresses: list[str | None] = []
+    for machine in machines:
+        addresses += [nic["address"] for nic in machine["nics"]]
+    checks.unique(filter(None, addresses), "address")
     return [_machine(machine) for machine in machines]
 
 
-def _machine(machine: Mapping[str, Any]) -> dict[str, Any]:
+def _machine(machine: Machine) -> Machine:
     name = machine["name"]
     if not MACHINE_NAME.fullmatch(name):
         raise InputError(
@@ -100,10 +138,20 @@ def _machine(machine: Mapping[str, Any]) -> dict[str, Any]:
             f"{len(machine['nics'])} NICs are not 1 to {MOST_NICS}", name, "Give a list of NICs."
         )
     checks.unique([nic["name"] for nic in machine["nics"]] + [MANAGEMENT], f"{name}: name of a NIC")
-    return dict(machine, nics=[_nic(name, nic) for nic in machine["nics"]])
+    for nic in machine["nics"]:
+        _check_nic(name, nic)
+    return {**machine, "nics": [_without_empty_netns(nic) for nic in machine["nics"]]}
 
 
-def _nic(machine: str, nic: Mapping[str, Any]) -> dict[str, Any]:
+def _without_empty_netns(nic: Nic) -> Nic:
+    if nic.get("netns"):
+        return nic
+    found = nic.copy()
+    found.pop("netns", None)
+    return found
+
+
+def _check_nic(machine: str, nic: Nic) -> None:
     network.device_name(nic["name"], f"NIC of {machine}")
     if KERNELS_NAME.fullmatch(nic["name"]):
         raise InputError(
@@ -119,15 +167,18 @@ def _nic(machine: str, nic: Mapping[str, Any]) -> dict[str, Any]:
             f"{machine}, {nic['name']}",
             f"Use 1, or model {MULTI_QUEUE}.",
         )
-    for key, value in nic["properties"].items():
-        if not PROPERTY.fullmatch(f"{key}={value}"):
-            raise InputError(
-                f"{key}={value} is not a property",
-                f"{machine}, {nic['name']}",
-                "Use letters, digits and the signs _.:- for both.",
-            )
+    _check_properties(f"{machine}, {nic['name']}", nic["properties"])
     if nic["address"]:
         network.interface(nic["address"], f"address of {machine}")
     if nic.get("netns"):
         network.namespace_name(nic["netns"])
-    return {key: value for key, value in nic.items() if key != "netns" or value}
+
+
+def _check_properties(where: str, properties: Mapping[str, str]) -> None:
+    for key, value in properties.items():
+        if not PROPERTY.fullmatch(f"{key}={value}"):
+            raise InputError(
+                f"{key}={value} is not a property",
+                where,
+                "Use letters, digits and the signs _.:- for both.",
+            )

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
 
 from .._host import daemons
 from .._host.netns import path_of
 from . import taps
-from .names import MARKER, fabric, home
+from .machine import MARKER, fabric, home
+from .machine_steps import MachinesState, SeenMachine
 
 
 def state_file(folder: str, machine: str) -> str:
@@ -20,7 +20,7 @@ def state_file(folder: str, machine: str) -> str:
     return os.path.join(home(folder, machine), "state.json")
 
 
-def read_machine(folder: str, machine: str) -> dict[str, Any]:
+def read_machine(folder: str, machine: str) -> SeenMachine:
     """Return how a machine was started (None: never), its accelerator, and its process if it is
     alive.
     """
@@ -34,12 +34,12 @@ def read_machine(folder: str, machine: str) -> dict[str, Any]:
         "spec": state.get("spec"),
         "accel": state.get("accel"),
         "process": process,
-        "taps": taps.found(state.get("spec") or {}),
+        "taps": taps.found(state["spec"]) if state.get("spec") else [],
         "disk": os.path.exists(os.path.join(home(folder, machine), "disk")),
     }
 
 
-def read_state(lab: str, folder: str) -> dict[str, Any]:
+def read_state(lab: str, folder: str) -> MachinesState:
     """Return what there is of a lab: whether its folder is ours, taken by something else or free,
     and its machines.
     """

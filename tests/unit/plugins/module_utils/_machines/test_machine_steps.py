@@ -8,12 +8,12 @@ import copy
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._machines.guest import files_of
-from ansible_collections.offload.lab.plugins.module_utils._machines.names import (
+from ansible_collections.offload.lab.plugins.module_utils._machines.machine import (
     validate,
     wanted_taps,
 )
-from ansible_collections.offload.lab.plugins.module_utils._machines.plan import (
+from ansible_collections.offload.lab.plugins.module_utils._machines.machine_steps import (
+    files_of,
     plan_absent,
     plan_present,
 )

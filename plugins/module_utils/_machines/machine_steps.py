@@ -1,0 +1,257 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: the virtual machines of a lab, from what is there and what is wanted to the commands
+between them; and what each machine finds on its disk: its name, its devices, and who may log in.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Iterable, Mapping, NamedTuple, Sequence, TypedDict
+
+from .._base.errors import InputError
+from .._base.steps import Step, batch
+from .._host.daemons import ProcessState
+from .machine import (
+    BRIDGE,
+    MANAGEMENT_NIC,
+    MARKER,
+    Machine,
+    Nic,
+    Tap,
+    fabric,
+    home,
+    mac_of,
+    wanted_taps,
+)
+
+# What QEMU's user networking gives to the first guest; it reaches nothing, and only SSH gets in.
+ADDRESS = "10.0.2.15/24"
+NETWORKS = "/etc/systemd/network"
+
+
+class SeenMachine(TypedDict):
+    """What there is of a machine."""
+
+    spec: Machine | None  # as which it was started; None: never
+    accel: str | None
+    process: ProcessState | None  # of QEMU, if it lives
+    disk: bool
+    taps: list[Tap]  # in namespaces that are not the lab's own
+
+
+class MachinesState(TypedDict):
+    """What there is of a lab of machines."""
+
+    ours: bool  # the folder
+    foreign: bool  # the folder is something else's
+    fabric: bool
+    keys: bool
+    machines: dict[str, SeenMachine]
+
+
+class MachineSummary(TypedDict):
+    """What a user sees of a machine."""
+
+    name: str
+    running: bool
+    accel: str | None
+    port: int | None
+
+
+NOTHING: SeenMachine = {"spec": None, "accel": None, "process": None, "disk": False, "taps": []}
+
+
+class MachinePlan(NamedTuple):
+    """What is to happen to machines."""
+
+    stop: list[str]  # the machines whose QEMU ends first
+    steps: list[Step]
+    start: list[Machine]  # then
+
+
+def plan_present(
+    lab: str, folder: str, wanted: Sequence[Machine], state: MachinesState
+) -> MachinePlan:
+    """Return what makes the wanted machines.
+
+    One with other options is recreated; one that was killed is started.
+    """
+    network = _needs_network(wanted)
+    _refuse_foreign(lab, folder, network, state)
+    seen = {machine["name"]: state["machines"].get(machine["name"], NOTHING) for machine in wanted}
+    new = [machine for machine in wanted if not _is_whole(machine, seen[machine["name"]])]
+    # Without the namespace of their network machines that live are of no use.
+    all_start = network and not state["fabric"]
+    start = [
+        machine
+        for machine in wanted
+        if all_start or machine in new or not _is_running(machine, seen[machine["name"]])
+    ]
+    stop = [machine["name"] for machine in start if seen[machine["name"]]["process"]]
+    steps = _common(lab, folder, state, network)
+    for machine in new:
+        steps += _without(set(seen[machine["name"]]["taps"]) - set(wanted_taps(machine)))
+        steps += _make(lab, folder, machine)
+    return MachinePlan(stop, steps, start)
+
+
+def _needs_network(wanted: Iterable[Machine]) -> bool:
+    """Return whether a device's other end is in the lab's own network."""
+    return any(any(not nic.get("netns") for nic in machine["nics"]) for machine in wanted)
+
+
+def _refuse_foreign(lab: str, folder: str, network: bool, state: MachinesState) -> None:
+    """Raise InputError where the folder or the namespace is something else's."""
+    if state["foreign"]:
+        raise InputError(
+            "this folder has files that are not the lab's",
+            folder,
+            "Give the lab a folder of its own.",
+        )
+    if network and state["fabric"] and not state["ours"]:
+        raise InputError(
+            "a network namespace of this name exists, and it is not the lab's",
+            fabric(lab),
+            "Choose another lab name, or remove it: ip netns delete " + fabric(lab),
+        )
+
+
+def _is_whole(machine: Machine, seen: SeenMachine) -> bool:
+    """Return whether a machine has its disk, and was made with the options that are wanted."""
+    return seen["spec"] == machine and seen["disk"]
+
+
+def _is_running(machine: Machine, seen: SeenMachine) -> bool:
+    return bool(seen["process"]) and set(wanted_taps(machine)) <= set(seen["taps"])
+
+
+def _without(taps: Iterable[Tap]) -> list[Step]:
+    """Return the commands that remove taps from namespaces that are not the lab's: most outlive
+    their machine.
+    """
+    return [
+        Step(["ip", "link", "delete", "dev", tap], netns=netns, check=False)
+        for netns, tap in sorted(taps)
+    ]
+
+
+def _common(lab: str, folder: str, state: MachinesState, network: bool) -> list[Step]:
+    """Return the commands that make what all machines share: the folder, the network, and the keys
+    of user and host.
+
+    Machines whose devices are all in namespaces that are given have no network of their own.
+    """
+    steps = []
+    if not state["ours"]:
+        steps.append(Step(["mkdir", "-p", "-m", "0700", folder]))
+        steps.append(Step(["touch", f"{folder}/{MARKER}"]))
+    if network and not state["fabric"]:
+        bridge = f"link add name {BRIDGE} type bridge stp_state 0 mcast_snooping 0"
+        steps += batch([f"netns add {fabric(lab)}"])
+        steps += batch([bridge, f"link set dev {BRIDGE} up"], fabric(lab))
+    if not state["keys"]:
+        keygen = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "offload.lab", "-f"]
+        steps += [Step([*keygen, f"{folder}/{key}"]) for key in ("key", "host_key")]
+    return steps
+
+
+def _make(lab: str, folder: str, machine: Machine) -> list[Step]:
+    """Return the commands that make a machine's disk: the image's, and files of its own in it."""
+    place, files = home(folder, machine["name"]), files_of(lab, machine)
+    sources = {path: f"{place}/files/{os.path.basename(path)}" for path in files}
+    steps = [
+        Step(["rm", "-rf", place]),
+        Step(["mkdir", "-p", f"{place}/files"]),
+        Step(["cp", "--sparse=always", f"{machine['image']}/root.ext4", f"{place}/disk"]),
+    ]
+    steps += [Step(["tee", sources[path]], text) for path, text in files.items()]
+    sources["/etc/ssh/ssh_host_ed25519_key"] = f"{folder}/host_key"
+    sources["/root/.ssh/authorized_keys"] = f"{folder}/key.pub"
+    steps.append(Step(["debugfs", "-w", "-f", "-", f"{place}/disk"], written(sources)))
+    return [*steps, Step(["rm", "-r", f"{place}/files"])]
+
+
+def plan_absent(lab: str, folder: str, names: Sequence[str], state: MachinesState) -> MachinePlan:
+    """Return what removes machines, and with the last of them the lab; without names: all."""
+    if not state["ours"]:
+        return MachinePlan([], [], [])
+    there = state["machines"]
+    gone = [name for name in there if not names or name in names]
+    stop = [name for name in gone if there[name]["process"]]
+    taps: list[Tap] = []
+    for name in gone:
+        taps += there[name]["taps"]
+    steps = _without(taps)
+    if set(gone) < set(there):
+        return MachinePlan(
+            stop, steps + [Step(["rm", "-rf", home(folder, name)]) for name in gone], []
+        )
+    if state["fabric"]:
+        steps += batch([f"netns del {fabric(lab)}"])
+    return MachinePlan(stop, [*steps, Step(["rm", "-rf", folder])], [])
+
+
+def summary(state: MachinesState, names: Sequence[str]) -> list[MachineSummary]:
+    """Return what a user sees of machines."""
+    return [
+        {
+            "name": name,
+            "running": bool(seen["process"]),
+            "accel": seen["accel"],
+            "port": seen["spec"]["port"] if seen["spec"] else None,
+        }
+        for name, seen in state["machines"].items()
+        if not names or name in names
+    ]
+
+
+def predict(
+    was: Sequence[MachineSummary], wanted: Sequence[Machine], accel: str, plan: MachinePlan
+) -> list[MachineSummary]:
+    """Return the summary as it will be when the wanted machines are there."""
+    accels = {one["name"]: one["accel"] for one in was}
+    accels.update({machine["name"]: accel for machine in plan.start})
+    return [
+        {
+            "name": machine["name"],
+            "running": True,
+            "accel": accels[machine["name"]],
+            "port": machine["port"],
+        }
+        for machine in wanted
+    ]
+
+
+def files_of(lab: str, machine: Machine) -> dict[str, str]:
+    """Return ``{path in the machine: text}``: devices are named by MAC address; their order is by
+    chance.
+    """
+    files = {
+        "/etc/hostname": machine["name"] + "\n",
+        "/etc/hosts": f"127.0.0.1 localhost\n127.0.1.1 {machine['name']}\n",
+    }
+    management: Nic = {**MANAGEMENT_NIC, "address": ADDRESS}
+    nics = [management, *machine["nics"]]
+    for nic in nics:
+        link = f"[Match]\nMACAddress={mac_of(lab, machine['name'], nic['name'])}\n\n[Link]\nName={nic['name']}\n"
+        files[f"{NETWORKS}/10-{nic['name']}.link"] = f"{link}MTUBytes={nic['mtu']}\n"
+        address = f"Address={nic['address']}\n" if nic["address"] else ""
+        files[f"{NETWORKS}/10-{nic['name']}.network"] = (
+            f"[Match]\nName={nic['name']}\n\n[Network]\n{address}LinkLocalAddressing=no\nIPv6AcceptRA=no\n"
+        )
+    return files
+
+
+def written(sources: Mapping[str, str]) -> str:
+    """Return what debugfs does to write files, ``{path in the machine: file here}``, each for root
+    alone.
+    """
+    lines = ["mkdir /root/.ssh", "set_inode_field /root/.ssh mode 040700"]
+    for path, source in sources.items():
+        lines += [f"rm {path}", f"write {source} {path}"]
+        lines += [f"set_inode_field {path} {field}" for field in ("uid 0", "gid 0")]
+        private = path.startswith("/root/") or path.endswith("_key")
+        lines.append(f"set_inode_field {path} mode {'0100600' if private else '0100644'}")
+    return "\n".join(lines) + "\n"
