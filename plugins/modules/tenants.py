@@ -210,12 +210,12 @@ from ..module_utils._host.waiting import wait_until
 from ..module_utils._iproute import read
 from ..module_utils._lab.tenants_check import (
     Limit,
+    Links,
     Parts,
     check_host,
     wanted_tenants,
 )
 from ..module_utils._lab.tenants_plan import (
-    Links,
     TenantsSeen,
     TenantSummary,
     led_to,

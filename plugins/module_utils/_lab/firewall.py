@@ -14,7 +14,7 @@ import ipaddress
 import itertools
 import json
 import re
-from typing import Any, NamedTuple, Sequence
+from typing import Dict, NamedTuple, Sequence, Union
 
 from .._base import network
 from .._base.errors import CommandError, InputError
@@ -23,6 +23,9 @@ from .._host.runner import run
 COMMENT = "offload.lab "
 PRIORITY = -4789
 CHAIN = re.compile(r"(ip|ip6|inet) ([A-Za-z_][\w-]*) ([A-Za-z_][\w-]*)\Z")
+
+
+Handles = Dict[str, Union[int, str]]  # of our rules, by the rule as text
 
 
 class Rule(NamedTuple):
@@ -80,7 +83,7 @@ class Nftables:
             )
         self.chain = chain.split()
 
-    def read(self, missing_ok: bool = False) -> dict[str, int]:
+    def read(self, missing_ok: bool = False) -> Handles:
         """Return ``{rule as text: handle}`` of ours; with ``missing_ok`` none where the chain is
         gone.
         """
@@ -122,7 +125,7 @@ class Nftables:
             f'"{COMMENT}{rule}"',
         ]
 
-    def remove(self, _rule: str, handle: Any) -> list[str]:
+    def remove(self, _rule: str, handle: int | str) -> list[str]:
         return ["nft", "delete", "rule", *self.chain, "handle", str(handle)]
 
 
@@ -134,10 +137,10 @@ class Firewalld:
         zone = run(["firewall-cmd", f"--get-zone-of-interface={device}"], check=False).out.strip()
         self.zone = zone or run(["firewall-cmd", "--get-default-zone"]).out.strip()
 
-    def read(self, missing_ok: bool = False) -> dict[str, str]:
+    def read(self, missing_ok: bool = False) -> Handles:
         """Return ``{rule as text: rich rule}`` of ours; a zone is always there."""
         listed = run(["firewall-cmd", f"--zone={self.zone}", "--list-rich-rules"]).out.splitlines()
-        found = {}
+        found: Handles = {}
         for line in listed:
             fields = dict(re.findall(r'(\w+)="([^"]*)"', line))
             if fields.get("priority") == str(PRIORITY):
@@ -154,13 +157,11 @@ class Firewalld:
         )
         return ["firewall-cmd", f"--zone={self.zone}", f"--add-rich-rule={text}"]
 
-    def remove(self, _rule: str, handle: Any) -> list[str]:
+    def remove(self, _rule: str, handle: int | str) -> list[str]:
         return ["firewall-cmd", f"--zone={self.zone}", f"--remove-rich-rule={handle}"]
 
 
-def plan(
-    firewall: Nftables | Firewalld, found: dict[str, Any], rules: Sequence[Rule]
-) -> list[list[str]]:
+def plan(firewall: Nftables | Firewalld, found: Handles, rules: Sequence[Rule]) -> list[list[str]]:
     """Return the commands that make ours what is wanted; in a chain the first rule is the one
     inserted last.
     """

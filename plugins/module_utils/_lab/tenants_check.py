@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import Any, Iterable, Mapping, Sequence, Tuple, TypedDict, Union
+from typing import Any, Dict, Iterable, Mapping, Sequence, Tuple, TypedDict, Union
 
 from .._base import checks, network
 from .._base.errors import InputError
@@ -18,9 +18,32 @@ DEVICE, PORT = "-veth0", "-veth1"  # the tenant's end of its veth, and the switc
 LINUX_BRIDGE, INNER, OUTER = "-br", "-veth2", "-veth3"
 Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 Limit = Tuple[int, str]  # bytes, and why
+Link = Dict[str, Any]  # as _iproute reads it, with its permanent neighbours
+Links = Dict[str, Link]
 MAC = re.compile(
     r"[0-9a-f][02468ace](:[0-9a-f]{2}){5}\Z"
 )  # the lowest bit of the first byte means multicast
+
+
+class NeighborOptions(TypedDict):
+    """A neighbour as a user asks for it."""
+
+    address: str
+    mac: str
+
+
+class TenantOptions(TypedDict, total=False):
+    """A tenant as a user asks for it."""
+
+    name: str
+    namespace: bool  # False: the host's own end
+    addresses: list[str]  # with prefix length
+    mtu: int | None  # bytes
+    mac: str | None
+    neighbors: list[NeighborOptions]
+    linux_bridge: bool
+    tag: int | None  # VLAN inside the switch
+    flat: bool  # reached by an uplink, without a tunnel
 
 
 class Parts(TypedDict):
@@ -93,7 +116,7 @@ def _neighbor(text: Any, name: str, interfaces: Sequence[network.Interface]) -> 
 
 
 def _neighbors(
-    neighbors: Iterable[Mapping[str, Any]], name: str, interfaces: Sequence[network.Interface]
+    neighbors: Iterable[NeighborOptions], name: str, interfaces: Sequence[network.Interface]
 ) -> dict[str, str]:
     """Return ``{address: MAC address}`` of a tenant's neighbours, which are kept for good."""
     addresses = [_neighbor(neighbor["address"], name, interfaces) for neighbor in neighbors]
@@ -101,7 +124,7 @@ def _neighbors(
     return dict(zip(addresses, [_checked_mac(neighbor["mac"], name) for neighbor in neighbors]))
 
 
-def wanted_tenant(tenant: Mapping[str, Any], mtu: int) -> Tenant:
+def wanted_tenant(tenant: TenantOptions, mtu: int) -> Tenant:
     """Return a checked tenant of the user, with what is derived from its name; ``mtu`` is for one
     that gives none.
     """
@@ -109,14 +132,15 @@ def wanted_tenant(tenant: Mapping[str, Any], mtu: int) -> Tenant:
     interfaces = [
         network.interface(text, f"address of {name}") for text in tenant.get("addresses") or []
     ]
+    own_mtu, mac = tenant.get("mtu"), tenant.get("mac")
     return {
         "name": name,
         "netns": name if tenant.get("namespace", True) else None,
         "device": name + DEVICE,
         "port": name + PORT,
         "addresses": [str(interface) for interface in interfaces],
-        "mtu": mtu if tenant.get("mtu") is None else tenant["mtu"],
-        "mac": None if tenant.get("mac") is None else _checked_mac(tenant["mac"], name),
+        "mtu": mtu if own_mtu is None else own_mtu,
+        "mac": None if mac is None else _checked_mac(mac, name),
         "neighbors": _neighbors(tenant.get("neighbors") or [], name, interfaces),
         "linux_bridge": name + LINUX_BRIDGE if tenant.get("linux_bridge") else None,
         "switch_port": name + (OUTER if tenant.get("linux_bridge") else PORT),
@@ -126,7 +150,7 @@ def wanted_tenant(tenant: Mapping[str, Any], mtu: int) -> Tenant:
 
 
 def wanted_tenants(
-    tenants: Sequence[Mapping[str, Any]], mtu: int, limit: Limit | None = None
+    tenants: Sequence[TenantOptions], mtu: int, limit: Limit | None = None
 ) -> dict[str, Tenant]:
     """Return ``{name: tenant}``, all checked.
 
@@ -205,7 +229,7 @@ def check_disjoint(networks: Mapping[Network, str]) -> None:
             )
 
 
-def check_host(tenants: Mapping[str, Tenant], links: Mapping[str, Mapping[str, Any]]) -> None:
+def check_host(tenants: Mapping[str, Tenant], links: Links) -> None:
     """Raise InputError when a tenant that is in the host's own namespace would take another
     device's network away.
     """

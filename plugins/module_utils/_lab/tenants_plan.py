@@ -12,7 +12,7 @@ are known for good save such questions, too.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, Mapping, Sequence, TypedDict
+from typing import Iterable, Mapping, Sequence, TypedDict
 
 from .._base.errors import InputError
 from .._base.marks import ALIAS
@@ -26,13 +26,13 @@ from .tenants_check import (
     LINUX_BRIDGE,
     OUTER,
     PORT,
+    Link,
+    Links,
     Parts,
     Tenant,
 )
 
 OWNER = "tenants"
-Link = Dict[str, Any]  # as _iproute reads it, with its permanent neighbors
-Links = Dict[str, Link]
 NOTHING: Link = {
     "mtu": None,
     "mac": None,
@@ -208,10 +208,25 @@ def bridge_lines(seen: TenantsSeen, tenant: Tenant) -> list[str]:
     """Return the lines for the Linux bridge between a tenant and the switch, once the tenant's veth
     is there.
     """
-    bridge, mtu = tenant["linux_bridge"], tenant["mtu"]
+    bridge, links = tenant["linux_bridge"], seen["links"]
     if bridge is None:
         return _bridge_removal(seen, tenant["name"])
-    links, inner, outer = seen["links"], tenant["name"] + INNER, tenant["switch_port"]
+    inner, outer, port = tenant["name"] + INNER, tenant["switch_port"], tenant["port"]
+    lines, made = _bridge_made(seen, tenant, bridge)
+    if seen["ipv6"]:
+        lines += [f"link set dev {link}{_no_link_local(seen)}" for link in made]
+    now = {link: NOTHING if link in made else links[link] for link in (bridge, inner, outer)}
+    # The port is new where the veth was not whole: then it has its alias, and comes up last
+    now[port] = ends(seen, tenant)[0] or dict(NOTHING, alias=mark(tenant["name"]), up=True)
+    for link, have in now.items():
+        lines += _bridged_line(tenant, link, have, bridge if link in (inner, port) else None)
+    return lines
+
+
+def _bridge_made(seen: TenantsSeen, tenant: Tenant, bridge: str) -> tuple[list[str], list[str]]:
+    """Return the lines that make what is missing of a Linux bridge, and the names of these links."""
+    links, mtu = seen["links"], tenant["mtu"]
+    inner, outer = tenant["name"] + INNER, tenant["switch_port"]
     lines, made = [], []
     if bridge not in links:
         lines.append(f"link add name {bridge} mtu {mtu} type bridge stp_state 0 mcast_snooping 0")
@@ -220,17 +235,7 @@ def bridge_lines(seen: TenantsSeen, tenant: Tenant) -> list[str]:
         lines += [f"link del dev {left}" for left in (inner, outer) if left in links]
         lines.append(f"link add name {inner} mtu {mtu} type veth peer name {outer} mtu {mtu}")
         made += [inner, outer]
-    if seen["ipv6"]:
-        lines += [f"link set dev {link}{_no_link_local(seen)}" for link in made]
-    # The port, too, is new where the veth was no whole one: it has its alias, and comes up last
-    port = tenant["port"]
-    port_now = ends(seen, tenant)[0] or dict(NOTHING, alias=mark(tenant["name"]), up=True)
-    now = {link: NOTHING if link in made else links[link] for link in (bridge, inner, outer)}
-    now[port] = port_now
-    for link, have in now.items():
-        joins = link in (inner, port) and have.get("master") != bridge
-        lines += _bridged_line(link, have, tenant, f" master {bridge}" if joins else "")
-    return lines
+    return lines, made
 
 
 def _bridge_removal(seen: TenantsSeen, name: str) -> list[str]:
@@ -243,12 +248,16 @@ def _bridge_removal(seen: TenantsSeen, name: str) -> list[str]:
     ]
 
 
-def _bridged_line(link: str, have: Link, tenant: Tenant, master: str) -> list[str]:
-    """Return the line, if one is needed, for a link of a tenant's bridge; a new one has its MTU."""
+def _bridged_line(tenant: Tenant, link: str, have: Link, bridge: str | None) -> list[str]:
+    """Return the line, if one is needed, that sets a link, and joins it to the ``bridge`` if it has
+    one. A new link has its MTU already.
+    """
     alias = mark(tenant["name"])
     words = "" if have["alias"] == alias else f" alias {alias}"
+    if bridge and have.get("master") != bridge:
+        words += f" master {bridge}"
     now = dict(have, mtu=have["mtu"] or tenant["mtu"])
-    return _set_line(link, now, tenant["mtu"], words + master)
+    return _set_line(link, now, tenant["mtu"], words)
 
 
 def _host_lines(seen: TenantsSeen, tenant: Tenant, owned: set[str]) -> list[str]:

@@ -8,6 +8,7 @@ between them; and what each machine finds on its disk: its name, its devices, an
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import Iterable, Mapping, NamedTuple, Sequence, TypedDict
 
 from .._base.errors import InputError
@@ -78,28 +79,27 @@ def plan_present(
 
     One with other options is recreated; one that was killed is started.
     """
-    network = _needs_network(wanted)
+    network = any(map(_needs_network, wanted))
     _refuse_foreign(lab, folder, network, state)
-    seen = {machine["name"]: state["machines"].get(machine["name"], NOTHING) for machine in wanted}
-    new = [machine for machine in wanted if not _is_whole(machine, seen[machine["name"]])]
     # Without the namespace of their network machines that live are of no use.
-    all_start = network and not state["fabric"]
-    start = [
-        machine
-        for machine in wanted
-        if all_start or machine in new or not _is_running(machine, seen[machine["name"]])
-    ]
-    stop = [machine["name"] for machine in start if seen[machine["name"]]["process"]]
-    steps = _common(lab, folder, state, network)
-    for machine in new:
-        steps += _without(set(seen[machine["name"]]["taps"]) - set(wanted_taps(machine)))
-        steps += _make(lab, folder, machine)
-    return MachinePlan(stop, steps, start)
+    cut_off = network and not state["fabric"]
+    plan = MachinePlan([], _common(lab, folder, state, network), [])
+    for machine in wanted:
+        seen = state["machines"].get(machine["name"], NOTHING)
+        whole = _is_whole(machine, seen)
+        if not whole:
+            plan.steps.extend(_without(set(seen["taps"]) - set(wanted_taps(machine))))
+            plan.steps.extend(_make(lab, folder, machine))
+        if not whole or cut_off or not _is_running(machine, seen):
+            plan.start.append(machine)
+            if seen["process"]:
+                plan.stop.append(machine["name"])
+    return plan
 
 
-def _needs_network(wanted: Iterable[Machine]) -> bool:
-    """Return whether a device's other end is in the lab's own network."""
-    return any(any(not nic.get("netns") for nic in machine["nics"]) for machine in wanted)
+def _needs_network(machine: Machine) -> bool:
+    """Return whether the other end of one of its devices is in the lab's own network."""
+    return any(not nic.get("netns") for nic in machine["nics"])
 
 
 def _refuse_foreign(lab: str, folder: str, network: bool, state: MachinesState) -> None:
@@ -180,17 +180,16 @@ def plan_absent(lab: str, folder: str, names: Sequence[str], state: MachinesStat
     there = state["machines"]
     gone = [name for name in there if not names or name in names]
     stop = [name for name in gone if there[name]["process"]]
-    taps: list[Tap] = []
-    for name in gone:
-        taps += there[name]["taps"]
-    steps = _without(taps)
+    steps = _without(chain.from_iterable(there[name]["taps"] for name in gone))
     if set(gone) < set(there):
-        return MachinePlan(
-            stop, steps + [Step(["rm", "-rf", home(folder, name)]) for name in gone], []
-        )
+        return MachinePlan(stop, steps + [_removed(home(folder, name)) for name in gone], [])
     if state["fabric"]:
         steps += batch([f"netns del {fabric(lab)}"])
-    return MachinePlan(stop, [*steps, Step(["rm", "-rf", folder])], [])
+    return MachinePlan(stop, [*steps, _removed(folder)], [])
+
+
+def _removed(folder: str) -> Step:
+    return Step(["rm", "-rf", folder])
 
 
 def summary(state: MachinesState, names: Sequence[str]) -> list[MachineSummary]:

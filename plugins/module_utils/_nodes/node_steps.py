@@ -111,33 +111,51 @@ def plan_present(lab: str, wanted: Sequence[Node], state: LabState) -> NodePlan:
     names = [node["name"] for node in wanted]
     refuse_foreign(lab, names, state)
     new = [name for name in names if not whole(state["nodes"].get(name))]
-    broken = [name for name in new if name in state["claims"]]
-    fabric_seen = state["nodes"].get(fabric(lab))
-    new_fabric = [] if fabric_seen and fabric_seen["netns"] else [fabric(lab)]
+    new_fabric = _missing_fabric(lab, state)
     made = new + new_fabric
-    half_made = broken + [name for name in new_fabric if name in state["claims"]]
-    steps = remove_nodes(lab, half_made, state) + claim(made, new, state)
+    half_made = [name for name in made if name in state["claims"]]
+    steps = remove_nodes(lab, half_made, state) + claim(made)
+    if new:
+        steps += make_mountpoints(state) + make_homes(new)
     steps += batch([f"netns add {name}" for name in made]) + make_namespaces(new)
     steps += plan_links(lab, wanted, state, {} if new_fabric else state["ports"], new)
-    if new:
-        steps.append(Step(["touch"] + [home(name) + "/ready" for name in new]))
-    return NodePlan(broken, steps)
+    steps += _mark_ready(new)
+    return NodePlan([name for name in half_made if name in new], steps)
 
 
-def claim(made: list[str], new: list[str], state: LabState) -> list[Step]:
-    """Make the directories: of ownership, to mount on, and the private ones of new nodes."""
-    steps = [Step(["mkdir", "-p"] + [home(name) for name in made])] if made else []
-    if not new:
-        return steps
+def _missing_fabric(lab: str, state: LabState) -> list[str]:
+    """Return the name of the fabric's namespace in a list if it is not there, or none."""
+    seen = state["nodes"].get(fabric(lab))
+    return [] if seen and seen["netns"] else [fabric(lab)]
+
+
+def _mark_ready(new: Iterable[str]) -> list[Step]:
+    files = [home(name) + "/ready" for name in new]
+    return [Step(["touch"] + files)] if files else []
+
+
+def claim(made: Iterable[str]) -> list[Step]:
+    """Make the directories that show what is ours."""
+    homes = [home(name) for name in made]
+    return [Step(["mkdir", "-p"] + homes)] if homes else []
+
+
+def make_mountpoints(state: LabState) -> list[Step]:
+    """Make the directories that nodes mount on, where the machine lacks them."""
     missing = [path for path, how in state["mountpoints"].items() if how == "missing"]
-    if missing:
-        steps.append(Step(["mkdir", "-p"] + missing))
-        steps.append(Step(["touch"] + [path + "/" + MARKER for path in missing]))
+    if not missing:
+        return []
+    markers = [path + "/" + MARKER for path in missing]
+    return [Step(["mkdir", "-p"] + missing), Step(["touch"] + markers)]
+
+
+def make_homes(new: Iterable[str]) -> list[Step]:
+    """Make the private directories of new nodes, and the files that hold their namespaces."""
     mount = ["mount", "--make-private", "-t", "tmpfs", "-o", "mode=0755", "offload-lab"]
-    steps += [Step(mount + [home(name)]) for name in new]
     inside = ["/run"] + ["/run/" + name for name in RUN_DIRECTORIES] + list(PRIVATE)
-    directories, files = [], []
+    steps, directories, files = [], [], []
     for name in new:
+        steps.append(Step(mount + [home(name)]))
         directories += [home(name) + path for path in inside]
         files += [home(name) + "/mnt", home(name) + "/uts"]
     return steps + [Step(["mkdir", "-p"] + directories), Step(["touch"] + files)]
@@ -214,16 +232,19 @@ def remove_nodes(lab: str, names: list[str], state: LabState) -> list[Step]:
     """Remove what there is of nodes whose processes have ended."""
     if not names:
         return []
-    steps: list[Step] = []
-    if fabric(lab) not in names:  # or their ports would go with it
-        gone = [port_of(name) for name in names]
-        ports = [port for port in state["ports"] if port.partition("-")[0] in gone]
-        steps = delete_links([f"link del dev {port}" for port in ports], fabric(lab))
+    steps = [] if fabric(lab) in names else _remove_ports(lab, names, state)
     steps += batch([f"netns del {name}" for name in names if name in state["netns"]])
     mounted = [home(name) for name in names if name in state["homes"]]
     if mounted:
         steps.append(Step(["umount", "--lazy"] + mounted))
     return steps + [Step(["rmdir"] + [home(name) for name in names])]
+
+
+def _remove_ports(lab: str, names: Iterable[str], state: LabState) -> list[Step]:
+    """Remove the ports of nodes from the fabric, which stays."""
+    gone = {port_of(name) for name in names}
+    ports = [port for port in state["ports"] if port.partition("-")[0] in gone]
+    return delete_links([f"link del dev {port}" for port in ports], fabric(lab))
 
 
 def sweep(gone: list[str], state: LabState) -> list[Step]:

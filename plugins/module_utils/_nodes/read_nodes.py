@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Any, Callable, Iterable, Mapping, TypedDict
+from typing import Any, Callable, Dict, Iterable, TypedDict
 
 from .._base.errors import ParseError
 from .._host.netns import FOLDER as NETNS_FOLDER
@@ -18,6 +18,7 @@ from .node import PRIVATE, ROOT, fabric, home, lab_of
 from .node_steps import MARKER, LabState, SeenNode
 from .underlay import Links, NodeLink
 
+Row = Dict[str, Any]  # of a device, as ip prints it
 NAMESPACE = re.compile(r"(?:net|mnt|uts):\[(\d+)\]")
 OCTAL = re.compile(r"\\([0-7]{3})")
 
@@ -55,7 +56,7 @@ def parse_links(text: str) -> Links:
         raise ParseError(f"this is not what 'ip -json address show' prints ({error!r})", 1)
 
 
-def _link(row: Mapping[str, Any]) -> NodeLink:
+def _link(row: Row) -> NodeLink:
     return {
         "ifindex": row["ifindex"],
         "peer": row.get("link_index"),

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from ...module_utils._base.errors import InputError
-from ...module_utils._lab.tenants_check import DEVICE, PORT
+from ...module_utils._lab.tenants_check import DEVICE, PORT, TenantOptions
 from .._paths import sources
-from .._paths.lab_paths import TENANT, TenantOptions
+from .._paths.lab_paths import TENANT
 from .._paths.path import Devices, End, Endpoints, PathDevice
 from . import guests, tenants, tunnels
 from .guests import GuestPort

@@ -17,9 +17,11 @@ from ...module_utils._lab.tenants_check import (
     LINUX_BRIDGE,
     OUTER,
     PORT,
+    NeighborOptions,
+    TenantOptions,
     wanted_tenants,
 )
-from .._paths.lab_paths import LAB_PATHS, Neighbor, TenantOptions, path_of
+from .._paths.lab_paths import LAB_PATHS, path_of
 from .._paths.path import Devices, End, Endpoints, PathDevice
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -70,7 +72,7 @@ def _member(name: str, network: Network, number: int, **more: Any) -> TenantOpti
     return member
 
 
-def _neighbors(tenant: int, index: int, nodes: int, network: Network) -> list[Neighbor]:
+def _neighbors(tenant: int, index: int, nodes: int, network: Network) -> list[NeighborOptions]:
     """Return what tenant number ``tenant`` of node ``index`` knows of the tenants of that number of
     all other nodes.
     """
@@ -130,11 +132,11 @@ def tenant_plan(
     return plan
 
 
-def _end(tenant: TenantOptions) -> End | None:
-    """Return a tenant's end of a path, or None for a tenant without an address."""
+def _ends(tenant: TenantOptions) -> list[End]:
+    """Return a tenant's end of a path, by its first address; none for a tenant without one."""
     netns = tenant["name"] if tenant.get("namespace", True) else None
     addresses = tenant.get("addresses") or []
-    return {"netns": netns, "address": addresses[0].split("/")[0]} if addresses else None
+    return [{"netns": netns, "address": text.split("/")[0]} for text in addresses[:1]]
 
 
 def checked(tenants: list[TenantOptions], mtu: int, largest: int) -> list[TenantOptions]:
@@ -156,9 +158,7 @@ def endpoints(
         {"netns": None, "address": address} for address in [underlay_address, *more]
     ]
     for tenant in tenants:
-        end = _end(tenant)
-        if end:
-            ends[path_of(tenant)].append(end)
+        ends[path_of(tenant)] += _ends(tenant)
     several = {path.name for path in LAB_PATHS if path.several}
     if more:
         several.add("physical")

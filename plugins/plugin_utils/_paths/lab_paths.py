@@ -11,33 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
+from ...module_utils._lab.tenants_check import TenantOptions
 from .path import UNDERLAY, VXLAN, Path
 
 TENANT = "tenant"  # the class of the devices in tenants
+Variables = Mapping[str, Any]  # of a node, as Ansible has them
 HOST = "host"  # the class of the host's own end of the switch
-
-
-class Neighbor(TypedDict):
-    """What a tenant knows of another one."""
-
-    address: str
-    mac: str
-
-
-class TenantOptions(TypedDict):
-    """A tenant as module tenants takes it."""
-
-    name: str
-    addresses: NotRequired[list[str]]  # with prefix length
-    mac: NotRequired[str]
-    mtu: NotRequired[int]  # bytes
-    namespace: NotRequired[bool]  # False: the host's own end
-    neighbors: NotRequired[list[Neighbor]]
-    flat: NotRequired[bool]  # reached by an uplink, without a tunnel
-    linux_bridge: NotRequired[bool]
-    tag: NotRequired[int]  # VLAN inside the switch
 
 
 @dataclass(frozen=True)
@@ -106,13 +87,13 @@ def path_of(tenant: TenantOptions) -> str:
     return next(path.name for path in LAB_PATHS if path.kind == kind)
 
 
-def _is_given(path: LabPath, variables: Mapping[str, Any]) -> bool:
+def _is_given(path: LabPath, variables: Variables) -> bool:
     """Return whether the variables of a node give it the tenant that is the end of a path."""
     value = variables.get(f"offload_lab_{path.variable}", path.usual)
     return bool(value) and str(value) != "0"
 
 
-def paths_on(variables: Mapping[str, Any]) -> set[str]:
+def paths_on(variables: Variables) -> set[str]:
     """Return the names of the lab's paths of which a node with these variables has an end.
 
     Where the user lists the tenants in offload_lab_tenants, no others are planned.

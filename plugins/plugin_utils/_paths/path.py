@@ -136,16 +136,20 @@ class Path:
         They are all devices of the underlay, of which the path uses one, and of each other class
         the first device in the namespace of the end.
         """
-        underlay = devices.get(UNDERLAY) or ()
-        met = [_met(device, device.get("netns")) for device in underlay]
-        if len(met) > 1:
-            met = [{**device, "alike": True} for device in met]
+        met = _underlay_met(devices.get(UNDERLAY) or [])
         for name in self.devices:
-            inside = [device for device in devices.get(name) or () if device.get("netns") == netns]
-            if name != UNDERLAY and inside:
-                met.append(_met(inside[0], netns))
+            if name != UNDERLAY:
+                met += _first_in(netns, devices.get(name) or [])
         return met
 
 
-def _met(device: PathDevice, netns: str | None) -> MetDevice:
-    return {"name": device["name"], "netns": netns}
+def _underlay_met(underlay: list[PathDevice]) -> list[MetDevice]:
+    if len(underlay) > 1:
+        return [{"name": one["name"], "netns": one.get("netns"), "alike": True} for one in underlay]
+    return [{"name": one["name"], "netns": one.get("netns")} for one in underlay]
+
+
+def _first_in(netns: str | None, devices: list[PathDevice]) -> list[MetDevice]:
+    """Return the first of the devices that is in a namespace, in a list; or none."""
+    inside = [device for device in devices if device.get("netns") == netns]
+    return [{"name": device["name"], "netns": netns} for device in inside[:1]]
