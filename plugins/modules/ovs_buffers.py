@@ -58,8 +58,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._base import checks
 from ..module_utils._base.errors import LabError
 from ..module_utils._host.module import Returned, run_module
-from ..module_utils._ovs import buffers, database
-from ..module_utils._ovs import state as ovs_state
+from ..module_utils._ovs import buffers, database, ovs_state
 
 
 def our_ports(bridge: str, check_mode: bool) -> set[str]:

@@ -151,8 +151,8 @@ from ..module_utils._host.apply import apply
 from ..module_utils._host.module import Returned, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._ovs import database
+from ..module_utils._ovs.ovs_state import OvsState, Port, check_ready, complaint
 from ..module_utils._ovs.ports import ours, plan, wanted_ports
-from ..module_utils._ovs.state import Port, State, check_ready, complaint
 
 PORT_SPEC = {
     "name": {"type": "str", "required": True},
@@ -165,7 +165,7 @@ PORT_SPEC = {
 }
 
 
-def check_possible(state: State, bridge: str, wanted: dict[str, Port]) -> None:
+def check_possible(state: OvsState, bridge: str, wanted: dict[str, Port]) -> None:
     """Raise InputError when Open vSwitch could not do what is planned; the roles before may be only
     checked, too.
     """

@@ -132,7 +132,6 @@ commands:
       returned: success
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -141,11 +140,11 @@ from ..module_utils._base.steps import Step, shown
 from ..module_utils._host.apply import apply
 from ..module_utils._host.module import Returned, run_module
 from ..module_utils._host.privileges import require
-from ..module_utils._ovs import service as switch_state
+from ..module_utils._ovs import service
 from ..module_utils._ovs.switch_plan import (
-    Seen,
     Service,
-    Summary,
+    SwitchSeen,
+    SwitchSummary,
     plan_absent,
     plan_present,
     predict,
@@ -155,31 +154,33 @@ from ..module_utils._ovs.switch_plan import (
 from ..module_utils._restore import after_boot
 
 
-def make(bridge: str, datapath: str, service: Service, check_mode: bool) -> Returned:
+def make(bridge: str, datapath: str, daemons: Service, check_mode: bool) -> Returned:
     """Bring the switch up; return the module's result."""
-    seen = switch_state.read()
-    steps = plan_present(seen, bridge, datapath, service)
+    seen = service.read()
+    steps = plan_present(seen, bridge, datapath, daemons)
     if not check_mode:
-        switch_state.check_installed()
+        service.check_installed()
         apply(steps)
     return finish(bridge, seen, steps, predict(seen, bridge, datapath), check_mode)
 
 
-def remove(bridge: str, service: Service, check_mode: bool) -> Returned:
+def remove(bridge: str, daemons: Service, check_mode: bool) -> Returned:
     """Remove the switch; return the module's result."""
-    seen = switch_state.read()
-    steps = plan_absent(seen, bridge, service)
+    seen = service.read()
+    steps = plan_absent(seen, bridge, daemons)
     if not check_mode:
         apply(steps)
     return finish(bridge, seen, steps, predict(seen, bridge, None), check_mode)
 
 
 def finish(
-    bridge: str, seen: Seen, steps: list[Step], predicted: Summary, check_mode: bool
+    bridge: str, seen: SwitchSeen, steps: list[Step], predicted: SwitchSummary, check_mode: bool
 ) -> Returned:
     """Return the result: what was there, what is there now or would be."""
     before = summary(seen, bridge)
-    after = predicted if check_mode else summary(switch_state.read(), bridge) if steps else before
+    after = predicted if check_mode else before
+    if steps and not check_mode:
+        after = summary(service.read(), bridge)
     return {
         "changed": bool(steps),
         "switch": after,
@@ -188,7 +189,7 @@ def finish(
     }
 
 
-def at_boot(wanted: str | None, result: dict[str, Any], check_mode: bool) -> Returned:
+def at_boot(wanted: str | None, result: Returned, check_mode: bool) -> Returned:
     """Have the next boot do what is wanted (None: nothing), and return the result of the module
     with that.
     """
@@ -197,15 +198,10 @@ def at_boot(wanted: str | None, result: dict[str, Any], check_mode: bool) -> Ret
         after_boot.forget()
         if wanted:
             after_boot.plan(wanted)
-    result["diff"]["before"]["until_reboot"], result["diff"]["after"]["until_reboot"] = (
-        bool(planned),
-        bool(wanted),
-    )
-    return {
-        **result,
-        "changed": result["changed"] or wanted != planned,
-        "until_reboot": bool(wanted),
-    }
+    result["diff"]["before"]["until_reboot"] = bool(planned)
+    result["diff"]["after"]["until_reboot"] = bool(wanted)
+    changed = result["changed"] or wanted != planned
+    return {**result, "changed": changed, "until_reboot": bool(wanted)}
 
 
 def converge(module: AnsibleModule) -> Returned:
@@ -214,18 +210,15 @@ def converge(module: AnsibleModule) -> Returned:
     require(["CAP_NET_ADMIN"])
     bridge, datapath = network.device_name(params["bridge"], "bridge"), params["datapath"]
     if datapath == "auto":
-        datapath = "system" if switch_state.kernel_datapath() else "netdev"
-    service = service_of(switch_state.unit_of(params["service_manager"]))
+        datapath = "system" if service.kernel_datapath() else "netdev"
+    daemons = service_of(service.unit_of(params["service_manager"]))
     wanted = None
     if params["state"] == "present":
-        result = make(bridge, datapath, service, module.check_mode)
-        wanted = (
-            after_boot.main_for(bridge, params["service_manager"])
-            if params["until_reboot"]
-            else None
-        )
+        result = make(bridge, datapath, daemons, module.check_mode)
+        if params["until_reboot"]:
+            wanted = after_boot.main_for(bridge, params["service_manager"])
     else:
-        result = remove(bridge, service, module.check_mode)
+        result = remove(bridge, daemons, module.check_mode)
     return {**at_boot(wanted, result, module.check_mode), "datapath": datapath}
 
 

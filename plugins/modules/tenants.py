@@ -228,7 +228,7 @@ from ..module_utils._lab.tenants_plan import (
     summary,
 )
 from ..module_utils._ovs import database
-from ..module_utils._ovs.state import check_ready
+from ..module_utils._ovs.ovs_state import check_ready
 
 TENANT_SPEC = {
     "name": {"type": "str", "required": True},

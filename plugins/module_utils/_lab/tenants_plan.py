@@ -17,8 +17,8 @@ from typing import Iterable, Mapping, Sequence, TypedDict
 from .._base.errors import InputError
 from .._base.marks import ALIAS
 from .._base.steps import Step, batch
+from .._ovs import ovs_state
 from .._ovs import ports as ovs_ports
-from .._ovs import state
 from .._ovs.tables import Row
 from .tenants_check import (
     DEVICE,
@@ -49,7 +49,7 @@ class TenantsSeen(TypedDict):
     links: Links  # of the host
     inside: dict[str, Links]
     ids: dict[str, int | None]  # of its namespaces
-    ovs: state.State
+    ovs: ovs_state.OvsState
     ipv6: bool  # whether the kernel has it
 
 
@@ -379,7 +379,7 @@ def removal_lines(seen: TenantsSeen, names: Sequence[str]) -> list[str]:
     return lines
 
 
-def _settled(root: Row) -> list[state.Command]:
+def _settled(root: Row) -> list[ovs_state.Command]:
     """Return the command that waits for ovs-vswitchd if it still works on what somebody else did
     not wait for.
     """
@@ -387,7 +387,9 @@ def _settled(root: Row) -> list[state.Command]:
     return [["wait-until", "Open_vSwitch", ".", f"cur_cfg>={root['next_cfg']}"]] if behind else []
 
 
-def _release(ovs: state.State, bridge: str, ports: Sequence[str]) -> tuple[list[Step], state.State]:
+def _release(
+    ovs: ovs_state.OvsState, bridge: str, ports: Sequence[str]
+) -> tuple[list[Step], ovs_state.OvsState]:
     """Return ``(step, state after it)``: Open vSwitch holds on to a device that is gone, so its
     port must go first.
     """
@@ -396,10 +398,10 @@ def _release(ovs: state.State, bridge: str, ports: Sequence[str]) -> tuple[list[
     if ports and not commands:
         commands = _settled(ovs["root"])
     left = {name: port for name, port in ovs["ports"].items() if name not in stale}
-    return ([state.transaction(commands)] if commands else []), {**ovs, "ports": left}
+    return ([ovs_state.transaction(commands)] if commands else []), {**ovs, "ports": left}
 
 
-def _removal(root: Row, commands: list[state.Command]) -> list[Step]:
+def _removal(root: Row, commands: list[ovs_state.Command]) -> list[Step]:
     """Return the step that removes ports without waiting for the userspace datapath, which takes 18
     ms for each.
 
@@ -408,7 +410,7 @@ def _removal(root: Row, commands: list[state.Command]) -> list[Step]:
     if not commands:
         return []
     counter = ["set", "Open_vSwitch", ".", f"next_cfg={root.get('next_cfg', 0) + 1}"]
-    return [state.transaction(commands + [counter], wait=False)]
+    return [ovs_state.transaction(commands + [counter], wait=False)]
 
 
 def plan_present(
@@ -419,7 +421,7 @@ def plan_present(
     ports = ovs_ports.wanted_ports(
         [{"name": tenant["switch_port"], "tag": tenant["tag"]} for tenant in wanted.values()], OWNER
     )
-    state.check_ports(seen["ovs"], bridge, ports, OWNER)
+    ovs_state.check_ports(seen["ovs"], bridge, ports, OWNER)
     release, ovs = _release(seen["ovs"], bridge, _remade_ports(seen, wanted))
     _before, _after, commands = ovs_ports.changes(ovs, bridge, ports, OWNER)
     removals = port_removals(ovs, bridge, gone)
@@ -429,7 +431,7 @@ def plan_present(
     removals += [["del-port", bridge, port] for port in sorted(others) if port in ours]
     veths = veth_steps(seen, wanted, removal_lines(seen, gone))
     if commands:
-        return release + veths + [state.transaction(removals + commands)]
+        return release + veths + [ovs_state.transaction(removals + commands)]
     return release + veths + _removal(ovs["root"], removals)
 
 
@@ -450,7 +452,9 @@ def _ports_of(names: Iterable[str]) -> list[str]:
     return ports
 
 
-def port_removals(ovs: state.State, bridge: str, names: Iterable[str]) -> list[state.Command]:
+def port_removals(
+    ovs: ovs_state.OvsState, bridge: str, names: Iterable[str]
+) -> list[ovs_state.Command]:
     """Return the commands that remove the tenants' ports from the bridge."""
     ours = ovs_ports.ours(ovs, bridge, OWNER)
     return [["del-port", bridge, port] for port in _ports_of(sorted(names)) if port in ours]

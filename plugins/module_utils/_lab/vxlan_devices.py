@@ -18,7 +18,7 @@ from .._base.marks import ALIAS
 from .._base.steps import Step, batch
 from .._iproute import read as iproute_read
 from .._iproute.parse import Link
-from .._ovs import database, ports, state
+from .._ovs import database, ovs_state, ports
 
 EVERY = "00:00:00:00:00:00"  # the default entry of the forwarding database
 OURS = ALIAS + "tunnel"
@@ -216,20 +216,20 @@ def _fdb_lines(fdb: Fdb, wanted: WantedVxlan) -> list[str]:
     return lines + [f"fdb append {EVERY} {device} dst {remote}" for remote in new]
 
 
-def _release(ovs: state.State, name: str) -> list[Step]:
+def _release(ovs: ovs_state.OvsState, name: str) -> list[Step]:
     """Return the step that takes the device out of its bridge: Open vSwitch holds on to a device
     that is gone.
     """
     port = ovs["ports"].get(name)
     if port is None or port["interface"].get("type"):
         return []
-    if state.owner_of(port) is None:
+    if ovs_state.owner_of(port) is None:
         raise InputError(
             f"its port on bridge {port['bridge']} is not ours, and the device would have to be replaced",
             name,
             "Choose another name for the lab's tunnel.",
         )
-    return [state.transaction([["del-port", port["bridge"], name]], wait=ovs["vswitchd"])]
+    return [ovs_state.transaction([["del-port", port["bridge"], name]], wait=ovs["vswitchd"])]
 
 
 def must_recreate(before: VxlanSummary | None, wanted: VxlanSummary | WantedVxlan) -> bool:
@@ -245,7 +245,9 @@ def must_recreate(before: VxlanSummary | None, wanted: VxlanSummary | WantedVxla
     )
 
 
-def plan_present(links: Links, fdb: Fdb, ovs: state.State, wanted: WantedVxlan) -> list[Step]:
+def plan_present(
+    links: Links, fdb: Fdb, ovs: ovs_state.OvsState, wanted: WantedVxlan
+) -> list[Step]:
     """Return the steps to the wanted device; ``ovs`` is the state of Open vSwitch."""
     _check_free(links, wanted)
     name = wanted["name"]
@@ -260,7 +262,7 @@ def plan_present(links: Links, fdb: Fdb, ovs: state.State, wanted: WantedVxlan) 
     )
 
 
-def plan_absent(links: Links, ovs: state.State, name: str) -> list[Step]:
+def plan_absent(links: Links, ovs: ovs_state.OvsState, name: str) -> list[Step]:
     """Return the steps that remove our device; one that is not ours stays."""
     link = links.get(name)
     if link is None or link["alias"] != OURS:
@@ -268,7 +270,9 @@ def plan_absent(links: Links, ovs: state.State, name: str) -> list[Step]:
     return _release(ovs, name) + batch([f"link del dev {name}"])
 
 
-def plan_purge(links: Links, ovs: state.State, keep: Iterable[str]) -> tuple[list[str], list[Step]]:
+def plan_purge(
+    links: Links, ovs: ovs_state.OvsState, keep: Iterable[str]
+) -> tuple[list[str], list[Step]]:
     """Return the names of our devices that are not among ``keep``, and the steps that remove them."""
     names = sorted(
         name
@@ -286,10 +290,10 @@ class KeptVxlan(TypedDict):
 
     device: VxlanSummary
     bridge: str | None
-    port: state.Port | None
+    port: ovs_state.Port | None
 
 
-def read() -> tuple[Links, dict[str, Fdb], state.State]:
+def read() -> tuple[Links, dict[str, Fdb], ovs_state.OvsState]:
     """Return ``(links, {name: forwarding database}, Open vSwitch)``: what :func:`saved` and
     :func:`steps` take.
     """
@@ -304,7 +308,7 @@ def read() -> tuple[Links, dict[str, Fdb], state.State]:
     )
 
 
-def saved(links: Links, fdbs: Mapping[str, Fdb], ovs: state.State) -> dict[str, KeptVxlan]:
+def saved(links: Links, fdbs: Mapping[str, Fdb], ovs: ovs_state.OvsState) -> dict[str, KeptVxlan]:
     """Return ``{name: {"device", "bridge", "port"}}`` of the lab's devices; without a port, the
     last two are None.
     """
@@ -314,13 +318,13 @@ def saved(links: Links, fdbs: Mapping[str, Fdb], ovs: state.State) -> dict[str, 
         devices[name] = {
             "device": summary(links[name], fdb),
             "bridge": port["bridge"] if port else None,
-            "port": state.summary(port) if port else None,
+            "port": ovs_state.summary(port) if port else None,
         }
     return devices
 
 
 def steps(
-    kept: Mapping[str, KeptVxlan], links: Links, fdbs: Mapping[str, Fdb], ovs: state.State
+    kept: Mapping[str, KeptVxlan], links: Links, fdbs: Mapping[str, Fdb], ovs: ovs_state.OvsState
 ) -> list[Step]:
     """Return the steps that recreate the devices which the kernel cannot change back, each in its
     bridge again.
@@ -338,5 +342,5 @@ def steps(
         # Without its port it may be because a restore before was stopped in between.
         if old["port"] and old["bridge"] in ovs["bridges"] and (anew or name not in ovs["ports"]):
             commands = ports.port_commands(old["bridge"], name, None, old["port"])
-            steps.append(state.transaction(commands, wait=ovs["vswitchd"]))
+            steps.append(ovs_state.transaction(commands, wait=ovs["vswitchd"]))
     return steps

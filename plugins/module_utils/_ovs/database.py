@@ -12,7 +12,7 @@ import os
 from .._base.errors import CommandError, LabError
 from .._host.runner import run
 from . import buffers
-from .state import TABLES, State, empty, state_of
+from .ovs_state import TABLES, OvsState, empty, state_of
 from .tables import parse_query, parse_tables
 
 RUN = "/run/openvswitch"
@@ -52,7 +52,7 @@ def port_buffers() -> dict[str, int]:
         return {}
 
 
-def read(missing_ok: bool = False) -> State:
+def read(missing_ok: bool = False) -> OvsState:
     """Return the state of the database.
 
     With ``missing_ok`` a host without Open vSwitch has an empty one.
@@ -71,7 +71,7 @@ def read(missing_ok: bool = False) -> State:
         )
 
 
-def read_file() -> State:
+def read_file() -> OvsState:
     """Return the state of the database while ovsdb-server does not run."""
     if not os.path.exists(DATABASE):
         return empty()

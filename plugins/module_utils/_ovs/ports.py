@@ -5,14 +5,35 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence, cast
+from typing import Any, Mapping, NamedTuple, Sequence, TypedDict, cast
 
 from .._base import checks, network
 from .._base.errors import InputError
 from .._base.marks import OWNER
 from .._base.steps import Step
-from . import state as ovs_state
-from .state import Command, Port, State
+from . import ovs_state
+from .ovs_state import Command, OvsState, Port
+
+
+class PortOptions(TypedDict, total=False):
+    """A port as a user asks for it."""
+
+    name: str
+    type: str
+    options: dict[str, object]
+    other_config: dict[str, object]
+    external_ids: dict[str, object]
+    protected: bool
+    tag: int | None
+
+
+class PortChanges(NamedTuple):
+    """From the ports that are there to those that are wanted."""
+
+    before: dict[str, Port]
+    after: dict[str, Port]
+    commands: list[Command]  # of one transaction
+
 
 NEW: Port = {
     "type": "",
@@ -30,12 +51,11 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def wanted_port(port: Mapping[str, Any], owner: str) -> Port:
-    """Return a checked port of the user as :func:`_ovs_state.summary` would show it."""
+def wanted_port(port: PortOptions, owner: str) -> Port:
+    """Return a checked port of the user as :func:`.ovs_state.summary` would show it."""
     network.device_name(port["name"], "port")
-    wanted: dict[str, Any] = dict(
-        NEW, **{key: port[key] for key in NEW if port.get(key) is not None}
-    )
+    given = {key: value for key, value in port.items() if key in NEW and value is not None}
+    wanted: Any = {**NEW, **given}
     if wanted["tag"] is not None:
         checks.number(wanted["tag"], f"tag of {port['name']}", 0, 4095)
     for column in ("options", "other_config", "external_ids"):
@@ -46,10 +66,10 @@ def wanted_port(port: Mapping[str, Any], owner: str) -> Port:
             port["name"],
             "Use the option owner.",
         )
-    return cast(Port, dict(wanted, owner=owner))
+    return cast(Port, {**wanted, "owner": owner})
 
 
-def wanted_ports(ports: Sequence[Mapping[str, Any]], owner: str) -> dict[str, Port]:
+def wanted_ports(ports: Sequence[PortOptions], owner: str) -> dict[str, Port]:
     """Return ``{name: wanted}`` for the user's list of ports."""
     checks.unique([port["name"] for port in ports], "port")
     return {port["name"]: wanted_port(port, owner) for port in ports}
@@ -61,14 +81,13 @@ def map_commands(
     """Return the commands that make a map column equal to ``wanted``."""
     gone = sorted(set(before) - set(wanted))
     new = sorted(key for key in wanted if before.get(key) != wanted[key])
-    commands = (
-        [["remove", table, name, column] + [ovs_state.quoted(key) for key in gone]] if gone else []
-    )
+    commands = []
+    if gone:
+        commands.append(["remove", table, name, column, *map(ovs_state.quoted, gone)])
     if new:
-        commands.append(
-            ["set", table, name]
-            + [f"{column}:{ovs_state.quoted(key)}={ovs_state.quoted(wanted[key])}" for key in new]
-        )
+        quoted = {ovs_state.quoted(key): ovs_state.quoted(wanted[key]) for key in new}
+        pairs = [f"{column}:{key}={value}" for key, value in quoted.items()]
+        commands.append(["set", table, name, *pairs])
     return commands
 
 
@@ -111,7 +130,7 @@ def port_commands(
     return commands + map_commands("Port", name, "external_ids", *marked)
 
 
-def ours(state: State, bridge: str, owner: str) -> dict[str, Port]:
+def ours(state: OvsState, bridge: str, owner: str) -> dict[str, Port]:
     """Return ``{name: summary}`` of the bridge's ports that carry this owner's mark."""
     return {
         name: ovs_state.summary(port)
@@ -152,46 +171,43 @@ def check_tunnels(ports: Mapping[str, Port]) -> None:
 
 
 def changes(
-    state: State,
+    state: OvsState,
     bridge: str,
     wanted: Mapping[str, Port],
     owner: str,
     *,
     present: bool = True,
     purge: bool = False,
-) -> tuple[dict[str, Port], dict[str, Port], list[Command]]:
-    """Return ``(before, after, commands)``: ports by name, and the commands of the transaction
-    between.
+) -> PortChanges:
+    """Return the change to ``wanted``, which is :func:`wanted_ports`.
 
-    ``wanted`` is :func:`wanted_ports`. With ``present`` false these ports are removed; a port that
-    is not ours is never touched.
+    With ``present`` false these ports are removed; a port that is not ours is never touched.
     """
     if present and wanted:
         ovs_state.check_bridge(state, bridge)
     ovs_state.check_ports(state, bridge, wanted, owner)
     before = ours(state, bridge, owner)
-    after = {
-        name: port
-        for name, port in before.items()
-        if name not in wanted and not (present and purge)
-    }
+    after: dict[str, Port] = {}
+    if not (present and purge):
+        after = {name: port for name, port in before.items() if name not in wanted}
     if present:
         after.update(wanted)
-        others = {
-            name: ovs_state.summary(port)
-            for name, port in state["ports"].items()
-            if name not in before
-        }
-        check_tunnels(dict(others, **after))
-    commands = []
-    for name in sorted(set(before) | set(after)):
+        check_tunnels({**_others(state, before), **after})
+    commands: list[Command] = []
+    for name in sorted({*before, *after}):
         if before.get(name) != after.get(name):
             commands += port_commands(bridge, name, before.get(name), after.get(name))
-    return before, after, commands
+    return PortChanges(before, after, commands)
+
+
+def _others(state: OvsState, ours_now: Mapping[str, Port]) -> dict[str, Port]:
+    """Return the ports of all bridges that are not ours."""
+    ports = state["ports"].items()
+    return {name: ovs_state.summary(port) for name, port in ports if name not in ours_now}
 
 
 def plan(
-    state: State,
+    state: OvsState,
     bridge: str,
     wanted: Mapping[str, Port],
     owner: str,

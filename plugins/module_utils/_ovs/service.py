@@ -10,14 +10,14 @@ import os
 from .._base.errors import CommandError, InputError
 from .._host.runner import run
 from . import database
-from .switch_plan import OVS_CTL, Seen
+from .switch_plan import OVS_CTL, SwitchSeen
 
 UNITS = ("openvswitch-switch", "openvswitch")  # Debian's package, and Red Hat's
 UNIT_DIRECTORIES = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
 
 
-def read() -> Seen:
-    """Return what :mod:`_switch_plan` calls ``seen``."""
+def read() -> SwitchSeen:
+    """Return what there is of Open vSwitch."""
     db = database.runs("ovsdb-server")
     return {
         "db": db,
@@ -41,17 +41,16 @@ def unit_of(manager: str) -> str | None:
 
     ``manager`` may be auto.
     """
-    units = [
-        unit
-        for unit in UNITS
-        for place in UNIT_DIRECTORIES
-        if os.path.exists(os.path.join(place, unit + ".service"))
-    ]
-    if manager == "ovs-ctl" or (
-        manager == "auto" and not (units and os.path.isdir("/run/systemd/system"))
-    ):
+    units = [unit for unit in UNITS if _has_unit(unit)]
+    by_systemd = bool(units) and os.path.isdir("/run/systemd/system")
+    if manager == "ovs-ctl" or (manager == "auto" and not by_systemd):
         return None
     return units[0] if units else UNITS[0]
+
+
+def _has_unit(unit: str) -> bool:
+    paths = [os.path.join(place, unit + ".service") for place in UNIT_DIRECTORIES]
+    return any(map(os.path.exists, paths))
 
 
 def check_installed() -> None:

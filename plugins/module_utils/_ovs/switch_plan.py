@@ -12,7 +12,7 @@ from typing import TypedDict
 from .._base.errors import InputError
 from .._base.marks import OWNER
 from .._base.steps import Step
-from . import state
+from . import ovs_state
 
 OVS_CTL = "/usr/share/openvswitch/scripts/ovs-ctl"
 TSO = "userspace-tso-enable"
@@ -20,14 +20,14 @@ TSO_MARK = OWNER + "-tso"  # in external_ids of Open_vSwitch: we have set TSO
 STARTED = "started"  # value of OWNER there: we have started the daemons
 
 
-class Seen(TypedDict):
+class SwitchSeen(TypedDict):
     """What is there: whether ovsdb-server and ovs-vswitchd run, and the state of the database, or
     of its file.
     """
 
     db: bool
     vswitchd: bool
-    ovs: state.State
+    ovs: ovs_state.OvsState
 
 
 class Service(TypedDict):
@@ -39,7 +39,7 @@ class Service(TypedDict):
     stop: Step
 
 
-class Summary(TypedDict):
+class SwitchSummary(TypedDict):
     """What a user cares about."""
 
     running: bool
@@ -73,7 +73,7 @@ def service_of(unit: str | None = None) -> Service:
     }
 
 
-def summary(seen: Seen, name: str) -> Summary:
+def summary(seen: SwitchSeen, name: str) -> SwitchSummary:
     """Return what a user cares about, for results and diffs."""
     root, bridge = seen["ovs"]["root"], seen["ovs"]["bridges"].get(name)
     return {
@@ -83,16 +83,16 @@ def summary(seen: Seen, name: str) -> Summary:
     }
 
 
-def _foreign(seen: Seen, name: str) -> list[str]:
+def _foreign(seen: SwitchSeen, name: str) -> list[str]:
     """Return the names of the other bridges that are not ours."""
     return sorted(
         other
         for other, row in seen["ovs"]["bridges"].items()
-        if other != name and state.owner_of(row) is None
+        if other != name and ovs_state.owner_of(row) is None
     )
 
 
-def _settings(seen: Seen, tso: bool) -> list[state.Command]:
+def _settings(seen: SwitchSeen, tso: bool) -> list[ovs_state.Command]:
     """Return the commands that set what must be there before ovs-vswitchd starts, and our marks."""
     commands = []
     if tso:
@@ -104,103 +104,125 @@ def _settings(seen: Seen, tso: bool) -> list[state.Command]:
     return commands
 
 
-def _service_steps(seen: Seen, name: str, datapath: str, service: Service) -> list[Step]:
+def _service_steps(seen: SwitchSeen, name: str, datapath: str, service: Service) -> list[Step]:
     """Return the steps that get the daemons running with the settings of the datapath."""
     tso = datapath == "netdev" and not summary(seen, name)["userspace_tso"]
+    restart = tso and seen["vswitchd"]
+    if restart:
+        _refuse_restart(seen, name)
+    steps = []
+    if restart:
+        # Stopped before it is set: while the setting is there, a running daemon has read it.
+        steps.append(service["stop_vswitchd"])
+    if restart or not seen["db"]:
+        steps.append(service["start_db"])  # systemd has stopped it, too
+    commands = _settings(seen, tso)
+    if commands:
+        steps.append(ovs_state.transaction(commands, wait=False))
+    if tso or not seen["vswitchd"]:
+        steps.append(service["start"])
+    return steps
+
+
+def _refuse_restart(seen: SwitchSeen, name: str) -> None:
+    """Raise InputError where ovs-vswitchd also serves bridges that are not ours."""
     foreign = _foreign(seen, name)
-    if tso and seen["vswitchd"] and foreign:
+    if foreign:
         raise InputError(
             f"other_config:{TSO}=true needs a restart of ovs-vswitchd, which also serves the bridges "
             f"{', '.join(foreign)}",
             "Open vSwitch",
             "Set it and restart Open vSwitch yourself, or use a host whose Open vSwitch is not in use.",
         )
-    steps = []
-    if tso and seen["vswitchd"]:
-        # Stopped before it is set: while the setting is there, a running daemon has read it.
-        steps.append(service["stop_vswitchd"])
-    if steps or not seen["db"]:
-        steps.append(service["start_db"])  # systemd has stopped it, too
-    commands = _settings(seen, tso)
-    if commands:
-        steps.append(state.transaction(commands, wait=False))
-    if not seen["vswitchd"] or tso:
-        steps.append(service["start"])
-    return steps
 
 
-def plan_present(seen: Seen, name: str, datapath: str, service: Service) -> list[Step]:
+def plan_present(seen: SwitchSeen, name: str, datapath: str, service: Service) -> list[Step]:
     """Return the steps to a running Open vSwitch with our bridge ``name`` on ``datapath`` (system
     or netdev).
     """
-    state.check_bridge(seen["ovs"], name)
+    ovs_state.check_bridge(seen["ovs"], name)
     steps = _service_steps(seen, name, datapath, service)
     now = summary(seen, name)["datapath"]
     if now is None:
-        steps.append(
-            state.transaction(
-                [
-                    ["add-br", name],
-                    ["set", "Bridge", name, f"datapath_type={datapath}"],
-                    state.mark("Bridge", name, "switch"),
-                ]
-            )
-        )
+        settings = ["set", "Bridge", name, f"datapath_type={datapath}"]
+        mark = ovs_state.mark("Bridge", name, "switch")
+        steps.append(ovs_state.transaction([["add-br", name], settings, mark]))
     elif now != datapath:
-        steps.append(state.transaction([["set", "Bridge", name, f"datapath_type={datapath}"]]))
+        steps.append(ovs_state.transaction([["set", "Bridge", name, f"datapath_type={datapath}"]]))
     return steps
 
 
-def _removals(seen: Seen, name: str) -> list[state.Command]:
+def _removals(seen: SwitchSeen, name: str) -> list[ovs_state.Command]:
     """Return the commands that remove our bridge, settings and marks."""
-    ids = seen["ovs"]["root"].get("external_ids", {})
+    ids = _marks(seen)
     bridge = seen["ovs"]["bridges"].get(name)
     commands = []
-    if bridge is not None and state.owner_of(bridge) is not None:
-        strangers = sorted(
-            port
-            for port, row in seen["ovs"]["ports"].items()
-            if row["bridge"] == name and port != name and state.owner_of(row) is None
-        )
-        if strangers:
-            raise InputError(
-                f"the bridge has ports that are not ours: {', '.join(strangers)}",
-                name,
-                f"Remove them first: ovs-vsctl del-port {name} {strangers[0]}",
-            )
+    if bridge is not None and ovs_state.owner_of(bridge) is not None:
+        _refuse_strangers(seen, name)
         commands.append(["del-br", name])
     if TSO_MARK in ids:
         commands.append(["remove", "Open_vSwitch", ".", "other_config", TSO])
     marks = [mark for mark in (OWNER, TSO_MARK) if mark in ids]
-    return commands + ([["remove", "Open_vSwitch", ".", "external_ids"] + marks] if marks else [])
+    if marks:
+        commands.append(["remove", "Open_vSwitch", ".", "external_ids", *marks])
+    return commands
 
 
-def plan_absent(seen: Seen, name: str, service: Service) -> list[Step]:
+def _marks(seen: SwitchSeen) -> dict[str, str]:
+    """Return the external_ids of Open vSwitch, ours among them."""
+    ids: dict[str, str] = seen["ovs"]["root"].get("external_ids", {})
+    return ids
+
+
+def _refuse_strangers(seen: SwitchSeen, name: str) -> None:
+    """Raise InputError where our bridge has ports that are not ours."""
+    strangers = sorted(
+        port
+        for port, row in seen["ovs"]["ports"].items()
+        if row["bridge"] == name and port != name and ovs_state.owner_of(row) is None
+    )
+    if strangers:
+        raise InputError(
+            f"the bridge has ports that are not ours: {', '.join(strangers)}",
+            name,
+            f"Remove them first: ovs-vsctl del-port {name} {strangers[0]}",
+        )
+
+
+def plan_absent(seen: SwitchSeen, name: str, service: Service) -> list[Step]:
     """Return the steps that remove our bridge and settings, and stop the daemons if we have started
     them.
 
     A crashed ovs-vswitchd leaves devices in the kernel, which only it can remove: it is started for
-    that.
+    that, but not where others have bridges, who may have stopped it on purpose.
     """
-    commands, foreign = _removals(seen, name), _foreign(seen, name)
+    commands, foreign = _removals(seen, name), bool(_foreign(seen, name))
     if not commands:
         return []
-    ids = seen["ovs"]["root"].get("external_ids", {})
-    wake = (
-        not seen["vswitchd"] and not foreign
-    )  # not for others, who may have stopped it on purpose
-    steps = [service["start"]] if wake else [] if seen["db"] else [service["start_db"]]
-    steps.append(state.transaction(commands, wait=wake or seen["vswitchd"]))
-    if not seen["db"] or (ids.get(OWNER) == STARTED and not foreign):
-        steps.append(service["stop"])
-    elif wake:
-        steps.append(service["stop_vswitchd"])
-    elif TSO_MARK in ids and not foreign:
-        steps += [service["stop_vswitchd"], service["start_db"], service["start"]]
-    return steps
+    wake = not seen["vswitchd"] and not foreign
+    steps = []
+    if wake:
+        steps.append(service["start"])
+    elif not seen["db"]:
+        steps.append(service["start_db"])
+    steps.append(ovs_state.transaction(commands, wait=wake or seen["vswitchd"]))
+    return steps + _afterwards(seen, foreign, wake, service)
 
 
-def predict(seen: Seen, name: str, datapath: str | None) -> Summary:
+def _afterwards(seen: SwitchSeen, foreign: bool, wake: bool, service: Service) -> list[Step]:
+    """Return the steps that leave the daemons as somebody would have them who had no lab."""
+    marks = _marks(seen)
+    ours = marks.get(OWNER) == STARTED and not foreign
+    if ours or not seen["db"]:
+        return [service["stop"]]
+    if wake:
+        return [service["stop_vswitchd"]]
+    if TSO_MARK in marks and not foreign:
+        return [service["stop_vswitchd"], service["start_db"], service["start"]]
+    return []
+
+
+def predict(seen: SwitchSeen, name: str, datapath: str | None) -> SwitchSummary:
     """Return :func:`summary` as it would be: with our bridge on ``datapath``, or (None) without it."""
     before = summary(seen, name)
     if datapath:
@@ -209,8 +231,8 @@ def predict(seen: Seen, name: str, datapath: str | None) -> Summary:
             "userspace_tso": before["userspace_tso"] or datapath == "netdev",
             "datapath": datapath,
         }
-    ids = seen["ovs"]["root"].get("external_ids", {})
-    ours = state.owner_of(seen["ovs"]["bridges"].get(name, {})) is not None
+    ids = _marks(seen)
+    ours = ovs_state.owner_of(seen["ovs"]["bridges"].get(name, {})) is not None
     stopped = ids.get(OWNER) == STARTED and not _foreign(seen, name)
     return {
         "running": before["running"] and not stopped,

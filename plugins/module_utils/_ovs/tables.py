@@ -63,16 +63,11 @@ def _row(headings: list[str], values: Any, line: int) -> Row:
 
 
 def _table(document: Any, line: int) -> list[Row]:
-    rows, headings = (
-        (document.get("data"), document.get("headings"))
-        if isinstance(document, dict)
-        else (None, None)
-    )
-    if (
-        not isinstance(rows, list)
-        or not isinstance(headings, list)
-        or not all(isinstance(name, str) for name in headings)
-    ):
+    table = document if isinstance(document, dict) else {}
+    rows, headings = table.get("data"), table.get("headings")
+    if not isinstance(rows, list) or not isinstance(headings, list):
+        _fail("not a table with data and headings", line)
+    if not all(isinstance(name, str) for name in headings):
         _fail("not a table with data and headings", line)
     return [_row(headings, values, line) for values in rows]
 
@@ -100,16 +95,20 @@ def parse_query(text: str) -> list[list[Row]]:
         results = json.loads(text)
         if not isinstance(results, list):
             raise ValueError("it is not a list")
-        return [
-            [{name: _value(value, 1) for name, value in row.items()} for row in result["rows"]]
-            for result in results
-        ]
+        tables: list[list[Row]] = []
+        for result in results:
+            tables.append([_query_row(row) for row in result["rows"]])
+        return tables
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
         raise ParseError(
             f"not the result of a query ({error})",
             1,
             "Check for a damaged database: ovsdb-tool show-log",
         )
+
+
+def _query_row(row: Row) -> Row:
+    return {name: _value(value, 1) for name, value in row.items()}
 
 
 def optional(value: Any) -> Any:

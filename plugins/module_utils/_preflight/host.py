@@ -22,8 +22,7 @@ from .._host import privileges
 from .._host.runner import SEARCH_PATH
 from .._iproute import management
 from .._iproute import read as iproute
-from .._ovs import service
-from .._ovs import state as ovs_state
+from .._ovs import ovs_state, service
 from .._restore import snapshot
 from . import listeners
 

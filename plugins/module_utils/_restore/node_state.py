@@ -18,8 +18,8 @@ from .._base.steps import Step
 from .._ethtool.read import read_rss
 from .._lab import vxlan_devices
 from .._ovs import database
+from .._ovs.ovs_state import owner_of, transaction
 from .._ovs.ports import map_commands
-from .._ovs.state import owner_of, transaction
 from .snapshot import Other, Switch
 
 QUEUES = "/sys/class/net/{0}/queues"

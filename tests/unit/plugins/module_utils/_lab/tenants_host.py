@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 
 from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
-from ansible_collections.offload.lab.plugins.module_utils._ovs import state
+from ansible_collections.offload.lab.plugins.module_utils._ovs import ovs_state
 
 HOST = None
 
@@ -58,7 +58,7 @@ class Host:
                 link["peer_netns"] = ids.get(link["peer_netns"])
         bridges = {"br-int": {"name": "br-int", "external_ids": {OWNER: "switch"}}}
         ovs = dict(
-            state.empty(),
+            ovs_state.empty(),
             running=True,
             vswitchd=True,
             root=dict(self.root),

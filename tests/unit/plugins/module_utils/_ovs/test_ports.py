@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
-from ansible_collections.offload.lab.plugins.module_utils._ovs import state as ovs_state
+from ansible_collections.offload.lab.plugins.module_utils._ovs import ovs_state
 from ansible_collections.offload.lab.plugins.module_utils._ovs.ports import plan, wanted_ports
 
 VXLAN = {"name": "vxlan0", "type": "vxlan", "options": {"remote_ip": "198.18.0.2", "key": 10}}

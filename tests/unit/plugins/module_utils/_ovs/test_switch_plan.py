@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
-from ansible_collections.offload.lab.plugins.module_utils._ovs import state
+from ansible_collections.offload.lab.plugins.module_utils._ovs import ovs_state
 from ansible_collections.offload.lab.plugins.module_utils._ovs.switch_plan import (
     plan_absent,
     plan_present,
@@ -44,7 +44,7 @@ def seen(db=True, vswitchd=True, *, bridges=None, ports=None, other_config=None,
     return {
         "db": db,
         "vswitchd": vswitchd,
-        "ovs": dict(state.empty(), root=root, bridges=rows, ports=found),
+        "ovs": dict(ovs_state.empty(), root=root, bridges=rows, ports=found),
     }
 
 

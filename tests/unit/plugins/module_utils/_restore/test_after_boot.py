@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
 from ansible_collections.offload.lab.plugins.module_utils._host import program
-from ansible_collections.offload.lab.plugins.module_utils._ovs import state
+from ansible_collections.offload.lab.plugins.module_utils._ovs import ovs_state
 from ansible_collections.offload.lab.plugins.module_utils._restore import after_boot
 
 BRIDGE = {"name": "br-int", "datapath_type": "system", "external_ids": {OWNER: "switch"}}
@@ -86,7 +86,7 @@ def test_the_boot_removes_the_bridge_the_snapshot_and_itself(host, tmp_path, mon
         lambda: {
             "db": True,
             "vswitchd": True,
-            "ovs": {**state.empty(), "bridges": {"br-int": BRIDGE}},
+            "ovs": {**ovs_state.empty(), "bridges": {"br-int": BRIDGE}},
         },
     )
     after_boot.end("br-int", "ovs-ctl")
@@ -105,7 +105,7 @@ def test_all_stays_where_others_use_the_bridge(host, tmp_path, monkeypatch):
             "db": True,
             "vswitchd": True,
             "ovs": {
-                **state.empty(),
+                **ovs_state.empty(),
                 "bridges": {"br-int": BRIDGE},
                 "ports": {"tap7": {"bridge": "br-int", "external_ids": {}}},
             },

@@ -19,7 +19,7 @@ TABLES = ("Open_vSwitch", "Bridge", "Port", "Interface")
 Command = List[str]  # a command of ovs-vsctl and its words
 
 
-class State(TypedDict):
+class OvsState(TypedDict):
     """What Open vSwitch's database has, see :func:`state_of`."""
 
     running: bool
@@ -62,7 +62,7 @@ def mark(table: str, name: str, owner: str) -> Command:
     return ["set", table, name, f"external_ids:{OWNER}={quoted(owner)}"]
 
 
-def empty() -> State:
+def empty() -> OvsState:
     """Return the state of a host where Open vSwitch does not run."""
     return {"running": False, "vswitchd": False, "root": {}, "bridges": {}, "ports": {}}
 
@@ -71,17 +71,16 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def state_of(tables: list[list[Row]], running: bool = True, vswitchd: bool = True) -> State:
-    """Return ``{"running", "vswitchd", "root", "bridges", "ports"}`` from the rows of the four
-    TABLES.
+def state_of(tables: list[list[Row]], running: bool = True, vswitchd: bool = True) -> OvsState:
+    """Return the state that the rows of the four TABLES show.
 
-    ``running`` says whether ovsdb-server runs, ``vswitchd`` whether ovs-vswitchd does.
-
-    A port has its row's columns, its ``bridge`` by name, and its first interface's row as
-    ``interface``.
+    ``running`` says whether ovsdb-server runs, ``vswitchd`` whether ovs-vswitchd does. A port has
+    its row's columns, its ``bridge`` by name, and its first interface's row as ``interface``.
     """
     root, bridges, ports, interfaces = tables
-    bridge_of = {port: row["name"] for row in bridges for port in _as_list(row["ports"])}
+    bridge_of: dict[str, str] = {}
+    for row in bridges:
+        bridge_of.update(dict.fromkeys(_as_list(row["ports"]), row["name"]))
     interface_of = {row["_uuid"]: row for row in interfaces}
     return {
         "running": running,
@@ -106,7 +105,7 @@ def owner_of(row: Row) -> str | None:
     return row.get("external_ids", {}).get(OWNER)
 
 
-def check_bridge(state: State, bridge: str) -> None:
+def check_bridge(state: OvsState, bridge: str) -> None:
     """Raise InputError when the bridge is there and is not ours."""
     row = state["bridges"].get(bridge)
     if row is not None and owner_of(row) is None:
@@ -117,7 +116,7 @@ def check_bridge(state: State, bridge: str) -> None:
         )
 
 
-def check_ready(state: State, bridge: str) -> None:
+def check_ready(state: OvsState, bridge: str) -> None:
     """Raise InputError when ports cannot be added: the bridge is not there, or ovs-vswitchd does
     not run.
     """
@@ -129,7 +128,7 @@ def check_ready(state: State, bridge: str) -> None:
         raise InputError("ovs-vswitchd does not run", bridge, "Start it: role offload.lab.switch.")
 
 
-def check_ports(state: State, bridge: str, names: Iterable[str], owner: str) -> None:
+def check_ports(state: OvsState, bridge: str, names: Iterable[str], owner: str) -> None:
     """Raise InputError when a port is there and belongs to somebody else or to another bridge."""
     for name in names:
         port = state["ports"].get(name)
@@ -147,7 +146,7 @@ def check_ports(state: State, bridge: str, names: Iterable[str], owner: str) -> 
             )
 
 
-def complaint(state: State, names: Iterable[str]) -> str | None:
+def complaint(state: OvsState, names: Iterable[str]) -> str | None:
     """Return what Open vSwitch says about the first of these ports that it could not set up, or
     None.
     """

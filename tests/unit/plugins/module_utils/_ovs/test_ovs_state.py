@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, ParseError
-from ansible_collections.offload.lab.plugins.module_utils._ovs import state as ovs_state
+from ansible_collections.offload.lab.plugins.module_utils._ovs import ovs_state
 from ansible_collections.offload.lab.plugins.module_utils._ovs.tables import parse_query
 
 # What ovsdb-tool query prints for a bridge with a tunnel, shortened.
