@@ -161,7 +161,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base.steps import shown
 from ..module_utils._host.apply import apply
-from ..module_utils._host.labs_lock import lock_labs
+from ..module_utils._host.locks import lock_labs
 from ..module_utils._host.module import Returned, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._host.processes import end_processes

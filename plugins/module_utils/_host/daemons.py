@@ -16,6 +16,7 @@ import signal
 from typing import Any, Callable, Dict, Iterable
 
 from .._base.errors import LabError
+from . import files
 from .processes import started_at
 from .waiting import PATIENCE, wait_until
 
@@ -25,14 +26,8 @@ ProcessState = Dict[str, Any]  # what a state file has: "pid", "started", and wh
 
 
 def write(path: str, pid: int, state: ProcessState, mode: int = 0o644) -> None:
-    """Write the state file of the process ``pid`` at one stroke; what else is to be known of it is
-    ``state``.
-    """
-    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-    descriptor = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(descriptor, "w") as stream:
-        json.dump(dict(state, pid=pid, started=started_at(pid)), stream)
-    os.rename(path + ".new", path)
+    """Write the state file of the process ``pid``; ``state`` is what else is to be known of it."""
+    files.write(path, json.dumps({**state, "pid": pid, "started": started_at(pid)}), mode)
 
 
 def lives(state: ProcessState) -> bool:

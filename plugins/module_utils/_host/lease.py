@@ -11,23 +11,21 @@ everywhere else.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import json
 import os
 import time
-from typing import Any, Dict, Iterator, TextIO, TypedDict
+from typing import Any, Dict, TextIO, TypedDict
 
+from .locks import locked
 from .processes import started_at
 
 SPARE = 30  # seconds that a lease is longer than the longest time between two of its renewals
 WHO = ("host", "pid", "started", "kernel")
-Holder = Dict[
-    str, Any
-]  # who a controller is (WHO), and of its lease "until", "lease" and "pause" in seconds
+# Who a controller is (WHO), and of its lease "until", "lease" and "pause" in seconds
+Holder = Dict[str, Any]
 
 
-class Answer(TypedDict):
+class LeaseAnswer(TypedDict):
     """The answer to whoever asks for a lease: whether it has it, who does, and whether that one
     lives.
     """
@@ -61,30 +59,6 @@ def alive(holder: Holder) -> bool | None:
     return started_at(holder["pid"]) == holder["started"]
 
 
-def _is_at(path: str, stream: TextIO) -> bool:
-    """Return whether an open file is still the one at ``path``: another one may be given back at
-    any time.
-    """
-    try:
-        return os.path.samestat(os.fstat(stream.fileno()), os.stat(path))
-    except FileNotFoundError:
-        return False
-
-
-@contextlib.contextmanager
-def _opened(path: str) -> Iterator[TextIO]:
-    """Give the lease's file, to ourselves.
-
-    After waiting, the file may be gone: then it is opened again.
-    """
-    while True:
-        with open(path, "a+", encoding="utf-8") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX)
-            if _is_at(path, stream):
-                yield stream
-                return
-
-
 def _read(stream: TextIO) -> Holder | None:
     stream.seek(0)
     try:
@@ -103,26 +77,22 @@ def _longest_pause(holder: Holder, now: float) -> float:
 
 def take(
     path: str, owner: Holder, seconds: float, now: float | None = None, silent: Holder | None = None
-) -> Answer:
-    """Take or renew the lease for ``seconds``, longer if its holder is slow; return ``{"taken",
-    "holder", "alive"}``.
+) -> LeaseAnswer:
+    """Take or renew the lease for ``seconds``, longer if its holder is slow, and return who has it.
 
-    ``holder`` and ``alive`` are of who has it. ``silent`` is a holder that the caller has watched
-    for long enough: if it still has not renewed its lease, it loses it.
+    ``silent`` is a holder that the caller has watched for long enough: if it has not renewed its
+    lease since, it loses it.
     """
     now = time.time() if now is None else now
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    with _opened(path) as stream:
+    with locked(path) as stream:
         holder = _read(stream)
         lives = alive(holder) if holder else False
-        if (
-            holder
-            and not same(holder, owner)
-            and lives is not False
-            and (lives or holder != silent)
-        ):
+        ours = same(holder, owner)
+        lost = lives is False or (lives is None and holder == silent)
+        if holder and not ours and not lost:
             return {"taken": False, "holder": holder, "alive": lives}
-        pause = _longest_pause(holder, now) if holder and same(holder, owner) else 0
+        pause = _longest_pause(holder, now) if holder and ours else 0
         seconds = max(seconds, pause + SPARE)
         mine = dict(owner, until=now + seconds, lease=seconds, pause=pause)
         stream.truncate(0)
@@ -134,11 +104,10 @@ def give_back(path: str, owner: Holder) -> bool:
     """Give the lease back if it is ours; the file is removed. Return whether it was."""
     if not os.path.exists(path):
         return False
-    with _opened(path) as stream:
+    with locked(path) as stream:
         holder = _read(stream)
         ours = same(holder, owner)
-        if (
-            ours or holder is None
-        ):  # none: released by another a moment ago, and created again by opening it
+        # None: another released it a moment ago, and opening it has made it again
+        if ours or holder is None:
             os.unlink(path)
     return ours

@@ -8,9 +8,13 @@ runs by itself.
 from __future__ import annotations
 
 import inspect
+import io
 import os
 import sys
 import zipfile
+from types import ModuleType
+
+from . import files
 
 PACKAGE = "ansible_collections.offload.lab.plugins.module_utils"
 MAIN = "__main__.py"
@@ -18,23 +22,23 @@ MAIN = "__main__.py"
 
 def write(path: str, main: str) -> None:
     """Write the zip file at one stroke; ``main`` is the text of the program that it begins with."""
-    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-    with zipfile.ZipFile(path + ".new", "w", zipfile.ZIP_DEFLATED) as archive:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(MAIN, main)
         folders = PACKAGE.split(".")
         for depth in range(len(folders)):
             archive.writestr("/".join(folders[: depth + 1]) + "/__init__.py", "")
         for name, module in sorted(sys.modules.items()):
             if name.startswith(PACKAGE + "."):
-                place = name.replace(".", "/")
-                if hasattr(
-                    module, "__path__"
-                ):  # a room: an empty file, which has no source for inspect
-                    archive.writestr(place + "/__init__.py", "")
-                else:
-                    archive.writestr(place + ".py", inspect.getsource(module))
-    os.chmod(path + ".new", 0o600)
-    os.rename(path + ".new", path)
+                _add_module(archive, name.replace(".", "/"), module)
+    files.write(path, packed.getvalue(), 0o600)
+
+
+def _add_module(archive: zipfile.ZipFile, place: str, module: ModuleType) -> None:
+    if hasattr(module, "__path__"):  # a room: an empty file, which has no source for inspect
+        archive.writestr(place + "/__init__.py", "")
+    else:
+        archive.writestr(place + ".py", inspect.getsource(module))
 
 
 def main_of(path: str) -> str | None:

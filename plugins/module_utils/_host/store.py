@@ -12,6 +12,7 @@ import os
 from typing import Any, Mapping, TypedDict
 
 from .._base.errors import LabError
+from . import files
 
 TRIALS = "trials.jsonl"
 LOCK = TRIALS + ".lock"
@@ -39,8 +40,8 @@ SPEC: dict[str, dict[str, Any]] = {
 }
 
 
-class Digest(TypedDict):
-    """What tells whether a file has changed."""
+class FileDigest(TypedDict):
+    """What shows whether a file has changed."""
 
     size: int
     sha256: str
@@ -58,8 +59,8 @@ def lock_of(folder: str) -> str:
     return os.path.join(folder, LOCK)
 
 
-def digest(path: str, size: int | None = None) -> Digest:
-    """Return ``{"size", "sha256"}`` of a file, or of its first ``size`` bytes."""
+def digest(path: str, size: int | None = None) -> FileDigest:
+    """Return the digest of a file, or of its first ``size`` bytes."""
     checksum, read = hashlib.sha256(), 0
     with open(path, "rb") as stream:
         while size is None or read < size:
@@ -71,36 +72,26 @@ def digest(path: str, size: int | None = None) -> Digest:
     return {"size": read, "sha256": checksum.hexdigest()}
 
 
-def listing(folder: str) -> dict[str, Digest]:
+def listing(folder: str) -> dict[str, FileDigest]:
     """Return the files of a folder with their digests; a missing folder has none.
 
     A lock is no result.
     """
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     paths = {name: os.path.join(folder, name) for name in names}
-    return {
-        name: digest(path)
-        for name, path in paths.items()
-        if os.path.isfile(path)
-        and not name.endswith((".lock", ".new"))
-        and not name.startswith(".")
-    }
+    return {name: digest(path) for name, path in paths.items() if _is_result(name, path)}
 
 
-def _synced(path: str, mode: str, text: str) -> None:
-    with open(path, mode) as stream:
-        stream.write(text.encode("utf-8", "surrogateescape"))
-        stream.flush()
-        os.fsync(stream.fileno())
+def _is_result(name: str, path: str) -> bool:
+    passing = name.startswith(".") or name.endswith((".lock", ".new"))
+    return os.path.isfile(path) and not passing
 
 
 def write(folder: str, append: Addition | None, whole: Mapping[str, str]) -> None:
     """Append trials, ``{"offset", "text"}``, and replace the files of ``whole``, ``{name: text}``."""
     os.makedirs(folder, exist_ok=True)
     for name, text in sorted(whole.items()):
-        path = os.path.join(folder, os.path.basename(name))
-        _synced(path + ".new", "wb", text)
-        os.replace(path + ".new", path)
+        files.write(os.path.join(folder, os.path.basename(name)), text)
     if append:
         path = os.path.join(folder, TRIALS)
         size = os.path.getsize(path) if os.path.exists(path) else 0
@@ -110,4 +101,7 @@ def write(folder: str, append: Addition | None, whole: Mapping[str, str]) -> Non
                 path,
                 "Something else wrote to it. Run the campaign again: it goes on from what is there.",
             )
-        _synced(path, "ab", append["text"])
+        with open(path, "ab") as stream:
+            stream.write(append["text"].encode("utf-8", "surrogateescape"))
+            stream.flush()
+            os.fsync(stream.fileno())

@@ -22,18 +22,11 @@ from typing import Any, Iterable, Mapping
 
 from .._base.checks import name as checked_name
 from .._base.errors import LabError
+from .._host import files
 from .._host.processes import started_at
 from .._host.waiting import PATIENCE, wait_until
 
 FOLDER = "/var/lib/offload-lab/spool"
-
-
-def _sync_folder(folder: str) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class Chunk:
@@ -48,7 +41,7 @@ class Chunk:
         )
         fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self.append({"pid": os.getpid(), "started": started_at(os.getpid())})
-        _sync_folder(folder)
+        files.sync_folder(folder)
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Write one line and wait until it is on the disk."""

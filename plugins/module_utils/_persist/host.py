@@ -12,6 +12,7 @@ import re
 import shutil
 
 from .._base.errors import InputError, LabError
+from .._host import files
 from .._host.runner import SEARCH_PATH, run
 from . import link_file, networkmanager
 from .plan import Seen
@@ -103,12 +104,4 @@ def write_text(path: str, text: str | None) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
         return
-    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-    descriptor = os.open(
-        path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o755 if text[:2] == "#!" else 0o644
-    )
-    with os.fdopen(descriptor, "w") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.rename(path + ".new", path)
+    files.write(path, text, 0o755 if text[:2] == "#!" else 0o644)

@@ -15,7 +15,7 @@ from typing import Any, Dict, Iterable, Iterator, TypedDict, cast
 
 from .._base import network
 from .._base.errors import InputError, LabError
-from .._host import netns
+from .._host import files, netns
 
 PATH = "/var/lib/offload-lab/snapshot.json"  # where it is by default
 SCHEMA = 1
@@ -113,24 +113,10 @@ def link_of(device: Item) -> Item:
     }
 
 
-def _sync_folder(path: str) -> None:
-    descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def write(path: str, snapshot: Snapshot) -> None:
     """Write the whole file at one stroke and wait until it is on the disk."""
-    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-    descriptor = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as stream:
-        json.dump(snapshot, stream, indent=1, sort_keys=True)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.rename(path + ".new", path)
-    _sync_folder(path)
+    files.write(path, json.dumps(snapshot, indent=1, sort_keys=True), 0o600)
+    files.sync_folder(os.path.dirname(path))
 
 
 def remove(path: str) -> None:
@@ -139,7 +125,7 @@ def remove(path: str) -> None:
         FileNotFoundError
     ):  # the dead man's switch may have restored at the same time
         os.unlink(path)
-        _sync_folder(path)
+        files.sync_folder(os.path.dirname(path))
     for folder in (os.path.join(os.path.dirname(path), "spool"), os.path.dirname(path)):
         with contextlib.suppress(OSError):  # what no controller has collected stays
             os.rmdir(folder)

@@ -44,7 +44,7 @@ class Clock(NamedTuple):
 REAL = Clock()
 Holder = lease.Holder
 Take = Callable[
-    [Holder | None], lease.Answer
+    [Holder | None], lease.LeaseAnswer
 ]  # with the holder that was watched, or None, as lease.take returns
 
 
@@ -88,7 +88,7 @@ def refusal(holder: Holder, path: str) -> LabError:
 
 def _taken(
     path: str, owner: Holder, seconds: float, now: float | None = None, silent: Holder | None = None
-) -> lease.Answer:
+) -> lease.LeaseAnswer:
     try:
         return lease.take(path, owner, seconds, now, silent)
     except OSError as error:

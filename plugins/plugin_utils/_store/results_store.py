@@ -12,7 +12,7 @@ from typing import TypedDict
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._host import lease
-from ...module_utils._host.store import TRIALS, Addition, Digest, digest
+from ...module_utils._host.store import TRIALS, Addition, FileDigest, digest
 
 RECORD = ("plan.json", "manifest.json", "confirmation.json", "looks.json", "search.json", TRIALS)
 REMEDY = (
@@ -21,16 +21,16 @@ REMEDY = (
     "true, if the results may go with the job."
 )
 
-Files = Mapping[str, Digest]  # {name of a file of the store: what it has}
+Files = Mapping[str, FileDigest]  # {name of a file of the store: what it has}
 
 
-class Answer(lease.Answer):
+class Answer(lease.LeaseAnswer):
     """What module results_store answers; who did not ask for the lease gets neither ``holder`` nor
     ``alive``.
     """
 
     changed: bool
-    files: dict[str, Digest]
+    files: dict[str, FileDigest]
 
 
 class News(TypedDict):
@@ -96,7 +96,7 @@ def to_fetch(folder: str, files: Files, names: Iterable[str] = RECORD) -> list[s
     return wanted
 
 
-def _begins_with(path: str, known: Digest, longer: bool) -> bool:
+def _begins_with(path: str, known: FileDigest, longer: bool) -> bool:
     """Return whether a file is the known one, or where it may be longer, begins with it."""
     size = os.path.getsize(path)
     return (size >= known["size"] if longer else size == known["size"]) and digest(

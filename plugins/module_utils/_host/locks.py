@@ -1,12 +1,14 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One lab at a time is made or removed on a machine."""
+"""Locks of files, and of the labs of a machine: one at a time is made or removed."""
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+from typing import Iterator, TextIO
 
 from .._base.errors import LabError
 from .waiting import PATIENCE, wait_until
@@ -29,3 +31,25 @@ def lock_labs(patience: float = PATIENCE) -> None:
             "/run",
             "See which process holds it: lslocks",
         )
+
+
+def _is_at(path: str, stream: TextIO) -> bool:
+    """Return whether an open file is still the one at ``path``: another may have removed it."""
+    try:
+        return os.path.samestat(os.fstat(stream.fileno()), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+@contextlib.contextmanager
+def locked(path: str) -> Iterator[TextIO]:
+    """Give the file at ``path``, made if it is missing, to this process alone.
+
+    After waiting for the lock, the file may be gone: then it is opened again.
+    """
+    while True:
+        with open(path, "a+", encoding="utf-8") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            if _is_at(path, stream):
+                yield stream
+                return

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._host import labs_lock
+from ansible_collections.offload.lab.plugins.module_utils._host import locks
 
 
 def test_the_lock_is_waited_for(monkeypatch):
@@ -16,6 +16,6 @@ def test_the_lock_is_waited_for(monkeypatch):
         def flock(place, operation):
             raise BlockingIOError
 
-    monkeypatch.setattr(labs_lock, "fcntl", Taken)
-    with pytest.raises(labs_lock.LabError, match="another process has held the lock for 0.1 s"):
-        labs_lock.lock_labs(patience=0.1)
+    monkeypatch.setattr(locks, "fcntl", Taken)
+    with pytest.raises(locks.LabError, match="another process has held the lock for 0.1 s"):
+        locks.lock_labs(patience=0.1)
