@@ -105,7 +105,6 @@ commands:
       returned: success
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -115,8 +114,12 @@ from ..module_utils._host.module import Returned, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._iproute import management
 from ..module_utils._iproute import read as links
-from ..module_utils._iproute.link_plan import plan, wanted_devices
-from ..module_utils._iproute.parse import Link
+from ..module_utils._iproute.link_plan import (
+    LinksByNamespace,
+    WantedLink,
+    plan,
+    wanted_devices,
+)
 
 DEVICE_SPEC = {
     "name": {"type": "str", "required": True},
@@ -126,18 +129,18 @@ DEVICE_SPEC = {
 }
 
 
-def read(wanted: list[dict[str, Any]]) -> dict[str | None, dict[str, Link]]:
+def read(wanted: list[WantedLink]) -> LinksByNamespace:
     """Return the links of every namespace that a device is in."""
-    return {netns: links.read(netns) for netns in {device["netns"] for device in wanted}}
+    namespaces = {device["netns"] for device in wanted}
+    return {netns: links.read(netns) for netns in namespaces}
 
 
 def converge(module: AnsibleModule) -> Returned:
     """Bring the devices to what is wanted; return the module's result."""
     params = module.params
     wanted = wanted_devices(params["devices"], params["netns"], params["mtu"], params["up"])
-    require(
-        ["CAP_NET_ADMIN"] + (["CAP_SYS_ADMIN"] if any(device["netns"] for device in wanted) else [])
-    )
+    elsewhere = any(device["netns"] for device in wanted)
+    require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"] if elsewhere else ["CAP_NET_ADMIN"])
     before, after, steps = plan(read(wanted), wanted)
     management.check(
         [key for key in before if before[key] != after[key]], params["allow_management_device"]

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, Iterable, Sequence
+from typing import Any, Dict, Iterable, Sequence
 
 from .errors import InputError
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}\Z")
 LABEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._=,:@+-]{0,119}\Z")
 SIZE = re.compile(r"([0-9]{1,12})([KM]?)\Z", re.IGNORECASE | re.ASCII)
+Checked = Dict[str, Any]  # a mapping whose keys are known
+ON, OFF = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 FACTORS = {"": 1, "K": 1024, "M": 1024 * 1024}
 
 
@@ -84,22 +86,12 @@ def size(value: Any, what: str) -> int:
 
 def boolean(value: Any, what: str) -> bool:
     """Return a boolean; the words that YAML and surveys use are accepted."""
-    words = {
-        "true": True,
-        "yes": True,
-        "on": True,
-        "1": True,
-        "false": False,
-        "no": False,
-        "off": False,
-        "0": False,
-    }
     if isinstance(value, bool):
         return value
-    try:
-        return words[str(value).strip().lower()]
-    except KeyError:
+    word = str(value).strip().lower()
+    if word not in ON + OFF:
         raise InputError("neither on nor off", f"{what} {shown(value)}")
+    return word in ON
 
 
 def unique(values: Iterable[Any], what: str) -> None:
@@ -112,7 +104,7 @@ def unique(values: Iterable[Any], what: str) -> None:
             )
 
 
-def mapping(value: Any, what: str, keys: Sequence[str]) -> dict[str, Any]:
+def mapping(value: Any, what: str, keys: Sequence[str]) -> Checked:
     """Return a mapping whose keys are all known."""
     if not isinstance(value, dict):
         raise InputError("not a mapping", f"{what} {shown(value)}")

@@ -30,10 +30,8 @@ PROBE_PORT = 12866
 # From netserver's port to that of the first stream's data connection; each stream has its own
 DATA_OFFSET = 5
 MOST_STREAMS = 2000  # a thousand streams both ways
-VXLAN_OVERHEAD = {
-    4: 50,
-    6: 70,
-}  # bytes by IP version of the underlay: Ethernet 14, IP 20 or 40, UDP 8, VXLAN 8
+# Bytes by IP version of the underlay: Ethernet 14, IP 20 or 40, UDP 8, VXLAN 8
+VXLAN_OVERHEAD = {4: 50, 6: 70}
 
 # dev_valid_name() of net/core/dev.c refuses "/", ":", white space, "." and "..". We also refuse
 # what a program would read as something else: an option (-x), a row's label (@x, ovs-vsctl), all
@@ -41,6 +39,7 @@ VXLAN_OVERHEAD = {
 # -batch), and what is not ASCII.
 _NAME = re.compile(r"(?![-@]|\.{1,2}\Z)(?:(?![/:*%#\"'\\])[!-~])+\Z")
 
+Device = Mapping[str, Any]  # with "name", and "netns" where that is not the process's own
 Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
 Interface = Union[ipaddress.IPv4Interface, ipaddress.IPv6Interface]
 
@@ -76,8 +75,8 @@ def device_key(name: str, netns: str | None = None) -> str:
     return f"{netns}/{name}" if netns else name
 
 
-def key_of(device: Mapping[str, Any]) -> str:
-    """Return :func:`device_key` of a device ``{"name", "netns"}``."""
+def key_of(device: Device) -> str:
+    """Return :func:`device_key` of a device."""
     return device_key(device["name"], device.get("netns"))
 
 

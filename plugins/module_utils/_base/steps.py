@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, NamedTuple, Sequence
+from typing import Iterable, NamedTuple, Sequence, TypedDict
 
 
 class Step(NamedTuple):
@@ -30,6 +30,13 @@ def in_netns(argv: Sequence[str], netns: str | None) -> list[str]:
     return ["ip", "netns", "exec", netns, *argv] if netns else list(argv)
 
 
-def shown(steps: Iterable[Step]) -> list[dict[str, Any]]:
+class ShownStep(TypedDict):
+    """A step as the results of modules show it."""
+
+    argv: list[str]
+    stdin: str | None
+
+
+def shown(steps: Iterable[Step]) -> list[ShownStep]:
     """Return steps as the results of modules show them."""
     return [{"argv": in_netns(step.argv, step.netns), "stdin": step.stdin} for step in steps]

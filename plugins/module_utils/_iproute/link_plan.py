@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Dict, Iterable, NamedTuple, Optional, TypedDict
 
 from .._base import checks, network
 from .._base.errors import InputError
@@ -13,31 +13,73 @@ from .._base.steps import Step, batch
 from .parse import Link
 
 
+class NamedLink(TypedDict):
+    """A device, in the process's own network namespace (None) or in a named one."""
+
+    name: str
+    netns: str | None
+
+
+class LinkOptions(NamedLink, total=False):
+    """A device as a user asks for it."""
+
+    mtu: int | None  # bytes
+    up: bool | None
+
+
+class WantedLink(NamedLink):
+    """What is wanted of a device; None leaves what it has."""
+
+    mtu: int | None
+    up: bool | None
+
+
+class LinkSettings(TypedDict):
+    """What a device has."""
+
+    mtu: int
+    up: bool
+
+
+class LinkPlan(NamedTuple):
+    """From what the devices have to what is wanted; devices by key."""
+
+    before: dict[str, LinkSettings]
+    after: dict[str, LinkSettings]
+    steps: list[Step]
+
+
+LinksByNamespace = Dict[Optional[str], Dict[str, Link]]
+
+
 def wanted_devices(
-    devices: list[dict[str, Any]],
+    devices: Iterable[LinkOptions],
     netns: str | None = None,
     mtu: int | None = None,
     up: bool | None = None,
-) -> list[dict[str, Any]]:
+) -> list[WantedLink]:
     """Return the checked list of devices; ``netns``, ``mtu`` and ``up`` are for those that give
     none.
     """
-    wanted = [
-        {
-            "name": network.device_name(device["name"]),
-            "netns": network.namespace_name(device.get("netns") or netns)
-            if device.get("netns") or netns
-            else None,
-            "mtu": mtu if device.get("mtu") is None else device["mtu"],
-            "up": up if device.get("up") is None else device["up"],
-        }
-        for device in devices
-    ]
+    wanted = [_wanted_device(device, netns, mtu, up) for device in devices]
     checks.unique([network.key_of(device) for device in wanted], "device")
     return wanted
 
 
-def _check(device: dict[str, Any], links: dict[str | None, dict[str, Link]]) -> Link:
+def _wanted_device(
+    device: LinkOptions, netns: str | None, mtu: int | None, up: bool | None
+) -> WantedLink:
+    place = device.get("netns") or netns
+    own_mtu, own_state = device.get("mtu"), device.get("up")
+    return {
+        "name": network.device_name(device["name"]),
+        "netns": network.namespace_name(place) if place else None,
+        "mtu": mtu if own_mtu is None else own_mtu,
+        "up": up if own_state is None else own_state,
+    }
+
+
+def _check(device: WantedLink, links: LinksByNamespace) -> Link:
     """Return the link of a device; raise InputError when there is none or the MTU is out of its
     range.
     """
@@ -56,7 +98,7 @@ def _check(device: dict[str, Any], links: dict[str | None, dict[str, Link]]) -> 
     return link
 
 
-def _line(device: dict[str, Any], link: Link) -> str | None:
+def _line(device: WantedLink, link: Link) -> str | None:
     """Return the line for ip, or None when the link is what is wanted."""
     words = []
     if device["mtu"] not in (None, link["mtu"]):
@@ -66,26 +108,23 @@ def _line(device: dict[str, Any], link: Link) -> str | None:
     return f"link set dev {device['name']} {' '.join(words)}" if words else None
 
 
-def plan(
-    links: dict[str | None, dict[str, Link]], wanted: list[dict[str, Any]]
-) -> tuple[dict[str, Any], dict[str, Any], list[Step]]:
-    """Return ``(before, after, steps)``, the first two by key; ``links`` are by namespace, then by
-    name.
+def plan(links: LinksByNamespace, wanted: Iterable[WantedLink]) -> LinkPlan:
+    """Return the plan for devices, whose ``links`` are by namespace, then by name.
 
     A step is a process for each namespace. Every device is checked before any step is planned.
     """
-    before: dict[str, dict[str, Any]] = {}
-    after: dict[str, dict[str, Any]] = {}
+    found = LinkPlan({}, {}, [])
     lines: dict[str | None, list[str]] = {}
     for device in wanted:
-        link = _check(device, links)
-        before[network.key_of(device)] = {"mtu": link["mtu"], "up": link["up"]}
-        after[network.key_of(device)] = {
-            name: now if device[name] is None else device[name]
-            for name, now in before[network.key_of(device)].items()
+        link, key = _check(device, links), network.key_of(device)
+        found.before[key] = {"mtu": link["mtu"], "up": link["up"]}
+        found.after[key] = {
+            "mtu": link["mtu"] if device["mtu"] is None else device["mtu"],
+            "up": link["up"] if device["up"] is None else device["up"],
         }
         line = _line(device, link)
         if line:
             lines.setdefault(device["netns"], []).append(line)
-    steps = [step for netns in lines for step in batch(lines[netns], netns)]
-    return before, after, steps
+    for netns, in_netns in lines.items():
+        found.steps.extend(batch(in_netns, netns))
+    return found

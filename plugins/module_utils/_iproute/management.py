@@ -35,7 +35,7 @@ def carriers(device: str, links: Mapping[str, Link]) -> list[str]:
     """Return the device and all that is under it, sorted: a VLAN's parent, the members of a bond or
     a bridge.
 
-    ``links`` are by name, as ``_ip_json.parse_links`` returns them. The peer of a veth is not under
+    ``links`` are by name, as :func:`.parse.parse_links` returns them. The peer of a veth is not under
     it.
     """
     under: set[str] = set()
@@ -56,7 +56,7 @@ def devices_of(connection: str, route: list[str], links: Mapping[str, Link]) -> 
     """Return the devices that carry ``connection``, the text of SSH_CONNECTION.
 
     ``route`` are the devices on the way to the controller, ``links`` those of
-    ``_ip_json.parse_links``.
+    :func:`.parse.parse_links`.
     """
     server = connection.split()[2]
     starts = route + [
@@ -64,7 +64,10 @@ def devices_of(connection: str, route: list[str], links: Mapping[str, Link]) -> 
         for name, link in links.items()
         if any(address.rpartition("/")[0] == server for address in link["addresses"])
     ]
-    return sorted({name for start in starts for name in carriers(start, links)})
+    found: set[str] = set()
+    for start in starts:
+        found.update(carriers(start, links))
+    return sorted(found)
 
 
 def _text(path: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, TypedDict
+from typing import Any, Dict, TypedDict
 
 from .._base.errors import ParseError
 
@@ -18,6 +18,8 @@ ADVICE = "Give the output of ip -json -details address show."
 # newer.
 FAN_MAP = re.compile(r'("id":[0-9]+)fan-map [0-9./: ]*')
 
+Printed = Dict[str, Any]  # an object as ip or bridge prints it
+LinkAndNeighbors = Dict[str, Any]  # a Link, and its permanent neighbours: {address: MAC address}
 # A network device as ip shows it. The key "global" is a word of Python, which a class could not
 # have.
 Link = TypedDict(
@@ -43,7 +45,7 @@ Link = TypedDict(
 )
 
 
-def _objects(text: str, what: str) -> list[dict[str, Any]]:
+def _objects(text: str, what: str) -> list[Printed]:
     """Return the list of objects in the text; what ip leaves out is an empty object."""
     try:
         rows = json.loads(FAN_MAP.sub(r"\1", text)) if text.strip() else []
@@ -54,7 +56,7 @@ def _objects(text: str, what: str) -> list[dict[str, Any]]:
     return [row for row in rows if row]
 
 
-def _part(row: dict[str, Any], key: str, kind: type) -> Any:
+def _part(row: Printed, key: str, kind: type) -> Any:
     """Return the list or dictionary ``row[key]``, an empty one where it is missing."""
     value = row.get(key, kind())
     if not isinstance(value, kind):
@@ -62,8 +64,13 @@ def _part(row: dict[str, Any], key: str, kind: type) -> Any:
     return value
 
 
-def _link(row: dict[str, Any]) -> Link:
+def _address(entry: Printed) -> str:
+    return f"{entry['local']}/{entry['prefixlen']}"
+
+
+def _link(row: Printed) -> Link:
     info = _part(row, "linkinfo", dict)
+    addresses = [entry for entry in _part(row, "addr_info", list) if "local" in entry]
     return {
         "name": row["ifname"],
         "mtu": row["mtu"],
@@ -79,16 +86,8 @@ def _link(row: dict[str, Any]) -> Link:
         "peer": row.get("link"),
         "peer_index": row.get("link_index"),
         "peer_netns": row.get("link_netnsid"),
-        "addresses": [
-            f"{entry['local']}/{entry['prefixlen']}"
-            for entry in _part(row, "addr_info", list)
-            if "local" in entry
-        ],
-        "global": [
-            f"{entry['local']}/{entry['prefixlen']}"
-            for entry in _part(row, "addr_info", list)
-            if "local" in entry and entry.get("scope") != "link"
-        ],
+        "addresses": [_address(entry) for entry in addresses],
+        "global": [_address(entry) for entry in addresses if entry.get("scope") != "link"],
     }
 
 
@@ -116,7 +115,7 @@ def parse_neighbors(text: str) -> dict[str, dict[str, str]]:
     return neighbors
 
 
-def parse_links_and_neighbors(text: str) -> dict[str, dict[str, Any]]:
+def parse_links_and_neighbors(text: str) -> dict[str, LinkAndNeighbors]:
     """Return :func:`parse_links` of the first line, each link with its ``neighbors``, which are in
     the second.
     """

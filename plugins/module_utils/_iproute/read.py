@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .._host.runner import run
 from .parse import (
     Link,
+    LinkAndNeighbors,
     parse_fdb,
     parse_links,
     parse_links_and_neighbors,
@@ -22,7 +21,7 @@ def read(netns: str | None = None) -> dict[str, Link]:
     return parse_links(run(["ip", "-json", "-details", "address", "show"], netns=netns).out)
 
 
-def read_with_neighbors(netns: str | None = None) -> dict[str, dict[str, Any]]:
+def read_with_neighbors(netns: str | None = None) -> dict[str, LinkAndNeighbors]:
     """Return the links as :func:`read` does, each with its permanent neighbours; one process reads
     both.
     """

@@ -54,7 +54,8 @@ def _words(steps: Iterable[Step]) -> Commands:
 
 
 def _links_step(snapshot: Snapshot, dry: bool) -> Commands:
-    wanted = wanted_devices(_here(snapshot["links"]))
+    kept: list[Any] = _here(snapshot["links"])
+    wanted = wanted_devices(kept)
     links = {netns: read.read(netns) for netns in {device["netns"] for device in wanted}}
     steps = plan_links(links, wanted)[2]
     if not dry:
