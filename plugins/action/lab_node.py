@@ -13,9 +13,16 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ..plugin_utils._action.controller import ControllerAction, Spec
+from ..plugin_utils._action.controller import (
+    Answered,
+    ControllerAction,
+    Options,
+    Spec,
+    TaskVars,
+)
 from ..plugin_utils._lab import guests, lab_node
 from ..plugin_utils._lab.guests import GuestPort
+from ..plugin_utils._lab.lab_node import Variables
 from ..plugin_utils._paths.lab_paths import USUAL_TENANT_PATH
 
 PREFIX = "offload_lab_"
@@ -30,7 +37,7 @@ class ActionModule(ControllerAction):
 
     SPEC = SPEC
 
-    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, options: Options, task_vars: TaskVars) -> Answered:
         if task_vars["inventory_hostname"] in task_vars["groups"].get(guests.GROUP, ()):
             return {**self._of_guest(options, task_vars), "changed": False}
         nodes = list(task_vars["groups"].get(self._value("group", task_vars, "lab_nodes"), ()))
@@ -39,10 +46,10 @@ class ActionModule(ControllerAction):
             "changed": False,
         }
 
-    def _value(self, name: str, task_vars: dict[str, Any], default: Any = None) -> Any:
+    def _value(self, name: str, task_vars: TaskVars, default: Any = None) -> Any:
         return self._templar.template(task_vars.get(PREFIX + name, default))
 
-    def _variables(self, task_vars: dict[str, Any]) -> dict[str, Any]:
+    def _variables(self, task_vars: TaskVars) -> Variables:
         """Return the variables of the node, of their types."""
         given = {
             PREFIX + name: self._value(name, task_vars)
@@ -57,7 +64,7 @@ class ActionModule(ControllerAction):
             name: checked.validated_parameters.get(PREFIX + name) for name in lab_node.VARIABLES
         }
 
-    def _of_guest(self, options: dict[str, Any], task_vars: dict[str, Any]) -> Mapping[str, Any]:
+    def _of_guest(self, options: Options, task_vars: TaskVars) -> Mapping[str, Any]:
         device = str(self._value("underlay_device", task_vars, ""))
         if options["part"] == "devices":
             return {"devices": guests.devices_of(device)}
@@ -70,10 +77,10 @@ class ActionModule(ControllerAction):
 
     def _part(
         self,
-        options: dict[str, Any],
-        variables: dict[str, Any],
+        options: Options,
+        variables: Variables,
         nodes: list[str],
-        task_vars: dict[str, Any],
+        task_vars: TaskVars,
     ) -> Mapping[str, Any]:
         node = task_vars["inventory_hostname"]
         if options["part"] == "tunnels":
@@ -84,7 +91,7 @@ class ActionModule(ControllerAction):
         return lab_node.ends_of(*asked)
 
     @staticmethod
-    def _guests(variables: dict[str, Any], task_vars: dict[str, Any]) -> list[GuestPort]:
+    def _guests(variables: Variables, task_vars: TaskVars) -> list[GuestPort]:
         """Return the ports of the node's guests."""
         there = {
             name: task_vars["hostvars"][name] for name in task_vars["groups"].get(guests.GROUP, ())

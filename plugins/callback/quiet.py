@@ -55,7 +55,10 @@ class _Log:
         """The failed task's own lines say it in the log."""
 
 
-def _content(result: Result) -> dict[str, Any]:
+Content = dict[str, Any]  # of a result, as a module returns it
+
+
+def _content(result: Result) -> Content:
     """Return the result's dictionary; ansible-core 2.18 knows it by another name only."""
     return getattr(result, "result", None) or result._result
 

@@ -11,7 +11,7 @@ from typing import Any, Iterable
 
 from .._base.errors import InputError
 from .._base.steps import Step
-from .._host.runner import Result
+from .._host.runner import CommandResult
 from .devices import Device
 from .driver import failure_reason
 from .features_plan import (
@@ -123,7 +123,7 @@ def check_protected(
             )
 
 
-def failures(results: Iterable[Result]) -> list[dict[str, Any]]:
+def failures(results: Iterable[CommandResult]) -> list[dict[str, Any]]:
     """Return ``[{"cmd", "rc", "reason"}]`` of the results that ethtool says failed."""
     return [
         {"cmd": result.argv, "rc": result.rc, "reason": failure_reason(result.err, result.out)}

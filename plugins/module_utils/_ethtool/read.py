@@ -14,7 +14,7 @@ from typing import Any, Callable
 from .._base.errors import CommandError, InputError
 from .._base.network import device_key
 from .._host.netns import path_of
-from .._host.runner import Result, run
+from .._host.runner import CommandResult, run
 from .driver import (
     failure_reason,
     offload_log_lines,
@@ -43,7 +43,7 @@ LISTINGS: dict[str, tuple[str, Callable[[str], dict[str, Any]]]] = {
 SINGLE = {"driver": ("-i", parse_driver), "statistics": ("-S", parse_statistics)}
 
 
-def ethtool(arguments: list[str], netns: str | None) -> Result:
+def ethtool(arguments: list[str], netns: str | None) -> CommandResult:
     """Run ethtool and return its result; its exit status says little and is judged by the caller."""
     return run(["ethtool"] + arguments, netns=netns, check=False)
 

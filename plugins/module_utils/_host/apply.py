@@ -9,12 +9,12 @@ from typing import Iterable
 
 from .._base.errors import CommandError
 from .._base.steps import Step, in_netns
-from .runner import Result, run
+from .runner import CommandResult, run
 
 TIMEOUT = 120  # seconds; ovs-vsctl gives up by itself before
 
 
-def _complaint(result: Result, stdin: str | None) -> str:
+def _complaint(result: CommandResult, stdin: str | None) -> str:
     """Return a message that quotes the line of a batch, which ip gives by its number only."""
     message = " ".join(result.err.split())
     number, lines = message.rsplit(":", 1)[-1], (stdin or "").splitlines()
@@ -23,7 +23,7 @@ def _complaint(result: Result, stdin: str | None) -> str:
     return f"failed with exit status {result.rc}: {message}"
 
 
-def apply(steps: Iterable[Step]) -> list[Result]:
+def apply(steps: Iterable[Step]) -> list[CommandResult]:
     """Run the steps in their order and return their results; the first failure of one that has to
     succeed ends it.
     """

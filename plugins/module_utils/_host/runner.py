@@ -19,7 +19,7 @@ from .netns import inside
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-class Result(NamedTuple):
+class CommandResult(NamedTuple):
     """What a finished process left: its arguments, its exit status, and what it printed."""
 
     argv: Sequence[str]
@@ -67,8 +67,8 @@ def run(
     check: bool = True,
     *,
     pass_fds: Sequence[int] = (),
-) -> Result:
-    """Run a process to its end and return its :class:`Result`.
+) -> CommandResult:
+    """Run a process to its end and return its :class:`CommandResult`.
 
     ``timeout`` is in seconds. With ``check`` an exit status other than 0 raises
     :class:`CommandError`. The open files ``pass_fds`` are the process's, too.
@@ -94,4 +94,4 @@ def run(
             process.returncode,
             err,
         )
-    return Result(argv, process.returncode, out, err)
+    return CommandResult(argv, process.returncode, out, err)

@@ -173,12 +173,17 @@ def _make(lab: str, folder: str, machine: Machine) -> list[Step]:
     return [*steps, Step(["rm", "-r", f"{place}/files"])]
 
 
+def _chosen(state: MachinesState, names: Sequence[str]) -> list[str]:
+    """Return the names of the machines that are there and among ``names``; without names: of all."""
+    return [name for name in state["machines"] if not names or name in names]
+
+
 def plan_absent(lab: str, folder: str, names: Sequence[str], state: MachinesState) -> MachinePlan:
     """Return what removes machines, and with the last of them the lab; without names: all."""
     if not state["ours"]:
         return MachinePlan([], [], [])
     there = state["machines"]
-    gone = [name for name in there if not names or name in names]
+    gone = _chosen(state, names)
     stop = [name for name in gone if there[name]["process"]]
     steps = _without(chain.from_iterable(there[name]["taps"] for name in gone))
     if set(gone) < set(there):
@@ -194,16 +199,16 @@ def _removed(folder: str) -> Step:
 
 def summary(state: MachinesState, names: Sequence[str]) -> list[MachineSummary]:
     """Return what a user sees of machines."""
-    return [
-        {
-            "name": name,
-            "running": bool(seen["process"]),
-            "accel": seen["accel"],
-            "port": seen["spec"]["port"] if seen["spec"] else None,
-        }
-        for name, seen in state["machines"].items()
-        if not names or name in names
-    ]
+    return [_summary(name, state["machines"][name]) for name in _chosen(state, names)]
+
+
+def _summary(name: str, seen: SeenMachine) -> MachineSummary:
+    return {
+        "name": name,
+        "running": bool(seen["process"]),
+        "accel": seen["accel"],
+        "port": seen["spec"].get("port") if seen["spec"] else None,
+    }
 
 
 def predict(

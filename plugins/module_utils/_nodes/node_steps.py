@@ -110,7 +110,7 @@ def plan_present(lab: str, wanted: Sequence[Node], state: LabState) -> NodePlan:
     """Return what makes the wanted nodes; one that is not whole is removed first."""
     names = [node["name"] for node in wanted]
     refuse_foreign(lab, names, state)
-    new = [name for name in names if not whole(state["nodes"].get(name))]
+    new = _not_whole(names, state)
     new_fabric = _missing_fabric(lab, state)
     made = new + new_fabric
     half_made = [name for name in made if name in state["claims"]]
@@ -121,6 +121,10 @@ def plan_present(lab: str, wanted: Sequence[Node], state: LabState) -> NodePlan:
     steps += plan_links(lab, wanted, state, {} if new_fabric else state["ports"], new)
     steps += _mark_ready(new)
     return NodePlan([name for name in half_made if name in new], steps)
+
+
+def _not_whole(names: Iterable[str], state: LabState) -> list[str]:
+    return [name for name in names if not whole(state["nodes"].get(name))]
 
 
 def _missing_fabric(lab: str, state: LabState) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Iterable, TypedDict
 from .._base.errors import ParseError
 from .._host.netns import FOLDER as NETNS_FOLDER
 from .._host.netns import path_of
-from .._host.runner import Result
+from .._host.runner import CommandResult
 from .node import PRIVATE, ROOT, fabric, home, lab_of
 from .node_steps import MARKER, LabState, SeenNode
 from .underlay import Links, NodeLink
@@ -94,7 +94,7 @@ def mounts_of(
     return nodes, homes
 
 
-def read_links(runner: Callable[..., Result], netns: str) -> Links:
+def read_links(runner: Callable[..., CommandResult], netns: str) -> Links:
     """Return the devices of a network namespace by name."""
     return parse_links(runner(["ip", "-json", "address", "show"], netns=netns).out)
 
@@ -108,7 +108,7 @@ def read_mountpoint(path: str) -> str:
     return "ours" if os.path.exists(os.path.join(path, MARKER)) else "present"
 
 
-def read_state(runner: Callable[..., Result], lab: str, wanted: Iterable[str]) -> LabState:
+def read_state(runner: Callable[..., CommandResult], lab: str, wanted: Iterable[str]) -> LabState:
     """Return what there is of a lab and of the ``wanted`` names; ``runner`` runs an argument list."""
     claims = sorted(name for name in listdir(ROOT) if os.path.isdir(home(name)))
     names = sorted(set(wanted) | {name for name in claims if lab_of(name) == lab})

@@ -15,6 +15,9 @@ from ansible.plugins.action import ActionBase
 from ...module_utils._base.errors import LabError
 
 Spec = dict[str, dict[str, Any]]  # of options, by name, as Ansible's argument specs
+TaskVars = dict[str, Any]  # of the host that the task is for
+Options = dict[str, Any]  # of the task, after SPEC has checked them
+Answered = dict[str, Any]  # what a module returns: its documentation has the keys
 
 
 class ControllerAction(ActionBase):
@@ -24,10 +27,8 @@ class ControllerAction(ActionBase):
     SPEC: ClassVar[Spec]
     NEEDS: ClassVar[dict[str, Any]] = {}  # of options to each other, such as required_together
 
-    def run(
-        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
+    def run(self, tmp: str | None = None, task_vars: TaskVars | None = None) -> Answered:
+        result: Answered = super().run(tmp, task_vars)
         _checked, options = self.validate_argument_spec(self.SPEC, **self.NEEDS)
         try:
             result.update(self.answer(options, task_vars or {}))
@@ -35,6 +36,6 @@ class ControllerAction(ActionBase):
             raise AnsibleActionFail(str(error)) from None
         return result
 
-    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, options: Options, task_vars: TaskVars) -> Answered:
         """Return the result for checked options."""
         raise NotImplementedError

@@ -18,7 +18,7 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool.diff import (
     warnings,
 )
 from ansible_collections.offload.lab.plugins.module_utils._host import apply
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
 from ansible_collections.offload.lab.plugins.modules import ethtool
 
 CASES = yaml.safe_load((Path(__file__).parent / "ethtool_cases.yml").read_text(encoding="utf-8"))[
@@ -48,7 +48,9 @@ class Commands:
         command = self.expected.pop(0)
         assert " ".join(argv) == command["argv"]
         assert not check
-        return Result(argv, command.get("rc", 0), command.get("out", ""), command.get("err", ""))
+        return CommandResult(
+            argv, command.get("rc", 0), command.get("out", ""), command.get("err", "")
+        )
 
 
 @pytest.fixture

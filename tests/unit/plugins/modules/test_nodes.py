@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
 from ansible_collections.offload.lab.plugins.module_utils._host import apply
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
 from ansible_collections.offload.lab.plugins.modules import nodes
 
 EMPTY = {
@@ -58,7 +58,7 @@ def test_nothing_to_remove(commands):
 
 def test_a_command_that_fails_ends_it(commands, monkeypatch):
     def fail(argv, stdin, netns, timeout, check):
-        return Result(argv, 1, "", "no room")
+        return CommandResult(argv, 1, "", "no room")
 
     monkeypatch.setattr(nodes, "apply", apply.apply)
     monkeypatch.setattr(apply, "run", fail)

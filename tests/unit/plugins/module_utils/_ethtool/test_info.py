@@ -9,7 +9,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import In
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import in_netns
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import info
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import read as ethtool_read
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
 
 UNSUPPORTED = {"supported": False, "reason": "Operation not supported"}
 REFUSED = (1, "", "netlink error: Operation not supported\n")
@@ -77,7 +77,7 @@ def commands(monkeypatch):
     def run(argv, netns=None, check=True):
         seen.append(" ".join(in_netns(argv, netns)))
         rc, out, err = ANSWERS[" ".join(argv)]
-        return Result(argv, rc, out, err)
+        return CommandResult(argv, rc, out, err)
 
     monkeypatch.setattr(ethtool_read, "run", run)
     monkeypatch.setattr(info, "check_netns", lambda netns: None)

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step, batch, shown
 from ansible_collections.offload.lab.plugins.module_utils._host import apply
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
 
 
 @pytest.fixture(name="host")
@@ -28,7 +28,7 @@ def _host(monkeypatch):
     def run(argv, stdin, netns, timeout, check):
         assert (timeout, check) == (apply.TIMEOUT, False)
         host.calls.append((netns, argv, stdin))
-        return Result(argv, host.answer[0], "", host.answer[1])
+        return CommandResult(argv, host.answer[0], "", host.answer[1])
 
     monkeypatch.setattr(apply, "run", run)
     return host

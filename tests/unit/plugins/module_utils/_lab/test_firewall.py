@@ -8,7 +8,7 @@ import json
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
 from ansible_collections.offload.lab.plugins.module_utils._lab import firewall
 
 PORTS = (12865, 12866, 4789)
@@ -29,7 +29,7 @@ def answers(monkeypatch):
         "--list-rich-rules": RICH,
     }
     monkeypatch.setattr(
-        firewall, "run", lambda argv, **_options: Result(argv, 0, texts[argv[-1]], "")
+        firewall, "run", lambda argv, **_options: CommandResult(argv, 0, texts[argv[-1]], "")
     )
 
 

@@ -13,7 +13,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import (
     InputError,
 )
 from ansible_collections.offload.lab.plugins.module_utils._host import daemons
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import Result
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
 from ansible_collections.offload.lab.plugins.module_utils._machines import power
 from ansible_collections.offload.lab.plugins.module_utils._machines.machine import MARKER
 from ansible_collections.offload.lab.plugins.module_utils._machines.machine_steps import written
@@ -31,10 +31,12 @@ def hangs(argv, **_options):
     ("probe", "boots"),
     [
         (
-            lambda argv, **_options: Result(argv, 0, "[ 2.1] Kernel panic - not syncing: VFS", ""),
+            lambda argv, **_options: CommandResult(
+                argv, 0, "[ 2.1] Kernel panic - not syncing: VFS", ""
+            ),
             True,
         ),
-        (lambda argv, **_options: Result(argv, 1, "", "failed to initialize kvm"), False),
+        (lambda argv, **_options: CommandResult(argv, 1, "", "failed to initialize kvm"), False),
         (hangs, False),
     ],
 )
