@@ -39,7 +39,7 @@ Ends = Dict[str, Samples]  # of "client" and "server"
 Look = Dict[str, Any]  # Ends, or {"error": why no packets were seen}
 
 
-class Path(TypedDict, total=False):
+class SampledPath(TypedDict, total=False):
     """A path, and the devices that its packets pass."""
 
     name: str
@@ -55,7 +55,7 @@ class Path(TypedDict, total=False):
 class Params(TypedDict):
     """What is asked for, see module evidence."""
 
-    paths: list[Path]
+    paths: list[SampledPath]
     tests: list[str]
     seconds: float
     vxlan_port: int
@@ -91,7 +91,7 @@ def look(params: Params, probe: Probe) -> dict[str, dict[str, Look]]:
     return {path["name"]: _sample_path(path, params, probe) for path in params["paths"]}
 
 
-def _start(path: Path, test: str, params: Params) -> subprocess.Popen[str]:
+def _start(path: SampledPath, test: str, params: Params) -> subprocess.Popen[str]:
     """Start one stream along a path that lasts longer than all samples."""
     data_port = path.get("data_port") or path["port"] + network.DATA_OFFSET
     argv = [
@@ -121,7 +121,7 @@ def _start(path: Path, test: str, params: Params) -> subprocess.Popen[str]:
     )
 
 
-def _sample_path(path: Path, params: Params, probe: Probe) -> dict[str, Look]:
+def _sample_path(path: SampledPath, params: Params, probe: Probe) -> dict[str, Look]:
     """Sample both ends while the streams of all tests run; return ``{test: {"client", "server"} or
     {"error"}}``.
 
@@ -160,7 +160,7 @@ def _together(looks: Sequence[Ends]) -> Ends:
 
 
 def _sample_streams(
-    path: Path, tests: list[str], tries: int, params: Params, probe: Probe
+    path: SampledPath, tests: list[str], tries: int, params: Params, probe: Probe
 ) -> tuple[dict[str, Look], bool]:
     """Return what was seen while these streams ran, by test, and whether each device saw them, or
     one has ended.
@@ -190,11 +190,11 @@ def _sample_streams(
     }, done
 
 
-def _devices_of(path: Path) -> dict[str, list[Device]]:
+def _devices_of(path: SampledPath) -> dict[str, list[Device]]:
     return {"client": path["client_devices"], "server": path["server_devices"]}
 
 
-def _wait_for_quiet(path: Path) -> None:
+def _wait_for_quiet(path: SampledPath) -> None:
     """Wait until what the killed stream left in queues has drained.
 
     On a path that drops packets under load the next trial's first ones were lost in it, and TCP
@@ -208,7 +208,9 @@ def _wait_for_quiet(path: Path) -> None:
         before = now
 
 
-def _wait_for_traffic(path: Path, before: int, streams: Collection[subprocess.Popen[str]]) -> None:
+def _wait_for_traffic(
+    path: SampledPath, before: int, streams: Collection[subprocess.Popen[str]]
+) -> None:
     """Wait until the streams move data, or one of them has ended: on an emulated CPU netperf needs
     seconds to begin.
     """
@@ -220,7 +222,7 @@ def _wait_for_traffic(path: Path, before: int, streams: Collection[subprocess.Po
     )
 
 
-def _bytes(path: Path) -> int:
+def _bytes(path: SampledPath) -> int:
     """Return the bytes that passed the client's device of a path, or all its ports that are alike."""
     devices = [device for device in path["client_devices"] if device.get("alike")] or path[
         "client_devices"
@@ -242,7 +244,7 @@ def _bytes_of(device: Device) -> int:
     return 0
 
 
-def _sample_ends(path: Path, params: Params, both_ways: bool, probe: Probe) -> Ends:
+def _sample_ends(path: SampledPath, params: Params, both_ways: bool, probe: Probe) -> Ends:
     probe.send(
         "sample",
         devices=path["server_devices"],

@@ -27,7 +27,7 @@ LARGEST_PACKET = (
 )
 
 
-class Path(TypedDict, total=False):
+class PathToCheck(TypedDict, total=False):
     """A path to try: whereto, and from which network namespace."""
 
     name: str
@@ -115,7 +115,7 @@ def rate(address: str, netns: str | None, port: int) -> float:
     return float(done.out.split()[-1])
 
 
-def check(path: Path, port: int) -> Carries:
+def check(path: PathToCheck, port: int) -> Carries:
     """Return what a path carries; raise InputError for one that is not usable."""
     address = str(network.address(path["address"], f"path {path['name']}"))
     netns = network.namespace_name(path["netns"]) if path.get("netns") else None
