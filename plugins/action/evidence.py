@@ -39,7 +39,7 @@ class ActionModule(ActionBase):
                 **result,
                 "failed": True,
                 "msg": "ends: it needs paths, and for client and server endpoints and "
-                "devices, which module offload.lab.lab_node tells.",
+                "devices, which module offload.lab.lab_node returns.",
             }
         if self._task.check_mode and "paths" not in given:
             result.update(changed=False, packets={})

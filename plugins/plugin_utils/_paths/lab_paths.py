@@ -28,7 +28,6 @@ class LabPath(Path):
     kind: str = ""  # of the tenant that is its end, see kind_of; "" for the underlay's own address
     variable: str = ""  # gives a node such a tenant, without offload_lab_
     usual: str | int = ""  # the value of the variable where it is not set
-    several: bool = False  # a node may have several ends of it, and a workload may use them all
 
 
 LAB_PATHS = (

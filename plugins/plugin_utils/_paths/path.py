@@ -91,6 +91,7 @@ class Path:
     devices: tuple[str, ...]  # the classes that its packets meet, which a campaign varies on it
     encapsulation: Encapsulation = PLAIN
     by_uplink: bool = False  # it leaves a node by the last device of the underlay, not the first
+    several: bool = False  # a node may have several ends of it, and a workload may use them all
     needs: str = ""  # what a user sets to give a node an end of it
     # By node, of a path that is there already; those that the lab builds are planned
     nodes: Mapping[str, Existing] = field(default_factory=dict)

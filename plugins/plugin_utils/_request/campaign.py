@@ -109,7 +109,8 @@ def wrong_paths(campaign: Campaign, node: str, variables: Mapping[str, Any]) -> 
             yield Problem(
                 node, f"the campaign's path {path} has no end here. {needed} out the path."
             )
-    if variables.get("offload_lab_tenants") or "tenant_vxlan" not in campaign["paths"]:
+    uses_several = any(known[path].several for path in campaign["paths"])
+    if variables.get("offload_lab_tenants") or not uses_several:
         return
     tenants = int(variables.get("offload_lab_tenant_count", 1))
     most = max([workload["tenants"] or 1 for workload in campaign["workloads"]])
@@ -122,7 +123,7 @@ def wrong_paths(campaign: Campaign, node: str, variables: Mapping[str, Any]) -> 
 
 
 def wrong_mtus(campaign: Campaign, node: str, address: str, link: Link) -> Iterator[Problem]:
-    """Yield the MTUs that an underlay device, as :func:`_iproute.parse.parse_links` has it, cannot
+    """Yield the MTUs that an underlay device, as :func:`.parse.parse_links` has it, cannot
     have.
 
     What the tunnel leaves of it must still carry IP.

@@ -51,7 +51,7 @@ class Learned(TypedDict, total=False):
 
 
 def expected(path: str, test: str, mtu: int, lab: Lab, window: int | None = None) -> Expected:
-    """Return what :mod:`_guards` compares a trial with.
+    """Return what the guards compare a trial with.
 
     ``window`` is the size in bytes that was asked for the receiver's socket. Linux sends no segment
     longer than half the largest window that the peer offered (``tcp_bound_to_half_wnd``): below

@@ -6,16 +6,25 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import yaml
+
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     SCHEMAS,
     load_schema,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths import path_of, paths_on
+from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths import (
+    LAB_PATHS,
+    TENANT,
+    USUAL_TENANT_PATH,
+    path_of,
+    paths_on,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils._paths.sources import (
     all_paths,
     device_classes,
     path_named,
 )
+from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 
 def test_a_campaign_may_name_the_paths_of_the_table():
@@ -26,6 +35,13 @@ def test_a_campaign_may_name_the_paths_of_the_table():
         path in paths["description"] and path in paths["items"]["description"]
         for path in all_paths()
     )
+
+
+def test_a_tenant_that_is_a_host_may_have_each_path_of_tenants():
+    specs = yaml.safe_load((CHECKOUT / "roles/common/meta/argument_specs.yml").read_text())
+    option = specs["argument_specs"]["main"]["options"]["offload_lab_tenant_path"]
+    assert option["choices"] == [path.name for path in LAB_PATHS if TENANT in path.devices]
+    assert option["default"] == USUAL_TENANT_PATH
 
 
 def test_which_path_a_tenant_is_the_end_of():
