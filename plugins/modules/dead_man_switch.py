@@ -36,6 +36,15 @@ options:
       - How many minutes it waits for a sign of life, at least V(0.05). It must be longer than any trial.
     type: float
     default: 15
+  heartbeat:
+    description:
+      - Seconds between two beats of a process on the controller, from V(1) to V(60). V(0) is off.
+      - The process goes on while the playbook waits for something, and ends with it. When its beats have stopped for 20
+        seconds, and for four times the longest pause between two of them, the node is restored without waiting for
+        O(minutes).
+      - A beat is a command on the node, about 10 ms of CPU time.
+    type: float
+    default: 0
   path:
     description: The snapshot, a file of the node.
     type: path
@@ -50,6 +59,11 @@ EXAMPLES = r"""
 - name: Restore the node after 15 minutes without a sign of life
   offload.lab.dead_man_switch:
     minutes: 15
+
+- name: Restore the node within 30 seconds after a job of AWX was cancelled
+  offload.lab.dead_man_switch:
+    minutes: 3
+    heartbeat: 5
 
 - name: Disarm the switch, because the node has been restored
   offload.lab.dead_man_switch:
@@ -87,6 +101,10 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         raise InputError(
             "not from 0.05 to 1440", f"minutes {minutes}", "Use 'state: disarmed' to go without it."
         )
+    if params["heartbeat"] and not 1 <= params["heartbeat"] <= 60:
+        raise InputError(
+            "not 0, and not from 1 to 60", f"heartbeat {params['heartbeat']}", "Give seconds."
+        )
     if not module.check_mode:
         dead_man.settle()
     state, fired = dead_man.find(), os.path.exists(sign_of_life.FIRED)
@@ -106,6 +124,7 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
             dead_man.disarm()
         if armed:
             state = dead_man.arm(minutes, path) if changed else state
+            dead_man.expect_heartbeat(params["heartbeat"] > 0)
             sign_of_life.renew()
         else:
             state = None
@@ -123,6 +142,7 @@ def main() -> None:
         {
             "state": {"type": "str", "choices": ["armed", "alive", "disarmed"], "default": "armed"},
             "minutes": {"type": "float", "default": 15},
+            "heartbeat": {"type": "float", "default": 0},
             "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
         },
         converge,

@@ -24,19 +24,52 @@ from .._host import daemons, program
 from .._host.runner import run, start
 from .._host.waiting import wait_until
 from . import restore
-from .sign_of_life import ALIVE, FIRED, NOBODY, renew
+from .sign_of_life import ALIVE, FIRED, HEARTBEAT, NOBODY, renew
 
 PROGRAM = "/run/offload-lab/dead_man_switch.zip"
 STATE = "/run/offload-lab/dead_man_switch.json"
 UNIT = "offload-lab-dead-man-switch"
 MAIN = f"import sys\nfrom {program.PACKAGE}._restore import dead_man\ndead_man.watch(float(sys.argv[1]), sys.argv[2])\n"
 ATTEMPTS = 5
+# A heartbeat has stopped after this silence, or after four of its longest pauses so far: the bound
+# follows the pace of this controller and this node. The pace is known after a few beats.
+LEAST_SILENCE_S = 20.0
+PAUSES_OF_SILENCE = 4
+PAUSES_TO_KNOW = 3
+
+
+class Heartbeat:
+    """The controller's heartbeat as the node sees it."""
+
+    def __init__(self) -> None:
+        self._beat: int | None = None
+        self._since = time.monotonic()
+        self._pauses: list[float] = []
+
+    def has_stopped(self) -> bool:
+        """Return whether the controller's process is gone; False where there never was one."""
+        now = time.monotonic()
+        try:
+            beat = os.stat(HEARTBEAT).st_mtime_ns
+        except OSError:
+            self._beat, self._pauses = None, []
+            return False
+        if beat != self._beat:
+            if self._beat is not None:
+                self._pauses.append(now - self._since)
+            self._beat, self._since = beat, now
+            return False
+        if len(self._pauses) < PAUSES_TO_KNOW:
+            return False
+        silence = max(LEAST_SILENCE_S, PAUSES_OF_SILENCE * max(self._pauses))
+        return now - self._since > silence
 
 
 def _watching(seconds: float) -> bool:
-    """Return True when no sign of life came for ``seconds``, or none will; False when there is
-    nothing to watch.
+    """Return True when no sign of life came for ``seconds``, none will, or the heartbeat has
+    stopped; False when there is nothing to watch.
     """
+    heartbeat = Heartbeat()
     seen: int | None = None
     since = time.monotonic()
     while time.monotonic() - since < seconds:
@@ -44,11 +77,11 @@ def _watching(seconds: float) -> bool:
             sign = os.stat(ALIVE).st_mtime_ns
         except OSError:
             return False
-        if sign == NOBODY:
+        if sign == NOBODY or heartbeat.has_stopped():
             return True
         if sign != seen:  # not its age: the wall clock may jump
             seen, since = sign, time.monotonic()
-        time.sleep(min(5, seconds / 10))
+        time.sleep(min(2, seconds / 10))
     return True
 
 
@@ -72,7 +105,7 @@ def watch(minutes: float, path: str) -> None:
         except (LabError, OSError) as error:
             sys.stderr.write(f"{error}\n")
             time.sleep(min(10, minutes * 60))
-    daemons.forget(ALIVE, STATE, PROGRAM)
+    daemons.forget(ALIVE, HEARTBEAT, STATE, PROGRAM)
 
 
 def find() -> dict[str, Any] | None:
@@ -99,6 +132,15 @@ def arm(minutes: float, path: str) -> dict[str, Any] | None:
     return find()
 
 
+def expect_heartbeat(expected: bool) -> None:
+    """Have the switch watch the controller's heartbeat, or no longer."""
+    if expected:
+        with open(HEARTBEAT, "a"):
+            pass
+    else:
+        daemons.forget(HEARTBEAT)
+
+
 def settle() -> None:
     """Wait for a switch that restores the node at this moment."""
     if os.path.exists(FIRED):
@@ -112,12 +154,12 @@ def _unit_runs() -> bool:
 def disarm() -> None:
     """End the switch and remove all it has on the node."""
     daemons.stop(filter(None, [find()]))
-    daemons.forget(ALIVE, FIRED, PROGRAM, STATE)
+    daemons.forget(ALIVE, HEARTBEAT, FIRED, PROGRAM, STATE)
 
 
 def leftovers() -> list[str]:
     """Return the files of the switch that are on the node."""
-    return [path for path in (ALIVE, FIRED, PROGRAM, STATE) if os.path.exists(path)]
+    return [path for path in (ALIVE, HEARTBEAT, FIRED, PROGRAM, STATE) if os.path.exists(path)]
 
 
-__all__ = ["arm", "disarm", "find", "leftovers", "renew", "settle", "watch"]
+__all__ = ["arm", "disarm", "expect_heartbeat", "find", "leftovers", "renew", "settle", "watch"]

@@ -12,6 +12,8 @@ from .._base.errors import LabError
 
 ALIVE = "/run/offload-lab/alive"
 FIRED = "/run/offload-lab/dead_man_switch.fired"
+# Touched every few seconds by a process of the controller, whatever its playbook waits for.
+HEARTBEAT = "/run/offload-lab/heartbeat"
 NOBODY = 0  # a time of the last sign of life that says: there will be no other
 
 

@@ -82,8 +82,11 @@ def pace(plan: Plan, visits: list[Visit], starts: Starts) -> float:
     ]
     if not stays:
         return 1.0
-    usual = statistics.median(took / cost for took, cost in stays)
+    # Beside the plan's own pace: where one visit alone was made before a break, the break is not one.
+    usual = statistics.median_low([1.0, *(took / cost for took, cost in stays)])
     usual_stays = [(took, cost) for took, cost in stays if took / cost <= A_BREAK * usual]
+    if not usual_stays:
+        return 1.0
     return sum(took for took, _cost in usual_stays) / sum(cost for _took, cost in usual_stays)
 
 

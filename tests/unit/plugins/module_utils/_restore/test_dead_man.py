@@ -85,3 +85,50 @@ def test_no_profile_is_set_where_the_snapshot_is_gone(tmp_path, monkeypatch):
     sign_of_life.renew()
     with pytest.raises(LabError, match="was rebooted"):
         sign_of_life.renew(str(snapshot))
+
+
+class Clock:
+    """A monotonic clock and a heartbeat's file, both in the test's hands."""
+
+    def __init__(self, path, monkeypatch):
+        self.path, self.now, self.beats = path, 0.0, 0
+        monkeypatch.setattr(dead_man.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(dead_man, "HEARTBEAT", str(path))
+
+    def beat(self):
+        self.beats += 1
+        self.path.touch()
+        os.utime(self.path, ns=(self.beats, self.beats))
+
+
+@pytest.mark.parametrize(("pause", "stopped_after"), [(5, 20), (12, 48), (1, 20)])
+def test_the_silence_of_a_heartbeat_that_counts_follows_its_pace(
+    tmp_path, monkeypatch, pause, stopped_after
+):
+    clock = Clock(tmp_path / "heartbeat", monkeypatch)
+    heartbeat = dead_man.Heartbeat()
+    for _beat in range(6):
+        clock.beat()
+        assert not heartbeat.has_stopped()
+        clock.now += pause
+    last = clock.now - pause
+    clock.now = last + stopped_after
+    assert not heartbeat.has_stopped()
+    clock.now += 1
+    assert heartbeat.has_stopped()
+
+
+def test_a_heartbeat_whose_pace_is_not_known_or_that_is_not_expected_never_stops(
+    tmp_path, monkeypatch
+):
+    clock = Clock(tmp_path / "heartbeat", monkeypatch)
+    heartbeat = dead_man.Heartbeat()
+    assert not heartbeat.has_stopped()
+    for _beat in range(3):
+        clock.beat()
+        heartbeat.has_stopped()
+        clock.now += 5
+    clock.now += 1000
+    assert not heartbeat.has_stopped()
+    clock.path.unlink()
+    assert not heartbeat.has_stopped()

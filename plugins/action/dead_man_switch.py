@@ -1,0 +1,77 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of module dead_man_switch: starts the heartbeat of the controller.
+
+The heartbeat is a process of its own. It beats while the playbook waits for a slow task, a full
+queue of events or a person, and ends with the playbook: the end of a container, or of a cancelled
+job, ends both.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+
+from ..module_utils._restore.sign_of_life import HEARTBEAT
+
+# Where the switch was disarmed the file is gone, and the heartbeat ends.
+BEAT = f"test -e {HEARTBEAT} && touch {HEARTBEAT}"
+FAILURES = 3  # one after the other, until the heartbeat gives up
+
+
+class ActionModule(ActionBase):
+    """Arm or disarm the switch of a node."""
+
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        result.update(self._execute_module(task_vars=task_vars))
+        arguments = self._task.args
+        seconds = float(arguments.get("heartbeat") or 0)
+        armed = arguments.get("state", "armed") == "armed"
+        if armed and seconds > 0 and not result.get("failed") and not self._task.check_mode:
+            self._start_heartbeat(seconds, os.getppid())
+        return result
+
+    def _start_heartbeat(self, seconds: float, playbook: int) -> None:
+        """Start the process; it is nobody's child, so nobody waits for it."""
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+            return
+        try:
+            os.setsid()
+            if os.fork() == 0:
+                self._become_silent()
+                self._beat(seconds, playbook)
+        finally:
+            os._exit(0)
+
+    @staticmethod
+    def _become_silent() -> None:
+        """Leave the files of the playbook alone: who reads its output must see its end."""
+        null = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(null, descriptor)
+        os.closerange(3, 1024)
+
+    def _beat(self, seconds: float, playbook: int) -> None:
+        """Beat while the playbook lives and the switch is armed."""
+        failures = 0
+        due = time.monotonic()
+        while failures < FAILURES:
+            answer: dict[str, Any] = {}
+            with suppress(Exception):  # a node that does not answer for a moment
+                answer = self._low_level_execute_command(BEAT)
+            failures = 0 if answer.get("rc") == 0 else failures + 1
+            due = max(due + seconds, time.monotonic())
+            while time.monotonic() < due:
+                if not os.path.exists(f"/proc/{playbook}"):
+                    return
+                time.sleep(min(0.5, seconds))
