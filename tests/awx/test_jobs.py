@@ -140,7 +140,8 @@ def test_a_job_cancelled_is_relaunched_and_loses_no_trial(here, measuring):
     here.finish(here.launch("job_templates", "offload.lab lab"))
     before = here.lab.state()
     name = f"cancelled{measuring}"
-    campaign = {"offload_lab_campaign": {**CAMPAIGN, "name": name, "duration": 3}}
+    changed = {"name": name, "duration": 3, "paths": ["physical"]}
+    campaign = {"offload_lab_campaign": {**CAMPAIGN, **changed}}
     job = here.launch("job_templates", "offload.lab measure", campaign)
     until(lambda: tso(here.lab) == 0 and measures(here.lab) == measuring, job)
     here.request("POST", f"jobs/{job['id']}/cancel/")
