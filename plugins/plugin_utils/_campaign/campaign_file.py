@@ -20,6 +20,7 @@ from ...module_utils._base.errors import InputError, LabError
 from .._paths.path import Pair
 from .._paths.sources import all_paths
 from .factors import read_factor
+from .needs import check_needs
 from .nouns import Campaign
 from .rounds import everybody
 from .workloads import read_workload
@@ -137,6 +138,7 @@ def load_campaign(path: str) -> dict[str, Any]:
                 path,
                 "Give a campaign file.",
             )
+        _refuse_keys_given_twice(yaml.compose(text, Loader=yaml.SafeLoader), path)
         campaign = yaml.safe_load(text)
     except OSError as error:
         raise InputError(
@@ -155,6 +157,29 @@ def load_campaign(path: str) -> dict[str, Any]:
     if not isinstance(campaign, dict):
         raise InputError("a campaign file holds one mapping", path, "Begin with 'name:'.")
     return campaign
+
+
+def _refuse_keys_given_twice(root: Any, path: str) -> None:
+    """Raise where a mapping gives a key twice: PyYAML would take the last one, and say nothing."""
+    to_see, seen = [root], set()
+    while to_see:
+        node = to_see.pop()
+        if node is None or id(node) in seen or isinstance(node.value, str):
+            continue
+        seen.add(id(node))
+        if node.id == "sequence":
+            to_see += node.value
+            continue
+        keys = set()
+        for key, value in node.value:
+            to_see += [key, value]
+            if isinstance(key.value, str) and key.value in keys:
+                raise InputError(
+                    f"the key {key.value!r} is given twice",
+                    f"{path}, line {key.start_mark.line + 1}",
+                    "Leave one of them out.",
+                )
+            keys.add(key.value if isinstance(key.value, str) else id(key))
 
 
 def _size(value: object, sizes: dict[int, float]) -> float:
@@ -259,6 +284,7 @@ def read_campaign(campaign: object, where: str = "campaign", nodes: Sequence[str
     full: Any = {**DEFAULTS, **given}
     full["time_budget"] = seconds(full["time_budget"]) if full["time_budget"] is not None else None
     full["factors"] = [factor for asked in full["factors"] for factor in read_factor(asked, full)]
+    check_needs(full["factors"], where)
     full["workloads"] = [read_workload(asked, full["duration"]) for asked in full["workloads"]]
     full["pairs"] = _pairs(full["pairs"], nodes, where)
     for kind in ("factors", "workloads"):

@@ -19,6 +19,15 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
     seconds,
 )
 
+KEYS_TWICE = """\
+name: x
+factors: [tso]
+workloads:
+  - test: TCP_STREAM
+    streams: 2
+    streams: 4
+blocks: 3
+"""
 CAMPAIGNS = os.path.join(os.path.dirname(__file__), "../../../../../playbooks/campaigns")
 
 BAD = [
@@ -54,6 +63,25 @@ BAD = [
         "kind channels needs levels",
     ),
     ({"name": "x", "factors": ["tso", "tso"]}, "tso appears twice"),
+    (
+        {"name": "x", "factors": [{"name": "tso", "needs": ["banana"]}]},
+        "factor tso: needs: 'banana' is no feature. Give a name that 'ethtool -k' lists",
+    ),
+    (
+        {"name": "x", "factors": [{"name": "tso", "needs": ["tso"]}]},
+        "the needs go in a circle: tso needs tso. Leave one",
+    ),
+    (
+        {
+            "name": "x",
+            "factors": [
+                {"name": "tx", "needs": ["gso"]},
+                {"name": "tso", "needs": ["tx"]},
+                {"name": "gso", "needs": ["tso"]},
+            ],
+        },
+        "the needs go in a circle: tx needs gso needs tso needs tx",
+    ),
     (
         {"name": "x", "factors": [{"name": "r", "kind": "rings", "levels": [1, "1"]}]},
         "the levels are all the same",
@@ -337,3 +365,21 @@ def test_the_mistake_that_is_meant_is_named():
         InputError, match=r"^x: workloads\[0\].test: \"NO\" cannot be used. Use TCP_STREAM"
     ):
         read_campaign({"name": "x", "workloads": [{"test": "NO"}]}, "x")
+
+
+def test_a_key_that_is_given_twice_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "campaign.yml"
+    path.write_text(KEYS_TWICE)
+    with pytest.raises(InputError, match=r"campaign.yml, line 6: the key 'streams' is given twice"):
+        load_campaign(str(path))
+    path.write_text(KEYS_TWICE.replace("    streams: 2\n", "").replace("blocks", "name"))
+    with pytest.raises(InputError, match=r"line 6: the key 'name' is given twice"):
+        load_campaign(str(path))
+
+
+def test_a_merged_key_is_not_given_twice(tmp_path):
+    path = tmp_path / "campaign.yml"
+    path.write_text(
+        "name: x\nworkloads:\n  - &a {test: TCP_STREAM}\n  - {<<: *a, test: UDP_STREAM}\n"
+    )
+    assert load_campaign(str(path))["workloads"][1] == {"test": "UDP_STREAM"}
