@@ -166,8 +166,8 @@ PORT_SPEC = {
 
 
 def check_possible(state: OvsState, bridge: str, wanted: dict[str, Port]) -> None:
-    """Raise InputError when Open vSwitch could not do what is planned; the roles before may be only
-    checked, too.
+    """Raise InputError when Open vSwitch could not do what is planned. In check mode nobody asks:
+    what earlier roles only checked is not there yet.
     """
     if wanted:
         check_ready(state, bridge)

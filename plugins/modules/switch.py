@@ -190,9 +190,7 @@ def finish(
 
 
 def at_boot(wanted: str | None, result: Returned, check_mode: bool) -> Returned:
-    """Have the next boot do what is wanted (None: nothing), and return the result of the module
-    with that.
-    """
+    """Plan what the next boot does (None: nothing), and return the module's result with that."""
     planned = after_boot.planned()
     if wanted != planned and not check_mode:
         after_boot.forget()

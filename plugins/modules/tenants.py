@@ -260,7 +260,9 @@ class Planned(NamedTuple):
     after: dict[str, TenantSummary]
 
 
-def look(links: Links, names: Collection[str], everything: bool, missing_ok: bool) -> TenantsSeen:
+def read_host(
+    links: Links, names: Collection[str], everything: bool, missing_ok: bool
+) -> TenantsSeen:
     """Return what the host has of tenants, and with ``everything`` also what is in namespaces that
     were not named.
     """
@@ -324,7 +326,7 @@ def present(params: Options, check_mode: bool) -> Planned:
     usual_mtu = params["mtu"] or (limit[0] if limit else 1500)
     wanted = wanted_tenants(params["tenants"], usual_mtu, limit)
     check_host(wanted, links)
-    seen = look(links, wanted, params["purge"], check_mode or not wanted)
+    seen = read_host(links, wanted, params["purge"], check_mode or not wanted)
     if wanted and not check_mode:
         check_ready(seen["ovs"], bridge)
     gone: list[str] = []
@@ -339,7 +341,7 @@ def present(params: Options, check_mode: bool) -> Planned:
 def absent(params: Options) -> Planned:
     """Return the plan for tenants that are not wanted; without names: for all of ours."""
     names = [network.device_name(tenant["name"], "tenant") for tenant in params["tenants"]]
-    seen = look(read.read_with_neighbors(), names, not names, True)
+    seen = read_host(read.read_with_neighbors(), names, not names, True)
     gone = [name for name in present_names(seen, params["bridge"]) if not names or name in names]
     return Planned(seen, gone, plan_absent(seen, params["bridge"], gone), {})
 

@@ -25,7 +25,7 @@ FACTORS = {"": 1, "K": 1024, "M": 1024 * 1024}
 
 
 def shown(value: Any) -> str:
-    """Return a value as it goes into a message: a hostile one may be of any length."""
+    """Return a value as a message shows it: shortened, since a hostile one may be of any length."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
@@ -42,8 +42,8 @@ def name(value: Any, what: str) -> str:
 
 
 def label(value: Any, what: str) -> str:
-    """Return what names a workload or a profile, such as ``tso=on``; it is never part of a path or
-    a command.
+    """Return the name of a workload or a profile, such as ``tso=on``, which is never part of a path
+    or a command.
     """
     if not isinstance(value, str) or not LABEL.match(value):
         raise InputError(

@@ -20,7 +20,7 @@ def shortened(text: str) -> str:
 class LabError(Exception):
     """An error that a user can act on.
 
-    ``what`` is wrong, ``where`` it is (a device, a file and line, a value), and what ``to_do``
+    It says ``what`` is wrong, ``where`` (a device, a file and line, a value), and what ``to_do``
     about it.
     """
 

@@ -9,8 +9,8 @@ from typing import Iterable, NamedTuple, Sequence, TypedDict
 
 
 class Step(NamedTuple):
-    """One command: its arguments, its standard input, the network namespace it is for, whether it
-    has to succeed.
+    """A command: its arguments, its standard input, the network namespace in which it runs, and
+    whether it has to succeed.
     """
 
     argv: Sequence[str]

@@ -24,8 +24,8 @@ def _complaint(result: CommandResult, stdin: str | None) -> str:
 
 
 def apply(steps: Iterable[Step]) -> list[CommandResult]:
-    """Run the steps in their order and return their results; the first failure of one that has to
-    succeed ends it.
+    """Run the steps in their order and return their results. The first step that has to succeed and
+    fails ends the run.
     """
     results = []
     for step in steps:

@@ -33,14 +33,14 @@ def write(path: str, pid: int, state: ProcessState, mode: int = 0o644) -> None:
 def lives(state: ProcessState) -> bool:
     """Return whether the process of a state is there.
 
-    One that is ending has its port for a moment yet, and lives.
+    A process that is ending keeps its port for a moment, so it still lives.
     """
     return started_at(state["pid"]) == state["started"]
 
 
 def read(path: str, belongs: Callable[[ProcessState], bool] | None = None) -> ProcessState | None:
-    """Return the state of a daemon that lives and is the one that ``belongs`` to its state, or
-    None.
+    """Return the state of a daemon that lives, or None. ``belongs`` may refuse a state that is
+    another's.
     """
     try:
         with open(path) as stream:

@@ -21,7 +21,7 @@ def write(path: str, text: str | bytes, mode: int = 0o644) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Wait until the names in a folder are on the disk: a new file is lost without."""
+    """Wait until the names in a folder are on the disk: a crash could lose a new file before."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

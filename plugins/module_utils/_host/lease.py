@@ -26,8 +26,8 @@ Holder = Dict[str, Any]
 
 
 class LeaseAnswer(TypedDict):
-    """The answer to whoever asks for a lease: whether it has it, who does, and whether that one
-    lives.
+    """The answer to a controller that asks for a lease: whether it got the lease, who has it, and
+    whether that controller lives.
     """
 
     taken: bool
@@ -51,9 +51,7 @@ def same(holder: Holder | None, owner: Holder) -> bool:
 
 
 def alive(holder: Holder) -> bool | None:
-    """Return whether a holder lives: True or False where its process can be looked at, None where
-    it cannot.
-    """
+    """Return whether a holder lives; None where its process cannot be seen from here."""
     if holder.get("kernel") != kernel():
         return None
     return started_at(holder["pid"]) == holder["started"]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Locks of files, and of the labs of a machine: one at a time is made or removed."""
+"""Locks: a file for one process at a time, and one lab at a time that is made or removed."""
 
 from __future__ import annotations
 

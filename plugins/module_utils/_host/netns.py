@@ -41,8 +41,8 @@ def _enter(descriptor: int, name: str) -> None:
 
 @contextlib.contextmanager
 def inside(netns: str | None) -> Iterator[None]:
-    """Be in the named network namespace for the time of the ``with`` block; sockets and children
-    belong to it.
+    """Run the ``with`` block in the named network namespace; its sockets and children belong to
+    that.
     """
     if not netns:
         yield

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether this process may do what a task asks of the kernel, as its capabilities say: containers
-count too.
+"""Whether this process may do what a task asks of the kernel. Its capabilities say so, also in a
+container.
 """
 
 from __future__ import annotations

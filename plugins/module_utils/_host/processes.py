@@ -32,9 +32,7 @@ def namespaces_of(pid: int) -> set[int]:
 
 
 def processes_in(inodes: set[int]) -> list[int]:
-    """Return the ids of the processes that are in any of the namespaces, zombies apart (they have
-    none).
-    """
+    """Return the ids of the processes that are in any of the namespaces; a zombie is in none."""
     if not inodes:
         return []
     pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]

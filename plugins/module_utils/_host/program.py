@@ -51,8 +51,8 @@ def main_of(path: str) -> str | None:
 
 
 def by_systemd() -> bool:
-    """Return whether systemd can start it here: it runs, and this is not a node in namespaces of
-    its machine.
+    """Return whether systemd can start the program here: systemd runs, and this is not a node in
+    namespaces of its machine.
     """
     try:
         same = all(

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The folder of a campaign in a results store: its files, and what is written there whole or
-appended.
+"""The folder of a campaign in a results store: its files, which are replaced whole, and its record,
+which grows.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The management device: it carries the controller's SSH connection, and the devices it rests on.
+"""The management devices: those that carry the controller's SSH connection, and those below them.
 
 The connection is found in the environment of this process or of those that started it (sudo drops
-it from its own). A connection of another network namespace, as that of a single-host lab's nodes,
-does not go over devices of this one.
+it from its own). A connection of another network namespace, such as a node's of a single-host lab,
+does not use the devices of this one.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def parse_route(text: str) -> list[str]:
 
 
 def carriers(device: str, links: Mapping[str, Link]) -> list[str]:
-    """Return the device and all that is under it, sorted: a VLAN's parent, the members of a bond or
+    """Return the device and all devices below it, sorted: a VLAN's parent, the members of a bond or
     a bridge.
 
-    ``links`` are by name, as :func:`.parse.parse_links` returns them. The peer of a veth is not under
-    it.
+    ``links`` are by name, as :func:`.parse.parse_links` returns them. The peer of a veth is not
+    below it.
     """
     under: set[str] = set()
     left = [device]
@@ -79,8 +79,8 @@ def _text(path: str) -> str:
 
 
 def connection(proc: str = "/proc", pid: str = "self") -> str | None:
-    """Return SSH_CONNECTION of the SSH session that this process belongs to, or None: it is of this
-    host's devices.
+    """Return SSH_CONNECTION of the SSH session that this process belongs to; None where there is
+    none, or it does not use this host's devices.
     """
     home = os.readlink(f"{proc}/{pid}/ns/net")
     for _depth in range(LONGEST_CHAIN):
@@ -103,8 +103,8 @@ def connection(proc: str = "/proc", pid: str = "self") -> str | None:
 
 
 def _from_here(proc: str, fields: list[str], home: str) -> bool:
-    """Return whether sshd, somewhere above, is in this network namespace; a node's commands come
-    from another.
+    """Return whether the sshd that started this process is in this network namespace: a node's
+    commands come from another.
     """
     pid = fields[1] if len(fields) > 1 else "0"
     for _depth in range(LONGEST_CHAIN):

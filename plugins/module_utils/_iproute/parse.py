@@ -20,7 +20,7 @@ FAN_MAP = re.compile(r'("id":[0-9]+)fan-map [0-9./: ]*')
 
 Printed = Dict[str, Any]  # an object as ip or bridge prints it
 LinkAndNeighbors = Dict[str, Any]  # a Link, and its permanent neighbours: {address: MAC address}
-# A network device as ip shows it. The key "global" is a word of Python, which a class could not
+# A network device as ip shows it. The key "global" is a word of Python, which a class cannot
 # have.
 Link = TypedDict(
     "Link",

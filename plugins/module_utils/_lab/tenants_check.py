@@ -118,7 +118,7 @@ def _neighbor(text: Any, name: str, interfaces: Sequence[network.Interface]) -> 
 def _neighbors(
     neighbors: Iterable[NeighborOptions], name: str, interfaces: Sequence[network.Interface]
 ) -> dict[str, str]:
-    """Return ``{address: MAC address}`` of a tenant's neighbours, which are kept for good."""
+    """Return ``{address: MAC address}`` of a tenant's neighbours, which it never has to ask for."""
     addresses = [_neighbor(neighbor["address"], name, interfaces) for neighbor in neighbors]
     checks.unique(addresses, f"neighbor of {name}")
     return dict(zip(addresses, [_checked_mac(neighbor["mac"], name) for neighbor in neighbors]))
@@ -230,8 +230,8 @@ def check_disjoint(networks: Mapping[Network, str]) -> None:
 
 
 def check_host(tenants: Mapping[str, Tenant], links: Links) -> None:
-    """Raise InputError when a tenant that is in the host's own namespace would take another
-    device's network away.
+    """Raise InputError when a tenant in the host's own namespace would take the network of another
+    device.
     """
     ours = {tenant["device"] for tenant in tenants.values()}
     others = {name: link["global"] for name, link in links.items() if name not in ours}

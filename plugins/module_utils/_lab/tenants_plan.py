@@ -44,7 +44,7 @@ NOTHING: Link = {
 
 
 class TenantsSeen(TypedDict):
-    """What a host has; ``inside`` are the links of the namespaces that were looked into."""
+    """What a host has; ``inside`` are the links of the namespaces that were read."""
 
     links: Links  # of the host
     inside: dict[str, Links]
@@ -380,8 +380,8 @@ def removal_lines(seen: TenantsSeen, names: Sequence[str]) -> list[str]:
 
 
 def _settled(root: Row) -> list[ovs_state.Command]:
-    """Return the command that waits for ovs-vswitchd if it still works on what somebody else did
-    not wait for.
+    """Return the command that waits for ovs-vswitchd where it still works on a change that nobody
+    waited for.
     """
     behind = root.get("next_cfg", 0) != root.get("cur_cfg", 0)
     return [["wait-until", "Open_vSwitch", ".", f"cur_cfg>={root['next_cfg']}"]] if behind else []
@@ -405,7 +405,7 @@ def _removal(root: Row, commands: list[ovs_state.Command]) -> list[Step]:
     """Return the step that removes ports without waiting for the userspace datapath, which takes 18
     ms for each.
 
-    The counter shows whoever needs to know that ovs-vswitchd is not done yet.
+    The counter shows whoever needs to know that ovs-vswitchd is still at work.
     """
     if not commands:
         return []

@@ -4,8 +4,8 @@
 """The lab's kernel VXLAN devices: planned, and in a snapshot.
 
 They replicate at the head end: every remote gets frames with an unknown receiver. Attributes and
-forwarding database: ip-link(8) and bridge(8); the format on the wire: RFC 7348. Some of a device is
-only restored by recreating it.
+forwarding database: ip-link(8) and bridge(8); the format on the wire: RFC 7348. What the kernel
+cannot change of a device is restored by recreating it.
 """
 
 from __future__ import annotations
@@ -113,7 +113,9 @@ def _remote(text: str, local: network.Address) -> network.Address:
 
 
 def _fitting_mtu(name: str, asked: int | None, underlay: Link, version: int) -> int:
-    """Return the MTU of a device: what is asked if the underlay carries it, or what that leaves."""
+    """Return the MTU that is asked for, if the underlay carries it; without one, all that the
+    underlay leaves.
+    """
     carried = underlay["mtu"] - network.VXLAN_OVERHEAD[version]
     mtu = carried if asked is None else asked
     if not network.MIN_MTU <= mtu <= carried:
@@ -339,7 +341,7 @@ def steps(
             steps += plan_present(
                 links, fdbs[name], ovs, cast(WantedVxlan, dict(old["device"], name=name))
             )
-        # Without its port it may be because a restore before was stopped in between.
+        # It may be without its port because an earlier restore was stopped in between.
         if old["port"] and old["bridge"] in ovs["bridges"] and (anew or name not in ovs["ports"]):
             commands = ports.port_commands(old["bridge"], name, None, old["port"])
             steps.append(ovs_state.transaction(commands, wait=ovs["vswitchd"]))

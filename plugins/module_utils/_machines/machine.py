@@ -96,7 +96,9 @@ def wanted_taps(machine: Machine) -> list[Tap]:
 
 
 def mac_of(lab: str, machine: str, device: str) -> str:
-    """Return the MAC address of a device, locally administered: a recreated machine has the same."""
+    """Return the MAC address of a device, locally administered. A recreated machine has the same
+    one.
+    """
     digest = hashlib.sha256(f"{lab} {machine} {device}".encode()).digest()
     return ":".join(["02"] + [f"{byte:02x}" for byte in digest[:5]])
 

@@ -81,7 +81,7 @@ def plan_present(
     """
     network = any(map(_needs_network, wanted))
     _refuse_foreign(lab, folder, network, state)
-    # Without the namespace of their network machines that live are of no use.
+    # Machines that live without the namespace of their network are of no use.
     cut_off = network and not state["fabric"]
     plan = MachinePlan([], _common(lab, folder, state, network), [])
     for machine in wanted:
@@ -158,7 +158,7 @@ def _common(lab: str, folder: str, state: MachinesState, network: bool) -> list[
 
 
 def _make(lab: str, folder: str, machine: Machine) -> list[Step]:
-    """Return the commands that make a machine's disk: the image's, and files of its own in it."""
+    """Return the commands that make a machine's disk: a copy of the image's, with files of its own."""
     place, files = home(folder, machine["name"]), files_of(lab, machine)
     sources = {path: f"{place}/files/{os.path.basename(path)}" for path in files}
     steps = [
@@ -229,8 +229,8 @@ def predict(
 
 
 def files_of(lab: str, machine: Machine) -> dict[str, str]:
-    """Return ``{path in the machine: text}``: devices are named by MAC address; their order is by
-    chance.
+    """Return ``{path in the machine: text}``: devices are known by their MAC addresses, since their
+    order is random.
     """
     files = {
         "/etc/hostname": machine["name"] + "\n",

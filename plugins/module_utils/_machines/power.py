@@ -22,8 +22,8 @@ PROBE_SECONDS = 30  # a kernel with KVM gives up after two
 
 
 def kvm_boots(image: str) -> bool:
-    """Return whether a kernel boots with KVM: some nested machines have the device, and a guest
-    hangs.
+    """Return whether a kernel boots with KVM: on some nested machines the device is there, and a
+    guest hangs.
     """
     if not os.path.exists(KVM):
         return False
@@ -34,7 +34,7 @@ def kvm_boots(image: str) -> bool:
 
 
 def accelerator(asked: str, image: str) -> str:
-    """Return kvm or tcg, as asked and as it works here."""
+    """Return kvm or tcg: what is asked for, as far as it works here."""
     if asked == "tcg":
         return "tcg"
     if kvm_boots(image):
@@ -45,7 +45,7 @@ def accelerator(asked: str, image: str) -> str:
 
 
 def start(lab: str, folder: str, machine: Machine, accel: str) -> None:
-    """Start a machine; it is known by its state file."""
+    """Start a machine, and write its state file."""
     with taps.opened(lab, machine) as descriptors:
         argv = qemu.command(lab, folder, machine, accel, descriptors)
         run(argv, pass_fds=list(chain.from_iterable(descriptors.values())))

@@ -16,7 +16,7 @@ from .machine_steps import MachinesState, SeenMachine
 
 
 def state_file(folder: str, machine: str) -> str:
-    """Return the file that knows a machine's process, and as what it was started."""
+    """Return the file that has a machine's process, and with which options it was started."""
     return os.path.join(home(folder, machine), "state.json")
 
 

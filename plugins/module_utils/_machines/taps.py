@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The taps of a virtual machine: open files that QEMU gets.
+"""The taps of a virtual machine: open files that QEMU inherits.
 
-Those in the fabric go with it, however it ends.
+Those in the fabric disappear with QEMU, however it ends.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ def found(machine: Machine) -> list[Tap]:
 
 @contextlib.contextmanager
 def opened(lab: str, machine: Machine) -> Iterator[dict[str, list[int]]]:
-    """Have the taps of a machine's NICs open and up: ``{device: [descriptor, ...]}``.
+    """Open the taps of a machine's NICs and bring them up: ``{device: [descriptor, ...]}``.
 
-    Those in the fabric are on its bridge. In a namespace that is given whoever has it connects
-    them; there they outlive QEMU, because Open vSwitch holds on to a device that is gone, and gets
-    nothing from one of the same name. The header of virtio goes with each packet, so that one
-    machine's super-packets reach the other's device whole.
+    Those in the fabric are on its bridge. In a namespace that is given, its owner connects them.
+    There they outlive QEMU: Open vSwitch holds on to a device that is gone, and gets nothing from a
+    new one of the same name. The header of virtio goes with each packet, so that one machine's
+    super-packets reach the other's device whole.
     """
     with contextlib.ExitStack() as stack:
         found: dict[str, list[int]] = {}

@@ -89,7 +89,8 @@ def port_of(node: str) -> str:
 def mac_of(node: str) -> str:
     """Return the MAC address of a node's underlay device, locally administered.
 
-    It comes from the name, so a recreated node is not unknown to its neighbours' ARP caches.
+    It follows from the name, so the ARP caches of its neighbours stay right when a node is
+    recreated.
     """
     return ":".join(["02"] + [f"{byte:02x}" for byte in hashlib.sha256(node.encode()).digest()[:5]])
 

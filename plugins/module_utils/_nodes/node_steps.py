@@ -166,8 +166,8 @@ def make_homes(new: Iterable[str]) -> list[Step]:
 
 
 def fstab(node: str) -> str:
-    """Return what is mounted inside a node; ``/run`` comes last because it hides the sources of the
-    others.
+    """Return the fstab of a node; ``/run`` comes last because it hides the sources of the other
+    mounts.
     """
     lines = ["offload-lab /sys sysfs nosuid,nodev,noexec 0 0"]
     lines += [f"{home(node)}{path} {path} none bind 0 0" for path in PRIVATE + ("/run",)]

@@ -16,7 +16,7 @@ Join = Tuple[str, str, List[str], str]  # a device, its port in the fabric, addr
 
 
 class NodeLink(TypedDict):
-    """What the plan looks at of a device that is there."""
+    """What the plan needs to know of a device that is there."""
 
     ifindex: int
     peer: int | None
@@ -101,8 +101,8 @@ def device_lines(node: Node, join: Join, device: NodeLink | None) -> list[str]:
 
 
 def flags_of(address: str) -> str:
-    """Return the flags of a new address: IPv6 skips duplicate detection, or it could not be used
-    for a second.
+    """Return the flags of a new address: an IPv6 address skips duplicate detection, which would
+    take a second.
     """
     return " nodad" if ipaddress.ip_interface(address).version == 6 else ""
 

@@ -43,8 +43,8 @@ def _descriptors(pid: int) -> list[int]:
 
 
 def _again(process: int, number: int) -> socket.socket | None:
-    """Return a socket of a process, opened a second time; None where its number is closed, or no
-    socket, by now.
+    """Return a socket of a process, opened a second time; None where its number is closed by now,
+    or is no socket.
     """
     try:
         copy = _call(PIDFD_GETFD, process, number, 0)
@@ -99,7 +99,7 @@ def sizes(pid: int) -> dict[str, int]:
 
 def set_sizes(pid: int, wanted: Mapping[str, int]) -> None:
     """Bring receive buffers of a process to ``{device: size in bytes}``; a device without a socket
-    is left out.
+    stays as it is.
     """
     for name, opened in sockets_of(pid):
         if size_of(opened) != wanted.get(name, size_of(opened)):

@@ -23,7 +23,7 @@ READ = ["ovs-vsctl", "--timeout=10", "--format=json"] + " -- ".join(
 
 
 def runs(daemon: str) -> bool:
-    """Return whether a daemon holds the lock of its pid file, as Open vSwitch itself finds out."""
+    """Return whether a daemon runs: then it holds the lock of its pid file."""
     try:
         with open(os.path.join(RUN, daemon + ".pid")) as stream:
             fcntl.lockf(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)

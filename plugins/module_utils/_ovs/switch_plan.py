@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure planning of the switch: Open vSwitch running with the settings its datapath needs, and our
-bridge.
+"""Pure planning of the switch: Open vSwitch runs with the settings that its datapath needs, and has
+our bridge.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Service(TypedDict):
 
 
 class SwitchSummary(TypedDict):
-    """What a user cares about."""
+    """What a user sees of the switch."""
 
     running: bool
     userspace_tso: bool
@@ -74,7 +74,7 @@ def service_of(unit: str | None = None) -> Service:
 
 
 def summary(seen: SwitchSeen, name: str) -> SwitchSummary:
-    """Return what a user cares about, for results and diffs."""
+    """Return what a user sees of the switch, for results and diffs."""
     root, bridge = seen["ovs"]["root"], seen["ovs"]["bridges"].get(name)
     return {
         "running": seen["db"] and seen["vswitchd"],
@@ -210,7 +210,7 @@ def plan_absent(seen: SwitchSeen, name: str, service: Service) -> list[Step]:
 
 
 def _afterwards(seen: SwitchSeen, foreign: bool, wake: bool, service: Service) -> list[Step]:
-    """Return the steps that leave the daemons as somebody would have them who had no lab."""
+    """Return the steps that leave the daemons as they were before the lab."""
     marks = _marks(seen)
     ours = marks.get(OWNER) == STARTED and not foreign
     if ours or not seen["db"]:

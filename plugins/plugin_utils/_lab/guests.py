@@ -146,7 +146,7 @@ def _of_pairs(host: str, end: str, pairs: Sequence[Pair], homes: Homes) -> Campa
 
 
 def _add_node(found: dict[str, CampaignHost], node: str, guest: str) -> None:
-    """Add a node to the members for the sake of its guest, whose end is its own, too."""
+    """Add the node of a guest to the members; it is at the guest's end."""
     its_guest = found[guest]
     mine: CampaignHost = found.setdefault(
         node,

@@ -111,8 +111,7 @@ def devices_of(
 ) -> Devices:
     """Return the devices of a node by class, as a lab with this datapath has them.
 
-    ``ports`` are those of its guests. Its devices on paths that are there already are known by the
-    name ``node``.
+    ``ports`` are those of its guests, ``node`` is its name.
     """
     devices = _lab_devices(variables, tenants_of(variables, nodes), datapath, ports)
     sources.add_existing(node, {}, devices)
@@ -165,7 +164,7 @@ def ends_of(
     """Return what a node has in the lab: tenants, the ends of its paths, its devices, and which MTU
     these have.
 
-    On paths that are there already it has what is known of them by the name ``node``.
+    ``node`` is its name, by which paths that are there already have its ends and devices.
     """
     planned = tenants_of(variables, nodes)
     largest = variables["underlay_mtu"] - variables["encapsulation"]

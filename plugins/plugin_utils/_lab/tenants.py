@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tenants of a node, and the ends of paths and the devices that it has by them. Pure."""
+"""The tenants of a node, and what follows from them: its ends of paths and its devices. Pure."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ TUNNEL_TAG = 30
 
 
 def mac_of(address: Address) -> str:
-    """Return a local unicast MAC address that follows from the address, so a recreated tenant keeps
-    it.
+    """Return a local unicast MAC address that follows from the IP address, so a recreated tenant
+    keeps it.
     """
     return ":".join(f"{byte:02x}" for byte in (2, address.version) + tuple(address.packed[-4:]))
 
@@ -73,8 +73,8 @@ def _member(name: str, network: Network, number: int, **more: Any) -> TenantOpti
 
 
 def _neighbors(tenant: int, index: int, nodes: int, network: Network) -> list[NeighborOptions]:
-    """Return what tenant number ``tenant`` of node ``index`` knows of the tenants of that number of
-    all other nodes.
+    """Return the neighbours of tenant number ``tenant`` of node ``index``: the tenants of that
+    number on all other nodes.
     """
     numbers = [(tenant - 1) * nodes + other for other in range(1, nodes + 1) if other != index]
     addresses = [network.network_address + number for number in numbers if number <= _room(network)]
