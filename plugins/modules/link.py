@@ -108,9 +108,8 @@ commands:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._base.steps import shown
 from ..module_utils._host.apply import apply
-from ..module_utils._host.module import Returned, run_module
+from ..module_utils._host.module import Returned, result_of, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._iproute import management
 from ..module_utils._iproute import read as links
@@ -148,12 +147,7 @@ def converge(module: AnsibleModule) -> Returned:
     if steps and not module.check_mode:
         apply(steps)
         after = plan(read(wanted), wanted)[0]
-    return {
-        "changed": bool(steps),
-        "devices": after,
-        "commands": shown(steps),
-        "diff": {"before": {"devices": before}, "after": {"devices": after}},
-    }
+    return result_of("devices", before, after, steps)
 
 
 def main() -> None:

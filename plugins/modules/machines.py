@@ -225,10 +225,9 @@ commands:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._base.steps import shown
 from ..module_utils._host.apply import apply
 from ..module_utils._host.locks import lock_labs
-from ..module_utils._host.module import Returned, run_module
+from ..module_utils._host.module import Returned, result_of, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._machines import power
 from ..module_utils._machines.machine import MODELS, validate
@@ -290,14 +289,9 @@ def converge(module: AnsibleModule) -> Returned:
     now = predict(was, wanted, accel, plan) if present else []
     if present and not module.check_mode:
         now = summary(read_state(lab, folder), names)
-    return {
-        "changed": any(plan),
-        "machines": now,
-        "started": [machine["name"] for machine in plan.start],
-        "stopped": plan.stop,
-        "commands": shown(plan.steps),
-        "diff": {"before": {"machines": was}, "after": {"machines": now}},
-    }
+    started = [machine["name"] for machine in plan.start]
+    result = result_of("machines", was, now, plan.steps, started=started, stopped=plan.stop)
+    return {**result, "changed": any(plan)}
 
 
 def main() -> None:

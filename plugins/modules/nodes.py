@@ -159,10 +159,9 @@ import os
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._base.steps import shown
 from ..module_utils._host.apply import apply
 from ..module_utils._host.locks import lock_labs
-from ..module_utils._host.module import Returned, run_module
+from ..module_utils._host.module import Returned, result_of, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._host.processes import end_processes
 from ..module_utils._host.runner import run
@@ -202,13 +201,7 @@ def make(lab: str, wanted: list[Node], state: str, names: list[str], check_mode:
         end_processes(inodes_of(plan.stop, before))
         apply(plan.steps)
         now = summary(lab, read_state(run, lab, names), names) if plan.steps else was
-    return {
-        "changed": bool(plan.steps),
-        "nodes": now,
-        "stopped": plan.stop,
-        "commands": shown(plan.steps),
-        "diff": {"before": {"nodes": was}, "after": {"nodes": now}},
-    }
+    return result_of("nodes", was, now, plan.steps, stopped=plan.stop)
 
 
 def converge(module: AnsibleModule) -> Returned:

@@ -146,9 +146,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import checks, network
 from ..module_utils._base.errors import InputError, LabError
-from ..module_utils._base.steps import shown
 from ..module_utils._host.apply import apply
-from ..module_utils._host.module import Returned, run_module
+from ..module_utils._host.module import Returned, result_of, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._ovs import database
 from ..module_utils._ovs.ovs_state import OvsState, Port, check_ready, complaint
@@ -199,12 +198,7 @@ def converge(module: AnsibleModule) -> Returned:
         problem = complaint(state, wanted) if present else None
         if problem:
             raise LabError(problem, bridge, "See ovs-vswitchd.log on the node.")
-    return {
-        "changed": bool(steps),
-        "ports": after,
-        "commands": shown(steps),
-        "diff": {"before": {"ports": before}, "after": {"ports": after}},
-    }
+    return result_of("ports", before, after, steps)
 
 
 def main() -> None:

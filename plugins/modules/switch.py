@@ -136,9 +136,9 @@ commands:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
-from ..module_utils._base.steps import Step, shown
+from ..module_utils._base.steps import Step
 from ..module_utils._host.apply import apply
-from ..module_utils._host.module import Returned, run_module
+from ..module_utils._host.module import Returned, result_of, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._ovs import service
 from ..module_utils._ovs.switch_plan import (
@@ -160,33 +160,26 @@ def make(bridge: str, datapath: str, daemons: Service, check_mode: bool) -> Retu
     steps = plan_present(seen, bridge, datapath, daemons)
     if not check_mode:
         service.check_installed()
-        apply(steps)
-    return finish(bridge, seen, steps, predict(seen, bridge, datapath), check_mode)
+    return carry_out(bridge, seen, steps, predict(seen, bridge, datapath), check_mode)
 
 
 def remove(bridge: str, daemons: Service, check_mode: bool) -> Returned:
     """Remove the switch; return the module's result."""
     seen = service.read()
     steps = plan_absent(seen, bridge, daemons)
-    if not check_mode:
-        apply(steps)
-    return finish(bridge, seen, steps, predict(seen, bridge, None), check_mode)
+    return carry_out(bridge, seen, steps, predict(seen, bridge, None), check_mode)
 
 
-def finish(
+def carry_out(
     bridge: str, seen: SwitchSeen, steps: list[Step], predicted: SwitchSummary, check_mode: bool
 ) -> Returned:
-    """Return the result: what was there, what is there now or would be."""
+    """Run the steps, but in check mode; return what was there, and what is there now or would be."""
     before = summary(seen, bridge)
     after = predicted if check_mode else before
     if steps and not check_mode:
+        apply(steps)
         after = summary(service.read(), bridge)
-    return {
-        "changed": bool(steps),
-        "switch": after,
-        "commands": shown(steps),
-        "diff": {"before": {"switch": before}, "after": {"switch": after}},
-    }
+    return result_of("switch", before, after, steps)
 
 
 def at_boot(wanted: str | None, result: Returned, check_mode: bool) -> Returned:

@@ -200,10 +200,10 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
 from ..module_utils._base.errors import InputError, LabError
-from ..module_utils._base.steps import Step, shown
+from ..module_utils._base.steps import Step
 from ..module_utils._host import netns as host_netns
 from ..module_utils._host.apply import apply
-from ..module_utils._host.module import Options, Returned, run_module
+from ..module_utils._host.module import Options, Returned, result_of, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._host.processes import end_processes
 from ..module_utils._host.waiting import wait_until
@@ -362,12 +362,7 @@ def converge(module: AnsibleModule) -> Returned:
         remove_wholly(seen, gone)
         apply(steps)
         wait_gone([there[name]["port"] for name in gone])
-    return {
-        "changed": bool(steps),
-        "tenants": after,
-        "commands": shown(steps),
-        "diff": {"before": {"tenants": before}, "after": {"tenants": after}},
-    }
+    return result_of("tenants", before, after, steps)
 
 
 def main() -> None:

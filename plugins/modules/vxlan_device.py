@@ -131,9 +131,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
 from ..module_utils._base.errors import InputError
-from ..module_utils._base.steps import shown
 from ..module_utils._host.apply import apply
-from ..module_utils._host.module import Returned, run_module
+from ..module_utils._host.module import Returned, result_of, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._iproute import read as iproute_read
 from ..module_utils._lab.vxlan_devices import (
@@ -167,16 +166,9 @@ def purge(keep: list[str], check_mode: bool) -> Returned:
     names, steps = plan_purge(links, ovs, keep)
     if not check_mode:
         apply(steps)
-    return {
-        "changed": bool(steps),
-        "device": None,
-        "removed": names,
-        "commands": shown(steps),
-        "diff": {
-            "before": {"devices": sorted([*keep, *names])},
-            "after": {"devices": sorted(keep)},
-        },
-    }
+    before = {"devices": sorted([*keep, *names])}
+    diff = {"before": before, "after": {"devices": sorted(keep)}}
+    return {**result_of("device", None, None, steps), "removed": names, "diff": diff}
 
 
 def as_wanted(wanted: WantedVxlan) -> VxlanSummary:
@@ -217,12 +209,7 @@ def converge(module: AnsibleModule) -> Returned:
         apply(steps)
         links, fdb = read(name)
         after = summary(links.get(name), fdb)
-    return {
-        "changed": bool(steps),
-        "device": after,
-        "commands": shown(steps),
-        "diff": {"before": {"device": before}, "after": {"device": after}},
-    }
+    return result_of("device", before, after, steps)
 
 
 def main() -> None:

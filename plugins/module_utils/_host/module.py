@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Sequence
 
 from ansible.module_utils.basic import AnsibleModule
 
 from .._base.errors import LabError
+from .._base.steps import Step, shown
 
 ArgumentSpec = Dict[str, Any]  # of AnsibleModule
 Options = Dict[str, Any]  # a module's options, after its argument spec has checked them
@@ -22,6 +23,21 @@ def message_of(error: Exception) -> str:
         to_do = "Run it as root (become: true)." if isinstance(error, PermissionError) else None
         return str(LabError(error.strerror or str(error), error.filename, to_do))
     return str(error)
+
+
+def result_of(
+    name: str, before: object, after: object, steps: Sequence[Step], **more: Any
+) -> Returned:
+    """Return the result of a module that runs ``steps``: what there is now, as ``name``, and the
+    difference to what there was.
+    """
+    return {
+        "changed": bool(steps),
+        name: after,
+        "commands": shown(steps),
+        "diff": {"before": {name: before}, "after": {name: after}},
+        **more,
+    }
 
 
 def run_module(
