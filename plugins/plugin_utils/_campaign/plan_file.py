@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils._base.errors import InputError
+from ...module_utils._host import files
 from . import confirmation, looks
 from .design import (
     SCHEMA,
@@ -124,12 +125,7 @@ def write_plan(path: str, plan: Mapping[str, Any]) -> None:
     """Write a plan so that a crash leaves the whole file or none; the folder is made."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path + ".new", "w", encoding="utf-8") as stream:
-            json.dump(plan, stream, indent=1)
-            stream.write("\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(path + ".new", path)
+        files.write(path, json.dumps(plan, indent=1) + "\n", 0o666)
     except OSError as error:
         raise InputError(
             f"the file cannot be written ({error.strerror})",

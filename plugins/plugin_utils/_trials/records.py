@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from ...module_utils._base.errors import InputError, LabError
+from ...module_utils._host import files
 from .guards import UsualSteal, spoilt
 from .nouns import Trial
 from .progress import Starts, see_start
@@ -145,27 +146,14 @@ def read(path: str) -> tuple[list[Trial], list[str]]:
     ]
 
 
-def _write_synced(path: str, mode: str, text: str) -> None:
-    with open(path, mode, encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
-def _sync_folder(path: str) -> None:
-    descriptor = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _set_aside(path: str, good: list[Good], bad: list[Bad]) -> None:
     """Move damaged lines to ``<path>.damaged``; the good ones are in place again at one stroke."""
-    _write_synced(path + ".damaged", "a", "".join(line + "\n" for _number, line, _reason in bad))
-    _write_synced(path + ".new", "w", "".join(line + "\n" for _number, line, _record in good))
-    os.replace(path + ".new", path)
-    _sync_folder(path)
+    with open(path + ".damaged", "a", encoding="utf-8", errors="surrogateescape") as stream:
+        stream.writelines(line + "\n" for _number, line, _reason in bad)
+        stream.flush()
+        os.fsync(stream.fileno())
+    files.write(path, "".join(line + "\n" for _number, line, _record in good), 0o666)
+    files.sync_folder(os.path.dirname(os.path.abspath(path)))
 
 
 @contextlib.contextmanager
@@ -231,7 +219,7 @@ class Records:
                 self._refuse_known(record, os.fstat(descriptor).st_size)
                 self._write_whole(descriptor, encode(record).encode())
             if not self.known:
-                _sync_folder(self.path)
+                files.sync_folder(os.path.dirname(os.path.abspath(self.path)))
         except OSError as error:
             raise LabError(
                 f"the trial cannot be recorded ({error.strerror})",
