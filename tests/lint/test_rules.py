@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The project's own rules: who may import whom, the one process door, and how long a file may be."""
+"""The project's own rules: who may import whom, the one process door, and how dense code may be."""
 
 from __future__ import annotations
 
@@ -194,6 +194,77 @@ def test_libraries_are_installed_where_the_file_runs(path):
 def test_processes_go_through_a_door():
     users = [path for path in SOURCES if PROCESS_CALLS.search(path.read_text())]
     assert [name_of(path) for path in users] == PROCESS_DOORS
+
+
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+BRANCHES = (ast.If, ast.For, ast.While, ast.IfExp, ast.ExceptHandler, ast.comprehension)
+MOST_BRANCHES = 10
+# How many there are yet; never more.
+MANY_BRANCHES = 129
+NESTED_COMPREHENSIONS = 204
+NESTED_TERNARIES = 17
+
+
+def branches(function):
+    """Return how many ways through a function there are, its comprehensions and operators counted."""
+    count = 1
+    for node in ast.walk(function):
+        count += isinstance(node, BRANCHES)
+        if isinstance(node, ast.BoolOp):
+            count += len(node.values) - 1
+        elif isinstance(node, ast.comprehension):
+            count += len(node.ifs)
+    return count
+
+
+def holds(nodes, kinds):
+    """Return whether one of the nodes is, or has in it, a node of these kinds."""
+    return any(isinstance(inner, kinds) for node in nodes for inner in ast.walk(node))
+
+
+def has_many_branches(node):
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
+        branches(node) > MOST_BRANCHES
+    )
+
+
+def is_nested_comprehension(node):
+    """Return whether it has two loops, or another comprehension in its element or what it goes over."""
+    if not isinstance(node, COMPREHENSIONS):
+        return False
+    element = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    sources = [loop.iter for loop in node.generators]
+    return len(sources) > 1 or holds([*element, *sources], COMPREHENSIONS)
+
+
+def is_nested_ternary(node):
+    return isinstance(node, ast.IfExp) and holds(ast.iter_child_nodes(node), ast.IfExp)
+
+
+def has_its_reason(lines, number):
+    """Return whether a comment beside this line, or above it, gives a figure: what was measured."""
+    here, above = lines[number - 1], lines[number - 2].lstrip()
+    beside = here.partition("  # ")[2] or (above if above.startswith("#") else "")
+    return any(character.isdigit() for character in beside)
+
+
+@pytest.mark.parametrize(
+    ("dense", "most"),
+    [
+        (has_many_branches, MANY_BRANCHES),
+        (is_nested_comprehension, NESTED_COMPREHENSIONS),
+        (is_nested_ternary, NESTED_TERNARIES),
+    ],
+)
+def test_plugins_have_one_idea_a_line(dense, most):
+    """More than is allowed is given a name, step by step; a measured hot spot says so beside it."""
+    found = []
+    for path in SOURCES:
+        lines = path.read_text().splitlines()
+        for node in ast.walk(ast.parse("\n".join(lines))):
+            if dense(node) and not has_its_reason(lines, node.lineno):
+                found.append(f"{name_of(path)}:{node.lineno}")
+    assert len(found) <= most, found
 
 
 def tracked_files():
