@@ -55,6 +55,10 @@ class Launcher:
         choices = entry.get("choices")
         if choices and isinstance(choices, str):
             choices = choices.splitlines()
+        numbers = {"integer": int, "float": (int, float)}
+        if entry["type"] in numbers and not isinstance(value, numbers[entry["type"]]):
+            kind = "an integer" if entry["type"] == "integer" else "a numeric type"
+            return f"Value {value} for '{entry['variable']}' expected to be {kind}."
         if entry["type"] == "multiplechoice" and value != "" and value not in choices:
             return f"Value {value} for '{entry['variable']}' expected to be one of {choices}."
         return None
