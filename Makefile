@@ -26,7 +26,7 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-test live lock demo study lab measure report watch teardown machines machines-demo machines-test machines-absent packages test quick try nightly format unit lint integration molecule fuzz faults bench docs release clean
+.PHONY: help setup setup-test live lock demo study lab measure report watch teardown machines machines-demo machines-test machines-absent packages test quick try nightly format golden unit lint integration molecule fuzz faults bench docs release clean
 
 help:  ## this list
 	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results]"
@@ -107,6 +107,9 @@ nightly: packages setup-test  ## what make test leaves out because it takes long
 format: setup-test  ## format all Python code, and order its imports
 	@$(BIN)/ruff check --quiet --select I --fix
 	@$(BIN)/ruff format --quiet
+
+golden: setup-test  ## write the golden reports of tests/unit/recorded/golden again; read the diff
+	@PYTHONPATH=.build/live $(BIN)/python tests/report_golden.py "$$(mktemp -d)"
 
 unit: setup-test  ## the unit tests
 	@$(BIN)/pytest tests/unit

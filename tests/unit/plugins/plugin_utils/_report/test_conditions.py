@@ -24,27 +24,6 @@ def cells(found, title):
     ]
 
 
-def test_ends_and_differences():
-    found = conditions(manifest())
-    ends = cells(found, "The ends")
-    assert ["kernel", "6.12.1", "6.12.1"] in ends and [
-        "driver of underlay0",
-        "testnic",
-        "testnic",
-    ] in ends
-    assert ["kernel parameters", "mitigations=off", "mitigations=off"] in ends
-    assert cells(found, "Differences between the ends") == [
-        ["host.cpus.governor", "performance", "powersave"]
-    ]
-    marked = [row["cells"][0] for row in found["tables"][0]["rows"] if row["css"]]
-    assert marked == ["CPU governor"]
-    assert found["notes"] == [
-        "The ends differ in 1 setting, marked below.",
-        "Everything was the same after the campaign as before.",
-        "node2: the CPU governor is powersave, so clock rates follow the load.",
-    ]
-
-
 def test_changes_during_the_campaign():
     found = conditions(manifest(links={"underlay0": {"mtu": 1500, "speed_mbps": 10000}}))
     assert cells(found, "Changed between before and after") == [

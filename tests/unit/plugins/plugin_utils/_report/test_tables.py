@@ -63,15 +63,6 @@ def many(path, mtu, count):
     )
 
 
-def test_names_leave_out_what_is_the_same():
-    named = tables.name_tables([table("physical", 9000, []), table("tenant", 9000, [])])
-    assert [(one["title"], one["short"]) for one in named] == [
-        ("physical · MTU 9000 · tcp_stream", "physical"),
-        ("tenant · MTU 9000 · tcp_stream", "tenant"),
-    ]
-    assert tables.name_tables([table("physical", 9000, [])])[0]["short"] == "physical · tcp_stream"
-
-
 def test_one_profile_gives_one_table_of_all_places():
     named = tables.name_tables(
         [
@@ -146,14 +137,6 @@ def test_without_a_profile_to_compare_the_control_is_there():
         tables.name_tables([table("physical", 9000, []), table("tenant", 9000, [])])
     )
     assert [cell["label"] for cell in first["quantities"][0]["table_rows"]] == ["all_off"]
-
-
-def test_many_profiles_give_a_table_each_with_the_control_first():
-    blocks = tables.blocks(tables.name_tables([many("physical", 9000, 3), many("tenant", 9000, 3)]))
-    assert len(blocks) == 2
-    assert [
-        (cell["label"], cell["effect"]) for cell in blocks[0]["quantities"][0]["table_rows"]
-    ] == [("all_off", "1"), ("p00", "1.50"), ("p01", "~"), ("p02", "~")]
 
 
 def test_overview_has_a_column_a_table_and_names_what_never_differs():

@@ -1,0 +1,231 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The campaigns whose whole reports are kept in tests/unit/recorded/golden, one of each kind.
+
+``make golden`` writes them again: read the diff before you commit it.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.nominate import nominate
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import plan_file
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    read_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.confirmation import (
+    confirmation_of,
+    with_search,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
+from ansible_collections.offload.lab.plugins.plugin_utils._trials.import_logs import import_logs
+from ansible_collections.offload.lab.tests import report_campaigns
+from ansible_collections.offload.lab.tests.instruments.simulation import searching, synthetic
+from ansible_collections.offload.lab.tests.report_pages import Page, manifest
+from ansible_collections.offload.lab.tests.support import CHECKOUT
+
+FOLDER = CHECKOUT / "tests/unit/recorded/golden"
+TEXTS = ("report.txt", "report.md", "recommended.yml")
+PAGE = "page.txt"  # the words of report.html
+RUN = """\
+Testing with the following command line:
+netperf -H 10.0.0.2 -t TCP_STREAM -l 10
+MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 10.0.0.2 () port 0 AF_INET
+Recv   Send    Send
+Socket Socket  Message  Elapsed
+Size   Size    Size     Time     Throughput
+bytes  bytes   bytes    secs.    10^6bits/sec
+
+131072  16384  16384    10.00    {0:.2f}
+"""
+
+
+def own(**campaign):
+    """Return the plan of a small campaign with readable names of factors."""
+    asked = {
+        "name": "golden",
+        "duration": 1,
+        "paths": ["physical"],
+        "workloads": ["tcp_stream"],
+        "blocks": 8,
+        **campaign,
+    }
+    return make_plan(read_campaign(asked), "2026-01-05T08:00:00Z")
+
+
+def put(folder, plan, trials, **files):
+    """Write a results folder: plan, trials and, by their names, what else was decided."""
+    synthetic.write(str(folder), plan, trials, manifest())
+    for name, content in files.items():
+        plan_file.write_plan(str(folder / f"{name}.json"), content)
+
+
+def on_off(folder):
+    plan = synthetic.make_plan(2, name="golden")
+    put(folder, plan, synthetic.make_trials(plan, combined=True))
+
+
+def one_at_a_time(folder):
+    """Three settings on two paths: matrices, and rows that are not shown."""
+    workloads = ("tcp_stream", "tcp_rr")
+    plan = synthetic.make_plan(3, design="one_at_a_time", workloads=workloads)
+    put(folder, plan, synthetic.make_trials(plan, failures=0.03, marked=0.05))
+
+
+def leave_one_out(folder):
+    plan = synthetic.make_plan(
+        3, blocks=8, design="leave_one_out", paths=("physical",), name="golden"
+    )
+    put(folder, plan, synthetic.make_trials(plan, marked=0.02, failures=0.02))
+
+
+def screen(folder):
+    factors = ["tx", "sg", "tso", "gso", "gro", "rx"]
+    plan = own(design="screen", factors=factors, blocks=6, confirm=0)
+    put(folder, plan, synthetic.make_trials(plan, synthetic.Truth({"tso": 1.3, "gro": 1.2})))
+
+
+def profiles(folder):
+    """Profiles that the campaign names, and the published study that it repeats."""
+    plan = own(
+        design="profiles",
+        factors=["tso", "gso"],
+        profiles={"base": {"tso": "off"}, "some": {"tso": "on"}, "more": {"gso": "on"}},
+        control="base",
+        workloads=["tcp_stream", "udp_stream"],
+        study="hardware_offloads",
+    )
+    put(folder, plan, synthetic.make_trials(plan, synthetic.Truth({"tso": 1.2})))
+
+
+def confirmed(folder):
+    """What was chosen is measured once more, in fresh blocks."""
+    plan = own(design="one_at_a_time", factors=["tso", "gso", "gro"], confirm=6)
+    truth = synthetic.Truth({"tso": 1.25, "gso": 1.02}, noise=0.02)
+    planned = list(synthetic.make_trials(plan, truth))
+    decided = confirmation_of(plan, nominate(plan, iter(planned)))
+    profiles = {**plan["profiles"], **decided["profiles"]}
+    whole = {**plan, "profiles": profiles, "visits": decided["visits"]}
+    whole["blocks"] = max(decided["blocks"])
+    fresh = [{**trial, "part": "confirm"} for trial in synthetic.make_trials(whole, truth, seed=77)]
+    put(folder, plan, planned + fresh, confirmation=decided)
+
+
+def search(folder):
+    plan = searching.make_search(seed=5, factors=["tso", "gso", "gro", "rx"], trials=2)
+    machine = searching.Machine(lambda levels: 0.5 * (levels["tso"] == "on"), "plain", 3)
+    decided, record = searching.search(plan, machine)
+    confirmation = confirmation_of(with_search(plan, decided), decided["nominees"])
+    searching.measure(machine, confirmation["visits"], confirmation["profiles"], record)
+    put(folder, plan, record, search=decided, confirmation=confirmation)
+
+
+def nothing_known(folder):
+    """Nothing differs, and the noise is too large to say so."""
+    plan = synthetic.make_plan(2)
+    put(folder, plan, synthetic.make_trials(plan, synthetic.Truth({}, noise=0.1), seed=11))
+
+
+def four_blocks(folder):
+    plan = synthetic.make_plan(2, blocks=4)
+    put(folder, plan, synthetic.make_trials(plan))
+
+
+def all_failed(folder):
+    plan = synthetic.make_plan(2)
+    put(folder, plan, synthetic.make_trials(plan, failures=1.0))
+
+
+def unfinished(folder):
+    plan = synthetic.make_plan(2)
+    trials = list(synthetic.make_trials(plan))
+    put(folder, plan, trials[: len(trials) // 2])
+
+
+def harmful(folder):
+    plan = own(design="one_at_a_time", factors=["tso", "gro"])
+    put(folder, plan, synthetic.make_trials(plan, synthetic.Truth({"tso": 0.8, "gro": 0.7})))
+
+
+def guests(folder):
+    """A pair of hosts and a pair of virtual machines, whose nodes' CPU is known, too."""
+    pairs = [{"client": "node1", "server": "node2"}, {"client": "vm1", "server": "vm2"}]
+    plan = own(design="one_at_a_time", factors=["tso", "gro"], pairs=pairs)
+    trials = []
+    for pair, ratio in zip(pairs, (1.0, 1.3)):
+        truth = synthetic.Truth({"tso": ratio, "gro": 1.1})
+        name = f"{pair['client']}-{pair['server']}"
+        for trial in synthetic.make_trials(plan, truth):
+            trials.append({**trial, **pair, "pair": name, "cpu": _with_nodes(trial["cpu"])})
+    put(folder, plan, trials)
+
+
+def _with_nodes(cpu):
+    return {**cpu, "nodes": {"node1": cpu["ends"]["client"], "node2": cpu["ends"]["server"]}}
+
+
+def imported(folder):
+    """Logs of netperf that somebody kept; there is no manifest."""
+    logs = [
+        {"file": name, "profile": name, "path": "physical", "mtu": 1500} for name in ("off", "on")
+    ]
+    texts = {
+        "off": "".join(RUN.format(1000.0 + number) for number in range(7)),
+        "on": "".join(RUN.format(1500.0 + number) for number in range(7)),
+    }
+    synthetic.write(str(folder), *import_logs({"name": "imported", "logs": logs}, texts))
+
+
+def _special(name):
+    def write(folder):
+        put(folder, *report_campaigns.CAMPAIGNS[name]())
+
+    return write
+
+
+CAMPAIGNS = {
+    make.__name__: make
+    for make in (
+        on_off,
+        one_at_a_time,
+        leave_one_out,
+        screen,
+        profiles,
+        confirmed,
+        search,
+        nothing_known,
+        four_blocks,
+        all_failed,
+        unfinished,
+        harmful,
+        guests,
+        imported,
+    )
+}
+CAMPAIGNS.update({name: _special(name) for name in report_campaigns.CAMPAIGNS})
+
+
+def texts_of(name, folder):
+    """Make a campaign and its report in ``folder``; return its texts by the golden files' names."""
+    CAMPAIGNS[name](folder)
+    make_report(str(folder))
+    texts = {text: (folder / text).read_text() for text in TEXTS}
+    words = Page((folder / "report.html").read_text()).words
+    texts[PAGE] = "\n".join(word.strip() for word in words if word.strip()) + "\n"
+    return texts
+
+
+def main(scratch):
+    """Write all golden texts; the campaigns are made in ``scratch``."""
+    for name in CAMPAIGNS:
+        (FOLDER / name).mkdir(parents=True, exist_ok=True)
+        for text, content in texts_of(name, pathlib.Path(scratch) / name).items():
+            (FOLDER / name / text).write_text(content)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
