@@ -54,7 +54,7 @@ options:
     choices: [present, absent]
     default: present
 seealso:
-  - module: offload.lab.preflight
+  - module: offload.lab.preflight_info
 """
 
 EXAMPLES = r"""

@@ -31,12 +31,12 @@ options:
     default: false
   readings:
     description:
-      - By node the C(preflight) that M(offload.lab.preflight) returned.
+      - By node the C(preflight) that M(offload.lab.preflight_info) returned.
       - Then the nodes are judged instead of the variables, and the result is a table of all nodes.
     type: dict
     default: {}
 seealso:
-  - module: offload.lab.preflight
+  - module: offload.lab.preflight_info
   - module: offload.lab.plan
 """
 

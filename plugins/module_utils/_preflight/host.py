@@ -31,7 +31,7 @@ LINK = ("name", "mtu", "min_mtu", "max_mtu", "up", "kind", "master", "global")
 
 
 class Asked(TypedDict):
-    """What is asked, see module preflight; ``vxlan_port`` is 0 where no tunnel is wanted."""
+    """What is asked, see module preflight_info; ``vxlan_port`` is 0 where no tunnel is wanted."""
 
     programs: list[str]
     device: str

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What module preflight read of the nodes becomes a table: what is right, what is noted, what is
+"""What module preflight_info read of the nodes becomes a table: what is right, what is noted, what is
 wrong. Pure.
 """
 
@@ -56,7 +56,7 @@ class Reached(TypedDict):
 
 
 class Reading(TypedDict):
-    """What module preflight read of a node, as far as it is judged."""
+    """What module preflight_info read of a node, as far as it is judged."""
 
     user: User
     programs: dict[str, str | None]  # {name: path}

@@ -25,10 +25,10 @@ from ansible_collections.offload.lab.tests.support import BIN, CHECKOUT, environ
 ANSWERS = {
     "ethtool": {"devices": {}},
     "probe": {"token": "x"},
-    "manifest": {"host": {"sysctls": {}}, "links": {}, "ovs": {}, "devices": {}, "kernel_log": []},
+    "manifest_info": {"host": {"sysctls": {}}, "links": {}, "ovs": {}, "devices": {}, "kernel_log": []},
     "ethtool_info": {"devices": {}, "kernel_log": [], "restore": []},
     "snapshot": {"path": "snapshot.json"},
-    **{name: {} for name in ("restore", "dead_man_switch", "link", "path_check")},
+    **{name: {} for name in ("restore", "dead_man_switch", "link", "path_check_info")},
 }
 ANSWER = """#!/usr/bin/python
 # WANT_JSON

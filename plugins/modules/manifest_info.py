@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: manifest
+module: manifest_info
 short_description: Read the conditions of a node under which a campaign is measured
 version_added: 0.1.0
 description:
@@ -58,7 +58,7 @@ options:
 
 EXAMPLES = r"""
 - name: Conditions of the node
-  offload.lab.manifest:
+  offload.lab.manifest_info:
     devices: [underlay0]
   register: conditions
 """

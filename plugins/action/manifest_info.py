@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action plugin of module manifest: keeps what it returns in manifest.json; see
-plugins/modules/manifest.py.
+"""Action plugin of module manifest_info: keeps what it returns in manifest.json; see
+plugins/modules/manifest_info.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ActionModule(ActionBase):
         given = self._task.args
         result.update(
             self._execute_module(
-                module_name="offload.lab.manifest", module_args=given, task_vars=task_vars
+                module_name="offload.lab.manifest_info", module_args=given, task_vars=task_vars
             )
         )
         # Of many tenants they are long: they go to the file, and not into the event of the task.

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: preflight
+module: preflight_info
 short_description: Read what a lab needs of a host
 version_added: 0.1.0
 description:
@@ -60,7 +60,7 @@ seealso:
 
 EXAMPLES = r"""
 - name: Read what the lab needs
-  offload.lab.preflight:
+  offload.lab.preflight_info:
     programs: [ip, ethtool, ovs-vsctl, netperf]
     device: ens1f0np0
     address: 198.18.0.1

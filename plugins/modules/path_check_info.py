@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: path_check
+module: path_check_info
 short_description: Check that paths carry traffic before they are measured
 version_added: 0.1.0
 description:
@@ -44,7 +44,7 @@ seealso:
 
 EXAMPLES = r"""
 - name: Check that the paths carry traffic
-  offload.lab.path_check:
+  offload.lab.path_check_info:
     paths:
       - name: physical
         address: 198.18.0.2
