@@ -79,7 +79,10 @@ def uses(bad):
         ("manifest_info", {"devices": [bad]}),
         ("snapshot", {"devices": [{"name": bad}], "path": "/nonexistent/snapshot.json"}),
         ("path_check_info", {"paths": [{"name": "a", "address": bad}]}),
-        ("path_check_info", {"paths": [{"name": "a", "address": "192.0.2.1", "netns": bad or "-"}]}),
+        (
+            "path_check_info",
+            {"paths": [{"name": "a", "address": "192.0.2.1", "netns": bad or "-"}]},
+        ),
         ("netserver", {"servers": [{"address": bad}]}),
         ("netserver", {"servers": [{"address": "192.0.2.1", "netns": bad or "-"}]}),
         ("probe", {"address": bad}),

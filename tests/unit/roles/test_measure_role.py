@@ -25,7 +25,13 @@ from ansible_collections.offload.lab.tests.support import BIN, CHECKOUT, environ
 ANSWERS = {
     "ethtool": {"devices": {}},
     "probe": {"token": "x"},
-    "manifest_info": {"host": {"sysctls": {}}, "links": {}, "ovs": {}, "devices": {}, "kernel_log": []},
+    "manifest_info": {
+        "host": {"sysctls": {}},
+        "links": {},
+        "ovs": {},
+        "devices": {},
+        "kernel_log": [],
+    },
     "ethtool_info": {"devices": {}, "kernel_log": [], "restore": []},
     "snapshot": {"path": "snapshot.json"},
     **{name: {} for name in ("restore", "dead_man_switch", "link", "path_check_info")},
