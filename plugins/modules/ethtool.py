@@ -242,8 +242,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base.steps import shown
-from ..module_utils._ethtool.change import (
-    KINDS,
+from ..module_utils._kinds.change import (
     check_protected,
     failures,
     plan_device,
@@ -252,12 +251,13 @@ from ..module_utils._ethtool.change import (
     report,
     steps_of,
 )
-from ..module_utils._ethtool.devices import (
+from ..module_utils._kinds.devices import (
     MISSING,
     devices_of_classes,
     parse_devices,
 )
-from ..module_utils._ethtool.diff import cannot_vary, lines, warnings
+from ..module_utils._kinds.kinds import BY_ETHTOOL
+from ..module_utils._kinds.diff import cannot_vary, lines, warnings
 from ..module_utils._host.apply import apply
 from ..module_utils._host.module import run_module
 from ..module_utils._host.privileges import require
@@ -271,7 +271,7 @@ def change(params: dict[str, Any], check_mode: bool) -> dict[str, dict[str, Any]
     """Return the result for each device after the change, or in check mode of the change that would
     be made.
     """
-    common = {kind: params[kind] for kind in KINDS if params[kind]}
+    common = {group: params[group] for group in BY_ETHTOOL if params[group]}
     items = params["devices"] or devices_of_classes(
         params.get("settings") or {},
         params.get("classes") or {},
@@ -338,11 +338,7 @@ def main() -> None:
             "classes": {"type": "dict"},
             "elsewhere": {"type": "list", "elements": "str", "default": []},
             "netns": {"type": "str"},
-            "features": {"type": "dict", "default": {}},
-            "rx_flow_hash": {"type": "dict", "default": {}},
-            "channels": {"type": "dict", "default": {}},
-            "rings": {"type": "dict", "default": {}},
-            "coalesce": {"type": "dict", "default": {}},
+            **{group: {"type": "dict", "default": {}} for group in BY_ETHTOOL},
             "fixed": {"type": "str", "choices": ["error", "report"], "default": "error"},
             "protect": {"type": "list", "elements": "str", "default": []},
             "allow_management_device": {"type": "list", "elements": "str", "default": []},

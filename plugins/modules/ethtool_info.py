@@ -175,8 +175,8 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._ethtool.devices import MISSING
-from ..module_utils._ethtool.info import (
+from ..module_utils._kinds.devices import MISSING
+from ..module_utils._kinds.info import (
     FLOW_TYPES,
     KINDS,
     SETTINGS,

@@ -106,7 +106,8 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._ethtool.devices import devices_of_classes
+from ..module_utils._kinds.devices import devices_of_classes
+from ..module_utils._kinds.kinds import STEERING
 from ..module_utils._host import daemons
 from ..module_utils._host.module import run_module
 from ..module_utils._host.privileges import require
@@ -121,7 +122,7 @@ def wanted_state(
     if params["state"] == "absent":
         return {}, plan.together([]), {}
     asked, left_out = settings.resolve(
-        params["devices"] or devices_of_classes(params["settings"], params["classes"], ["rps"])
+        params["devices"] or devices_of_classes(params["settings"], params["classes"], STEERING)
     )
     devices = settings.merge(before["devices"], asked)
     seen = {name: host.see(name, params["method"]) for name in devices}

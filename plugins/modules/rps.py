@@ -70,8 +70,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
 from ..module_utils._base.errors import InputError
-from ..module_utils._ethtool import rps
-from ..module_utils._ethtool.devices import MISSING
+from ..module_utils._kinds import steering as rps
+from ..module_utils._kinds.devices import MISSING
 from ..module_utils._host.module import run_module
 from ..module_utils._iproute import management
 from ..module_utils._restore import node_state

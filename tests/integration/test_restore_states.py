@@ -18,8 +18,8 @@ from ansible_collections.offload.lab.plugins.module_utils._ethtool.features impo
     single_bits,
     wanted,
 )
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import read as gather
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.info import restore_item
+from ansible_collections.offload.lab.plugins.module_utils._kinds.info import read as gather
+from ansible_collections.offload.lab.plugins.module_utils._kinds.info import restore_item
 from ansible_collections.offload.lab.plugins.module_utils._restore import restore, snapshot
 from ansible_collections.offload.lab.plugins.modules import ethtool
 from ansible_collections.offload.lab.tests.support import run

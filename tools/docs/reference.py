@@ -13,7 +13,7 @@ import yaml
 
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import LEGACY
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.verdicts import PROOFS
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.factors import KINDS
+from ansible_collections.offload.lab.plugins.module_utils._kinds.kinds import KINDS
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SHARES = {
@@ -23,35 +23,6 @@ SHARES = {
     "csum_valid_share": "share of bytes whose checksum was already checked",
 }
 WAYS = {"out": "outgoing", "in": "incoming"}
-# What a kind changes, and where it is found. A kind without a row here is an error of the page's
-# test.
-ABOUT = {
-    "feature": (
-        "switches one offload, or a group of them",
-        "`ethtool -k`; every kernel and driver lists its own",
-    ),
-    "rx_flow_hash": (
-        "chooses the header fields that spread packets over receive queues",
-        "`ethtool -N DEV rx-flow-hash`; drivers with RSS; veth refuses it",
-    ),
-    "channels": ("sets the number of queues", "`ethtool -L`; drivers with several queues"),
-    "rings": (
-        "sets the length of the descriptor rings, in packets",
-        "`ethtool -G`; most hardware drivers",
-    ),
-    "coalesce": (
-        "sets how long a card waits before it interrupts",
-        "`ethtool -C`; most hardware drivers",
-    ),
-    "tunnel_csum": (
-        "sets the outer UDP checksum of the tunnel",
-        "Open vSwitch or the kernel's VXLAN device",
-    ),
-    "rps": (
-        "spreads received packets over CPUs in software",
-        "`rps_cpus` in sysfs; every kernel and driver",
-    ),
-}
 FEATURES = {
     "rx-checksumming": "checks the checksums of received packets on the card",
     "tx-checksumming": "leaves checksums of sent packets to the card; TSO and GSO of TCP need it",
@@ -144,14 +115,13 @@ def factors() -> str:
         "| kind | what it does | where it is found | levels by default | devices by default |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for kind, row in KINDS.items():
-        about, where = ABOUT[kind]
-        levels = ", ".join(f"`{level}`" for level in row["levels"] or ()) or "to be given"
+    for name, kind in KINDS.items():
+        levels = ", ".join(f"`{level}`" for level in kind.levels or ()) or "to be given"
         devices = (
-            ", ".join(f"`{name}`" for name in row["devices"] or ())
+            ", ".join(f"`{name}`" for name in kind.devices or ())
             or "those of the campaign's paths"
         )
-        lines.append(f"| `{kind}` | {about} | {where} | {levels} | {devices} |")
+        lines.append(f"| `{name}` | {kind.about} | {kind.found} | {levels} | {devices} |")
     lines += [
         "",
         "## Features",

@@ -24,21 +24,8 @@ from .driver import (
 )
 from .features import Features, parse_features
 from .rss import parse_flow_hash, parse_rss
-from .settings import (
-    parse_channels,
-    parse_coalesce,
-    parse_rings,
-)
 
 LINK = re.compile(r"^\d+: ([^@\s]+?)(?:@\S+)?:\s", re.MULTILINE)
-# Listings of which netlink builds of ethtool print all devices at once for the device "*".
-LISTINGS: dict[str, tuple[str, Callable[[str], dict[str, Any]]]] = {
-    "features": ("-k", parse_features),
-    "channels": ("-l", parse_channels),
-    "rings": ("-g", parse_rings),
-    "coalesce": ("-c", parse_coalesce),
-    "tunnels": ("--show-tunnels", parse_tunnels),
-}
 # Listings of one device, without its name in them.
 SINGLE = {"driver": ("-i", parse_driver), "statistics": ("-S", parse_statistics)}
 
@@ -62,17 +49,17 @@ def list_devices(netns: str | None) -> list[str]:
 
 
 def read_listing(
-    kind: str, names: list[str], netns: str | None
+    option: str, parse: Callable[[str], dict[str, Any]], names: list[str], netns: str | None
 ) -> dict[str, tuple[Any, str | None]]:
-    """Return ``{name: (parsed listing, None) or (None, reason)}`` of one kind for the devices
-    ``names``.
+    """Return ``{name: (parsed listing, None) or (None, reason)}`` for the devices ``names``.
+
+    Netlink builds of ethtool print the listings of all devices together for the device "*".
     """
-    option, parse = LISTINGS[kind]
     dumped: dict[str, Any] = {}
     if len(names) > 1:
         dump = ethtool([option, "*"], netns)
         dumped = parse(dump.out)
-        if dump.rc == 0 and kind != "features":
+        if dump.rc == 0 and option != "-k":
             # A dump leaves out the devices whose drivers do not support the request, and only
             # these.
             dumped = dict(dict.fromkeys(names), **dumped)
@@ -100,7 +87,7 @@ def read_features(
     """Return ``{name: features}``; a device that is not there is an :class:`InputError` unless
     ``skip_missing``.
     """
-    listings = read_listing("features", names, netns)
+    listings = read_listing("-k", parse_features, names, netns)
     for name, (features, reason) in list(listings.items()):
         if not features and "No such device" in (reason or ""):
             if skip_missing:
@@ -120,25 +107,18 @@ def read_features(
     return {name: features for name, (features, _reason) in listings.items()}
 
 
-def read_settings(kind: str, names: list[str], netns: str | None) -> dict[str, dict[str, Any]]:
-    """Return ``{name: state}`` of channels, rings, coalesce or tunnels; "not supported" is a state
-    like others.
-    """
-    return {
-        name: state_of(kind, values, reason)
-        for name, (values, reason) in read_listing(kind, names, netns).items()
-    }
-
-
-def state_of(kind: str, values: Any, reason: str | None) -> dict[str, Any]:
-    """Return the state that a listing shows; see ``_ethtool_settings_plan``."""
-    if kind in ("channels", "rings") and not (values and values["current"]):
-        values = None
-    if not values:
-        return {"supported": False, "reason": reason or "Operation not supported"}
-    if kind == "coalesce":
-        return {"supported": True, "current": values}
-    return dict({"supported": True}, **(values if isinstance(values, dict) else {"tables": values}))
+def read_tunnels(names: list[str], netns: str | None) -> dict[str, dict[str, Any]]:
+    """Return ``{name: state}`` of the ports for tunnels; "not supported" is a state like others."""
+    states: dict[str, dict[str, Any]] = {}
+    for name, (tables, reason) in read_listing(
+        "--show-tunnels", parse_tunnels, names, netns
+    ).items():
+        states[name] = (
+            {"supported": True, "tables": tables}
+            if tables
+            else {"supported": False, "reason": reason or "Operation not supported"}
+        )
+    return states
 
 
 def read_flow_hash(name: str, flow_types: list[str], netns: str | None) -> dict[str, Any]:

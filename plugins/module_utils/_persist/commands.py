@@ -1,23 +1,23 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure: settings as commands, for a oneshot unit of systemd or a script of ifupdown.
+"""Pure: settings as commands, for a oneshot unit of systemd or a script of ifupdown; and which of
+them a host's configuration can express by itself.
 
-Settings of a device are ``{"features": {row: bool}, "channels" | "rings" | "coalesce" |
-"rx_flow_hash": {name: value}, "rps": mask}``, as :mod:`_persist.settings` resolves them.
+Settings of a device are ``{"features": {row: bool}, "rings": {name: value}, "rps": mask}``: the
+groups of the kinds, as :mod:`_persist.settings` resolves them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from .._ethtool.features_plan import feature_steps
-from .._ethtool.settings_plan import setting_steps
+from .._kinds.kind import Expressed, Kind
+from .._kinds.kinds import BY_ETHTOOL, GROUPS, STEERING
 
 HEAD = "# Written by offload.lab (playbook apply.yml); playbook revert.yml takes it away again.\n"
-RPS = "for queue in /sys/class/net/{0}/queues/rx-*/rps_cpus; do echo {1} >{2}queue; done"
 UNIT = (
     HEAD
     + """# Settings of {name} that the host's own network configuration cannot express.
@@ -48,9 +48,37 @@ SCRIPT = (
 def ethtool_commands(name: str, settings: Mapping[str, Any]) -> list[list[str]]:
     """Return the argument lists of ethtool, in the order in which the settings rest on each other."""
     steps: list[list[str]] = []
-    for kind in ("channels", "rings", "coalesce", "rx_flow_hash"):
-        steps += setting_steps(kind, settings.get(kind, {}), name)
-    return steps + feature_steps(settings.get("features", {}), name)
+    for group, kind in BY_ETHTOOL.items():
+        steps += kind.steps(settings.get(group, {}), name)
+    return steps
+
+
+def steering_lines(name: str, settings: Mapping[str, Any], dollar: str) -> list[str]:
+    """Return the lines of a shell that steer packets."""
+    return [
+        kind.shell(name, settings[group], dollar)
+        for group, kind in STEERING.items()
+        if settings.get(group)
+    ]
+
+
+def divided(
+    settings: Mapping[str, Any], express: Callable[[Kind, str, Any], Expressed]
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return ``({key: value} that a host's configuration expresses, the settings that it cannot)``."""
+    keys: dict[str, str] = {}
+    rest: dict[str, Any] = {}
+    for group, values in settings.items():
+        if not isinstance(values, dict):
+            rest[group] = values
+            continue
+        for name, value in values.items():
+            expressed = express(GROUPS[group], name, value)
+            if expressed:
+                keys[expressed[0]] = expressed[1]
+            else:
+                rest.setdefault(group, {})[name] = value
+    return keys, rest
 
 
 def escaped(name: str) -> str:
@@ -70,14 +98,13 @@ def unit_name(name: str) -> str:
 def unit(name: str, settings: Mapping[str, Any]) -> str:
     """Return the text of the oneshot unit of a device."""
     lines = [f"ExecStart={' '.join(argv)}\n" for argv in ethtool_commands(name, settings)]
-    if settings.get("rps"):
-        lines.append("ExecStart=/bin/sh -c '" + RPS.format(name, settings["rps"], "$$") + "'\n")
+    for line in steering_lines(name, settings, "$$"):
+        lines.append(f"ExecStart=/bin/sh -c '{line}'\n")
     return UNIT.format(name=name, escaped=escaped(name), commands="".join(lines))
 
 
 def script(name: str, settings: Mapping[str, Any]) -> str:
     """Return the text of the script of a device for /etc/network/if-up.d."""
     lines = [" ".join(argv) + "\n" for argv in ethtool_commands(name, settings)]
-    if settings.get("rps"):
-        lines.append(RPS.format(name, settings["rps"], "$") + "\n")
+    lines += [line + "\n" for line in steering_lines(name, settings, "$")]
     return SCRIPT.format(name=name, commands="".join(lines))

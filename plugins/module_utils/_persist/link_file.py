@@ -13,32 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .commands import HEAD
+from .commands import HEAD, divided
 
 FOLDER = "/etc/systemd/network"
 BASED_ON = "# Based on "
-FEATURES = {
-    "rx-checksumming": "ReceiveChecksumOffload",
-    "tx-tcp-segmentation": "TCPSegmentationOffload",
-    "tx-tcp6-segmentation": "TCP6SegmentationOffload",
-    "generic-segmentation-offload": "GenericSegmentationOffload",
-    "generic-receive-offload": "GenericReceiveOffload",
-    "large-receive-offload": "LargeReceiveOffload",
-}
-NUMBERS = {
-    "channels": {
-        "rx": "RxChannels",
-        "tx": "TxChannels",
-        "other": "OtherChannels",
-        "combined": "CombinedChannels",
-    },
-    "rings": {
-        "rx": "RxBufferSize",
-        "rx-mini": "RxMiniBufferSize",
-        "rx-jumbo": "RxJumboBufferSize",
-        "tx": "TxBufferSize",
-    },
-}
 
 
 def split(settings: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
@@ -47,22 +25,7 @@ def split(settings: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
     Keys that systemd 249 (Ubuntu 22.04) does not know are not used: it would pass over them without
     an error.
     """
-    keys, rest = (
-        {},
-        {kind: values for kind, values in settings.items() if kind not in ("features", *NUMBERS)},
-    )
-    for bit, value in settings.get("features", {}).items():
-        if bit in FEATURES:
-            keys[FEATURES[bit]] = "true" if value else "false"
-        else:
-            rest.setdefault("features", {})[bit] = value
-    for kind, names in NUMBERS.items():
-        for name, value in settings.get(kind, {}).items():
-            if name in names and value:  # 0 means "the maximum" to systemd
-                keys[names[name]] = str(value)
-            else:
-                rest.setdefault(kind, {})[name] = value
-    return keys, rest
+    return divided(settings, lambda kind, name, value: kind.link_file_key(name, value))
 
 
 def path_of(name: str) -> str:

@@ -10,90 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-# Features whose property is not named as the listing of ethtool names them.
-SHORT = {
-    "rx-checksumming": "rx",
-    "generic-segmentation-offload": "gso",
-    "generic-receive-offload": "gro",
-    "large-receive-offload": "lro",
-    "rx-vlan-offload": "rxvlan",
-    "tx-vlan-offload": "txvlan",
-    "ntuple-filters": "ntuple",
-    "receive-hashing": "rxhash",
-}
-SAME = frozenset(
-    [
-        "esp-hw-offload",
-        "esp-tx-csum-hw-offload",
-        "fcoe-mtu",
-        "highdma",
-        "hw-tc-offload",
-        "l2-fwd-offload",
-        "loopback",
-        "macsec-hw-offload",
-        "rx-all",
-        "rx-fcs",
-        "rx-gro-hw",
-        "rx-gro-list",
-        "rx-udp-gro-forwarding",
-        "rx-udp_tunnel-port-offload",
-        "rx-vlan-filter",
-        "rx-vlan-stag-filter",
-        "rx-vlan-stag-hw-parse",
-        "tls-hw-record",
-        "tls-hw-rx-offload",
-        "tls-hw-tx-offload",
-        "tx-checksum-fcoe-crc",
-        "tx-checksum-ip-generic",
-        "tx-checksum-ipv4",
-        "tx-checksum-ipv6",
-        "tx-checksum-sctp",
-        "tx-esp-segmentation",
-        "tx-fcoe-segmentation",
-        "tx-gre-csum-segmentation",
-        "tx-gre-segmentation",
-        "tx-gso-list",
-        "tx-gso-partial",
-        "tx-gso-robust",
-        "tx-ipxip4-segmentation",
-        "tx-ipxip6-segmentation",
-        "tx-nocache-copy",
-        "tx-scatter-gather",
-        "tx-scatter-gather-fraglist",
-        "tx-sctp-segmentation",
-        "tx-tcp-ecn-segmentation",
-        "tx-tcp-mangleid-segmentation",
-        "tx-tcp-segmentation",
-        "tx-tcp6-segmentation",
-        "tx-tunnel-remcsum-segmentation",
-        "tx-udp-segmentation",
-        "tx-udp_tnl-csum-segmentation",
-        "tx-udp_tnl-segmentation",
-        "tx-vlan-stag-hw-insert",
-    ]
-)
-RINGS = ("rx", "rx-mini", "rx-jumbo", "tx")
-
+from .commands import divided
 
 def split(settings: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
     """Return ``({property: value}, the settings that no property of NetworkManager 1.26 or later
     expresses)``.
     """
-    properties, rest = (
-        {},
-        {kind: values for kind, values in settings.items() if kind not in ("features", "rings")},
-    )
-    for bit, value in settings.get("features", {}).items():
-        if bit in SHORT or bit in SAME:
-            properties[f"ethtool.feature-{SHORT.get(bit, bit)}"] = "on" if value else "off"
-        else:
-            rest.setdefault("features", {})[bit] = value
-    for name, value in settings.get("rings", {}).items():
-        if name in RINGS:
-            properties[f"ethtool.ring-{name}"] = str(value)
-        else:
-            rest.setdefault("rings", {})[name] = value
-    return properties, rest
+    return divided(settings, lambda kind, name, value: kind.connection_property(name, value))
 
 
 def parse_device(text: str) -> str | None:

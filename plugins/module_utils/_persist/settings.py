@@ -6,47 +6,60 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Dict
 
-from .._ethtool import rps
-from .._ethtool.change import plan_device, read_all
-from .._ethtool.devices import parse_devices
+from .._kinds import steering
+from .._kinds.change import plan_device, read_all
+from .._kinds.devices import Device, parse_devices
+from .._kinds.kind import SettingPlan
+from .._kinds.kinds import STEERING
 from .._restore.snapshot import exists
 
-ONLINE = "/sys/devices/system/cpu/online"
+DeviceSettings = Dict[str, Dict[str, Any]]  # {device: {group: values, or a mask}}
 
 
-def resolve(items: list[dict[str, Any]]) -> tuple[dict[str, dict[str, Any]], list[str]]:
+def resolve(items: list[dict[str, Any]]) -> tuple[DeviceSettings, list[str]]:
     """Return ``({device: settings}, notes)``; what a device cannot change is left out of its
     settings.
     """
-    devices = parse_devices(
-        [{key: value for key, value in item.items() if key != "rps"} for item in items]
-    )
+    devices = parse_devices([_without_steering(item) for item in items])
     notes = [
         f"{device.key} is in a network namespace, which the host's own configuration does not cover"
         for device in devices
         if device.netns
     ]
     here = [device for device in devices if not device.netns and exists({"name": device.name})]
-    states = read_all(here)
-    found: dict[str, dict[str, Any]] = {}
-    for device in here:
-        plans = plan_device(device, states[device.key], True)
-        kinds = {
-            kind: {
-                name: value for name, value in plan["asked"].items() if name not in plan["fixed"]
-            }
-            for kind, plan in plans.items()
-        }
-        found[device.name] = {kind: values for kind, values in kinds.items() if values}
-    with open(ONLINE) as stream:
-        online = stream.read()
+    found = _by_ethtool(here)
     for item, device in zip(items, devices):
-        if item.get("rps") and device in here:
-            mask = rps.wanted_mask(str(item["rps"]["cpus"]), online)
-            found.setdefault(device.name, {})["rps"] = rps.format_mask(mask)
-    return {name: kinds for name, kinds in found.items() if kinds}, notes
+        if device in here:
+            found[device.name].update(_masks(item))
+    return {name: groups for name, groups in found.items() if groups}, notes
+
+
+def _without_steering(item: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in item.items() if key not in STEERING}
+
+
+def _by_ethtool(devices: list[Device]) -> DeviceSettings:
+    states = read_all(devices)
+    found: DeviceSettings = {}
+    for device in devices:
+        plans = plan_device(device, states[device.key], True)
+        groups = {group: _changeable(plan) for group, plan in plans.items()}
+        found[device.name] = {group: values for group, values in groups.items() if values}
+    return found
+
+
+def _changeable(plan: SettingPlan) -> dict[str, Any]:
+    return {name: value for name, value in plan["asked"].items() if name not in plan["fixed"]}
+
+
+def _masks(item: dict[str, Any]) -> dict[str, str]:
+    return {
+        group: steering.format_mask(steering.online_mask(str(item[group]["cpus"])))
+        for group in STEERING
+        if item.get(group)
+    }
 
 
 def merge(

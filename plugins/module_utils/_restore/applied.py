@@ -7,16 +7,29 @@ restores.
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Mapping
+from typing import Any, Dict, Iterable, Mapping, cast
 
 from .._base.network import key_of
-from .snapshot import SCHEMA, Item, Other, Snapshot
+from .._kinds.kinds import BY_ETHTOOL, STEERING
+from .snapshot import SCHEMA, Item, Other, Snapshot, queues_of
 
-KINDS = ("features_wanted", "channels", "rings", "coalesce", "rx_flow_hash")
+KEPT = [kind.kept_as for kind in BY_ETHTOOL.values()]
+Queues = Dict[str, Dict[str, str]]  # {device: {file of a queue: value}}
 
 
 def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in old.items() if name in new and new[name] != value}
+
+
+def _changed_settings(before: Item, now: Item) -> Item:
+    """Return the originals of one device, by key."""
+    differing = {key: _differing(before.get(key, {}), now.get(key, {})) for key in KEPT}
+    return {key: values for key, values in differing.items() if values}
+
+
+def _changed_queues(before: Queues, now: Queues) -> Queues:
+    differing = {name: _differing(files, now.get(name, {})) for name, files in before.items()}
+    return {name: files for name, files in differing.items() if files}
 
 
 def originals(before: Snapshot, devices: Iterable[Item], other: Other) -> Snapshot:
@@ -27,25 +40,20 @@ def originals(before: Snapshot, devices: Iterable[Item], other: Other) -> Snapsh
     changed: list[Item] = []
     now = {key_of(device): device for device in devices}
     for device in before["devices"]:
-        kinds = {
-            kind: _differing(device.get(kind, {}), now.get(key_of(device), {}).get(kind, {}))
-            for kind in KINDS
-        }
-        kinds = {kind: values for kind, values in kinds.items() if values}
-        if kinds:
-            changed.append(dict(kinds, name=device["name"], netns=device.get("netns")))
-    rps = {
-        name: _differing(queues, other.get("rps", {}).get(name, {}))
-        for name, queues in before["other"].get("rps", {}).items()
+        settings = _changed_settings(device, now.get(key_of(device), {}))
+        if settings:
+            changed.append(dict(settings, name=device["name"], netns=device.get("netns")))
+    kept = {
+        group: _changed_queues(queues_of(before["other"], group), queues_of(other, group))
+        for group in STEERING
+        if group in before["other"]
     }
+    rss = _differing(before["other"].get("rss", {}), other.get("rss", {}))
     return {
         "schema": SCHEMA,
         "devices": changed,
         "links": [],
-        "other": {
-            "rps": {name: queues for name, queues in rps.items() if queues},
-            "rss": _differing(before["other"].get("rss", {}), other.get("rss", {})),
-        },
+        "other": cast(Other, {**kept, "rss": rss}),
     }
 
 
@@ -60,15 +68,23 @@ def merge(old: Snapshot | None, new: Snapshot) -> Snapshot | None:
         known = devices.setdefault(
             key_of(device), {"name": device["name"], "netns": device["netns"]}
         )
-        for kind in KINDS:
-            if kind in device:
-                known[kind] = dict(device[kind], **known.get(kind, {}))
-    rps = {
-        name: dict(new["other"]["rps"].get(name, {}), **old["other"]["rps"].get(name, {}))
-        for name in set(old["other"]["rps"]) | set(new["other"]["rps"])
+        for key in KEPT:
+            if key in device:
+                known[key] = dict(device[key], **known.get(key, {}))
+    kept = {
+        group: _merged_queues(queues_of(old["other"], group), queues_of(new["other"], group))
+        for group in STEERING
+        if group in old["other"] or group in new["other"]
     }
+    rss = dict(new["other"]["rss"], **old["other"]["rss"])
     return {
         **old,
         "devices": list(devices.values()),
-        "other": {"rps": rps, "rss": dict(new["other"]["rss"], **old["other"]["rss"])},
+        "other": cast(Other, {**kept, "rss": rss}),
+    }
+
+
+def _merged_queues(old: Queues, new: Queues) -> Queues:
+    return {
+        name: dict(new.get(name, {}), **old.get(name, {})) for name in sorted({*old, *new})
     }

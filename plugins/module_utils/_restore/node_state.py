@@ -10,9 +10,7 @@ queue.
 
 from __future__ import annotations
 
-import glob
-import os
-from typing import Any, Iterable, Mapping
+from typing import Iterable, Mapping, Any, cast
 
 from .._base.steps import Step
 from .._ethtool.read import read_rss
@@ -21,19 +19,6 @@ from .._ovs import database
 from .._ovs.ovs_state import owner_of, transaction
 from .._ovs.ports import map_commands
 from .snapshot import Other, Switch
-
-QUEUES = "/sys/class/net/{0}/queues"
-
-
-def read_rps(name: str) -> dict[str, str]:
-    """Return ``{"rx-0/rps_cpus": mask, "rx-0/rps_flow_cnt": number}`` of a device's receive queues."""
-    base, files = QUEUES.format(glob.escape(name)), {}
-    for kind in ("rps_cpus", "rps_flow_cnt"):
-        for path in sorted(glob.glob(f"{base}/rx-*/{kind}")):
-            with open(path) as stream:
-                files["/".join(path.split("/")[-2:])] = stream.read().strip()
-    return files
-
 
 def read_ovs() -> Switch:
     """Return ``{"tunnels": {port: options}, "buffers": {port: receive buffer in bytes}}`` of the
@@ -62,23 +47,17 @@ def read(devices: Iterable[Mapping[str, Any]]) -> Other:
     """
     own = [device["name"] for device in devices if not device.get("netns")]
     rss = {name: read_rss(name, None).get("indirection") for name in own}
-    return {
-        "rps": {name: read_rps(name) for name in own},
+    found = {
+        **{group: _queues(kind, own) for group, kind in STEERING.items()},
         "rss": {name: table for name, table in rss.items() if table},
         "ovs": read_ovs(),
         "vxlan": vxlan_devices.saved(*vxlan_devices.read()),
     }
 
 
-def rps_writes(
-    name: str, saved: Mapping[str, str], now: Mapping[str, str]
-) -> list[tuple[str, str]]:
-    """Return ``[(path, value)]`` that bring the queues back; a queue that is gone is left out."""
-    return [
-        (os.path.join(QUEUES.format(name), queue), value)
-        for queue, value in sorted(saved.items())
-        if now.get(queue, value) != value
-    ]
+def _queues(kind: Steering, names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return ``{device: {queue file: value}}`` of one kind."""
+    return {name: kind.read(name) for name in names}
 
 
 def rss_step(name: str, saved: list[int], now: list[int] | None) -> list[str] | None:

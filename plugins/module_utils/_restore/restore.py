@@ -12,13 +12,13 @@ from typing import Any, Iterable, List, TypedDict
 from .._base import network
 from .._base.errors import LabError
 from .._base.steps import Step, shown
-from .._ethtool.change import (
+from .._kinds.change import (
     plan_device,
     read_all,
     report,
     steps_of,
 )
-from .._ethtool.devices import parse_devices
+from .._kinds.devices import parse_devices
 from .._ethtool.read import read_rss
 from .._host.apply import apply
 from .._iproute import read
@@ -29,7 +29,7 @@ from .._ovs import buffers as packet_sockets
 from .._ovs import database
 from . import node_state
 from . import snapshot as restore_snapshot
-from .snapshot import Item, Snapshot
+from .snapshot import Item, Other, Snapshot
 
 # A bit may wait for another one, a queue for its channel: each round sets what has become possible
 ROUNDS = 4
@@ -81,44 +81,56 @@ def _devices_step(snapshot: Snapshot, dry: bool) -> tuple[Commands, dict[str, An
     return commands, wrong
 
 
-def _other_step(snapshot: Snapshot, dry: bool) -> Commands:
-    other, commands = snapshot["other"], []
-    for name in sorted(set(other.get("rss", {})) | set(other.get("rps", {}))):
+def _rss_step(other: Other, dry: bool) -> Commands:
+    commands: Commands = []
+    for name, saved in sorted(other.get("rss", {}).items()):
         if not restore_snapshot.exists({"name": name}):
             continue
-        saved = other.get("rss", {}).get(name)
-        step = (
-            node_state.rss_step(name, saved, read_rss(name, None).get("indirection"))
-            if saved
-            else None
-        )
+        step = node_state.rss_step(name, saved, read_rss(name, None).get("indirection"))
         steps = [Step(step, check=False)] if step else []
         commands += _words(steps)
         if not dry:
             apply(steps)
-        for path, value in node_state.rps_writes(
-            name, other.get("rps", {}).get(name, {}), node_state.read_rps(name)
-        ):
-            commands.append(["write", path, value])
-            if not dry:
-                with open(path, "w") as stream:
-                    stream.write(value)
-    steps = []
+    return commands
+
+
+def _steering_step(other: Other, dry: bool) -> Commands:
+    commands: Commands = []
+    for group, kind in STEERING.items():
+        for name, saved in sorted(restore_snapshot.queues_of(other, group).items()):
+            for path, value in kind.restore_writes(name, saved, kind.read(name)):
+                commands.append(["write", path, value])
+                if not dry:
+                    with open(path, "w") as stream:
+                        stream.write(value)
+    return commands
+
+
+def _tunnels_step(other: Other, dry: bool) -> Commands:
+    steps: list[Step] = []
     if other.get("vxlan"):
-        steps += vxlan_devices.steps(other["vxlan"], *vxlan_devices.read())
+        steps += vxlan_state.steps(other["vxlan"], *vxlan_state.read())
     if other.get("ovs"):
         steps += node_state.ovs_steps(other["ovs"], node_state.read_ovs())
-    commands += _words(steps)
     if not dry:
         apply(steps)
-    # A recreated tunnel has a new socket.
+    return _words(steps)
+
+
+def _buffers_step(other: Other, dry: bool) -> Commands:
+    """Bring receive buffers back, after tunnels: a recreated tunnel has a new socket."""
     sizes = node_state.read_ovs().get("buffers", {})
     buffers = node_state.buffer_changes(other.get("ovs", {}).get("buffers", {}), sizes)
     if buffers and not dry:
         packet_sockets.set_sizes(database.pid("ovs-vswitchd"), buffers)
-    return commands + [
-        ["setsockopt", name, "SO_RCVBUF", str(size)] for name, size in buffers.items()
-    ]
+    return [["setsockopt", name, "SO_RCVBUF", str(size)] for name, size in buffers.items()]
+
+
+def _other_step(snapshot: Snapshot, dry: bool) -> Commands:
+    commands: Commands = []
+    for part in (_rss_step, _steering_step, _tunnels_step, _buffers_step):
+        commands += part(snapshot["other"], dry)
+    return commands
 
 
 def restore(path: str, check_mode: bool = False, keep: bool = False) -> Restored:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._ethtool.devices import parse_devices
-from .._ethtool.info import FLOW_TYPES, RESTORED, read, restore_item
+from .._kinds.devices import parse_devices
+from .._kinds.info import FLOW_TYPES, RESTORED, read, restore_item
 from .snapshot import Item, exists
 
 

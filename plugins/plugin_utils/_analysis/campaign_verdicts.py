@@ -14,16 +14,11 @@ from typing import Any, Optional
 from ...module_utils._base.errors import LabError
 from ...module_utils._ethtool.alias import resolve
 from ...module_utils._ethtool.features import Features
+from ...module_utils._kinds.kinds import BY_ETHTOOL, KINDS
 from .._campaign.nouns import Factor, Plan
 from .verdicts import Verdict, share_of, verdict
 
 ENDS = ("client", "server")
-READ_BACK = (
-    "rx_flow_hash",
-    "channels",
-    "rings",
-    "coalesce",
-)  # kinds that no packet proves, and ethtool reads back
 
 
 Manifest = Optional[Mapping[str, Any]]
@@ -245,10 +240,10 @@ def verdicts_of(plan: Plan, trials: Sequence[Record], manifest: Manifest) -> lis
     rows = [
         row
         for factor in plan["factors"]
-        if factor["kind"] in READ_BACK
+        if KINDS[factor["kind"]].proof == "read_back"
         for row in _taken(factor, _visits(trials, "settings"), manifest)
     ]
-    for factor in (factor for factor in plan["factors"] if factor["kind"] == "feature"):
+    for factor in (factor for factor in plan["factors"] if KINDS[factor["kind"]].proof == "packets"):
         on, off, confounded = matched(plan, factor["name"])
         for path, end, node, device in places:
             if (

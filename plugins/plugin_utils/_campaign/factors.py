@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Factors: what a campaign varies. A kind is one row of :data:`KINDS`.
+"""Factors: what a campaign varies. The kinds are in module_utils/_kinds.
 
 A factor, as plan.json has it: ``name``, ``kind``, ``levels`` (names, the first is "off"),
 ``values`` {level: value}, ``settings`` (what takes the value), ``devices`` (device classes),
@@ -10,122 +10,14 @@ A factor, as plan.json has it: ``name``, ``kind``, ``levels`` (names, the first 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypedDict
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ...module_utils._base.errors import InputError
+from ...module_utils._kinds.kinds import KINDS
 from .._paths.sources import device_classes
 from .nouns import Factor, Levels, Settings
 
-# What a level may be: each function returns the value to set, or raises ValueError with what is
-# allowed.
-SWITCH = {"off": False, "on": True}
-
-
-def switch(level: str) -> bool:
-    """Return the bool of ``off`` or ``on``."""
-    if level in SWITCH:
-        return SWITCH[level]
-    raise ValueError("off or on")
-
-
-def number(level: str) -> int:
-    """Return a number from 0 to 2^32 - 1."""
-    if re.fullmatch(r"[0-9]{1,10}", str(level), re.ASCII) and int(level) < 2**32:
-        return int(level)
-    raise ValueError("a number from 0 to 4294967295")
-
-
-def number_or_switch(level: str) -> bool | int:
-    """Return a number, or the bool of ``off`` or ``on``."""
-    return SWITCH[level] if level in SWITCH else number(level)
-
-
-def hash_fields(level: str) -> str:
-    """Return the letters of ``ethtool -N DEV rx-flow-hash TYPE LETTERS``."""
-    if re.fullmatch(r"[mvtsdfnelr]{1,10}", str(level)):
-        return level
-    raise ValueError("letters of 'mvtsdfnelr', such as sd or sdfn")
-
-
-def cpus(level: str) -> str:
-    """Return ``off``, ``all``, or a hexadecimal mask of CPUs."""
-    text = str(level)
-    if text in ("off", "all") or re.fullmatch(r"[0-9a-f]{1,8}(,[0-9a-f]{8}){0,31}", text):
-        return text
-    raise ValueError("off, all, or a hexadecimal mask of CPUs such as f")
-
-
-class Kind(TypedDict):
-    """What a kind of factor has where the campaign says nothing."""
-
-    group: str | None  # where module ethtool takes it
-    settings: list[str] | None  # that take the value, None for the factor's own name
-    levels: list[str] | None
-    devices: list[str] | None  # classes, None for those that the campaign's paths pass
-    value: Callable[[str], bool | int | str]  # what a level becomes
-
-
-KINDS: dict[str, Kind] = {
-    # one offload, or several that go together (ethtool -k)
-    "feature": {
-        "group": "features",
-        "settings": None,
-        "levels": ["off", "on"],
-        "devices": None,
-        "value": switch,
-    },
-    # the header fields that spread a flow type over receive queues (ethtool -N DEV rx-flow-hash
-    # udp4 sdfn)
-    "rx_flow_hash": {
-        "group": "rx_flow_hash",
-        "settings": ["udp4"],
-        "levels": ["sd", "sdfn"],
-        "devices": ["underlay"],
-        "value": hash_fields,
-    },
-    # the number of queues of a device (ethtool -L)
-    "channels": {
-        "group": "channels",
-        "settings": ["combined"],
-        "levels": None,
-        "devices": ["underlay"],
-        "value": number,
-    },
-    # the length of the descriptor rings in packets (ethtool -G)
-    "rings": {
-        "group": "rings",
-        "settings": ["rx", "tx"],
-        "levels": None,
-        "devices": ["underlay"],
-        "value": number,
-    },
-    # interrupt moderation (ethtool -C): microseconds, or mappings of settings
-    "coalesce": {
-        "group": "coalesce",
-        "settings": ["rx-usecs"],
-        "levels": None,
-        "devices": ["underlay"],
-        "value": number_or_switch,
-    },
-    # the outer UDP checksum of the tunnel
-    "tunnel_csum": {
-        "group": None,
-        "settings": ["csum"],
-        "levels": ["off", "on"],
-        "devices": ["tunnel"],
-        "value": switch,
-    },
-    # receive packet steering: the CPUs that take packets in (sysfs rps_cpus)
-    "rps": {
-        "group": "rps",
-        "settings": ["cpus"],
-        "levels": ["off", "all"],
-        "devices": ["underlay"],
-        "value": cpus,
-    },
-}
 ENDS = {"tx": ["client"], "rx": ["server"], "both": ["client", "server"]}
 
 
@@ -139,14 +31,14 @@ def _value(kind: str, value: Any, where: str) -> Any:
     if isinstance(value, dict):
         return {name: _value(kind, level, where) for name, level in value.items()}
     try:
-        return KINDS[kind]["value"](level_name(value))
+        return KINDS[kind].value(level_name(value))
     except ValueError as allowed:
         raise InputError(f"{value!r} is not a level of kind {kind}", where, f"Give {allowed}.")
 
 
 def _levels(asked: Any, kind: str, where: str) -> dict[str, Any]:
     """Return ``{level name: value}`` in the order given."""
-    levels = asked if asked is not None else KINDS[kind]["levels"]
+    levels = asked if asked is not None else KINDS[kind].levels
     if levels is None:
         raise InputError(
             f"kind {kind} needs levels", where, "Give two or more, such as levels: [1, 4]."
@@ -178,9 +70,9 @@ def read_factor(asked: str | Mapping[str, Any], campaign: Mapping[str, Any]) -> 
             "kind": kind,
             "levels": list(values),
             "values": values,
-            "settings": asked.get("settings") or KINDS[kind]["settings"] or [asked["name"]],
+            "settings": asked.get("settings") or KINDS[kind].settings or [asked["name"]],
             "devices": asked.get("devices")
-            or KINDS[kind]["devices"]
+            or KINDS[kind].devices
             or device_classes(campaign["paths"]),
             "sides": ENDS[side],
             "needs": asked.get("needs", []),
@@ -195,7 +87,7 @@ def _group(factor: Factor, level: str) -> dict[str, Any]:
     """
     value = factor["values"][level]
     settings = value if isinstance(value, dict) else dict.fromkeys(factor["settings"], value)
-    group = KINDS[factor["kind"]]["group"]
+    group = KINDS[factor["kind"]].group
     return {group: settings} if group else settings
 
 

@@ -161,7 +161,7 @@ def _more_to_set(profile: Profile) -> bool:
         key in device
         for end in profile["settings"].values()
         for device in end.values()
-        for key in ("rps", "csum")
+        for key in NOT_BY_ETHTOOL
     )
 
 

@@ -10,9 +10,9 @@ import yaml
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import in_netns
-from ansible_collections.offload.lab.plugins.module_utils._ethtool import change as ethtool_change
+from ansible_collections.offload.lab.plugins.module_utils._kinds import change as ethtool_change
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import read
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.diff import (
+from ansible_collections.offload.lab.plugins.module_utils._kinds.diff import (
     cannot_vary,
     lines,
     warnings,

@@ -64,14 +64,6 @@ def test_recorded_tables_can_be_written():
         assert table == [0] * len(table) or ethtool_fills(step, len(table)) == table, path
 
 
-def test_rps_writes_what_differs_and_leaves_out_queues_that_are_gone():
-    saved = {"rx-0/rps_cpus": "3", "rx-0/rps_flow_cnt": "0", "rx-1/rps_cpus": "3"}
-    now = {"rx-0/rps_cpus": "0", "rx-0/rps_flow_cnt": "0"}
-    assert node_state.rps_writes("eth0", saved, now) == [
-        ("/sys/class/net/eth0/queues/rx-0/rps_cpus", "3")
-    ]
-
-
 def test_buffers_that_are_not_as_saved():
     saved = {"vxlan0": 16777216, "veth1": 16777216, "gone": 8192}
     assert node_state.buffer_changes(saved, {"vxlan0": 212992, "veth1": 16777216, "new": 1}) == {

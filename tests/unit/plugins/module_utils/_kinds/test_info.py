@@ -7,7 +7,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import in_netns
-from ansible_collections.offload.lab.plugins.module_utils._ethtool import info
+from ansible_collections.offload.lab.plugins.module_utils._kinds import info
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import read as ethtool_read
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.devices import (
+from ansible_collections.offload.lab.plugins.module_utils._kinds.devices import (
     Device,
     devices_of_classes,
     parse_devices,

@@ -7,7 +7,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import parse_features
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.features_plan import (
+from ansible_collections.offload.lab.plugins.module_utils._kinds.feature import (
     feature_steps,
     judge_features,
     plan_features,

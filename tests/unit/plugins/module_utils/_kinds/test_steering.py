@@ -8,31 +8,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, ParseError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool import rps
+from ansible_collections.offload.lab.plugins.module_utils._kinds import steering
+from ansible_collections.offload.lab.plugins.module_utils._kinds.rps import RPS
 
 
 @pytest.mark.parametrize(
     "text, expected", [("0\n", {0}), ("0-3", {0, 1, 2, 3}), ("0-1,4,6-7\n", {0, 1, 4, 6, 7})]
 )
 def test_cpus(text, expected):
-    assert rps.parse_cpus(text) == expected
+    assert steering.parse_cpus(text) == expected
 
 
 @pytest.mark.parametrize(
     "text, expected", [("0", 0), ("f", 15), ("00000000,0000000F", 15), ("1,00000000", 2**32)]
 )
 def test_masks(text, expected):
-    assert rps.parse_mask(text) == expected
+    assert steering.parse_mask(text) == expected
 
 
 @given(st.integers(0, 2**1024 - 1))
 def test_a_mask_is_read_as_it_was_written(value):
-    assert rps.parse_mask(rps.format_mask(value)) == value
+    assert steering.parse_mask(steering.format_mask(value)) == value
 
 
 @given(st.text())
 def test_any_text_is_a_value_or_our_error(text):
-    for parse in (rps.parse_cpus, rps.parse_mask):
+    for parse in (steering.parse_cpus, steering.parse_mask):
         try:
             parse(text)
         except ParseError as error:
@@ -43,7 +44,7 @@ def test_any_text_is_a_value_or_our_error(text):
     "cpus, expected", [("off", 0), ("False", 0), ("all", 0b1011), ("3", 3), ("0", 0)]
 )
 def test_wanted(cpus, expected):
-    assert rps.wanted_mask(cpus, "0-1,3\n") == expected
+    assert steering.wanted_mask(cpus, "0-1,3\n") == expected
 
 
 @pytest.mark.parametrize(
@@ -57,10 +58,19 @@ def test_wanted(cpus, expected):
 )
 def test_wrong_masks(cpus, said):
     with pytest.raises(InputError, match=said):
-        rps.wanted_mask(cpus, "0-1,3\n")
+        steering.wanted_mask(cpus, "0-1,3\n")
 
 
 def test_plan_writes_what_differs():
     queues = {"rx-0/rps_cpus": "00000000,0000000f", "rx-1/rps_cpus": "0", "rx-0/rps_flow_cnt": "0"}
-    assert rps.plan(queues, 15) == {"rx-1/rps_cpus": "f"}
-    assert rps.plan(queues, 0) == {"rx-0/rps_cpus": "0"}
+    assert RPS.plan(queues, 15) == {"rx-1/rps_cpus": "f"}
+    assert RPS.plan(queues, 0) == {"rx-0/rps_cpus": "0"}
+
+
+def test_what_a_snapshot_restores_and_queues_that_are_gone():
+    saved = {"rx-0/rps_cpus": "3", "rx-0/rps_flow_cnt": "0", "rx-1/rps_cpus": "3"}
+    now = {"rx-0/rps_cpus": "0", "rx-0/rps_flow_cnt": "0"}
+    writes = [
+        (path, value) for path, value in RPS.restore_writes("eth0", saved, now) if "rx-0" in path
+    ]
+    assert writes == [("/sys/class/net/eth0/queues/rx-0/rps_cpus", "3")]

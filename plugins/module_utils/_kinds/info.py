@@ -9,68 +9,55 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._host.privileges import require
-from .devices import parse_devices
-from .features import (
-    Features,
-    group_members,
-    single_bits,
-    wanted,
-)
-from .read import (
+from .._ethtool import read as ethtool
+from .._ethtool.read import (
     check_netns,
     list_devices,
     read_features,
-    read_flow_hash,
     read_rss,
-    read_settings,
     read_single,
+    read_tunnels,
 )
-from .settings_plan import check_flow_types
+from .._host.privileges import require
+from .devices import parse_devices
+from .feature import FEATURE
+from .kinds import BY_ETHTOOL
+from .rx_flow_hash import check_flow_types
 
-RESTORED = ["features", "channels", "rings", "coalesce", "rx_flow_hash"]
+OTHERS = [kind for kind in BY_ETHTOOL.values() if kind is not FEATURE]
+RESTORED = [FEATURE.group, *(kind.group for kind in OTHERS)]
 SETTINGS = [*RESTORED, "rss", "driver", "tunnels"]
 KINDS = [*SETTINGS, "statistics", "kernel_log"]
 FLOW_TYPES = ["tcp4", "udp4", "tcp6", "udp6"]
-
-
-def describe_features(features: Features) -> dict[str, Any]:
-    """Return what is reported about the features of a device."""
-    return {
-        "features": features,
-        "features_wanted": {
-            bit: wanted(feature)
-            for bit, feature in single_bits(features).items()
-            if not feature["fixed"]
-        },
-        "groups": group_members(features),
-    }
 
 
 def read_namespace(
     names: list[str], netns: str | None, params: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """Return ``{name: {kind: what was read}}`` for the devices of one network namespace."""
-    gather, flow_types = params["gather"], params["flow_types"]
+    gather = params["gather"]
     # Where all devices are read, one may go away meanwhile; where they are named, that is an error.
     features = read_features(names, netns, skip_missing=params["devices"] is None)
     names = list(features)
     values = {
-        name: describe_features(features[name]) if "features" in gather else {} for name in names
+        name: FEATURE.described(features[name]) if "features" in gather else {} for name in names
     }
-    for kind in ("channels", "rings", "coalesce", "tunnels"):
-        if kind in gather:
-            for name, state in read_settings(kind, names, netns).items():
-                values[name][kind] = state
+    for kind in OTHERS:
+        if kind.group in gather:
+            states = kind.read(dict.fromkeys(names, params["flow_types"]), netns, ethtool)
+            for name, state in states.items():
+                values[name].update(kind.described(state))
+    if "tunnels" in gather:
+        for name, tables in read_tunnels(names, netns).items():
+            values[name]["tunnels"] = tables
     singles = {
-        "rx_flow_hash": lambda name: read_flow_hash(name, flow_types, netns),
         "rss": lambda name: read_rss(name, netns),
         "driver": lambda name: read_single("driver", name, netns),
         "statistics": lambda name: read_single("statistics", name, netns),
     }
-    for kind in (kind for kind in singles if kind in gather):
+    for single in (single for single in singles if single in gather):
         for name in names:
-            values[name][kind] = singles[kind](name)
+            values[name][single] = singles[single](name)
     return values
 
 
@@ -105,16 +92,12 @@ def restore_item(device: dict[str, Any]) -> dict[str, Any]:
     module ethtool.
     """
     item = {"name": device["name"], "netns": device["netns"]}
-    if "features_wanted" in device:
-        item["features_wanted"] = device["features_wanted"]
-    for kind in RESTORED[1:]:  # features have their wanted bits
-        current = {
-            name: value
-            for name, value in device.get(kind, {}).get("current", {}).items()
-            if value is not None
-        }
-        if current:
-            item[kind] = current
+    if FEATURE.kept_as in device:
+        item[FEATURE.kept_as] = FEATURE.kept(device)
+    for kind in OTHERS:
+        kept = kind.kept(device)
+        if kept:
+            item[kind.kept_as] = kept
     return item
 
 

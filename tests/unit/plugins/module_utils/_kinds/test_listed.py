@@ -6,12 +6,9 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.settings_plan import (
+from ansible_collections.offload.lab.plugins.module_utils._kinds.kinds import BY_ETHTOOL
+from ansible_collections.offload.lab.plugins.module_utils._kinds.rx_flow_hash import (
     check_flow_types,
-    judge_setting,
-    plan_setting,
-    predict_setting,
-    setting_steps,
 )
 
 CHANNELS = {
@@ -31,6 +28,10 @@ HASH = {
     "reasons": {"tcp6": "Invalid argument"},
 }
 NOTHING = {"supported": False, "reason": "Operation not supported"}
+
+
+def plan_setting(kind, asked, state, device, report_fixed=False):
+    return BY_ETHTOOL[kind].plan({kind: asked}, state, device, report_fixed)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ NOTHING = {"supported": False, "reason": "Operation not supported"}
     ],
 )
 def test_steps(kind, asked, state, steps):
-    assert setting_steps(kind, plan_setting(kind, asked, state, "d")["change"], "d") == steps
+    assert BY_ETHTOOL[kind].steps(plan_setting(kind, asked, state, "d")["change"], "d") == steps
 
 
 @pytest.mark.parametrize(
@@ -118,11 +119,11 @@ def test_wrong_flow_types(flow_type):
 
 def test_prediction_and_judgement():
     plan = plan_setting("rings", {"rx": 1000}, RINGS, "d")
-    predicted = predict_setting(RINGS, plan["change"])
-    assert judge_setting(plan, RINGS, predicted) == ({}, {})
+    predicted = BY_ETHTOOL["rings"].predict(RINGS, plan["change"])
+    assert BY_ETHTOOL["rings"].judge(plan, RINGS, predicted, False) == ({}, {})
     rounded = dict(RINGS, current=dict(RINGS["current"], rx=1024, **{"tx-push": True}))
-    assert judge_setting(plan, RINGS, rounded) == (
+    assert BY_ETHTOOL["rings"].judge(plan, RINGS, rounded, False) == (
         {"rx": {"asked": 1000, "active": 1024}},
         {"tx-push": {"before": False, "after": True}},
     )
-    assert predict_setting(NOTHING, {}) == NOTHING
+    assert BY_ETHTOOL["rings"].predict(NOTHING, {}) == NOTHING

@@ -17,37 +17,101 @@ now.
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, Iterable, Mapping
 
 from .._base.checks import boolean
 from .._base.errors import InputError
-from .alias import (
+from .._ethtool.alias import (
     argument_name,
     is_single,
     resolve,
     resolve_all,
 )
-from .features import (
+from .._ethtool.features import (
     Feature,
     Features,
+    group_members,
     single_bits,
     wanted,
 )
+from .kind import Asked, Ethtool, EthtoolKind, Expressed, KindState, SettingPlan, switch
 
 ON_OFF = {True: "on", False: "off"}
-
-
-class Plan(TypedDict):
-    """What becomes of one kind of settings of a device, by name."""
-
-    asked: dict[str, Any]
-    change: dict[str, Any]  # what of it is not so yet
-    fixed: dict[str, Any]  # what was asked and cannot be
+LINK_FILE = {
+    "rx-checksumming": "ReceiveChecksumOffload",
+    "tx-tcp-segmentation": "TCPSegmentationOffload",
+    "tx-tcp6-segmentation": "TCP6SegmentationOffload",
+    "generic-segmentation-offload": "GenericSegmentationOffload",
+    "generic-receive-offload": "GenericReceiveOffload",
+    "large-receive-offload": "LargeReceiveOffload",
+}
+# Features whose property is not named as the listing of ethtool names them.
+CONNECTION_SHORT = {
+    "rx-checksumming": "rx",
+    "generic-segmentation-offload": "gso",
+    "generic-receive-offload": "gro",
+    "large-receive-offload": "lro",
+    "rx-vlan-offload": "rxvlan",
+    "tx-vlan-offload": "txvlan",
+    "ntuple-filters": "ntuple",
+    "receive-hashing": "rxhash",
+}
+CONNECTION_SAME = frozenset(
+    [
+        "esp-hw-offload",
+        "esp-tx-csum-hw-offload",
+        "fcoe-mtu",
+        "highdma",
+        "hw-tc-offload",
+        "l2-fwd-offload",
+        "loopback",
+        "macsec-hw-offload",
+        "rx-all",
+        "rx-fcs",
+        "rx-gro-hw",
+        "rx-gro-list",
+        "rx-udp-gro-forwarding",
+        "rx-udp_tunnel-port-offload",
+        "rx-vlan-filter",
+        "rx-vlan-stag-filter",
+        "rx-vlan-stag-hw-parse",
+        "tls-hw-record",
+        "tls-hw-rx-offload",
+        "tls-hw-tx-offload",
+        "tx-checksum-fcoe-crc",
+        "tx-checksum-ip-generic",
+        "tx-checksum-ipv4",
+        "tx-checksum-ipv6",
+        "tx-checksum-sctp",
+        "tx-esp-segmentation",
+        "tx-fcoe-segmentation",
+        "tx-gre-csum-segmentation",
+        "tx-gre-segmentation",
+        "tx-gso-list",
+        "tx-gso-partial",
+        "tx-gso-robust",
+        "tx-ipxip4-segmentation",
+        "tx-ipxip6-segmentation",
+        "tx-nocache-copy",
+        "tx-scatter-gather",
+        "tx-scatter-gather-fraglist",
+        "tx-sctp-segmentation",
+        "tx-tcp-ecn-segmentation",
+        "tx-tcp-mangleid-segmentation",
+        "tx-tcp-segmentation",
+        "tx-tcp6-segmentation",
+        "tx-tunnel-remcsum-segmentation",
+        "tx-udp-segmentation",
+        "tx-udp_tnl-csum-segmentation",
+        "tx-udp_tnl-segmentation",
+        "tx-vlan-stag-hw-insert",
+    ]
+)
 
 
 def plan_features(
     asked: dict[str, Any], before: Features, device: str, report_fixed: bool = False
-) -> Plan:
+) -> SettingPlan:
     """Return the plan for the single bits that the names ``asked`` mean.
 
     ``before`` are the device's features as parsed. Raises :class:`InputError` for a name the device
@@ -66,7 +130,7 @@ def plan_features(
 
 def plan_wanted(
     asked: dict[str, Any], before: Features, device: str, report_fixed: bool = False
-) -> Plan:
+) -> SettingPlan:
     """Return the same as :func:`plan_features` for exact wanted bits, as a snapshot holds them;
     groups carry no bit.
     """
@@ -112,7 +176,7 @@ def fixed_error(name: str, value: bool, device: str) -> InputError:
     )
 
 
-def settle(bits: dict[str, bool], stuck: set[str], before: Features) -> Plan:
+def settle(bits: dict[str, bool], stuck: set[str], before: Features) -> SettingPlan:
     """Return the plan for resolved ``bits``, those that are ``stuck`` apart."""
     return {
         "asked": {bit: value for bit, value in bits.items() if bit not in stuck},
@@ -127,7 +191,7 @@ def settle(bits: dict[str, bool], stuck: set[str], before: Features) -> Plan:
     }
 
 
-def feature_steps(change: dict[str, bool], name: str) -> list[list[str]]:
+def feature_steps(change: Mapping[str, bool], name: str) -> list[list[str]]:
     """Return the argument lists that change the features of the device ``name``: one call, to act
     together.
     """
@@ -137,7 +201,7 @@ def feature_steps(change: dict[str, bool], name: str) -> list[list[str]]:
     return [["ethtool", "-K", name] + arguments] if change else []
 
 
-def predict_features(before: Features, change: dict[str, bool]) -> Features:
+def predict_features(before: Features, change: Mapping[str, bool]) -> Features:
     """Return the features expected after the change; what else may follow from it only the driver
     knows.
     """
@@ -148,7 +212,7 @@ def predict_features(before: Features, change: dict[str, bool]) -> Features:
 
 
 def judge_features(
-    plan: Plan, before: Features, after: Features, exact: bool = False
+    plan: SettingPlan, before: Features, after: Features, exact: bool = False
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return ``(not_honoured, side_effects)``: asked bits that are not as asked, and others that
     changed.
@@ -170,3 +234,68 @@ def judge_features(
         if bit not in plan["asked"] and before[bit]["active"] != after[bit]["active"]
     }
     return not_honoured, side_effects
+
+
+class FeatureKind(EthtoolKind):
+    """One offload, or several that go together."""
+
+    name = "feature"
+    group = "features"
+    about = "switches one offload, or a group of them"
+    found = "`ethtool -k`; every kernel and driver lists its own"
+    levels = ["off", "on"]
+    proof = "packets"
+
+    value = staticmethod(switch)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return ("features", "features_wanted")
+
+    def read(
+        self, asked: Mapping[str, Iterable[str]], netns: str | None, ethtool: Ethtool
+    ) -> dict[str, KindState]:
+        return ethtool.read_features(list(asked), netns)
+
+    def described(self, state: Any) -> dict[str, Any]:
+        return {
+            "features": state,
+            "features_wanted": {
+                bit: wanted(feature)
+                for bit, feature in single_bits(state).items()
+                if not feature["fixed"]
+            },
+            "groups": group_members(state),
+        }
+
+    def kept(self, described: Mapping[str, Any]) -> dict[str, Any]:
+        return described.get("features_wanted", {})
+
+    def values(self, state: KindState) -> dict[str, Any]:
+        return state
+
+    def plan(self, asked: Asked, state: Any, device: str, report_fixed: bool) -> SettingPlan:
+        plan = plan_wanted if asked.get("features_wanted") else plan_features
+        return plan(self.asked_of(asked), state, device, report_fixed)
+
+    def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
+        return feature_steps(change, name)
+
+    def predict(self, state: Any, change: Mapping[str, Any]) -> KindState:
+        return predict_features(state, change)
+
+    def judge(
+        self, plan: SettingPlan, before: Any, after: Any, exact: bool
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        return judge_features(plan, before, after, exact)
+
+    def link_file_key(self, setting: str, value: bool) -> Expressed:
+        return (LINK_FILE[setting], "true" if value else "false") if setting in LINK_FILE else None
+
+    def connection_property(self, setting: str, value: bool) -> Expressed:
+        if setting in CONNECTION_SHORT or setting in CONNECTION_SAME:
+            return f"ethtool.feature-{CONNECTION_SHORT.get(setting, setting)}", ON_OFF[value]
+        return None
+
+
+FEATURE = FeatureKind()

@@ -8,11 +8,13 @@ Pure.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Iterable, NamedTuple
 
 from .._base import network
 from .._base.checks import shown
 from .._base.errors import InputError
+from .kinds import BY_ETHTOOL
 
 
 class Device(NamedTuple):
@@ -21,10 +23,10 @@ class Device(NamedTuple):
     key: str  # name, or netns/name
     name: str
     netns: str | None
-    asked: dict[str, dict[str, Any]]  # by kind, see KINDS
+    asked: dict[str, dict[str, Any]]  # by kind, see KEYS
 
 
-KINDS = ("channels", "rings", "coalesce", "rx_flow_hash", "features", "features_wanted")
+KEYS = [*itertools.chain.from_iterable(kind.keys for kind in BY_ETHTOOL.values())]
 MISSING = {
     "type": "str",
     "choices": ["error", "skip"],
@@ -73,7 +75,7 @@ def devices_of_classes(
         groups = {
             kind: values
             for kind, values in check_mapping(wanted, "settings", f"class {name}").items()
-            if kind in (*KINDS, *more) and values
+            if kind in (*KEYS, *more) and values
         }
         if groups and not classes.get(name):
             raise InputError(
@@ -94,19 +96,19 @@ def devices_of_classes(
 def parse_device(item: Any, netns: str | None, common: dict[str, dict[str, Any]]) -> Device:
     """Return the :class:`Device` of one item of the option ``devices``."""
     item = item if isinstance(item, dict) else {"name": item}
-    unknown = sorted(set(item) - {"name", "netns"} - set(KINDS))
+    unknown = sorted(set(item) - {"name", "netns"} - set(KEYS))
     if unknown:
         raise InputError(
             f"{unknown[0]!r} is not a key of a device",
             "devices",
-            f"Keys are name, netns, {', '.join(KINDS)}.",
+            f"Keys are name, netns, {', '.join(KEYS)}.",
         )
     name = network.device_name(item.get("name"))
     netns = item.get("netns") or netns
     if netns:
         network.namespace_name(netns)
     key = network.device_key(name, netns)
-    own = {kind: check_mapping(item[kind], kind, key) for kind in KINDS if item.get(kind)}
+    own = {kind: check_mapping(item[kind], kind, key) for kind in KEYS if item.get(kind)}
     return Device(key, name, netns, merge(common, own, key))
 
 

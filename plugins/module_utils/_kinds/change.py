@@ -1,0 +1,128 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The body of module ethtool: read all devices, plan all, and only then change; the result for each
+device.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterable
+
+from .._base.errors import InputError
+from .._base.steps import Step
+from .._ethtool import read as ethtool
+from .._ethtool.driver import failure_reason
+from .._ethtool.read import check_netns
+from .._host.runner import CommandResult
+from .devices import Device
+from .feature import FEATURE
+from .kind import EthtoolKind, KindState, SettingPlan
+from .kinds import BY_ETHTOOL
+
+States = Dict[str, KindState]  # of one device, by group
+Plans = Dict[str, SettingPlan]  # of one device, by group
+
+
+def read_all(devices: list[Device]) -> dict[str, States]:
+    """Return ``{key: {group: state}}``: the features of every device, and the other kinds that are
+    asked for.
+    """
+    states: dict[str, States] = {device.key: {} for device in devices}
+    kinds = [FEATURE, *(kind for kind in BY_ETHTOOL.values() if kind is not FEATURE)]
+    for netns in sorted({device.netns or "" for device in devices}):
+        check_netns(netns)
+        members = [device for device in devices if (device.netns or "") == netns]
+        for kind in kinds:
+            read_kind(kind, members, netns, states)
+    return states
+
+
+def read_kind(
+    kind: EthtoolKind, members: list[Device], netns: str, states: dict[str, States]
+) -> None:
+    """Put the states of one kind into ``states``, for the devices of one network namespace."""
+    asking = {
+        device.name: device
+        for device in members
+        if kind is FEATURE or kind.asked_of(device.asked)
+    }
+    asked = {name: list(kind.asked_of(device.asked)) for name, device in asking.items()}
+    for name, state in (kind.read(asked, netns, ethtool) if asking else {}).items():
+        states[asking[name].key][kind.group] = state
+
+
+def plan_device(device: Device, state: States, report_fixed: bool) -> Plans:
+    """Return ``{group: plan}`` of one device; raises :class:`InputError` for what it cannot do."""
+    return {
+        group: kind.plan(device.asked, state[group], device.key, report_fixed)
+        for group, kind in BY_ETHTOOL.items()
+        if kind.asked_of(device.asked)
+    }
+
+
+def steps_of(device: Device, plans: Plans) -> list[Step]:
+    """Return the steps that carry out the plans of one device.
+
+    They go on after a failure: reading back shows what acted and what did not; the exit status does
+    not.
+    """
+    steps: list[Step] = []
+    for group, plan in plans.items():
+        commands = BY_ETHTOOL[group].steps(plan["change"], device.name)
+        steps.extend(Step(argv, netns=device.netns, check=False) for argv in commands)
+    return steps
+
+
+def check_protected(
+    devices: Iterable[Device], steps: dict[str, list[Step]], protect: Iterable[str]
+) -> None:
+    """Raise :class:`InputError` if a device that the user protects would be changed."""
+    for device in devices:
+        if device.key in protect and steps[device.key]:
+            raise InputError(
+                "is protected and would be changed",
+                device.key,
+                "Leave it out of 'devices', or out of 'protect' if you mean to change it.",
+            )
+
+
+def failures(results: Iterable[CommandResult]) -> list[dict[str, Any]]:
+    """Return ``[{"cmd", "rc", "reason"}]`` of the results that ethtool says failed."""
+    return [
+        {"cmd": result.argv, "rc": result.rc, "reason": failure_reason(result.err, result.out)}
+        for result in results
+        if result.rc != 0
+    ]
+
+
+def predict(state: States, plans: Plans) -> States:
+    """Return the state of one device that check mode expects."""
+    predicted = dict(state)
+    for group, plan in plans.items():
+        predicted[group] = BY_ETHTOOL[group].predict(state[group], plan["change"])
+    return predicted
+
+
+def report(device: Device, plans: Plans, before: States, after: States) -> dict[str, Any]:
+    """Return the result for one device: by group what was, what is, and what is not as asked."""
+    result: dict[str, dict[str, Any]] = {
+        "before": {},
+        "after": {},
+        "not_honoured": {},
+        "side_effects": {},
+        "fixed": {},
+    }
+    exact = "features_wanted" in device.asked
+    for group, plan in plans.items():
+        kind = BY_ETHTOOL[group]
+        missed, others = kind.judge(plan, before[group], after[group], exact)
+        old, new = kind.values(before[group]), kind.values(after[group])
+        concerned = {**plan["asked"], **plan["fixed"], **others}
+        result["before"][group] = {name: old[name] for name in old if name in concerned}
+        result["after"][group] = {name: new.get(name) for name in old if name in concerned}
+        found = {"not_honoured": missed, "side_effects": others, "fixed": plan["fixed"]}
+        for part, values in found.items():
+            if values:
+                result[part][group] = values
+    return result

@@ -1,0 +1,139 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The types of kinds: what a kind of setting is, and what each group of them shares. Pure.
+
+A kind is one object in one file of this room. What reads a device with ethtool is an argument.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Protocol, Tuple, TypedDict
+
+KindState = Dict[str, Any]  # what a device has: supported, current, maximum; or its features
+Asked = Mapping[str, Dict[str, Any]]  # what is asked of a device: {key of a kind: {name: value}}
+Expressed = Optional[Tuple[str, str]]  # a key of a host's configuration, and its value
+
+
+class SettingPlan(TypedDict):
+    """What becomes of one kind of settings of a device, by name."""
+
+    asked: dict[str, Any]
+    change: dict[str, Any]  # what of it is not so yet
+    fixed: dict[str, Any]  # what was asked and cannot be
+
+
+class Ethtool(Protocol):
+    """What runs ethtool on a node: :mod:`_ethtool.read`."""
+
+    def read_features(self, names: List[str], netns: Optional[str]) -> Dict[str, Any]:
+        """Return the features of devices."""
+
+    def read_listing(
+        self, option: str, parse: Callable[[str], Any], names: List[str], netns: Optional[str]
+    ) -> Dict[str, Tuple[Any, Optional[str]]]:
+        """Return what ethtool lists of devices for an option, or why it lists nothing."""
+
+    def read_flow_hash(
+        self, name: str, flow_types: List[str], netns: Optional[str]
+    ) -> Dict[str, Any]:
+        """Return the hash fields of flow types."""
+
+
+class Kind:
+    """A kind of setting: what a campaign may say of it, and what the reference page says."""
+
+    name: str
+    about: str  # what it changes, for the reference page
+    found: str  # where a reader finds it
+    group: str | None = None  # the key under which a device's settings have it
+    settings: list[str] | None = None  # that take a level, None for the factor's own name
+    levels: list[str] | None = None  # by default
+    devices: list[str] | None = None  # classes by default, None for those that the paths pass
+    proof: str | None = None  # how a verdict knows that it acts: packets, read_back
+
+    def value(self, level: str) -> Any:
+        """Return what a level becomes; raises ``ValueError`` with what is allowed."""
+        raise NotImplementedError
+
+    def link_file_key(self, setting: str, value: Any) -> Expressed:
+        """Return the key of systemd.link(5) that expresses a setting, or None."""
+
+    def connection_property(self, setting: str, value: Any) -> Expressed:
+        """Return the property of a NetworkManager connection that expresses a setting, or None."""
+
+
+class EthtoolKind(Kind):
+    """A kind that module ethtool reads, plans, sets and reads back."""
+
+    group: str
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Return the keys of a device under which this kind may be asked for."""
+        return (self.group,)
+
+    @property
+    def kept_as(self) -> str:
+        """Return the key under which a snapshot has this kind."""
+        return self.keys[-1]
+
+    def asked_of(self, asked: Asked) -> dict[str, Any]:
+        """Return what is asked in this kind, empty for nothing."""
+        return next((asked[key] for key in reversed(self.keys) if asked.get(key)), {})
+
+    def read(
+        self, asked: Mapping[str, Iterable[str]], netns: str | None, ethtool: Ethtool
+    ) -> dict[str, KindState]:
+        """Return ``{device: state}``; ``asked`` has the names of settings that matter, by device."""
+        raise NotImplementedError
+
+    def described(self, state: KindState) -> dict[str, Any]:
+        """Return what module ethtool_info reports of a state."""
+        return {self.group: state}
+
+    def kept(self, described: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a snapshot keeps of a described device."""
+        current = described.get(self.group, {}).get("current", {})
+        return {name: value for name, value in current.items() if value is not None}
+
+    def values(self, state: KindState) -> dict[str, Any]:
+        """Return ``{name: value}`` of a state."""
+        return dict(state.get("current", {}))
+
+    def plan(self, asked: Asked, state: KindState, device: str, report_fixed: bool) -> SettingPlan:
+        """Return the plan; raises :class:`InputError` for what the device cannot do."""
+        raise NotImplementedError
+
+    def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
+        """Return the argument lists that change the device ``name``."""
+        raise NotImplementedError
+
+    def predict(self, state: KindState, change: Mapping[str, Any]) -> KindState:
+        """Return the state that is expected after the change."""
+        raise NotImplementedError
+
+    def judge(
+        self, plan: SettingPlan, before: KindState, after: KindState, exact: bool
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return ``(not_honoured, side_effects)``; ``exact`` is for wanted bits of features."""
+        raise NotImplementedError
+
+
+# What a level may be.
+SWITCH = {"off": False, "on": True}
+
+
+def switch(level: str) -> bool:
+    """Return the bool of ``off`` or ``on``."""
+    if level in SWITCH:
+        return SWITCH[level]
+    raise ValueError("off or on")
+
+
+def number(level: str) -> int:
+    """Return a number from 0 to 2^32 - 1."""
+    if re.fullmatch(r"[0-9]{1,10}", str(level), re.ASCII) and int(level) < 2**32:
+        return int(level)
+    raise ValueError("a number from 0 to 4294967295")

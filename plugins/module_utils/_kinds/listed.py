@@ -1,0 +1,149 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Kinds that ethtool lists as names and values: what to change, within what the device allows. Pure.
+
+The state of such a kind is ``{"supported": True, "current": {name: value}, "maximum": {name:
+value}}`` or ``{"supported": False, "reason": text}``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any, Callable, Iterable, Mapping, NoReturn
+
+from .._base.checks import boolean, number, shown
+from .._base.errors import InputError
+from .kind import Asked, Ethtool, EthtoolKind, KindState, SettingPlan
+
+MAXIMUM = 2**32 - 1
+
+
+def unsupported(reason: str | None) -> KindState:
+    """Return the state of what a device does not have."""
+    return {"supported": False, "reason": reason or "Operation not supported"}
+
+
+def printed(value: Any) -> str:
+    """Return a value as ethtool's arguments have it."""
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
+
+
+class Listed(EthtoolKind):
+    """A kind that ethtool lists as names and values."""
+
+    devices = ["underlay"]
+    proof = "read_back"
+    read_option: str
+    set_option: str
+    parse: Callable[[str], Any]
+
+    def read(
+        self, asked: Mapping[str, Iterable[str]], netns: str | None, ethtool: Ethtool
+    ) -> dict[str, KindState]:
+        listings = ethtool.read_listing(self.read_option, self.parse, list(asked), netns)
+        return {name: self.state(*listing) for name, listing in listings.items()}
+
+    def state(self, listing: Any, reason: str | None) -> KindState:
+        """Return the state that a parsed listing shows, or that its reason explains."""
+        raise NotImplementedError
+
+    def setting_name(self, name: str) -> str:
+        """Return a name as ethtool lists it."""
+        return name.replace("_", "-")
+
+    def plan(self, asked: Asked, state: KindState, device: str, report_fixed: bool) -> SettingPlan:
+        named = {
+            self.setting_name(name): value for name, value in self.asked_of(asked).items()
+        }
+        stuck = self._stuck(named, state, device)
+        if stuck and not report_fixed:
+            self._refuse(stuck, device)
+        wanted = {
+            name: self.checked(name, value, state, f"{device}, {self.name}")
+            for name, value in named.items()
+            if name not in stuck
+        }
+        current = self.values(state)
+        change = {name: value for name, value in wanted.items() if current[name] != value}
+        return {"asked": wanted, "change": change, "fixed": stuck}
+
+    def _stuck(self, named: dict[str, Any], state: KindState, device: str) -> dict[str, Any]:
+        """Return what the device cannot set; raises :class:`InputError` for unknown names."""
+        if not state["supported"]:
+            return {
+                name: {"asked": value, "reason": state["reason"]} for name, value in named.items()
+            }
+        for name in named:
+            self._check_known(name, state["current"], device)
+        reasons = state.get("reasons", {})
+        return {
+            name: {"asked": value, "reason": reasons.get(name, "n/a")}
+            for name, value in named.items()
+            if state["current"][name] is None
+        }
+
+    def _check_known(self, name: str, current: dict[str, Any], device: str) -> None:
+        """Raise :class:`InputError` for a name that ethtool does not list for this kind."""
+        if name not in current:
+            close = difflib.get_close_matches(name, sorted(current), n=3, cutoff=0.5)
+            raise InputError(
+                f"{shown(name)} is not a setting of {self.name}",
+                device,
+                f"Did you mean {' or '.join(close or sorted(current))}?",
+            )
+
+    def _refuse(self, stuck: dict[str, Any], device: str) -> NoReturn:
+        """Raise the error for settings that the device does not have."""
+        name = sorted(stuck)[0]
+        raise InputError(
+            f"{self.name} {name!r} cannot be set here ({stuck[name]['reason']})",
+            device,
+            "Leave it out, or set 'fixed: report' to go on without it.",
+        )
+
+    def checked(self, name: str, value: Any, state: KindState, where: str) -> Any:
+        """Return a value as ethtool lists it; raises :class:`InputError` where it is out of range."""
+        if value == "auto":
+            return value
+        current = state["current"][name]
+        if isinstance(current, bool) or current == "auto":
+            return boolean(value, f"{where} {name}")
+        maximum = state.get("maximum", {}).get(name)
+        return number(value, f"{where} {name}", 0, MAXIMUM if maximum is None else maximum)
+
+    def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
+        words: list[str] = []
+        for item, value in change.items():
+            words += [item, printed(value)]
+        return [["ethtool", self.set_option, name, *words]] if change else []
+
+    def predict(self, state: KindState, change: Mapping[str, Any]) -> KindState:
+        if not state["supported"]:
+            return state
+        return dict(state, current=dict(state["current"], **change))
+
+    def judge(
+        self, plan: SettingPlan, before: KindState, after: KindState, exact: bool
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        new = self.values(after)
+        not_honoured = {
+            name: {"asked": value, "active": new.get(name)}
+            for name, value in plan["asked"].items()
+            if new.get(name) != value
+        }
+        side_effects = {
+            name: {"before": value, "after": new.get(name)}
+            for name, value in self.values(before).items()
+            if name not in plan["asked"] and new.get(name) != value
+        }
+        return not_honoured, side_effects
+
+
+class Sections(Listed):
+    """A kind whose listing has two sections: the maximums and what is set now."""
+
+    def state(self, listing: Any, reason: str | None) -> KindState:
+        if listing and listing["current"]:
+            return {"supported": True, **listing}
+        return unsupported(reason)
