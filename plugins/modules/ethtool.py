@@ -242,6 +242,10 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base.steps import shown
+from ..module_utils._host.apply import apply
+from ..module_utils._host.module import run_module
+from ..module_utils._host.privileges import require
+from ..module_utils._iproute import management
 from ..module_utils._kinds.change import (
     check_protected,
     failures,
@@ -253,18 +257,22 @@ from ..module_utils._kinds.change import (
 )
 from ..module_utils._kinds.devices import (
     MISSING,
+    Device,
     devices_of_classes,
     parse_devices,
 )
-from ..module_utils._kinds.kinds import BY_ETHTOOL
 from ..module_utils._kinds.diff import cannot_vary, lines, warnings
-from ..module_utils._host.apply import apply
-from ..module_utils._host.module import run_module
-from ..module_utils._host.privileges import require
-from ..module_utils._iproute import management
+from ..module_utils._kinds.kinds import BY_ETHTOOL
 from ..module_utils._observe import cpu_so_far
 from ..module_utils._restore.sign_of_life import renew
 from ..module_utils._restore.snapshot import exists
+
+
+def capabilities(devices: list[Device], check_mode: bool) -> list[str]:
+    """Return the capabilities that a change needs; reading needs them in other namespaces alone."""
+    if any(device.netns for device in devices):
+        return ["CAP_NET_ADMIN", "CAP_SYS_ADMIN"]
+    return [] if check_mode else ["CAP_NET_ADMIN"]
 
 
 def change(params: dict[str, Any], check_mode: bool) -> dict[str, dict[str, Any]]:
@@ -282,12 +290,7 @@ def change(params: dict[str, Any], check_mode: bool) -> dict[str, dict[str, Any]
         devices = [
             device for device in devices if exists({"name": device.name, "netns": device.netns})
         ]
-    foreign = any(device.netns for device in devices)
-    require(
-        []
-        if check_mode and not foreign
-        else ["CAP_NET_ADMIN"] + (["CAP_SYS_ADMIN"] if foreign else [])
-    )
+    require(capabilities(devices, check_mode))
     before = read_all(devices)
     plans = {
         device.key: plan_device(device, before[device.key], params["fixed"] == "report")

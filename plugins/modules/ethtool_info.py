@@ -175,6 +175,8 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._ethtool.read import read_kernel_log
+from ..module_utils._host.module import run_module
 from ..module_utils._kinds.devices import MISSING
 from ..module_utils._kinds.info import (
     FLOW_TYPES,
@@ -183,8 +185,6 @@ from ..module_utils._kinds.info import (
     read,
     restore_item,
 )
-from ..module_utils._ethtool.read import read_kernel_log
-from ..module_utils._host.module import run_module
 from ..module_utils._restore import settings
 
 

@@ -88,10 +88,10 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
 from ..module_utils._base.errors import CommandError
-from ..module_utils._kinds.info import FLOW_TYPES, SETTINGS, read
 from ..module_utils._ethtool.read import read_kernel_log
 from ..module_utils._host import runner
 from ..module_utils._host.module import run_module
+from ..module_utils._kinds.info import FLOW_TYPES, SETTINGS, read
 from ..module_utils._observe import conditions
 from ..module_utils._ovs import database
 from ..module_utils._ovs.tables import Row, parse_tables

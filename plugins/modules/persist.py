@@ -26,8 +26,8 @@ extends_documentation_fragment:
 options:
   devices:
     description:
-      - Devices and their settings, as M(offload.lab.ethtool) takes them, and C(rps), a mapping with C(cpus) as
-        M(offload.lab.rps) takes them.
+      - Devices and their settings, as M(offload.lab.ethtool) takes them, and C(rps) and C(xps), mappings with
+        C(cpus) as M(offload.lab.steering) takes them.
       - Devices in network namespaces and devices that do not exist are left out. RV(notes) names the former.
     type: list
     elements: dict
@@ -106,12 +106,12 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._kinds.devices import devices_of_classes
-from ..module_utils._kinds.kinds import STEERING
 from ..module_utils._host import daemons
 from ..module_utils._host.module import run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._host.runner import run
+from ..module_utils._kinds.devices import KEYS, devices_of_classes
+from ..module_utils._kinds.kinds import STEERING
 from ..module_utils._persist import host, plan, settings
 
 
@@ -122,7 +122,8 @@ def wanted_state(
     if params["state"] == "absent":
         return {}, plan.together([]), {}
     asked, left_out = settings.resolve(
-        params["devices"] or devices_of_classes(params["settings"], params["classes"], STEERING)
+        params["devices"]
+        or devices_of_classes(params["settings"], params["classes"], (*KEYS, *STEERING))
     )
     devices = settings.merge(before["devices"], asked)
     seen = {name: host.see(name, params["method"]) for name in devices}

@@ -109,8 +109,8 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
-from ..module_utils._kinds.devices import MISSING
 from ..module_utils._host.module import run_module
+from ..module_utils._kinds.devices import MISSING
 from ..module_utils._restore import (
     node_state,
     settings,

@@ -38,7 +38,7 @@ ROOMS = {
         ["_base"],
         ["_host"],
         ["_iproute", "_ethtool", "_ovs", "_nodes", "_machines", "_netperf"],
-        ["_lab"],
+        ["_kinds", "_lab"],
         ["_restore"],
         ["_observe", "_persist"],
         ["_preflight"],
@@ -201,8 +201,8 @@ BRANCHES = (ast.If, ast.For, ast.While, ast.IfExp, ast.ExceptHandler, ast.compre
 MOST_BRANCHES = 10
 # How many there are yet; never more.
 MANY_BRANCHES = 129
-NESTED_COMPREHENSIONS = 204
-NESTED_TERNARIES = 17
+NESTED_COMPREHENSIONS = 201
+NESTED_TERNARIES = 0
 
 
 def branches(function):

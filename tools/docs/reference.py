@@ -12,8 +12,8 @@ from typing import Any, Iterator
 import yaml
 
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import LEGACY
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.verdicts import PROOFS
 from ansible_collections.offload.lab.plugins.module_utils._kinds.kinds import KINDS
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.verdicts import PROOFS
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SHARES = {
@@ -118,8 +118,7 @@ def factors() -> str:
     for name, kind in KINDS.items():
         levels = ", ".join(f"`{level}`" for level in kind.levels or ()) or "to be given"
         devices = (
-            ", ".join(f"`{name}`" for name in kind.devices or ())
-            or "those of the campaign's paths"
+            ", ".join(f"`{name}`" for name in kind.devices or ()) or "those of the campaign's paths"
         )
         lines.append(f"| `{name}` | {kind.about} | {kind.found} | {levels} | {devices} |")
     lines += [

@@ -43,9 +43,7 @@ def read_kind(
 ) -> None:
     """Put the states of one kind into ``states``, for the devices of one network namespace."""
     asking = {
-        device.name: device
-        for device in members
-        if kind is FEATURE or kind.asked_of(device.asked)
+        device.name: device for device in members if kind is FEATURE or kind.asked_of(device.asked)
     }
     asked = {name: list(kind.asked_of(device.asked)) for name, device in asking.items()}
     for name, state in (kind.read(asked, netns, ethtool) if asking else {}).items():

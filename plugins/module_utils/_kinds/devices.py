@@ -9,7 +9,7 @@ Pure.
 from __future__ import annotations
 
 import itertools
-from typing import Any, Iterable, NamedTuple
+from typing import Any, Collection, Iterable, NamedTuple
 
 from .._base import network
 from .._base.checks import shown
@@ -26,30 +26,31 @@ class Device(NamedTuple):
     asked: dict[str, dict[str, Any]]  # by kind, see KEYS
 
 
+# The keys of the kinds that module ethtool sets.
 KEYS = [*itertools.chain.from_iterable(kind.keys for kind in BY_ETHTOOL.values())]
-MISSING = {
-    "type": "str",
-    "choices": ["error", "skip"],
-    "default": "error",
-}  # the option of that name
+# The option ``missing`` of modules.
+MISSING = {"type": "str", "choices": ["error", "skip"], "default": "error"}
 
 
 def parse_devices(
-    items: Iterable[Any], netns: str | None = None, common: dict[str, dict[str, Any]] | None = None
+    items: Iterable[Any],
+    netns: str | None = None,
+    common: dict[str, dict[str, Any]] | None = None,
+    keys: Collection[str] = KEYS,
 ) -> list[Device]:
     """Return a list of :class:`Device` for the option ``devices``: names, or dictionaries with
     ``name`` and ``netns``.
 
     ``common`` is ``{kind: {name: value}}`` asked of every device; what an item asks itself wins
-    over it. Raises :class:`InputError` for names that no device can have, unknown keys, and devices
-    named twice.
+    over it. ``keys`` are those of the kinds that may be asked for. Raises :class:`InputError` for
+    names that no device can have, unknown keys, and devices named twice.
     """
     if netns:
         network.namespace_name(netns)
-    devices = [parse_device(item, netns, common or {}) for item in items]
-    keys = [device.key for device in devices]
-    for key in keys:
-        if keys.count(key) > 1:
+    devices = [parse_device(item, netns, common or {}, keys) for item in items]
+    named = [device.key for device in devices]
+    for key in named:
+        if named.count(key) > 1:
             raise InputError(
                 "appears twice in devices", key, "Put everything for a device into one item."
             )
@@ -59,14 +60,14 @@ def parse_devices(
 def devices_of_classes(
     settings: dict[str, dict[str, Any]],
     classes: dict[str, list[dict[str, Any]]],
-    more: Iterable[str] = (),
+    keys: Collection[str] = KEYS,
     elsewhere: Iterable[str] = (),
 ) -> list[dict[str, Any]]:
     """Return the option ``devices`` for ``settings`` by device class, where ``classes`` has the
     devices of each.
 
-    Kinds that are neither ethtool's nor among ``more`` are left out, and classes that are
-    ``elsewhere``, on another host. Of a device in two classes the later one wins.
+    Kinds that are not among ``keys`` are left out, and classes that are ``elsewhere``, on another
+    host. Of a device in two classes the later one wins.
     """
     found: dict[tuple[str | None, str], dict[str, Any]] = {}
     for name, wanted in settings.items():
@@ -75,7 +76,7 @@ def devices_of_classes(
         groups = {
             kind: values
             for kind, values in check_mapping(wanted, "settings", f"class {name}").items()
-            if kind in (*KEYS, *more) and values
+            if kind in keys and values
         }
         if groups and not classes.get(name):
             raise InputError(
@@ -93,22 +94,24 @@ def devices_of_classes(
     return list(found.values())
 
 
-def parse_device(item: Any, netns: str | None, common: dict[str, dict[str, Any]]) -> Device:
+def parse_device(
+    item: Any, netns: str | None, common: dict[str, dict[str, Any]], keys: Collection[str]
+) -> Device:
     """Return the :class:`Device` of one item of the option ``devices``."""
     item = item if isinstance(item, dict) else {"name": item}
-    unknown = sorted(set(item) - {"name", "netns"} - set(KEYS))
+    unknown = sorted(set(item) - {"name", "netns"} - set(keys))
     if unknown:
         raise InputError(
             f"{unknown[0]!r} is not a key of a device",
             "devices",
-            f"Keys are name, netns, {', '.join(KEYS)}.",
+            f"Keys are name, netns, {', '.join(keys)}.",
         )
     name = network.device_name(item.get("name"))
     netns = item.get("netns") or netns
     if netns:
         network.namespace_name(netns)
     key = network.device_key(name, netns)
-    own = {kind: check_mapping(item[kind], kind, key) for kind in KEYS if item.get(kind)}
+    own = {kind: check_mapping(item[kind], kind, key) for kind in keys if item.get(kind)}
     return Device(key, name, netns, merge(common, own, key))
 
 

@@ -290,7 +290,9 @@ class FeatureKind(EthtoolKind):
         return judge_features(plan, before, after, exact)
 
     def link_file_key(self, setting: str, value: bool) -> Expressed:
-        return (LINK_FILE[setting], "true" if value else "false") if setting in LINK_FILE else None
+        if setting not in LINK_FILE:
+            return None
+        return LINK_FILE[setting], "true" if value else "false"
 
     def connection_property(self, setting: str, value: bool) -> Expressed:
         if setting in CONNECTION_SHORT or setting in CONNECTION_SAME:

@@ -9,7 +9,17 @@ A kind is one object in one file of this room. What reads a device with ethtool 
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Protocol, Tuple, TypedDict
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Mapping,
+    Optional,
+    Protocol,
+    Tuple,
+    TypedDict,
+)
 
 KindState = Dict[str, Any]  # what a device has: supported, current, maximum; or its features
 Asked = Mapping[str, Dict[str, Any]]  # what is asked of a device: {key of a kind: {name: value}}
@@ -27,17 +37,15 @@ class SettingPlan(TypedDict):
 class Ethtool(Protocol):
     """What runs ethtool on a node: :mod:`_ethtool.read`."""
 
-    def read_features(self, names: List[str], netns: Optional[str]) -> Dict[str, Any]:
+    def read_features(self, names: list[str], netns: str | None) -> dict[str, Any]:
         """Return the features of devices."""
 
     def read_listing(
-        self, option: str, parse: Callable[[str], Any], names: List[str], netns: Optional[str]
-    ) -> Dict[str, Tuple[Any, Optional[str]]]:
+        self, option: str, parse: Callable[[str], Any], names: list[str], netns: str | None
+    ) -> dict[str, tuple[Any, str | None]]:
         """Return what ethtool lists of devices for an option, or why it lists nothing."""
 
-    def read_flow_hash(
-        self, name: str, flow_types: List[str], netns: Optional[str]
-    ) -> Dict[str, Any]:
+    def read_flow_hash(self, name: str, flow_types: list[str], netns: str | None) -> dict[str, Any]:
         """Return the hash fields of flow types."""
 
 

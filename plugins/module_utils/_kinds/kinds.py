@@ -17,6 +17,7 @@ from .rps import RPS
 from .rx_flow_hash import RX_FLOW_HASH
 from .steering import Steering
 from .tunnel_csum import TUNNEL_CSUM
+from .xps import XPS
 
 IN_ORDER: list[Kind] = [
     CHANNELS,  # a new number of channels resets what the others rest on
@@ -25,6 +26,7 @@ IN_ORDER: list[Kind] = [
     RX_FLOW_HASH,
     FEATURE,
     RPS,
+    XPS,
     TUNNEL_CSUM,
 ]
 KINDS: dict[str, Kind] = {kind.name: kind for kind in IN_ORDER}
@@ -32,8 +34,6 @@ GROUPS: dict[str, Kind] = {kind.group: kind for kind in IN_ORDER if kind.group}
 BY_ETHTOOL: dict[str, EthtoolKind] = {
     kind.group: kind for kind in IN_ORDER if isinstance(kind, EthtoolKind)
 }
-STEERING: dict[str, Steering] = {
-    kind.name: kind for kind in IN_ORDER if isinstance(kind, Steering)
-}
+STEERING: dict[str, Steering] = {kind.name: kind for kind in IN_ORDER if isinstance(kind, Steering)}
 # The keys of a device's settings that module ethtool leaves to others.
 NOT_BY_ETHTOOL = [*STEERING, *(TUNNEL_CSUM.settings or ())]

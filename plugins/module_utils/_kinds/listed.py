@@ -53,9 +53,7 @@ class Listed(EthtoolKind):
         return name.replace("_", "-")
 
     def plan(self, asked: Asked, state: KindState, device: str, report_fixed: bool) -> SettingPlan:
-        named = {
-            self.setting_name(name): value for name, value in self.asked_of(asked).items()
-        }
+        named = {self.setting_name(name): value for name, value in self.asked_of(asked).items()}
         stuck = self._stuck(named, state, device)
         if stuck and not report_fixed:
             self._refuse(stuck, device)

@@ -12,7 +12,9 @@ from __future__ import annotations
 import glob
 import os
 import re
+from typing import Any, Mapping
 
+from .._base.checks import shown
 from .._base.errors import InputError, ParseError
 from .kind import Kind
 
@@ -73,10 +75,16 @@ def wanted_mask(cpus: str, online: str) -> int:
     return value
 
 
-def online_mask(cpus: str) -> int:
-    """Return the mask of ``off``, ``all`` or a mask on this node."""
+def asked_mask(asked: Mapping[str, Any], device: str) -> int:
+    """Return the mask that ``{"cpus": ...}`` asks of a device of this node."""
+    if set(asked) != {"cpus"}:
+        raise InputError(
+            f"{shown(dict(asked))} is not what packets are steered by",
+            device,
+            "Give cpus, and nothing else, such as {cpus: all}.",
+        )
     with open(ONLINE) as stream:
-        return wanted_mask(cpus, stream.read())
+        return wanted_mask(str(asked["cpus"]), stream.read())
 
 
 class Steering(Kind):

@@ -247,11 +247,9 @@ def wait_before_traffic(load: Mapping[str, Any]) -> int:
     gives a connection up 4 s late.
     """
     sends = not load["bidirectional"] and load["test"] != "TCP_MAERTS"
-    return (
-        (1 if processes(load) <= 100 else 2)
-        if sends and not load["confidence"] and processes(load) > CROWD
-        else 0
-    )
+    if not sends or load["confidence"] or processes(load) <= CROWD:
+        return 0
+    return 1 if processes(load) <= 100 else 2
 
 
 class Endpoint(TypedDict):

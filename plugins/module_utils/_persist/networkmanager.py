@@ -12,6 +12,7 @@ from typing import Any
 
 from .commands import divided
 
+
 def split(settings: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
     """Return ``({property: value}, the settings that no property of NetworkManager 1.26 or later
     expresses)``.

@@ -10,7 +10,7 @@ from typing import Any, Dict
 
 from .._kinds import steering
 from .._kinds.change import plan_device, read_all
-from .._kinds.devices import Device, parse_devices
+from .._kinds.devices import KEYS, Device, parse_devices
 from .._kinds.kind import SettingPlan
 from .._kinds.kinds import STEERING
 from .._restore.snapshot import exists
@@ -22,7 +22,7 @@ def resolve(items: list[dict[str, Any]]) -> tuple[DeviceSettings, list[str]]:
     """Return ``({device: settings}, notes)``; what a device cannot change is left out of its
     settings.
     """
-    devices = parse_devices([_without_steering(item) for item in items])
+    devices = parse_devices(items, keys=(*KEYS, *STEERING))
     notes = [
         f"{device.key} is in a network namespace, which the host's own configuration does not cover"
         for device in devices
@@ -30,14 +30,9 @@ def resolve(items: list[dict[str, Any]]) -> tuple[DeviceSettings, list[str]]:
     ]
     here = [device for device in devices if not device.netns and exists({"name": device.name})]
     found = _by_ethtool(here)
-    for item, device in zip(items, devices):
-        if device in here:
-            found[device.name].update(_masks(item))
+    for device in here:
+        found[device.name].update(_masks(device))
     return {name: groups for name, groups in found.items() if groups}, notes
-
-
-def _without_steering(item: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in item.items() if key not in STEERING}
 
 
 def _by_ethtool(devices: list[Device]) -> DeviceSettings:
@@ -54,11 +49,11 @@ def _changeable(plan: SettingPlan) -> dict[str, Any]:
     return {name: value for name, value in plan["asked"].items() if name not in plan["fixed"]}
 
 
-def _masks(item: dict[str, Any]) -> dict[str, str]:
+def _masks(device: Device) -> dict[str, str]:
     return {
-        group: steering.format_mask(steering.online_mask(str(item[group]["cpus"])))
+        group: steering.format_mask(steering.asked_mask(device.asked[group], device.key))
         for group in STEERING
-        if item.get(group)
+        if group in device.asked
     }
 
 

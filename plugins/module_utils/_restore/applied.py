@@ -85,6 +85,4 @@ def merge(old: Snapshot | None, new: Snapshot) -> Snapshot | None:
 
 
 def _merged_queues(old: Queues, new: Queues) -> Queues:
-    return {
-        name: dict(new.get(name, {}), **old.get(name, {})) for name in sorted({*old, *new})
-    }
+    return {name: dict(new.get(name, {}), **old.get(name, {})) for name in sorted({*old, *new})}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a snapshot keeps beside MTU and ethtool's settings: RPS, RSS, the lab's ports of Open
+"""What a snapshot keeps beside MTU and ethtool's settings: the CPUs of queues, RSS, the lab's ports of Open
 vSwitch and VXLAN devices.
 
 Of devices in other network namespaces only ethtool's settings are kept: the lab makes them with one
@@ -10,15 +10,18 @@ queue.
 
 from __future__ import annotations
 
-from typing import Iterable, Mapping, Any, cast
+from typing import Any, Iterable, Mapping, cast
 
 from .._base.steps import Step
 from .._ethtool.read import read_rss
+from .._kinds.kinds import STEERING
+from .._kinds.steering import Steering
 from .._lab import vxlan_devices
 from .._ovs import database
 from .._ovs.ovs_state import owner_of, transaction
 from .._ovs.ports import map_commands
 from .snapshot import Other, Switch
+
 
 def read_ovs() -> Switch:
     """Return ``{"tunnels": {port: options}, "buffers": {port: receive buffer in bytes}}`` of the
@@ -53,6 +56,7 @@ def read(devices: Iterable[Mapping[str, Any]]) -> Other:
         "ovs": read_ovs(),
         "vxlan": vxlan_devices.saved(*vxlan_devices.read()),
     }
+    return cast(Other, found)
 
 
 def _queues(kind: Steering, names: Iterable[str]) -> dict[str, dict[str, str]]:

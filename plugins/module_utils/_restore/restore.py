@@ -12,6 +12,11 @@ from typing import Any, Iterable, List, TypedDict
 from .._base import network
 from .._base.errors import LabError
 from .._base.steps import Step, shown
+from .._ethtool.read import read_rss
+from .._host.apply import apply
+from .._iproute import read
+from .._iproute.link_plan import plan as plan_links
+from .._iproute.link_plan import wanted_devices
 from .._kinds.change import (
     plan_device,
     read_all,
@@ -19,11 +24,7 @@ from .._kinds.change import (
     steps_of,
 )
 from .._kinds.devices import parse_devices
-from .._ethtool.read import read_rss
-from .._host.apply import apply
-from .._iproute import read
-from .._iproute.link_plan import plan as plan_links
-from .._iproute.link_plan import wanted_devices
+from .._kinds.kinds import STEERING
 from .._lab import vxlan_devices
 from .._ovs import buffers as packet_sockets
 from .._ovs import database
@@ -109,7 +110,7 @@ def _steering_step(other: Other, dry: bool) -> Commands:
 def _tunnels_step(other: Other, dry: bool) -> Commands:
     steps: list[Step] = []
     if other.get("vxlan"):
-        steps += vxlan_state.steps(other["vxlan"], *vxlan_state.read())
+        steps += vxlan_devices.steps(other["vxlan"], *vxlan_devices.read())
     if other.get("ovs"):
         steps += node_state.ovs_steps(other["ovs"], node_state.read_ovs())
     if not dry:

@@ -14,7 +14,7 @@ from typing import Any, Optional
 from ...module_utils._base.errors import LabError
 from ...module_utils._ethtool.alias import resolve
 from ...module_utils._ethtool.features import Features
-from ...module_utils._kinds.kinds import BY_ETHTOOL, KINDS
+from ...module_utils._kinds.kinds import KINDS
 from .._campaign.nouns import Factor, Plan
 from .verdicts import Verdict, share_of, verdict
 
@@ -243,7 +243,9 @@ def verdicts_of(plan: Plan, trials: Sequence[Record], manifest: Manifest) -> lis
         if KINDS[factor["kind"]].proof == "read_back"
         for row in _taken(factor, _visits(trials, "settings"), manifest)
     ]
-    for factor in (factor for factor in plan["factors"] if KINDS[factor["kind"]].proof == "packets"):
+    for factor in (
+        factor for factor in plan["factors"] if KINDS[factor["kind"]].proof == "packets"
+    ):
         on, off, confounded = matched(plan, factor["name"])
         for path, end, node, device in places:
             if (

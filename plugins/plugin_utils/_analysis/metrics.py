@@ -72,9 +72,10 @@ def order(name: str) -> tuple[int, int, int, str]:
     kinds = ("busy", *CPU_KINDS)
     end = next((ENDS.index(part) for part in name.split("_") if part in ENDS), 0)
     last = name.rsplit("_", 1)[-1]
-    detail = (
-        kinds.index(last) if last in kinds else LATENCIES.index(last) if last in LATENCIES else 0
-    )
+    detail = 0
+    for names in (LATENCIES, kinds):
+        if last in names:
+            detail = names.index(last)
     return kind, end, detail, name
 
 

@@ -258,7 +258,9 @@ def recommendation(
         last.plan["profiles"][name],
         len(parts) > 1 or last.plan.get("searched", False),
     )
-    confirmed = second or len(parts[0].names) == 1
+    confirmed_by = "confirmation" if second else None
+    if not second and len(parts[0].names) == 1:
+        confirmed_by = "plan"
     return {
         "name": name,
         "levels": dict(profile["levels"]),
@@ -267,8 +269,8 @@ def recommendation(
         "goals": list(
             dict.fromkeys(piece.goal for piece in last.pieces if piece.states()[place] == "better")
         ),
-        "confirmed": confirmed,
-        "confirmed_by": None if not confirmed else "confirmation" if second else "plan",
+        "confirmed": confirmed_by is not None,
+        "confirmed_by": confirmed_by,
         "score": {
             "ratio": ratios(mean),
             "low": ratios(low),

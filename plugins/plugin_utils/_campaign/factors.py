@@ -57,6 +57,8 @@ def read_factor(asked: str | Mapping[str, Any], campaign: Mapping[str, Any]) -> 
     asked = {"name": asked} if isinstance(asked, str) else asked
     where = f"factor {asked['name']}"
     kind = asked.get("kind", asked["name"] if asked["name"] in KINDS else "feature")
+    if kind not in KINDS:
+        raise InputError(f"{kind!r} is not a kind of setting", where, f"Use {', '.join(KINDS)}.")
     if asked.get("needs") and kind != "feature":
         raise InputError(
             "only a factor of kind feature can need features", where, "Leave 'needs' out."

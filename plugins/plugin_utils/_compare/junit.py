@@ -23,7 +23,9 @@ def _case(suite: ElementTree.Element, table: TableRows, metric: MetricRows, row:
     end = f" {metric['end']}" if metric["end"] else ""
     interval = f"{row['low']} to {row['high']}" if row["low"] is not None else "no interval"
     text = f"ratio to the baseline's effect {row['ratio']} ({interval}), {row['n_baseline']} and {row['n']} blocks"
-    kind = "regression" if row["regression"] else "skipped" if row["verdict"] == "unknown" else ""
+    kind = "skipped" if row["verdict"] == "unknown" else ""
+    if row["regression"]:
+        kind = "regression"
     more = {
         "skipped": f": {FEWEST_BLOCKS} blocks of each are needed",
         "": f": {row['verdict']}",

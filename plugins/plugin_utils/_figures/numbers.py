@@ -16,6 +16,10 @@ SAME = "~"  # no difference that matters
 UNTESTED = "?"  # not known: neither a difference nor that there is none was shown
 
 
+# From which size on a number has how many digits behind the point.
+DIGITS = ((1000, 0), (100, 1), (1, 2), (0, 3))
+
+
 def number(value: float | None) -> str:
     """Return a number as a reader wants it: three to four significant digits, thousands grouped
     from 10,000 on.
@@ -25,7 +29,7 @@ def number(value: float | None) -> str:
     size = abs(value)
     if size >= 10000:
         return f"{value:,.0f}"
-    digits = 0 if size >= 1000 else 1 if size >= 100 else 2 if size >= 1 else 3
+    digits = next(digits for least, digits in DIGITS if size >= least)
     return f"{value:.{digits}f}"
 
 

@@ -46,11 +46,15 @@ def over_time(tables: list[dict[str, Any]], plan: Plan, digest: Digest) -> list[
     return panels
 
 
+# From which length in seconds on time is shown in which unit, and the seconds of it.
+UNITS = ((7200, "h", 3600.0), (180, "min", 60.0), (0, "s", 1.0))
+
+
 def _time_panel(
     table: dict[str, Any], control: str, points: list[TrialPoint], start: float
 ) -> dict[str, Any]:
     length = max(point.started for point in points) - start
-    unit, scale = ("s", 1.0) if length < 180 else ("min", 60.0) if length < 7200 else ("h", 3600.0)
+    unit, scale = next((unit, scale) for least, unit, scale in UNITS if length >= least)
     used = [point for point in points if point.used and point.value is not None]
     summarised = len(points) > MOST_POINTS
     series = {}

@@ -155,13 +155,11 @@ def read_confidence(scan: Scan) -> bool:
 def read_interim(scan: Scan) -> bool:
     """Read an interim result (netperf -D), also in its CSV form."""
     text = scan.text
-    match = (
-        INTERIM.match(text)
-        if "Interim result:" in text
-        else INTERIM_CSV.match(text)
-        if "/s," in text
-        else None
-    )
+    match = None
+    if "Interim result:" in text:
+        match = INTERIM.match(text)
+    elif "/s," in text:
+        match = INTERIM_CSV.match(text)
     if not match:
         return False
     throughput, unit, seconds, ending = match.groups()

@@ -144,7 +144,9 @@ def leader_table(
             f"{setting(row)} {text.ratio(row['ratio'])} ({text.interval(row['low'], row['high'])})"
             for row in leaders
         )
-        apart = "yes" if entry["separated"] else "no" if leaders else ""
+        apart = "no" if leaders else ""
+        if entry["separated"]:
+            apart = "yes"
         where = titles[entry["table"]] + ENDS.get(entry["end"], "")
         rows.append({"cells": [goal_name(entry), where, names or text.SAME, apart, _next(entry)]})
     head = ["Goal", "Where", "Leads: ratio (95 % interval)", "Apart?", "Next"]

@@ -30,18 +30,18 @@ def _demands(table: dict[str, Any], profile: str) -> str:
     return text.listed(effect(row, quantity["label"]) for quantity, row in rows)
 
 
+def _settled_by(needs: dict[str, Any] | None) -> str:
+    """Return what would tell a difference that is not known, as the end of a sentence."""
+    if not needs or not needs["text"]:
+        return ""
+    return f"; {needs['text']} would tell" if needs["blocks"] else f"; {needs['text']}"
+
+
 def _one_profile(table: dict[str, Any], quantity: dict[str, Any], row: dict[str, Any]) -> str:
     """Return a sentence where one profile is compared with the control."""
     where, what, control = place(table), quantity["label"], quantity["control"]
     if row["verdict"] == "unknown":
-        needs = row["needs"]["text"] if row["needs"] else ""
-        settle = (
-            f"; {needs} would tell"
-            if row["needs"] and row["needs"]["blocks"]
-            else f"; {needs}"
-            if needs
-            else ""
-        )
+        settle = _settled_by(row["needs"])
         return f"{where}: not known; {row['label']} measured {effect(row, what, control)}{settle}."
     demands = _demands(table, row["profile"])
     if row["verdict"] == "same":

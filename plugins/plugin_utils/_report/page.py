@@ -111,6 +111,13 @@ def caveats(
     return [text.sentence(item).rstrip(".") + "." for item in found]
 
 
+def _judged(row: dict[str, Any]) -> str:
+    """Return in words what the failures of a profile mean."""
+    if row["shown"]:
+        return "shown to fail more"
+    return "not recommended" if row["forbids"] else ""
+
+
 def failures(findings: dict[str, Any]) -> dict[str, Any] | None:
     """Return the failures by profile as a table; None where nothing failed."""
     rows = findings["failures"]
@@ -137,11 +144,7 @@ def failures(findings: dict[str, Any]) -> dict[str, Any] | None:
                         f"{kind.replace('_', ' ')} {times}"
                         for kind, times in kinds.get(row["profile"], {}).items()
                     ),
-                    "shown to fail more"
-                    if row["shown"]
-                    else "not recommended"
-                    if row["forbids"]
-                    else "",
+                    _judged(row),
                 ]
             }
             for row in rows

@@ -63,8 +63,8 @@ def span(row: dict[str, Any]) -> str:
 def effect(row: dict[str, Any], what: str = "", than: str = "") -> str:
     """Return an effect in words: ``84 % more throughput than all_off (71 to 97 %)``."""
     if row["ratio"] >= 2:
-        amount = f"the {what}" if what else "as much"
-        other = f" {'of' if what else 'as'} {than}" if than else ""
+        amount, joined = (f"the {what}", "of") if what else ("as much", "as")
+        other = f" {joined} {than}" if than else ""
         return f"{row['ratio']:.2f} times {amount}{other}{span(row)}"
     return " ".join(
         filter(None, [text.change(row["ratio"]), what, than and f"than {than}"])

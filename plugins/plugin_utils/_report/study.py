@@ -52,7 +52,9 @@ def _metrics(table: dict[str, Any]) -> Metrics:
 
 
 def _number(value: float | None) -> str:
-    return NONE if value is None else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    if value is None:
+        return NONE
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _signed(value: float, digits: int) -> str:

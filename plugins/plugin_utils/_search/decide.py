@@ -78,17 +78,15 @@ def decide(plan: Plan, decided: Search, trials: Iterable[Trial]) -> Search:
     last = not affordable
     trials_each = affordable or effort.confirmed_with(plan, decided, wanted)
     answered = standing["sure"] >= ANSWERED and (number > FEWEST_ROUNDS or last)
-    ended = (
-        "nothing measured"
-        if not enough
-        else "answered"
-        if answered
-        else "visits"
-        if number > MOST_BLOCKS
-        else plan["search"]["limit"]
-        if last
-        else None
-    )
+    ended = None
+    if not enough:
+        ended = "nothing measured"
+    elif answered:
+        ended = "answered"
+    elif number > MOST_BLOCKS:
+        ended = "visits"
+    elif last:
+        ended = plan["search"]["limit"]
     if ended:
         return {
             **decided,

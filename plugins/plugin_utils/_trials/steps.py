@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypedDict
 
+from ...module_utils._kinds.kinds import NOT_BY_ETHTOOL
 from .._campaign.nouns import Cell, Plan, Profile, Visit
 from .._paths.path import Pair
 

@@ -70,6 +70,14 @@ def buffers():
     return sorted(re.findall(r":(\S*[^\s*]) .*skmem:\(.*?rb(\d+)", shown))
 
 
+def readable(path):
+    """Return a path with its content; the kernel refuses to read that of a device with one queue."""
+    try:
+        return f"{path} {Path(path).read_text()}"
+    except OSError:
+        return path
+
+
 spaces = sorted(line.split()[0] for line in shell("ip", "netns", "list").splitlines())
 print(
     json.dumps(
@@ -79,6 +87,7 @@ print(
                 path: Path(path).read_text()
                 for path in sorted(glob.glob("/sys/class/net/*/queues/rx-*/rps_*"))
             },
+            "xps": sorted(map(readable, glob.glob("/sys/class/net/*/queues/tx-*/xps_cpus"))),
             "ovs": [
                 ovs("Open_vSwitch", "other_config", "external_ids"),
                 ovs("Bridge", "name", "fail_mode", "other_config"),

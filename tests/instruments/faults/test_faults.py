@@ -65,7 +65,7 @@ def test_the_dead_mans_switch_restores_the_nodes(world):
     finally:
         world.dead_man_minutes = 15
     for node in ("node1", "node2"):
-        for part in ("links", "rps", "ovs", "processes"):
+        for part in ("links", "rps", "xps", "ovs", "processes"):
             assert (
                 list(differences(world.before[node][part], now[node][part], f"{node} {part}")) == []
             )

@@ -75,7 +75,7 @@ def uses(bad):
         ("ethtool", {"devices": ["lo"], "features": {bad: False}}),
         ("ethtool", {"devices": ["lo"], "rx_flow_hash": {bad: "sd"}}),
         ("ethtool_info", {"devices": [bad]}),
-        ("rps", {"devices": [bad], "cpus": "all"}),
+        ("steering", {"devices": [{"name": bad, "rps": {"cpus": "all"}}]}),
         ("manifest_info", {"devices": [bad]}),
         ("snapshot", {"devices": [{"name": bad}], "path": "/nonexistent/snapshot.json"}),
         ("path_check_info", {"paths": [{"name": "a", "address": bad}]}),

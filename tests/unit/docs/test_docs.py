@@ -15,11 +15,11 @@ import pytest
 import yaml
 
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import LEGACY
+from ansible_collections.offload.lab.plugins.module_utils._kinds.kinds import KINDS
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
-from ansible_collections.offload.lab.plugins.module_utils._kinds.kinds import KINDS
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
 

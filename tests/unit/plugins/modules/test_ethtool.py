@@ -10,15 +10,15 @@ import yaml
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import in_netns
-from ansible_collections.offload.lab.plugins.module_utils._kinds import change as ethtool_change
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import read
+from ansible_collections.offload.lab.plugins.module_utils._host import apply
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
+from ansible_collections.offload.lab.plugins.module_utils._kinds import change as ethtool_change
 from ansible_collections.offload.lab.plugins.module_utils._kinds.diff import (
     cannot_vary,
     lines,
     warnings,
 )
-from ansible_collections.offload.lab.plugins.module_utils._host import apply
-from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
 from ansible_collections.offload.lab.plugins.modules import ethtool
 
 CASES = yaml.safe_load((Path(__file__).parent / "ethtool_cases.yml").read_text(encoding="utf-8"))[

@@ -7,9 +7,9 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import in_netns
-from ansible_collections.offload.lab.plugins.module_utils._kinds import info
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import read as ethtool_read
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
+from ansible_collections.offload.lab.plugins.module_utils._kinds import info
 
 UNSUPPORTED = {"supported": False, "reason": "Operation not supported"}
 REFUSED = (1, "", "netlink error: Operation not supported\n")
