@@ -10,14 +10,13 @@ clock ticks (USER_HZ), user includes guest time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Literal
 
 from ...module_utils._base.errors import ParseError
-from .nouns import Cpu, EndCpu, Result
+from ...module_utils._observe.probe import Snapshot
+from .nouns import Cpu, EndCpu, Result, Watched
 
-Snapshot = Mapping[
-    str, Any
-]  # as the probe answers: "time", "stat", "softirqs", "boot_id", "features", ...
+ENDS: tuple[Literal["client", "server"], ...] = ("client", "server")
 KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 IDLE_KINDS = ("idle", "iowait")
 NET_SOFTIRQS = ("NET_RX", "NET_TX")
@@ -54,6 +53,13 @@ def parse_stat(text: str) -> dict[int, dict[str, int]]:
     return cpus
 
 
+def _cpus_named(words: list[str], line: int) -> list[int]:
+    """Return the CPUs that the header of /proc/softirqs names."""
+    if not all(word[:3] == "CPU" and _is_number(word[3:]) for word in words):
+        raise ParseError("the header does not name every CPU", line)
+    return [int(word[3:]) for word in words]
+
+
 def parse_softirqs(text: str) -> dict[str, dict[int, int]]:
     """Return ``{softirq: {cpu number: count}}`` from /proc/softirqs; a cut or elided row is an
     error.
@@ -63,9 +69,7 @@ def parse_softirqs(text: str) -> dict[str, dict[int, int]]:
     for line, row in enumerate(text.splitlines(), 1):
         words = row.split()
         if words and words[0].startswith("CPU"):
-            if not all(word[:3] == "CPU" and _is_number(word[3:]) for word in words):
-                raise ParseError("the header does not name every CPU", line)
-            header = [int(word[3:]) for word in words]
+            header = _cpus_named(words, line)
         elif words and words[0].endswith(":"):
             counts = _numbers(words[1:], line)
             if len(counts) != len(header):
@@ -80,7 +84,7 @@ def _elapsed(
     before: dict[str, int], after: dict[str, int], kinds: Iterable[str], hertz: int
 ) -> dict[str, float]:
     """Seconds by kind. iowait and idle may go backwards (proc(5)): such a kind counts as 0."""
-    return dict((kind, max(0, after[kind] - before[kind]) / float(hertz)) for kind in kinds)
+    return {kind: max(0, after[kind] - before[kind]) / float(hertz) for kind in kinds}
 
 
 def cpu_seconds(
@@ -89,11 +93,15 @@ def cpu_seconds(
     """Return ``{cpu: {kind: seconds}}`` between two parsed snapshots, for the CPUs that are in
     both.
     """
-    return dict(
-        (cpu, _elapsed(before[cpu], after[cpu], KINDS, hertz))
+    return {
+        cpu: _elapsed(before[cpu], after[cpu], KINDS, hertz)
         for cpu in sorted(before)
         if cpu in after
-    )
+    }
+
+
+def _counts_between(before: dict[int, int], after: dict[int, int]) -> dict[int, int]:
+    return {cpu: max(0, after[cpu] - before[cpu]) for cpu in sorted(before) if cpu in after}
 
 
 def softirq_counts(
@@ -102,18 +110,11 @@ def softirq_counts(
     names: Iterable[str] = NET_SOFTIRQS,
 ) -> dict[str, dict[int, int]]:
     """Return ``{softirq: {cpu: count}}`` between two parsed snapshots."""
-    return dict(
-        (
-            name,
-            dict(
-                (cpu, max(0, after[name][cpu] - count))
-                for cpu, count in sorted(before[name].items())
-                if cpu in after[name]
-            ),
-        )
+    return {
+        name: _counts_between(before[name], after[name])
         for name in names
         if name in before and name in after
-    )
+    }
 
 
 def busy_seconds(seconds: Mapping[str, float]) -> float:
@@ -126,6 +127,10 @@ def _given(seconds: Mapping[str, float]) -> float:
     return sum(value for kind, value in seconds.items() if kind != "steal")
 
 
+def _seconds_of(kind: str, cpus: Mapping[int, Mapping[str, float]]) -> float:
+    return sum(cpu[kind] for cpu in cpus.values())
+
+
 def end_window(before: Snapshot, after: Snapshot, hertz: int = 100) -> EndCpu:
     """Return the CPU use of one end between two raw snapshots ``{"time", "stat", "softirqs"}``.
 
@@ -136,20 +141,18 @@ def end_window(before: Snapshot, after: Snapshot, hertz: int = 100) -> EndCpu:
     """
     cpus = cpu_seconds(parse_stat(before["stat"]), parse_stat(after["stat"]), hertz)
     window = after["time"] - before["time"]
-    totals = dict((kind, sum(cpu[kind] for cpu in cpus.values())) for kind in KINDS)
+    totals = {kind: _seconds_of(kind, cpus) for kind in KINDS}
     whole = sum(totals.values())
     return {
         "window_s": window,
         "cpus": cpus,
         "busy_s": sum(busy_seconds(cpu) for cpu in cpus.values()),
-        "busy_percent": dict(
-            (cpu, 100.0 * busy_seconds(seconds) / _given(seconds))
+        "busy_percent": {
+            cpu: 100.0 * busy_seconds(seconds) / _given(seconds)
             for cpu, seconds in cpus.items()
             if _given(seconds)
-        ),
-        "percent": dict((kind, 100.0 * value / whole) for kind, value in totals.items())
-        if whole
-        else {},
+        },
+        "percent": {kind: 100.0 * value / whole for kind, value in totals.items()} if whole else {},
         "softirqs": softirq_counts(
             parse_softirqs(before["softirqs"]), parse_softirqs(after["softirqs"])
         ),
@@ -211,16 +214,15 @@ def _end_of_trial(before: Snapshot, after: Snapshot, result: Result, share: floa
     return end
 
 
-def cpu_of_trial(snapshots: Mapping[str, Any], result: Result) -> Cpu:
-    """Return a trial's ``cpu`` field from ``snapshots`` ``{"client": [first, last], "server":
-    [first, last]}``.
+def cpu_of_trial(snapshots: Watched, result: Result) -> Cpu:
+    """Return a trial's ``cpu`` field.
 
     Ends that share one kernel (the same boot id) are reported once, as ``combined``; nothing is
     added twice. ``result`` has ``throughput_mbps`` or ``transactions_per_s``, which are the same
     over the window. Where the traffic ran in less than :data:`TRAFFIC_SHARE` of it there is no
     service demand.
     """
-    pairs = dict((end, snapshots[end]) for end in ("client", "server") if snapshots.get(end))
+    pairs: dict[str, list[Snapshot]] = {end: snapshots[end] for end in ENDS if snapshots.get(end)}
     combined = len(pairs) == 2 and pairs["client"][0]["boot_id"] == pairs["server"][0]["boot_id"]
     windows = {"combined": pairs["client"]} if combined else pairs
     share = (
@@ -228,14 +230,14 @@ def cpu_of_trial(snapshots: Mapping[str, Any], result: Result) -> Cpu:
     )
     return {
         "combined": combined,
-        "ends": dict(
-            (name, _end_of_trial(before, after, result, share))
+        "ends": {
+            name: _end_of_trial(before, after, result, share)
             for name, (before, after) in windows.items()
-        ),
+        },
         "traffic_share": share,
-        "features_changed": dict(
-            (end, features_changed(*pair)) for end, pair in pairs.items() if features_changed(*pair)
-        ),
+        "features_changed": {
+            end: features_changed(*pair) for end, pair in pairs.items() if features_changed(*pair)
+        },
         "clock_error_s": snapshots.get("clock_error_s"),
         "clock_offset_s": snapshots.get("clock_offset_s"),
     }

@@ -27,6 +27,7 @@ ENDS = ("client", "server", "combined")
 FEWEST_CPUS = 2  # of one, the bars say as much as a heat map
 VISITS = 10  # to a profile on a path whose evidence is kept: more of the same says nothing new
 LISTED = 40  # trials named one by one in the report; trials.csv has them all
+OF_LISTED = ("id", "block", "path", "mtu", "profile", "workload", "marks", "error")
 PLACE = (
     "id",
     "campaign",
@@ -119,54 +120,52 @@ class Digest:
         self.ids.add(trial["id"])
         self.node_cpu.see(trial)
         progress.see_start(self.starts, trial)
-        left_out = guards.excluded(trial)
+        self._see_times(trial)
+        self._see_marks(trial)
+        self._keep_evidence(trial)
+        used = not (trial.get("error") or guards.excluded(trial))
+        self._keep_point(trial, used)
+        if used:
+            self._measured(trial)
+        else:
+            self._unused(trial)
+
+    def _see_times(self, trial: Trial) -> None:
         if trial.get("started") is not None:
             self.first = min(trial["started"], self.first or trial["started"])
             self.last = max(trial.get("finished") or trial["started"], self.last or 0)
+
+    def _see_marks(self, trial: Trial) -> None:
         for mark in trial.get("marks") or ():
             marked = self.guards.setdefault(
                 mark["guard"], {"trials": 0, "left_out": 0, "reason": mark["reason"]}
             )
             marked["trials"] += 1
             marked["left_out"] += bool(mark.get("excludes", True))
-        if any((trial.get("evidence") or NOTHING).get(part) for part in ("packets", "settings")):
-            self._keep_evidence(trial)
+
+    def _unused(self, trial: Trial) -> None:
+        """Count a trial that failed or was left out, and list it if it is one of the first."""
         error = trial.get("error")
         if error:
             self.failed += 1
             self.errors[error] = self.errors.get(error, 0) + 1
-        elif left_out:
+        else:
             self.left_out += 1
-        self._keep_point(trial, not (error or left_out))
-        if error or left_out:
-            if len(self.listed) < LISTED:
-                self.listed.append(
-                    dict(
-                        (name, trial.get(name))
-                        for name in (
-                            "id",
-                            "block",
-                            "path",
-                            "mtu",
-                            "profile",
-                            "workload",
-                            "marks",
-                            "error",
-                        )
-                    )
-                )
-            return
-        self._measured(trial)
+        if len(self.listed) < LISTED:
+            self.listed.append({name: trial.get(name) for name in OF_LISTED})
 
     def _keep_evidence(self, trial: Trial) -> None:
         """Keep the evidence of a visit once: all of its trials on a path carry the same."""
+        evidence = trial.get("evidence") or NOTHING
+        if not (evidence.get("packets") or evidence.get("settings")):
+            return
         seen = self._visits.setdefault(
             tuple(trial.get(name) for name in ("path", "mtu", "pair", "profile")), set()
         )
         visit = trial.get("block"), trial.get("visit")
         if visit not in seen and len(seen) < VISITS:
             seen.add(visit)
-            self.evidence.append(dict((name, trial.get(name)) for name in PLACE + ("evidence",)))
+            self.evidence.append({name: trial.get(name) for name in PLACE + ("evidence",)})
 
     def _keep_point(self, trial: Trial, used: bool) -> None:
         result = trial.get("result") or NOTHING
@@ -193,7 +192,7 @@ def _table(trial: Trial) -> Table:
 
 def softirq_shares(cpus: Mapping[int, Mapping[str, float]], window: float) -> dict[int, float]:
     """Return ``{CPU number: softirq time in per cent of the window}``; ``window`` is in seconds."""
-    return dict(
-        (int(cpu), min(100.0, 100.0 * seconds.get("softirq", 0.0) / window))
+    return {
+        int(cpu): min(100.0, 100.0 * seconds.get("softirq", 0.0) / window)
         for cpu, seconds in cpus.items()
-    )
+    }

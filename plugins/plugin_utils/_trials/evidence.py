@@ -19,6 +19,7 @@ WINDOW_OF_SEGMENTS = (
     4  # half of the window, and of the buffer the half that the kernel keeps for its own
 )
 REPORTED = ("not_honoured", "side_effects", "fixed")
+Reported = Mapping[str, Any]  # of a device, as module ethtool returns it
 
 
 class Lab(TypedDict, total=False):
@@ -36,14 +37,14 @@ class Beside(TypedDict):
     """What was set at the node of a tenant that is a host of its own."""
 
     node: str
-    devices: dict[str, dict[str, Any]]  # as module ethtool returns it
+    devices: dict[str, Reported]
     cpu: NotRequired[dict[str, Any]]  # of the whole node, so far
 
 
 class Learned(TypedDict, total=False):
     """What was learned at a visit."""
 
-    settings: dict[str, dict[str, dict[str, Any]]]  # {end: {device: as module ethtool returns it}}
+    settings: dict[str, dict[str, Reported]]  # {end: {device}}
     packets: dict[str, dict[str, Any]]  # {path: {test: as module evidence returns it}}
     underlay: dict[str, str]  # {end: key of the underlay device}
     uplink: dict[str, str]  # {end: key of the device that carries the paths by uplink}
@@ -71,21 +72,29 @@ def expected(path: str, test: str, mtu: int, lab: Lab, window: int | None = None
     return wanted
 
 
-def flat(report: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _named(kinds: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
+    named = {}
+    for kind, settings in kinds.items():
+        prefix = "" if kind == "features" else f"{kind} "
+        for setting, value in settings.items():
+            named[prefix + setting] = value
+    return named
+
+
+def flat(report: Reported) -> dict[str, dict[str, object]]:
     """Return what module ethtool reports of a device in one mapping each: features by name, others
     as ``kind name``.
     """
-    return {
-        name: {
-            setting if kind == "features" else f"{kind} {setting}": value
-            for kind, settings in (report.get(name) or {}).items()
-            for setting, value in settings.items()
-        }
-        for name in REPORTED
-    }
+    return {name: _named(report.get(name) or {}) for name in REPORTED}
 
 
-def _underlay(sample: Sample) -> dict[str, Any]:
+def _flat_devices(
+    devices: Mapping[str, Reported], prefix: str = ""
+) -> dict[str, dict[str, dict[str, object]]]:
+    return {prefix + device: flat(report) for device, report in devices.items()}
+
+
+def _underlay(sample: Sample) -> dict[str, object]:
     encapsulated = (sample.get("vxlan_share") or 0) >= ENCAPSULATED_SHARE
     if sample.get("vxlan_share") is None:
         return {
@@ -98,30 +107,33 @@ def _underlay(sample: Sample) -> dict[str, Any]:
     }
 
 
+def _underlays(
+    visit: Learned, path: str, packets: Mapping[str, Mapping[str, Sample]]
+) -> dict[str, dict[str, object]]:
+    """Return what went by the underlay device of each end, where it was sampled."""
+    uplink = visit.get("uplink") if path_named(path).by_uplink else None
+    keys = uplink or visit.get("underlay") or {}
+    return {
+        end: _underlay(devices[keys[end]])
+        for end, devices in packets.items()
+        if keys.get(end) in devices
+    }
+
+
 def trial_evidence(visit: Learned, path: str, test: str) -> Evidence:
     """Return the ``evidence`` field of a trial."""
     direction = "TCP_MAERTS" if test.endswith("MAERTS") else "TCP_STREAM"
     packets = (visit.get("packets") or {}).get(path, {}).get(direction, {})
+    settings = visit.get("settings") or {}
     field: Evidence = {
-        "settings": {
-            end: {device: flat(report) for device, report in devices.items()}
-            for end, devices in (visit.get("settings") or {}).items()
-        }
+        "settings": {end: _flat_devices(devices) for end, devices in settings.items()}
     }
     for end, own in (visit.get("beside") or {}).items():
-        field["settings"][end].update(
-            {f"{own['node']}:{device}": flat(report) for device, report in own["devices"].items()}
-        )
+        field["settings"][end].update(_flat_devices(own["devices"], f"{own['node']}:"))
         if own.get("cpu"):
             field.setdefault("nodes", {})[end] = {"node": own["node"], "cpu": own["cpu"]}
     if "error" in packets:
         return {**field, "error": packets["error"]}
-    uplink = visit.get("uplink") if path_named(path).by_uplink else None
-    underlay = uplink or visit.get("underlay") or {}
     field["packets"] = packets
-    field["underlay"] = {
-        end: _underlay(devices[underlay[end]])
-        for end, devices in packets.items()
-        if underlay.get(end) in devices
-    }
+    field["underlay"] = _underlays(visit, path, packets)
     return field

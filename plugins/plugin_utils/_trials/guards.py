@@ -12,6 +12,7 @@ nothing. ``expected`` is what the lab should give: ``mss`` in bytes, ``speed_mbp
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from statistics import median
 
 from .cpu import TRAFFIC_SHARE
@@ -119,7 +120,7 @@ class UsualSteal:
         """Return the limit for a trial of a profile, in %; ``floor`` where the machine does not
         usually steal.
         """
-        everything = [percent for own in self.seen.values() for percent in own]
+        everything = list(chain.from_iterable(self.seen.values()))
         usual = median(everything) if len(everything) >= STEAL_TRIALS else 0.0
         if usual < USUAL_STEAL:
             return floor
@@ -290,7 +291,10 @@ GUARDS = (
 
 def marks_of(trial: Trial, expected: Expected) -> list[Mark]:
     """Return all marks of a trial, in the order of :data:`GUARDS`."""
-    return [one for guard in GUARDS for one in guard(trial, expected)]
+    marks: list[Mark] = []
+    for guard in GUARDS:
+        marks.extend(guard(trial, expected))
+    return marks
 
 
 def excluded(trial: Trial) -> bool:

@@ -12,7 +12,8 @@ them get no interval, as everywhere.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from itertools import chain
+from typing import Any, NotRequired, TypedDict, cast
 
 from ...module_utils._base.errors import InputError
 from .._campaign.campaign_file import validate
@@ -22,6 +23,7 @@ from .._netperf_output.parse import parse_netperf
 from .._netperf_output.values import Row
 from .nouns import Mark, Trial
 
+Level = bool | int | str  # YAML reads a bare "off" as a bool
 PAIR = {"pair": "imported", "client": "imported", "server": None}
 SIZES = (("message_size", "m"), ("send_socket_size", "s"), ("recv_socket_size", "r"))
 RESULTS = (
@@ -41,7 +43,29 @@ RESULTS = (
 )
 
 
-def runs_of(log: Mapping[str, Any], text: str) -> list[tuple[Row, str]]:
+class Log(TypedDict):
+    """A part of a file in which netperf printed its runs."""
+
+    file: str
+    profile: str
+    first_line: NotRequired[int]
+    last_line: NotRequired[int]
+    path: NotRequired[str]
+    mtu: NotRequired[int]
+
+
+class Import(TypedDict):
+    """What is imported, as schemas/import.json has it."""
+
+    name: str
+    logs: list[Log]
+    source: NotRequired[str]
+    control: NotRequired[str]
+    factors: NotRequired[list[str]]
+    profiles: NotRequired[dict[str, dict[str, Level]]]
+
+
+def runs_of(log: Log, text: str) -> list[tuple[Row, str]]:
     """Return ``[(row, raw)]`` of the runs in the part of a text that a log means; line numbers are
     the text's own.
     """
@@ -106,18 +130,16 @@ def _marks(row: Row) -> list[Mark]:
     ]
 
 
-def _profiles(spec: Mapping[str, Any]) -> tuple[dict[str, Profile], str, list[Factor]]:
+def _levels(given: Mapping[str, Level]) -> dict[str, str]:
+    return {factor: level_name(level) for factor, level in given.items()}
+
+
+def _profiles(spec: Import) -> tuple[dict[str, Profile], str, list[Factor]]:
     """Return ``(profiles, control, factors)`` as a plan has them; a profile of which nothing is
     said has no levels.
     """
     names = list(dict.fromkeys(log["profile"] for log in spec["logs"]))
-    levels = {
-        name: {
-            factor: level_name(level)
-            for factor, level in spec.get("profiles", {}).get(name, {}).items()
-        }
-        for name in names
-    }
+    levels = {name: _levels(spec.get("profiles", {}).get(name, {})) for name in names}
     control = spec.get("control", names[0])
     if control not in levels:
         raise InputError(
@@ -125,22 +147,13 @@ def _profiles(spec: Mapping[str, Any]) -> tuple[dict[str, Profile], str, list[Fa
             spec["name"],
             f"Use one of {', '.join(names)}.",
         )
-    known = list(
-        dict.fromkeys(
-            [*spec.get("factors", []), *(factor for own in levels.values() for factor in own)]
-        )
-    )
-    factors = [
-        factor
-        for name in known
-        for factor in read_factor(name, {"sides": "both", "paths": ["physical"]})
-    ]
+    factors: list[Factor] = []
+    for name in dict.fromkeys(chain(spec.get("factors", []), *levels.values())):
+        factors += read_factor(name, {"sides": "both", "paths": ["physical"]})
     return {name: {"levels": own, "settings": {}} for name, own in levels.items()}, control, factors
 
 
-def _trial(
-    spec: Mapping[str, Any], log: Mapping[str, Any], row: Row, raw: str, block: int
-) -> Trial:
+def _trial(spec: Import, log: Log, row: Row, raw: str, block: int) -> Trial:
     measured = row.get("throughput_mbps") is not None or row.get("transactions_per_s") is not None
     error = row["error"] or (
         None if measured else "the run has no throughput and no transaction rate"
@@ -209,11 +222,12 @@ def _visits(trials: list[Trial]) -> list[Visit]:
     return list(visits.values())
 
 
-def import_logs(spec: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[Plan, list[Trial]]:
-    """Return ``(plan, trials)`` of an import: ``spec`` as schemas/import.json has it, ``texts``
+def import_logs(asked: object, texts: Mapping[str, str]) -> tuple[Plan, list[Trial]]:
+    """Return ``(plan, trials)`` of an import: ``asked`` as schemas/import.json has it, ``texts``
     {file: text}.
     """
-    validate(spec, "import", "import")
+    validate(asked, "import", "import")
+    spec = cast(Import, asked)
     profiles, control, factors = _profiles(spec)
     trials, seen = list[Trial](), dict[tuple[Any, ...], int]()
     for log in spec["logs"]:

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from itertools import chain
 from typing import Any
 
 from ...module_utils._base import network
@@ -23,7 +24,7 @@ from .._campaign.plan_file import (
     read_current_plan,
     read_search,
 )
-from .._paths.path import OnNode
+from .._paths.path import MetDevice, OnNode
 from .._store import campaign_lock
 from . import progress, steps, trials
 from .evidence import Learned
@@ -49,6 +50,11 @@ def _pick_visit(visits: Iterable[Visit], options: dict[str, Any]) -> Visit:
     return named[0]
 
 
+def _once(devices: Iterable[list[MetDevice]]) -> list[MetDevice]:
+    """Return each device once."""
+    return list({network.key_of(one): one for one in chain.from_iterable(devices)}.values())
+
+
 class Measurement:
     """One task: its cells, its record and its progress.
 
@@ -69,14 +75,10 @@ class Measurement:
         )
         self.plan = self._read_plan()
         self.parts = self._parts()
-        self.visits = [
-            visit for part in self.parts for visit in [*part, *steps.make_up_visits(part)]
-        ]
-        self.visit = (
-            _pick_visit(self.visits, options)
-            if self.plan and options["block"] is not None
-            else None
-        )
+        self.visits: list[Visit] = []
+        for part in self.parts:
+            self.visits += [*part, *steps.make_up_visits(part)]
+        self.visit = self._visit()
         self.cells = self._cells()
         self.lock = f"{options['record']}.lock" if options["record"] and not dry else None
         self.hold()
@@ -133,6 +135,11 @@ class Measurement:
         ]
         return [part["visits"] for part in parts if part]
 
+    def _visit(self) -> Visit | None:
+        if not self.plan or self.options["block"] is None:
+            return None
+        return _pick_visit(self.visits, self.options)
+
     def _cells(self) -> list[CellToMeasure]:
         if self.plan and self.visit:
             return trials.checked(
@@ -167,13 +174,9 @@ class Measurement:
                 trials.data_port(self.plan, self.pair, self.options["port"]),
             )
             look = {**look, "paths": paths} if look else None
-            sights = {
-                "client": [device for path in paths for device in path["client_devices"]],
-                "server": [device for path in paths for device in path["server_devices"]],
-            }
             watch = {
-                end: list({network.key_of(device): device for device in own}.values())
-                for end, own in sights.items()
+                "client": _once(path["client_devices"] for path in paths),
+                "server": _once(path["server_devices"] for path in paths),
             }
         return {"look": look, "watch": watch}
 
@@ -205,11 +208,9 @@ class Measurement:
         if not (self.plan and self.visit and self.visit.get("again")):
             return cells
         known = self.records.known if self.records else {}
-        due = {
-            name
-            for part in self.parts
-            for name in steps.due_again(self.plan, part, known, self.pair)
-        }
+        due = set[str]()
+        for part in self.parts:
+            due |= steps.due_again(self.plan, part, known, self.pair)
         return [cell for cell in cells if cell["id"] in due]
 
     def chunks(self) -> list[list[CellToMeasure]]:
@@ -234,7 +235,7 @@ class Measurement:
         """
         if self.plan and not (collect and self.options["endpoints"]):
             return []
-        ends = [end for cell in cells for end in cell["endpoints"]]
+        ends = list(chain.from_iterable(cell["endpoints"] for cell in cells))
         for path in self.plan["paths"] if self.plan else ():
             ends += trials.pair_endpoints(path, self.options["endpoints"], self.options["port"])
         return list({(end["netns"], end["address"]): end for end in ends}.values())
@@ -247,15 +248,18 @@ class Measurement:
         self.seen = answer.get("packets") or self.seen
         self.looked_s += answer.get("looked_s", 0.0)
         for name, rows in sorted((answer.get("left") or {}).items()):
-            self.collected += sum(self._take(row) for row in rows)
+            self.collected += self._take_all(rows)
             done.append(name)
-        for row in answer.get("cells") or ():
-            self._take(row)
+        self._take_all(answer.get("cells") or ())
         if answer.get("spooled"):
             done.append(answer["spooled"])
         if self.plan and self.visit and self.trials:
             self._show(self.plan, self.visit)
         return done
+
+    def _take_all(self, rows: Iterable[Measured]) -> int:
+        """Record the rows of the client; return how many were new."""
+        return sum(self._take(row) for row in rows)
 
     def _take(self, row: Measured) -> bool:
         """Record one row of the client; return whether it was new."""
@@ -314,7 +318,7 @@ class Measurement:
             if self.records
             else {t["id"] for t in self.trials}
         )
-        planned = [other for part in self.parts for other in part]
+        planned = list(chain.from_iterable(self.parts))
         left = progress.seconds_left(
             plan, planned, known, self.records.starts if self.records else {}
         )

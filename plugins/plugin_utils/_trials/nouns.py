@@ -13,6 +13,7 @@ from typing import Any, NotRequired, TypedDict
 
 from ...module_utils._netperf.command import Endpoint
 from ...module_utils._observe.packets import Sample
+from ...module_utils._observe.probe import Snapshot
 from .._campaign.nouns import Workload
 
 NOTHING: Any = {}  # stands for a part that a trial has not
@@ -140,6 +141,15 @@ class CellToMeasure(TypedDict):
     trial: NotRequired[int]
 
 
+class Watched(TypedDict, total=False):
+    """What the probes saw of the ends of a trial: of each its first and its last snapshot."""
+
+    client: list[Snapshot]
+    server: list[Snapshot]
+    clock_error_s: float
+    clock_offset_s: float
+
+
 class Measured(TypedDict):
     """What the client sent of a cell."""
 
@@ -149,9 +159,7 @@ class Measured(TypedDict):
     finished: float
     streams: list[Stream]
     error: str | None
-    watched: NotRequired[
-        dict[str, Any]
-    ]  # {end: its first and last snapshot}, and the error of the clocks
+    watched: NotRequired[Watched]
     clock_jump_s: NotRequired[float]
     warm_up_s: NotRequired[float]
 

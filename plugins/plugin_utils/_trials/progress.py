@@ -63,25 +63,28 @@ def _costs(plan: Plan, visits: list[Visit], known: Collection[str]) -> list[floa
         else 1.0
     )
     loads = {load["name"]: seconds_of(load) + CELL_SECONDS for load in plan["workloads"]}
-    missing = [
-        [loads[cell["workload"]] for cell in visit["cells"] if cell["id"] not in known]
-        for visit in visits
+    costs = []
+    for visit in visits:
+        cells = [loads[cell["workload"]] for cell in visit["cells"] if cell["id"] not in known]
+        costs.append(VISIT_SECONDS + at_once * sum(cells) if cells else 0.0)
+    return costs
+
+
+def _stays(plan: Plan, visits: list[Visit], starts: Starts) -> list[tuple[float, float]]:
+    """Return of each visit until the next one the seconds that it took, and that the plan expects."""
+    known = [starts.get((visit["mtu"], visit["block"], visit["visit"])) for visit in visits]
+    return [
+        (after - start, cost)
+        for start, after, cost in zip(known, known[1:], _costs(plan, visits, ()))
+        if start is not None and after is not None and after > start
     ]
-    return [VISIT_SECONDS + at_once * sum(cells) if cells else 0.0 for cells in missing]
 
 
 def pace(plan: Plan, visits: list[Visit], starts: Starts) -> float:
     """Return how many times longer visits took than the plan expects, with all that came before the
     next one.
     """
-    known = [starts.get((visit["mtu"], visit["block"], visit["visit"])) for visit in visits]
-    stays = [
-        (after - start, cost)
-        for start, after, cost in zip(known, known[1:], _costs(plan, visits, ()))
-        if start is not None and after is not None and after > start
-    ]
-    if not stays:
-        return 1.0
+    stays = _stays(plan, visits, starts)
     # Beside the plan's own pace: where one visit alone was made before a break, the break is not one.
     usual = statistics.median_low([1.0, *(took / cost for took, cost in stays)])
     usual_stays = [(took, cost) for took, cost in stays if took / cost <= A_BREAK * usual]

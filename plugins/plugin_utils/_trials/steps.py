@@ -12,6 +12,7 @@ packet steering, the tunnel), ``apply`` sets the rest of the profile, ``measure`
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, product
 from typing import NamedTuple, TypedDict
 
 from ...module_utils._kinds.kinds import NOT_BY_ETHTOOL
@@ -87,18 +88,23 @@ def make_up_visits(visits: list[Visit]) -> list[Visit]:
     last: dict[tuple[int, int], int] = {}
     for visit in visits:
         last[_place(visit)] = max(visit["visit"], last.get(_place(visit), 0))
-    return [
-        {
-            **visit,
-            "visit": last[_place(visit)] + visit["visit"],
-            "again": True,
-            "cells": [
-                {**cell, "id": f"{cell['id']}-again", "again": cell["id"]}
-                for cell in visit["cells"]
-            ],
-        }
-        for visit in visits
-    ]
+    return [_made_up(visit, last[_place(visit)]) for visit in visits]
+
+
+def _made_up(visit: Visit, last: int) -> Visit:
+    return {
+        **visit,
+        "visit": last + visit["visit"],
+        "again": True,
+        "cells": [
+            {**cell, "id": f"{cell['id']}-again", "again": cell["id"]} for cell in visit["cells"]
+        ],
+    }
+
+
+def _ids(visit: Visit, pair: str) -> set[str]:
+    """Return the ids of the cells that a pair measures at a visit."""
+    return {cell["id"] for cell in _own(visit, pair)}
 
 
 def due_again(plan: Plan, visits: list[Visit], known: Known, pair: str) -> set[str]:
@@ -109,27 +115,31 @@ def due_again(plan: Plan, visits: list[Visit], known: Known, pair: str) -> set[s
     trials alone: what was measured again changes nothing.
     """
     remeasure = plan.get("remeasure") or {"passes": 0, "share": 0}
-    planned = [cell["id"] for visit in visits for cell in _own(visit, pair)]
+    planned: list[str] = []
+    for visit in visits:
+        planned += (cell["id"] for cell in _own(visit, pair))
     budget = int(remeasure["share"] * len(planned)) if remeasure["passes"] else 0
-    return {
-        f"{name}-again" for name in [name for name in planned if known.get((pair, name))][:budget]
-    }
+    spoilt = [name for name in planned if known.get((pair, name))]
+    return {f"{name}-again" for name in spoilt[:budget]}
 
 
 def planned(part: Part) -> int:
     """Return the number of trials of a part, without those that are measured again."""
-    return sum(len(_own(visit, name_of(pair))) for visit in part.visits for pair in part.pairs)
+    names = [name_of(pair) for pair in part.pairs]
+    return sum(len(_own(visit, name)) for visit, name in product(part.visits, names))
+
+
+def _is_left(ids: set[str], known: Known, pair: str) -> bool:
+    """Return whether one of these trials of a pair is not recorded."""
+    return any((pair, trial) not in known for trial in ids)
 
 
 def left(visits: Iterable[Visit], known: Known, pairs: list[Pair]) -> list[tuple[Visit, set[str]]]:
     """Return the visits with trials that are not recorded, and the pairs that have them."""
+    names = [name_of(pair) for pair in pairs]
     found = []
     for visit in visits:
-        missing = {
-            name_of(pair)
-            for pair in pairs
-            if any((name_of(pair), cell["id"]) not in known for cell in _own(visit, name_of(pair)))
-        }
+        missing = {name for name in names if _is_left(_ids(visit, name), known, name)}
         if missing:
             found.append((visit, missing))
     return found
@@ -144,12 +154,7 @@ def _left_again(part: Part) -> list[tuple[Visit, set[str]]]:
     found = []
     for visit in make_up_visits(part.visits) if any(due.values()) else ():
         missing = {
-            name
-            for name, ids in due.items()
-            if any(
-                cell["id"] in ids and (name, cell["id"]) not in part.known
-                for cell in _own(visit, name)
-            )
+            name for name, ids in due.items() if _is_left(ids & _ids(visit, name), part.known, name)
         }
         if missing:
             found.append((visit, missing))
@@ -158,12 +163,8 @@ def _left_again(part: Part) -> list[tuple[Visit, set[str]]]:
 
 def _more_to_set(profile: Profile) -> bool:
     """Return whether a profile sets, at either end, what module ethtool does not."""
-    return any(
-        key in device
-        for end in profile["settings"].values()
-        for device in end.values()
-        for key in NOT_BY_ETHTOOL
-    )
+    devices = chain.from_iterable(end.values() for end in profile["settings"].values())
+    return any(not device.keys().isdisjoint(NOT_BY_ETHTOOL) for device in devices)
 
 
 def _steps(part: Part, todo: list[tuple[Visit, set[str]]], mtu: int | None) -> Iterator[Step]:

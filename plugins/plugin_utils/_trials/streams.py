@@ -179,16 +179,21 @@ def latency(rows: Sequence[StreamRow]) -> dict[str, float | None] | None:
         "min": min(_known(_selector(row, "MIN_LATENCY") for row in rows), default=None),
         "max": max(_known(_selector(row, "MAX_LATENCY") for row in rows), default=None),
     }
-    pairs = [
-        (mean, rate)
-        for row in rows
-        if (mean := _selector(row, "MEAN_LATENCY")) and (rate := row.get("transactions_per_s"))
-    ]
-    if len(pairs) == len(rows):
-        joined["mean"] = sum(mean * rate for mean, rate in pairs) / sum(
-            rate for _mean, rate in pairs
-        )
+    mean = _mean_latency(rows)
+    if mean is not None:
+        joined["mean"] = mean
     return joined if _known(joined.values()) else None
+
+
+def _mean_latency(rows: Sequence[StreamRow]) -> float | None:
+    """Return the mean latency of all transactions; None where a stream does not tell its own."""
+    pairs = []
+    for row in rows:
+        mean, rate = _selector(row, "MEAN_LATENCY"), row.get("transactions_per_s")
+        if not mean or not rate:
+            return None
+        pairs.append((mean, rate))
+    return sum(mean * rate for mean, rate in pairs) / sum(rate for _mean, rate in pairs)
 
 
 def _confidence_met(rows: Iterable[StreamRow]) -> bool | None:
@@ -207,22 +212,31 @@ def _confidence_width(rows: Iterable[StreamRow]) -> dict[str, float] | None:
     return widths or None
 
 
+def _total_of(
+    test: str, rows: Sequence[StreamRow], megabits: Sequence[float | None]
+) -> float | None:
+    """Return the total of the streams of one test."""
+    return _total(rate for rate, row in zip(megabits, rows) if row["test"] == test)
+
+
+def _rates(
+    rows: Sequence[StreamRow], quantity: Quantity, within: tuple[float, float] | None
+) -> list[float | None]:
+    """Return each stream's quantity, within a window or of its whole test."""
+    if within is None:
+        return [row.get(quantity) for row in rows]
+    return [rate_within(row, quantity, *within) for row in rows]
+
+
 def _sums(streams: Sequence[Stream], rows: Sequence[StreamRow], warm_up: float) -> Result:
     start, end, share = common([window(stream, row, warm_up) for stream, row in zip(streams, rows)])
     several = len(rows) > 1
-    within = (
-        several and share or warm_up or any(len(traffic(row)) < len(interims(row)) for row in rows)
-    )
-
-    def rates(quantity: Quantity) -> list[float | None]:
-        return [
-            rate_within(row, quantity, start, end) if within else row.get(quantity) for row in rows
-        ]
-
-    megabits = rates("throughput_mbps")
+    late = any(len(traffic(row)) < len(interims(row)) for row in rows)
+    within = (start, end) if several and share or warm_up or late else None
+    megabits = _rates(rows, "throughput_mbps", within)
     total: Result = {
         "throughput_mbps": _total(megabits),
-        "transactions_per_s": _total(rates("transactions_per_s")),
+        "transactions_per_s": _total(_rates(rows, "transactions_per_s", within)),
         "throughput_sent_mbps": _total(row.get("throughput_sent_mbps") for row in rows),
         "overlap": share if several else None,
         "window_start": start,
@@ -232,12 +246,8 @@ def _sums(streams: Sequence[Stream], rows: Sequence[StreamRow], warm_up: float) 
         "stream_mbps": megabits if several and _known(megabits) else None,
     }
     if {row.get("test") for row in rows} == {"TCP_STREAM", "TCP_MAERTS"}:
-        total["forward_mbps"] = _total(
-            rate for rate, row in zip(megabits, rows) if row["test"] == "TCP_STREAM"
-        )
-        total["reverse_mbps"] = _total(
-            rate for rate, row in zip(megabits, rows) if row["test"] == "TCP_MAERTS"
-        )
+        total["forward_mbps"] = _total_of("TCP_STREAM", rows, megabits)
+        total["reverse_mbps"] = _total_of("TCP_MAERTS", rows, megabits)
     return total
 
 

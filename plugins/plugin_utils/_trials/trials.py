@@ -27,6 +27,7 @@ from .cpu import cpu_of_trial
 from .evidence import Lab, Learned, expected, trial_evidence
 from .guards import marks_of
 from .nouns import (
+    NOTHING,
     CellToMeasure,
     Expected,
     Measured,
@@ -189,6 +190,13 @@ def result_of(row: Measured) -> tuple[Result, str | None]:
         return {}, f"netperf's output could not be read: {error}"
 
 
+def _expected(cell: CellToMeasure, lab: Lab | None, test: str) -> Expected:
+    if not (lab and cell.get("path") and cell.get("mtu")):
+        return {}
+    window = (cell.get("workload") or NOTHING).get("recv_socket")
+    return expected(cell["path"], test, cell["mtu"], lab, window)
+
+
 def trial(
     cell: CellToMeasure,
     row: Measured,
@@ -202,12 +210,8 @@ def trial(
     ``client``, ``server`` and ``pair``; ``lab`` is what the guards compare with and ``visit`` what
     was learned at the visit, see :mod:`_evidence`.
     """
-    test = (cell.get("workload") or {}).get("test", "")
+    test = (cell.get("workload") or NOTHING).get("test", "")
     evidence = trial_evidence(visit, cell["path"], test) if visit and cell.get("path") else None
-    window = (cell.get("workload") or {}).get("recv_socket")
-    expect: Expected = {}
-    if lab and cell.get("path") and cell.get("mtu"):
-        expect = expected(cell["path"], test, cell["mtu"], lab, window)
     result, error = result_of(row)
     record: Any = dict({"schema": SCHEMA, "id": cell["id"]}, **names)
     record.update({key: cell.get(key) for key in RECORDED})
@@ -224,5 +228,6 @@ def trial(
     record.update({key: cell[key] for key in ("part", "again", "trial") if cell.get(key)})
     if row.get("clock_jump_s"):
         record["clock_jump_s"] = row["clock_jump_s"]
-    record["marks"] = [] if error else marks_of(record, expect)
+    if not error:
+        record["marks"] = marks_of(record, _expected(cell, lab, test))
     return record
