@@ -21,7 +21,7 @@ from .._paths.path import Pair
 from .._paths.sources import all_paths
 from .factors import read_factor
 from .needs import check_needs
-from .nouns import Campaign
+from .nouns import Campaign, Factor
 from .rounds import everybody
 from .workloads import read_workload
 
@@ -125,7 +125,7 @@ def _place(where: str, path: Iterable[str | int]) -> str:
     return f"{where}: {text.lstrip('.')}" if text else where
 
 
-def load_campaign(path: str) -> dict[str, Any]:
+def load_campaign(path: str) -> dict[str, object]:
     """Return the mapping of a campaign file in YAML."""
     import yaml  # noqa: PLC0415
 
@@ -193,7 +193,7 @@ def _size(value: object, sizes: dict[int, float]) -> float:
     return sizes[id(value)]
 
 
-def override(campaign: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+def override(campaign: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:
     """Return the campaign with the non-empty ``overrides``, which a survey gives as strings
     (``"9000, 1500"``).
     """
@@ -282,11 +282,7 @@ def read_campaign(campaign: object, where: str = "campaign", nodes: Sequence[str
     )
     validate(given, "campaign", where)
     full: Any = {**DEFAULTS, **given}
-    full["time_budget"] = seconds(full["time_budget"]) if full["time_budget"] is not None else None
-    full["factors"] = [factor for asked in full["factors"] for factor in read_factor(asked, full)]
-    check_needs(full["factors"], where)
-    full["workloads"] = [read_workload(asked, full["duration"]) for asked in full["workloads"]]
-    full["pairs"] = _pairs(full["pairs"], nodes, where)
+    _fill(full, nodes, where)
     for kind in ("factors", "workloads"):
         _unique([entry["name"] for entry in full[kind]], kind, where)
     _unique([tuple(sorted(pair.items())) for pair in full["pairs"]], "pairs", where)
@@ -299,6 +295,19 @@ def read_campaign(campaign: object, where: str = "campaign", nodes: Sequence[str
             "Give both, or neither of them.",
         )
     return full
+
+
+def _fill(full: Any, nodes: Sequence[str], where: str) -> None:
+    """Replace what a campaign says in short by what plan.json has."""
+    if full["time_budget"] is not None:
+        full["time_budget"] = seconds(full["time_budget"])
+    factors: list[Factor] = []
+    for asked in full["factors"]:
+        factors += read_factor(asked, full)
+    check_needs(factors, where)
+    full["factors"] = factors
+    full["workloads"] = [read_workload(asked, full["duration"]) for asked in full["workloads"]]
+    full["pairs"] = _pairs(full["pairs"], nodes, where)
 
 
 def _check_search(full: Any, where: str) -> None:

@@ -53,14 +53,14 @@ def find_file(path: str, folders: Iterable[str]) -> str:
     )
 
 
-def with_mtus(campaign: dict[str, Any], lab_mtu: int | None) -> dict[str, Any]:
+def with_mtus(campaign: dict[str, object], lab_mtu: int | None) -> dict[str, object]:
     """Return the campaign with the MTU of the lab, where it names none itself."""
     return {**campaign, "mtus": [lab_mtu]} if lab_mtu and not campaign.get("mtus") else campaign
 
 
 def chosen_campaign(
-    campaign: dict[str, Any] | None, path: str | None, folders: Iterable[str]
-) -> tuple[dict[str, Any], str]:
+    campaign: dict[str, object] | None, path: str | None, folders: Iterable[str]
+) -> tuple[dict[str, object], str]:
     """Return the campaign as it was written, unchecked, and where it is from: one of ``campaign``
     and ``path``.
     """

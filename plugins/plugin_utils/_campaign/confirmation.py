@@ -101,15 +101,15 @@ def with_search(plan: Plan, decided: Search | None) -> Plan:
     """
     if decided is None:
         return plan
-    rounds = decided["rounds"]
+    profiles, visits = plan["profiles"].copy(), plan["visits"].copy()
+    for one in decided["rounds"]:
+        profiles.update(one["profiles"])
+        visits += one["visits"]
     return {
         **plan,
-        "blocks": plan["blocks"] + len(rounds),
-        "profiles": {
-            **plan["profiles"],
-            **{name: own for one in rounds for name, own in one["profiles"].items()},
-        },
-        "visits": [*plan["visits"], *(visit for one in rounds for visit in one["visits"])],
+        "blocks": plan["blocks"] + len(decided["rounds"]),
+        "profiles": profiles,
+        "visits": visits,
         "trials": decided.get("trials") or plan.get("trials"),
         "decided": decided,
     }

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any, TypeVar
 
 from ...module_utils._base.errors import InputError
@@ -196,15 +197,13 @@ def _in_order(stays: list[Item], seed: int, mtu: int, block: int) -> list[Item]:
 
 def _cells(campaign: Outline, prefix: str, *place: object) -> list[Cell]:
     pairs = [{"pair": f"{pair['client']}-{pair['server']}"} for pair in campaign["pairs"]] or [{}]
-    trials: list[Any] = [
-        {"trial": number} for number in range(1, (campaign.get("trials") or 0) + 1)
-    ] or [{}]
+    numbers = range(1, (campaign.get("trials") or 0) + 1)
+    trials: list[Any] = [{"trial": number} for number in numbers] or [{}]
     cells = [
         dict(pair, path=path, workload=workload["name"], **trial)
-        for pair in pairs
-        for path in campaign["paths"]
-        for workload in campaign["workloads"]
-        for trial in trials
+        for pair, path, workload, trial in product(
+            pairs, campaign["paths"], campaign["workloads"], trials
+        )
     ]
     numbered: Any = [
         {"id": f"{prefix}-c{number:03d}", "cell": number, **cell}
@@ -258,12 +257,9 @@ def _in_drift(campaign: Campaign, profiles: Mapping[str, Levels]) -> list[str]:
     return [names[tuple(levels.items())] for levels in rows]
 
 
-def make_plan(campaign: Campaign, created: str) -> Plan:
-    """Return the plan (the content of plan.json) of a complete campaign; ``created`` is the time as
-    text.
-    """
+def _checked_profiles(campaign: Campaign, where: str) -> tuple[dict[str, Levels], str]:
+    """Return ``(profiles, control)`` of a campaign that can be planned."""
     profiles, control = profiles_of(campaign)
-    where = f"campaign {campaign['name']}"
     if len(profiles) > MOST_PROFILES:
         raise InputError(
             f"the design has more than {MOST_PROFILES} profiles",
@@ -276,6 +272,15 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
             where,
             f"Use one of {', '.join(profiles)}.",
         )
+    return profiles, control
+
+
+def make_plan(campaign: Campaign, created: str) -> Plan:
+    """Return the plan (the content of plan.json) of a complete campaign; ``created`` is the time as
+    text.
+    """
+    where = f"campaign {campaign['name']}"
+    profiles, control = _checked_profiles(campaign, where)
     campaign = {**campaign, "control_visits": control_visits(campaign, len(profiles))}
     blocks = pick_blocks(campaign, len(profiles))
     looks = looks_of(campaign, blocks, where)
@@ -302,7 +307,9 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
         "trials": campaign.get("trials"),
         "search": search,
     }
-    optional = {key: value for key, value in optional.items() if value is not None}
+    visits: list[Visit] = []
+    for stage in stages(looks, blocks):
+        visits += visits_of(campaign, order, control, stage, shuffled=not search)
     return {
         "schema": SCHEMA,
         "name": campaign["name"],
@@ -327,12 +334,8 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
         "confirm": confirm,
         "remeasure": REMEASURE.copy(),
         "control_visits": campaign["control_visits"],
-        "visits": [
-            visit
-            for stage in stages(looks, blocks)
-            for visit in visits_of(campaign, order, control, stage, shuffled=not search)
-        ],
-        **optional,
+        "visits": visits,
+        **{key: value for key, value in optional.items() if value is not None},
     }
 
 

@@ -17,7 +17,7 @@ from .design import (
     control_visits,
     too_few_blocks,
 )
-from .nouns import Plan
+from .nouns import Factor, Plan, SearchLimits
 from .workloads import seconds_of
 
 FOUND = (1.03, 1.05, 1.1, 1.2)  # the effects of which a plan says how long they take to be found
@@ -68,26 +68,12 @@ def describe(plan: Plan, lab_mtu: int | None = None) -> list[str]:
         f"{visits} visits, {cells} cells, about {length(plan['estimated_s'] - seconds)}",
     ]
     if plan["design"] == "search":
-        search = plan["search"]
-        lines.append(
-            f"then at most {search['rounds']} more visits, each chosen by what is known, "
-            f"until the question is answered or the {LIMITS[search['limit']]}"
-        )
-        trials = plan.get("trials") or 1
-        lines.append(
-            f"{trials} trials of each cell at a visit; from then on up to {MORE_TRIALS * trials}, which take "
-            "as much longer, where trials scatter much" + _within(search["limit"])
-        )
+        lines += _rounds_of_search(plan["search"], plan.get("trials") or 1)
     if blocks:
         lines.append(
             f"then a confirmation of at most {confirmed} visits in {blocks} blocks, about {length(seconds)}"
         )
-    lines += [
-        f"  {factor['name']}: {' or '.join(factor['levels'])}, on {' and '.join(factor['devices'])} of "
-        f"{' and '.join(factor['sides'])}"
-        + (f", with {', '.join(factor['needs'])}" if factor["needs"] else "")
-        for factor in plan["factors"]
-    ]
+    lines += [_described(factor) for factor in plan["factors"]]
     sizes = [
         f"{100 * (ratio - 1):.1f} % where trials scatter by {100 * noise:.0f} %"
         for noise, ratio in detectable(plan)
@@ -96,6 +82,23 @@ def describe(plan: Plan, lab_mtu: int | None = None) -> list[str]:
     if sizes:
         lines.append(f"4 of 5 such campaigns find an effect of {', '.join(sizes)}")
     return lines + [f"warning: {text}" for text in warnings_of(plan)]
+
+
+def _rounds_of_search(search: SearchLimits, trials: int) -> list[str]:
+    return [
+        f"then at most {search['rounds']} more visits, each chosen by what is known, "
+        f"until the question is answered or the {LIMITS[search['limit']]}",
+        f"{trials} trials of each cell at a visit; from then on up to {MORE_TRIALS * trials}, which take "
+        "as much longer, where trials scatter much" + _within(search["limit"]),
+    ]
+
+
+def _described(factor: Factor) -> str:
+    needs = f", with {', '.join(factor['needs'])}" if factor["needs"] else ""
+    return (
+        f"  {factor['name']}: {' or '.join(factor['levels'])}, on {' and '.join(factor['devices'])} of "
+        f"{' and '.join(factor['sides'])}{needs}"
+    )
 
 
 def _within(limit: str) -> str:
@@ -189,12 +192,11 @@ def time_plan(plan: Plan, scatter: Scatter | None) -> Iterator[str]:
 def _soonest(plan: Plan, scatter: Scatter, asked: float) -> str:
     """Return how many seconds a cell answer soonest, for the smallest effect that is found at all."""
     for ratio in FOUND:
-        times = [
-            (when[1], seconds, when[0])
-            for seconds in SECONDS
-            for when in [time_to_find(plan, ratio, scatter.noise(seconds), seconds)]
-            if when
-        ]
+        times = []
+        for seconds in SECONDS:
+            when = time_to_find(plan, ratio, scatter.noise(seconds), seconds)
+            if when:
+                times.append((when[1], seconds, when[0]))
         if times:
             took, seconds, blocks = min(times)
             own = time_to_find(plan, ratio, scatter.noise(asked))

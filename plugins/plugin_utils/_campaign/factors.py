@@ -11,7 +11,7 @@ A factor, as plan.json has it: ``name``, ``kind``, ``levels`` (names, the first 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._kinds.kinds import KINDS
@@ -36,7 +36,7 @@ def _value(kind: str, value: Any, where: str) -> Any:
         raise InputError(f"{value!r} is not a level of kind {kind}", where, f"Give {allowed}.")
 
 
-def _levels(asked: Any, kind: str, where: str) -> dict[str, Any]:
+def _levels(asked: Any, kind: str, where: str) -> dict[str, object]:
     """Return ``{level name: value}`` in the order given."""
     levels = asked if asked is not None else KINDS[kind].levels
     if levels is None:
@@ -50,12 +50,27 @@ def _levels(asked: Any, kind: str, where: str) -> dict[str, Any]:
     return values
 
 
-def read_factor(asked: str | Mapping[str, Any], campaign: Mapping[str, Any]) -> list[Factor]:
-    """Return the factors, one or one an end, of an entry of a campaign's ``factors`` (a name or a
-    mapping).
-    """
-    asked = {"name": asked} if isinstance(asked, str) else asked
-    where = f"factor {asked['name']}"
+class AskedFactor(TypedDict):
+    """An entry of a campaign's ``factors``."""
+
+    name: str
+    kind: NotRequired[str]
+    levels: NotRequired[Any]
+    sides: NotRequired[str | list[str]]
+    devices: NotRequired[list[str]]
+    settings: NotRequired[list[str]]
+    needs: NotRequired[list[str]]
+
+
+class Varied(TypedDict):
+    """What a campaign says of all its factors."""
+
+    sides: str | list[str]
+    paths: list[str]
+
+
+def _kind_of(asked: AskedFactor, where: str) -> str:
+    """Return the kind of a factor, which its name tells where it has none."""
     kind = asked.get("kind", asked["name"] if asked["name"] in KINDS else "feature")
     if kind not in KINDS:
         raise InputError(f"{kind!r} is not a kind of setting", where, f"Use {', '.join(KINDS)}.")
@@ -63,27 +78,36 @@ def read_factor(asked: str | Mapping[str, Any], campaign: Mapping[str, Any]) -> 
         raise InputError(
             "only a factor of kind feature can need features", where, "Leave 'needs' out."
         )
+    return kind
+
+
+def read_factor(asked: str | AskedFactor, campaign: Varied) -> list[Factor]:
+    """Return the factors, one or one an end, of an entry of a campaign's ``factors`` (a name or a
+    mapping).
+    """
+    asked = {"name": asked} if isinstance(asked, str) else asked
+    where = f"factor {asked['name']}"
+    kind = _kind_of(asked, where)
     values = _levels(asked.get("levels"), kind, where)
+    devices = asked.get("devices") or KINDS[kind].devices or device_classes(campaign["paths"])
     sides = asked.get("sides", campaign["sides"])
-    apart = isinstance(sides, list) and len(sides) > 1
+    sides = sides if isinstance(sides, list) else [sides]
     return [
         {
-            "name": f"{asked['name']}@{side}" if apart else asked["name"],
+            "name": f"{asked['name']}@{side}" if len(sides) > 1 else asked["name"],
             "kind": kind,
             "levels": list(values),
             "values": values,
             "settings": asked.get("settings") or KINDS[kind].settings or [asked["name"]],
-            "devices": asked.get("devices")
-            or KINDS[kind].devices
-            or device_classes(campaign["paths"]),
+            "devices": devices,
             "sides": ENDS[side],
             "needs": asked.get("needs", []),
         }
-        for side in (sides if isinstance(sides, list) else [sides])
+        for side in sides
     ]
 
 
-def _group(factor: Factor, level: str) -> dict[str, Any]:
+def _group(factor: Factor, level: str) -> Mapping[str, object]:
     """Return what one level adds to the settings of a device, such as ``{"features": {"tso":
     True}}``.
     """
@@ -93,7 +117,7 @@ def _group(factor: Factor, level: str) -> dict[str, Any]:
     return {group: settings} if group else settings
 
 
-def _merge(side: dict[str, Any], device: str, added: Mapping[str, Any]) -> None:
+def _merge(side: dict[str, Any], device: str, added: Mapping[str, object]) -> None:
     target = side.setdefault(device, {})
     for key, value in added.items():
         if isinstance(value, dict):

@@ -57,17 +57,18 @@ def stages(looks: list[Look], blocks: int) -> list[range]:
 
 def with_looks(plan: Plan, made: list[Decided]) -> Plan:
     """Return a plan without the visits that were dropped; ``looked`` are the looks that were made."""
-    left = [
-        visit
-        for visit in plan["visits"]
-        if not any(
-            visit["block"] > look["block"]
-            and not visit.get("part")
-            and (look["answered"] or visit["profile"] in look["settled"])
-            for look in made
-        )
-    ]
-    return {**plan, "visits": left, "looked": made} if made else plan
+    if not made:
+        return plan
+    visits = plan["visits"]
+    for look in made:
+        visits = [visit for visit in visits if not _drops(look, visit)]
+    return {**plan, "visits": visits, "looked": made}
+
+
+def _drops(look: Decided, visit: Visit) -> bool:
+    """Return whether a visit is no longer needed after a look."""
+    later = visit["block"] > look["block"] and not visit.get("part")
+    return later and (look["answered"] or visit["profile"] in look["settled"])
 
 
 def due(plan: Plan, made: list[Decided], left: Iterable[Visit]) -> Look | None:

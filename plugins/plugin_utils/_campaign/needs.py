@@ -17,7 +17,7 @@ from .nouns import Factor
 FIRST_WORDS = "tx|rx|tls|esp|hw|hsr|l2|macsec|fcoe|vlan|netns|busy"
 SINGLE_WORDS = "highdma|loopback"
 KERNEL_NAME = re.compile(rf"(?:(?:{FIRST_WORDS})-[a-z0-9_-]+|{SINGLE_WORDS})\Z")
-LEGACY_NAMES = {name for short, long, _pattern in LEGACY for name in (short, long)}
+LEGACY_NAMES = {row[0] for row in LEGACY} | {row[1] for row in LEGACY}
 
 
 def check_needs(factors: Iterable[Factor], where: str) -> None:

@@ -121,7 +121,7 @@ def write_search(folder: str, decided: Search) -> None:
     write_plan(os.path.join(folder, SEARCH), decided)
 
 
-def write_plan(path: str, plan: Mapping[str, Any]) -> None:
+def write_plan(path: str, plan: Mapping[str, object]) -> None:
     """Write a plan so that a crash leaves the whole file or none; the folder is made."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -146,7 +146,18 @@ def as_begun(campaign: Campaign, old: Plan) -> Campaign:
     return begun
 
 
-def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+def _without_repeat(plan: Plan) -> Plan:
+    visits: list[Any] = [{**visit, "repeat": None} for visit in plan["visits"]]
+    return {**plan, "visits": visits}
+
+
+def _difference(key: str, old: object, new: object) -> str:
+    if isinstance(old, (list, dict)):
+        return f"{key} differs"
+    return f"{key}: {old!r} is {new!r} now"
+
+
+def differences(old: Plan, new: Plan) -> list[str]:
     """Return what differs between two plans, as one text a difference; when they were made does not
     count.
 
@@ -155,21 +166,12 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """
     missing = {key for key in ADDED if key not in old}
     if missing:
-        old, new = (
-            {**plan, "visits": [{**visit, "repeat": None} for visit in plan["visits"]]}
-            for plan in (old, new)
-        )
+        old, new = _without_repeat(old), _without_repeat(new)
     ignored = {"created", "estimated_s", *missing}
-    keys = [
-        key
+    return [
+        _difference(key, old.get(key), new.get(key))
         for key in dict.fromkeys([*old, *new])
         if key not in ignored and old.get(key) != new.get(key)
-    ]
-    return [
-        f"{key} differs"
-        if isinstance(old.get(key), (list, dict))
-        else f"{key}: {old.get(key)!r} is {new.get(key)!r} now"
-        for key in keys
     ]
 
 

@@ -91,14 +91,18 @@ def profiles_of(campaign: Campaign) -> tuple[dict[str, Levels], str]:
     on = {factor["name"]: factor["levels"][-1] for factor in factors}
     if design == "leave_one_out":
         return {"all_on": on, **dict(_one_left_out(factors, on))}, "all_on"
-    if design == "one_at_a_time":
-        return {"all_off": off, **dict(_one_by_one(factors, off))}, "all_off"
-    if design == "full_factorial":
-        return dict(itertools.islice(_all_combinations(factors, off), MOST_PROFILES + 1)), "all_off"
-    if design in ("screen", "search"):
-        rows = (screen if design == "screen" else first_visits)(factors, campaign["seed"])
-        return {named(levels, off) or "all_off": levels for levels in rows}, "all_off"
     if design == "profiles":
         profiles = dict(_named_by_user(campaign, off))
         return profiles, campaign["control"] or next(iter(profiles))
-    return {"all_off": off, "all_on": on}, "all_off"
+    if design in ("screen", "search"):
+        rows = (screen if design == "screen" else first_visits)(factors, campaign["seed"])
+        return {named(levels, off) or "all_off": levels for levels in rows}, "all_off"
+    return _with_all_off(design, factors, off, on), "all_off"
+
+
+def _with_all_off(design: str, factors: list[Factor], off: Levels, on: Levels) -> dict[str, Levels]:
+    if design == "one_at_a_time":
+        return {"all_off": off, **dict(_one_by_one(factors, off))}
+    if design == "full_factorial":
+        return dict(itertools.islice(_all_combinations(factors, off), MOST_PROFILES + 1))
+    return {"all_off": off, "all_on": on}

@@ -9,6 +9,7 @@ A pair is ``{"client": name, "server": name}``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from ...module_utils._base.errors import InputError
 from .._paths.path import Pair
@@ -35,6 +36,10 @@ def everybody(nodes: Sequence[str]) -> list[Pair]:
     return pairs
 
 
+def _nodes(pairs: Iterable[Pair]) -> set[object]:
+    return set(chain.from_iterable(pair.values() for pair in pairs))
+
+
 def rounds_of(pairs: Iterable[Pair], concurrent: bool = False) -> list[list[Pair]]:
     """Return the pairs as rounds, lists of pairs that measure at the same time.
 
@@ -44,17 +49,24 @@ def rounds_of(pairs: Iterable[Pair], concurrent: bool = False) -> list[list[Pair
     rounds: list[list[Pair]] = []
     for pair in pairs:
         ends = set(pair.values())
-        free = (
-            members
-            for members in rounds
-            if concurrent or not any(ends & set(other.values()) for other in members)
-        )
+        free = (members for members in rounds if concurrent or ends.isdisjoint(_nodes(members)))
         members = next(free, None)
         if members is None:
             rounds.append([pair])
         else:
             members.append(pair)
     return rounds
+
+
+def _check_clients(members: list[Pair], where: str) -> None:
+    clients = [pair["client"] for pair in members]
+    twice = sorted({name for name in clients if clients.count(name) > 1})
+    if twice:
+        raise InputError(
+            f"{twice[0]} is the client of two pairs that measure simultaneously",
+            where,
+            "Swap the ends of one of them, or leave out 'concurrent'.",
+        )
 
 
 def check(
@@ -65,14 +77,7 @@ def check(
         if pair["client"] == pair["server"]:
             raise InputError(f"{pair['client']} is both ends of a pair", where, "Give two nodes.")
     for members in rounds:
-        clients = [pair["client"] for pair in members]
-        twice = sorted({name for name in clients if clients.count(name) > 1})
-        if twice:
-            raise InputError(
-                f"{twice[0]} is the client of two pairs that measure simultaneously",
-                where,
-                "Swap the ends of one of them, or leave out 'concurrent'.",
-            )
+        _check_clients(members, where)
     both = {pair["client"] for pair in pairs} & {pair["server"] for pair in pairs}
     differing = [
         name for name, settings in profiles.items() if settings["client"] != settings["server"]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...module_utils._base.errors import InputError
@@ -59,13 +59,26 @@ def _fraction(factors: Sequence[Factor]) -> list[Levels]:
     else:
         signs = doe.fracfact("a b c abc") if count == 4 else doe.fracfact_by_res(count, RESOLUTION)
         signs = signs * -signs[0]  # the same fraction, turned so that all off is in it
-    rows = sorted(
-        (tuple(int(sign > 0) for sign in row) for row in signs), key=lambda row: (sum(row), row)
+    rows = sorted((signs > 0).astype(int).tolist(), key=lambda row: (sum(row), row))
+    return [_levels_at(factors, row) for row in rows]
+
+
+def _levels_at(factors: Sequence[Factor], places: Sequence[int]) -> Levels:
+    return {factor["name"]: factor["levels"][place] for factor, place in zip(factors, places)}
+
+
+def _excludes(factor: Factor, other: Factor) -> bool:
+    """Return whether a factor needs the feature that another one varies at the same end."""
+    return (
+        other["kind"] == "feature"
+        and _meet(factor["needs"], other["settings"])
+        and _meet(factor["sides"], other["sides"])
+        and _meet(factor["devices"], other["devices"])
     )
-    return [
-        {factor["name"]: factor["levels"][place] for factor, place in zip(factors, row)}
-        for row in rows
-    ]
+
+
+def _meet(some: Iterable[str], others: Iterable[str]) -> bool:
+    return not set(some).isdisjoint(others)
 
 
 def _excluding(factors: Sequence[Factor]) -> list[tuple[str, str]]:
@@ -74,13 +87,8 @@ def _excluding(factors: Sequence[Factor]) -> list[tuple[str, str]]:
     """
     return [
         (factor["name"], other["name"])
-        for factor in factors
-        for other in factors
-        if other["kind"] == "feature"
-        and other["name"] != factor["name"]
-        and set(factor["needs"]) & set(other["settings"])
-        and set(factor["sides"]) & set(other["sides"])
-        and set(factor["devices"]) & set(other["devices"])
+        for factor, other in itertools.permutations(factors, 2)
+        if _excludes(factor, other)
     ]
 
 
@@ -115,10 +123,14 @@ def _candidates(factors: Sequence[Factor], draw: random.Random) -> list[Levels]:
     rows = (
         itertools.product(*levels)
         if total <= MOST_CANDIDATES
-        else [tuple(draw.choice(choice) for choice in levels) for _row in range(MOST_CANDIDATES)]
+        else (map(draw.choice, levels) for _row in range(MOST_CANDIDATES))
     )
     combinations = [dict(zip(names, row)) for row in rows]
     return [combination for combination in combinations if reachable(factors, combination)]
+
+
+def _is_at(level: str, chosen: Sequence[str]) -> Any:
+    return np.array([float(own == level) for own in chosen])
 
 
 def model_matrix(factors: Sequence[Factor], rows: Sequence[Mapping[str, str]]) -> Any:
@@ -130,15 +142,23 @@ def model_matrix(factors: Sequence[Factor], rows: Sequence[Mapping[str, str]]) -
     """
     columns, ends = [np.ones(len(rows))], {}
     for factor in factors:
-        at = [
-            np.array([float(row[factor["name"]] == level) for row in rows])
-            for level in factor["levels"]
-        ]
+        chosen = [row[factor["name"]] for row in rows]
+        at = [_is_at(level, chosen) for level in factor["levels"]]
         columns += [2 * column - 1 if len(at) == 2 else column - at[0] for column in at[1:]]
         ends[factor["name"]] = at[-1] - at[0]
     pairs = list(itertools.combinations(ends, 2))
     columns += [ends[one] * ends[two] for one, two in pairs]
     return np.column_stack(columns), pairs
+
+
+def _join(groups: list[list[int]], place: int, products: Any) -> None:
+    """Put a column into the group of those that are equal to it but for the sign."""
+    for group in groups:
+        first = group[0]
+        if abs(products[first, place]) == products[place, place] == products[first, first]:
+            group.append(place)
+            return
+    groups.append([place])
 
 
 def alias_groups(
@@ -150,32 +170,14 @@ def alias_groups(
     needs the other are in no group: how one acts without the other was not measured.
     """
     matrix, pairs = model_matrix(factors, rows)
-    mains, columns = (
-        matrix[:, : matrix.shape[1] - len(pairs)],
-        matrix[:, matrix.shape[1] - len(pairs) :],
-    )
+    mains, columns = np.split(matrix, [matrix.shape[1] - len(pairs)], axis=1)
     groups: list[list[int]] = []
     products = columns.T @ columns
     ends = {factor["name"]: (factor["levels"][0], factor["levels"][-1]) for factor in factors}
     for place, (one, two) in enumerate(pairs):
-        if not set(itertools.product(ends[one], ends[two])) <= {
-            (row[one], row[two]) for row in rows
-        }:
-            continue
-        same = next(
-            (
-                group
-                for group in groups
-                if abs(products[group[0], place])
-                == products[place, place]
-                == products[group[0], group[0]]
-            ),
-            None,
-        )
-        if same is None:
-            groups.append([place])
-        else:
-            same.append(place)
+        visited = {(row[one], row[two]) for row in rows}
+        if visited.issuperset(itertools.product(ends[one], ends[two])):
+            _join(groups, place, products)
     model = np.hstack([mains, columns[:, [group[0] for group in groups]]])
     separable = model.shape[1] <= len(rows) and np.linalg.matrix_rank(model) == model.shape[1]
     return [[pairs[place] for place in group] for group in groups] if separable else []
@@ -235,11 +237,7 @@ def _optimal(factors: Sequence[Factor], seed: int, most: int | None = None) -> l
     prior[matrix.shape[1] - len(pairs) :] = 1 / PAIR_PRIOR
     prior[0] = 1e-6
     visits = min(len(candidates), most or max(16, 2 * (matrix.shape[1] - len(pairs))))
-    first = next(
-        place
-        for place, row in enumerate(candidates)
-        if all(row[factor["name"]] == factor["levels"][0] for factor in factors)
-    )
+    first = candidates.index({factor["name"]: factor["levels"][0] for factor in factors})
     chosen = max(
         (_exchange(matrix, prior, visits, first, draw) for _start in range(STARTS)),
         key=lambda places: _determinant(matrix[places], prior),
