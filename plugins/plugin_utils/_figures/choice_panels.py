@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._campaign.nouns import Levels
 from . import numbers as text
 
 FEWEST_POINTS = 3
@@ -29,22 +30,29 @@ def pareto(tables: list[dict[str, Any]], control: str) -> list[dict[str, Any]]:
     """Return a panel for each table with three profiles or more whose service demand was measured."""
     panels = []
     for table in tables:
-        medians = table["medians"]
-        speed = medians.get("throughput") or medians.get("transactions") or {}
-        costs = [own for name, own in medians.items() if name.startswith("service_demand")]
-        points = [
-            {
-                "label": profile,
-                "value": value,
-                "cost": sum(own[profile] for own in costs),
-                "control": profile == control,
-            }
-            for profile, value in speed.items()
-            if costs and value and all(own.get(profile) for own in costs)
-        ]
+        points = _pareto_points(table["medians"], control)
         if len(points) >= FEWEST_POINTS:
             panels.append(_pareto_panel(table, points))
     return panels
+
+
+def _pareto_points(medians: dict[str, dict[str, float]], control: str) -> list[dict[str, Any]]:
+    """Return the profiles of which both the throughput and the CPU cost of each end are known."""
+    speed = medians.get("throughput") or medians.get("transactions") or {}
+    demands = [own for name, own in medians.items() if name.startswith("service_demand")]
+    points = []
+    for profile, value in speed.items():
+        costs = [own.get(profile) for own in demands]
+        if value and costs and all(costs):
+            points.append(
+                {
+                    "label": profile,
+                    "value": value,
+                    "cost": sum(filter(None, costs)),
+                    "control": profile == control,
+                }
+            )
+    return points
 
 
 def _pareto_panel(table: dict[str, Any], points: list[dict[str, Any]]) -> dict[str, Any]:
@@ -72,65 +80,72 @@ def _pareto_panel(table: dict[str, Any], points: list[dict[str, Any]]) -> dict[s
 
 
 def interactions(
-    tables: list[dict[str, Any]], profiles: dict[str, dict[str, Any]], control: str
+    tables: list[dict[str, Any]], profiles: dict[str, Levels], control: str
 ) -> list[dict[str, Any]]:
     """Return a panel for each pair of settings of a full factorial that was shown to act together."""
     panels = []
     for table in tables:
-        ratios = {
-            row["profile"]: row["ratio"]
-            for quantity in table["quantities"]
-            if quantity["group"] == "profiles"
-            for row in quantity["rows"]
-            if row["ratio"]
-        }
+        ratios = {row["profile"]: row["ratio"] for row in _rows_of(table, "profiles")}
         ratios[control] = 1.0
-        shown = [
-            row
-            for quantity in table["quantities"]
-            if quantity["group"] == "interactions"
-            for row in quantity["rows"]
-            if row["verdict"] not in ("same", "unknown") and row["ratio"]
-        ]
-        for row in sorted(shown, key=lambda row: -abs(math.log(row["ratio"])))[:MOST_INTERACTIONS]:
+        rows = _rows_of(table, "interactions")
+        shown = [row for row in rows if row["verdict"] not in ("same", "unknown")]
+        shown.sort(key=lambda row: -abs(math.log(row["ratio"])))
+        for row in shown[:MOST_INTERACTIONS]:
             panel = _interaction_panel(table, row["label"].split(" × "), ratios, profiles, control)
             if panel:
                 panels.append(panel)
     return panels
 
 
+def _rows_of(table: dict[str, Any], group: str) -> list[dict[str, Any]]:
+    """Return the rows with a ratio of a group's quantities."""
+    rows: list[dict[str, Any]] = []
+    for quantity in table["quantities"]:
+        if quantity["group"] == group:
+            rows += [row for row in quantity["rows"] if row["ratio"]]
+    return rows
+
+
+def _levels_of(factor: str, profiles: dict[str, Levels], control: str) -> list[str]:
+    """Return a factor's levels, the control's first."""
+    first = str(profiles[control][factor])
+    return [first, *sorted({str(own[factor]) for own in profiles.values()} - {first})]
+
+
+def _mean_ratios(
+    first: str, second: str, ratios: dict[str, float], profiles: dict[str, Levels]
+) -> dict[tuple[str, str], float]:
+    """Return the geometric mean ratio over the profiles that have each pair of levels."""
+    logs: dict[tuple[str, str], list[float]] = {}
+    for profile, ratio in ratios.items():
+        own = profiles[profile]
+        logs.setdefault((str(own[first]), str(own[second])), []).append(math.log(ratio))
+    return {pair: math.exp(sum(own) / len(own)) for pair, own in logs.items()}
+
+
 def _interaction_panel(
     table: dict[str, Any],
     factors: list[str],
     ratios: dict[str, float],
-    profiles: dict[str, dict[str, Any]],
+    profiles: dict[str, Levels],
     control: str,
 ) -> dict[str, Any] | None:
-    """Return the panel of two factors: the geometric mean ratio over the profiles that have each
-    pair of levels.
-    """
+    """Return the panel of two factors with two levels each, or None."""
     first, second = factors
-    means: dict[tuple[str, str], list[float]] = {}
-    for profile, ratio in ratios.items():
-        own = profiles[profile]
-        means.setdefault((str(own[first]), str(own[second])), []).append(math.log(ratio))
-    levels, others = (
-        [str(profiles[control][factor])]
-        + sorted({str(own[factor]) for own in profiles.values()} - {str(profiles[control][factor])})
-        for factor in factors
-    )
+    levels, others = (_levels_of(factor, profiles, control) for factor in factors)
+    means = _mean_ratios(first, second, ratios, profiles)
     if len(levels) != 2 or len(others) != 2 or len(means) != 4:
         return None
-    values = {
-        other: [math.exp(sum(means[level, other]) / len(means[level, other])) for level in levels]
-        for other in others
-    }
-    lines = [{"label": f"{second}={other}", "values": values[other]} for other in others]
-    words = "; ".join(
-        f"with {second}={other}, {first}={levels[1]} gives {values[other][1] / values[other][0]:.2f} "
-        f"times as much as {first}={levels[0]}"
-        for other in others
-    )
+    low, high = levels
+    lines, sentences = [], []
+    for other in others:
+        values = [means[low, other], means[high, other]]
+        lines.append({"label": f"{second}={other}", "values": values})
+        sentences.append(
+            f"with {second}={other}, {first}={high} gives {values[1] / values[0]:.2f} "
+            f"times as much as {first}={low}"
+        )
+    words = "; ".join(sentences)
     return {
         "title": f"{table['title']}: {first} and {second}",
         "factor": first,

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from . import marks, scales
@@ -14,6 +15,7 @@ HEIGHT, TOP, LEFT, RIGHT = 250, 26, 52, 18
 BOTTOM = HEIGHT - 42
 MOST_NAMED = 9
 SMALL_LETTER = 5.8  # pixels
+Room = tuple[float, float, float, float]  # left, top, right, bottom, in pixels
 
 
 def pareto(panel: dict[str, Any], title: str) -> Figure:
@@ -55,40 +57,41 @@ def _names(
     figure: Figure, points: list[dict[str, Any]], right: scales.Scale, up: scales.Scale
 ) -> None:
     """Name the control and those on the line, where a name has room."""
-    taken = [
-        (
-            right.at(point["value"]) - 5,
-            up.at(point["cost"]) - 5,
-            right.at(point["value"]) + 5,
-            up.at(point["cost"]) + 5,
-        )
-        for point in points
-    ]
-    named = sorted(
-        points, key=lambda point: (not point["control"], not point["frontier"], -point["value"])
-    )
-    for point in [point for point in named if point["control"] or point["frontier"]][:MOST_NAMED]:
-        x, y, word = right.at(point["value"]), up.at(point["cost"]), marks.short(point["label"], 26)
-        width = SMALL_LETTER * len(word)
-        for anchor, left, middle in (
-            ("start", x + 8, y),
-            ("end", x - 8 - width, y),
-            ("start", x - width / 2, y - 13),
-            ("start", x - width / 2, y + 13),
-        ):
-            room = left, middle - 6, left + width, middle + 6
-            if (
-                left > LEFT
-                and left + width < WIDTH
-                and TOP < middle < BOTTOM - 4
-                and not any(_overlap(room, other) for other in taken)
-            ):
-                figure.words((x - 8 if anchor == "end" else left, middle), word, "small", anchor)
-                taken.append(room)
-                break
+    taken = [_room_of_mark(right.at(point["value"]), up.at(point["cost"])) for point in points]
+    named = [point for point in points if point["control"] or point["frontier"]]
+    named.sort(key=lambda point: (not point["control"], not point["frontier"], -point["value"]))
+    for point in named[:MOST_NAMED]:
+        x, y = right.at(point["value"]), up.at(point["cost"])
+        _name(figure, marks.short(point["label"], 26), x, y, taken)
 
 
-def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+def _room_of_mark(x: float, y: float) -> Room:
+    return x - 5, y - 5, x + 5, y + 5
+
+
+def _name(figure: Figure, word: str, x: float, y: float, taken: list[Room]) -> None:
+    """Write a name beside, above or under its mark, where no other is; nowhere if there is no room."""
+    width = SMALL_LETTER * len(word)
+    for anchor, left, middle in (
+        ("start", x + 8, y),
+        ("end", x - 8 - width, y),
+        ("start", x - width / 2, y - 13),
+        ("start", x - width / 2, y + 13),
+    ):
+        room = left, middle - 6, left + width, middle + 6
+        if _is_inside(room) and not any(_overlap(room, other) for other in taken):
+            figure.words((x - 8 if anchor == "end" else left, middle), word, "small", anchor)
+            taken.append(room)
+            return
+
+
+def _is_inside(room: Room) -> bool:
+    left, top, right, bottom = room
+    middle = (top + bottom) / 2
+    return left > LEFT and right < WIDTH and TOP < middle < BOTTOM - 4
+
+
+def _overlap(one: Room, other: Room) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
@@ -113,7 +116,7 @@ def interaction(panel: dict[str, Any], title: str) -> Figure:
     Parallel lines mean that the two do not act together.
     """
     figure = Figure(title, panel["summary"], HEIGHT)
-    values = [value for line in panel["lines"] for value in line["values"]]
+    values = chain.from_iterable(line["values"] for line in panel["lines"])
     up = scales.ratio_scale(values, BOTTOM, TOP)
     ticks = scales.ratio_ticks(up.low, up.high)
     scales.upwards(figure, up, LEFT, WIDTH - RIGHT, [(place, f"{place:.2f}") for place in ticks])

@@ -8,6 +8,7 @@ made of.
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import Any
 
 from . import marks, scales
@@ -32,45 +33,23 @@ def forest(quantity: dict[str, Any], title: str) -> Figure:
     dots = [_dots(row) for row in rows]
     if sum(map(len, dots)) > MOST_DOTS:
         dots = [[] for _row in rows]
-    step = ROW_WITH_DOTS if any(dots) else marks.ROW
+    step, raised = (ROW_WITH_DOTS, 4) if any(dots) else (marks.ROW, 0)
     left = marks.label_width(row["label"] for row in rows)
-    figure = Figure(title, quantity["summary"], TOP + step * len(rows) + BOTTOM)
+    bottom = TOP + step * len(rows)
+    figure = Figure(title, quantity["summary"], bottom + BOTTOM)
     floors = [row.get("floor") or quantity.get("noise_floor") for row in rows]
     scale = scales.ratio_scale(_range(rows, dots, floors), left, WIDTH - RIGHT)
-    middles = [TOP + step * (place + 0.5) - (4 if any(dots) else 0) for place in range(len(rows))]
-    tops = [TOP + step * place for place in range(len(rows))]
-    figure.shape(
-        "f-band",
-        [
-            marks.box(scale.at(1 / floor), top, scale.at(floor), top + step)
-            for floor, top in zip(floors, tops)
-            if floor
-        ],
-    )
-    figure.shape(
-        "s-muted", [marks.line((scale.at(1.0), TOP), (scale.at(1.0), TOP + step * len(rows)))]
-    )
-    figure.shape(
-        "dots s-same",
-        [
-            marks.dot(scale.at(value), middle + 10)
-            for own, middle in zip(dots, middles)
-            for value in own
-            if scale.holds(value)
-        ],
-    )
-    figure.shape(
-        "s-same",
-        [
-            marks.cross(scale.at(value), middle + 10, 1.8)
-            for own, middle in zip(dots, middles)
-            for value in own
-            if not scale.holds(value)
-        ],
-    )
+    middles = [TOP + step * (place + 0.5) - raised for place in range(len(rows))]
+    bands = []
+    for place, floor in enumerate(floors):
+        if floor:
+            top = TOP + step * place
+            bands.append(marks.box(scale.at(1 / floor), top, scale.at(floor), top + step))
+    figure.shape("f-band", bands)
+    figure.shape("s-muted", [marks.line((scale.at(1.0), TOP), (scale.at(1.0), bottom))])
+    _blocks(figure, scale, dots, middles)
     _intervals(figure, scale, rows, middles)
     marks.row_labels(figure, [row["label"] for row in rows], left - 5, middles)
-    bottom = TOP + step * len(rows)
     scales.ratio_axis(figure, scale, bottom)
     axis = f"ratio to {quantity['control']} (log scale)"
     figure.words((WIDTH / 2, figure.height - 9), marks.short(axis, 66), "small muted", "middle")
@@ -82,18 +61,37 @@ def _dots(row: dict[str, Any]) -> list[float]:
     return [value for value in row.get("blocks") or () if value]
 
 
+def _blocks(
+    figure: Figure, scale: scales.Scale, dots: list[list[float]], middles: list[float]
+) -> None:
+    """Draw the blocks under each interval; one that is beyond the axis is a cross at its end."""
+    inside, beyond = [], []
+    for own, middle in zip(dots, middles):
+        for value in own:
+            place = scale.at(value), middle + 10
+            if scale.holds(value):
+                inside.append(marks.dot(*place))
+            else:
+                beyond.append(marks.cross(*place, 1.8))
+    figure.shape("dots s-same", inside)
+    figure.shape("s-same", beyond)
+
+
 def _range(
     rows: list[dict[str, Any]], dots: list[list[float]], floors: list[float | None]
 ) -> list[float]:
     """Return the ratios that the axis holds: intervals and floors, and dots that are not too far
     out.
     """
-    values = [value for row in rows for value in (row["low"], row["ratio"], row["high"]) if value]
-    values += [value for floor in floors if floor for value in (floor, 1 / floor)]
+    values: list[float] = []
+    for row in rows:
+        values += filter(None, (row["low"], row["ratio"], row["high"]))
+    for floor in filter(None, floors):
+        values += [floor, 1 / floor]
     length = max(values + [1.0]) / min(values + [1.0])
     reach = length**FARTHEST if length > 1.0 else math.inf
     low, high = min(values) / reach, max(values) * reach
-    return values + [min(max(value, low), high) for own in dots for value in own]
+    return values + [min(max(value, low), high) for value in chain.from_iterable(dots)]
 
 
 def _intervals(

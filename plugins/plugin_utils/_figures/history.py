@@ -24,17 +24,11 @@ def trend(series: dict[str, Any], changes: dict[int, str], title: str) -> Figure
     ]
     summary = f"{title}, in {len(means)} campaigns, from {min(means):.4g} to {max(means):.4g} {series['unit']}."
     figure = Figure(title, summary, HEIGHT)
-    low, high = min(low for low, _high in ends), max(high for _low, high in ends)
+    low, high = min(map(min, ends)), max(map(max, ends))
     up = scales.Scale(low * 0.98, high * 1.02, BOTTOM, TOP, logarithmic=True)
     right = scales.Scale(0.4, len(means) + 0.6, LEFT, WIDTH - RIGHT)
     middle = math.exp((math.log(up.low) + math.log(up.high)) / 2)
-    scales.upwards(
-        figure,
-        up,
-        LEFT,
-        WIDTH - RIGHT,
-        [(value, scales.tick_label(value)) for value in (low, middle, high)],
-    )
+    scales.upwards(figure, up, LEFT, WIDTH - RIGHT, scales.labelled((low, middle, high)))
     every = math.ceil(len(means) / MOST_TICKS)
     scales.across(
         figure, right, BOTTOM, [(place, str(place)) for place in range(1, len(means) + 1, every)]

@@ -20,42 +20,18 @@ def cpu(panel: dict[str, Any], title: str) -> Figure:
     """Draw CPU time by kind, stacked, a bar a profile, the ends side by side; per cent of all CPUs
     of a host.
     """
-    names = [row["label"] for row in panel["rows"]]
-    ends = panel["ends"]
+    rows, ends = panel["rows"], panel["ends"]
+    names = [row["label"] for row in rows]
     left, bottom = marks.label_width(names, 160), 26 + ROW * len(names)
     figure = Figure(title, panel["summary"], bottom + 44)
     width = (WIDTH - left - RIGHT - GAP * (len(ends) - 1)) / len(ends)
-    most = max(
-        sum(row["kinds"][end].values())
-        for row in panel["rows"]
-        for end in ends
-        if row["kinds"].get(end)
-    )
-    ticks = scales.even_ticks(min(most, 100.0), 3 if len(ends) > 1 else 5)
+    most = max(map(_most, rows))
+    ticks = scales.labelled(scales.even_ticks(min(most, 100.0), 3 if len(ends) > 1 else 5))
     for number, end in enumerate(ends):
         start = left + number * (width + GAP)
         scale = scales.Scale(0.0, max(min(most * 1.03, 100.0), 1.0), start, start + width)
-        edges = [0.0] * len(names)
-        for kind in panel["kinds"]:
-            tops = [
-                edge + (row["kinds"].get(end) or {}).get(kind, 0.0)
-                for edge, row in zip(edges, panel["rows"])
-            ]
-            figure.shape(
-                f"f-{kind}",
-                [
-                    marks.box(
-                        scale.at(edge),
-                        26 + ROW * place + 3,
-                        scale.at(top),
-                        26 + ROW * (place + 1) - 3,
-                    )
-                    for place, (edge, top) in enumerate(zip(edges, tops))
-                    if top > edge
-                ],
-            )
-            edges = tops
-        scales.across(figure, scale, bottom, [(place, scales.tick_label(place)) for place in ticks])
+        _stacks(figure, scale, panel["kinds"], [row["kinds"].get(end) or {} for row in rows])
+        scales.across(figure, scale, bottom, ticks)
         figure.words(
             (start + width / 2, figure.height - 12), f"{end}, % of CPU", "small muted", "middle"
         )
@@ -64,6 +40,26 @@ def cpu(panel: dict[str, Any], title: str) -> Figure:
     )
     marks.legend(figure, [(kind, f"f-{kind}", "square") for kind in panel["kinds"]])
     return figure
+
+
+def _most(row: dict[str, Any]) -> float:
+    """Return the CPU time of a row's busiest end."""
+    return max(sum(kinds.values()) for kinds in row["kinds"].values())
+
+
+def _stacks(
+    figure: Figure, scale: scales.Scale, kinds: list[str], uses: list[dict[str, float]]
+) -> None:
+    """Draw the bars of one end, a kind after the other from left to right."""
+    edges = [0.0] * len(uses)
+    for kind in kinds:
+        boxes = []
+        for place, use in enumerate(uses):
+            start, edges[place] = edges[place], edges[place] + use.get(kind, 0.0)
+            if edges[place] > start:
+                top, bottom = 26 + ROW * place + 3, 26 + ROW * (place + 1) - 3
+                boxes.append(marks.box(scale.at(start), top, scale.at(edges[place]), bottom))
+        figure.shape(f"f-{kind}", boxes)
 
 
 def heat(panel: dict[str, Any], title: str) -> Figure:

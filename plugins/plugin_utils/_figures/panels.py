@@ -7,6 +7,7 @@ CPU.
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 from .._campaign.nouns import Plan
@@ -14,6 +15,8 @@ from .._trials.digest import ENDS, KINDS, Digest
 from . import numbers as text
 
 MOST_ROWS = 41  # profiles in one figure
+LEAST_SHOWN = 0.05  # per cent of a host; a kind with less everywhere is left out
+HEAT_TOPS = (9, 18, 27, 45, 63, 90, 100)  # per cent, where the scale of a heat map may end
 MOST_HEAT = 8  # heat maps; those with the most streams come first
 CPU_TEXT = [
     "CPU time of a whole host while the streams ran, medians over the trials, by what it was spent on. Guest "
@@ -43,11 +46,11 @@ def cpu(tables: list[dict[str, Any]], plan: Plan) -> list[dict[str, Any]]:
     found = []
     for table in tables:
         ends = [end for end in ENDS if end in table["cpu"]]
-        kinds = {
-            label: {end: _kinds(table["cpu"][end], profile) for end in ends}
-            for profile, label in _profiles(table, plan).items()
-        }
-        rows = [{"label": label, "kinds": own} for label, own in kinds.items() if any(own.values())]
+        rows = []
+        for profile, label in _profiles(table, plan).items():
+            kinds = {end: _kinds(table["cpu"][end], profile) for end in ends}
+            if any(kinds.values()):
+                rows.append({"label": label, "kinds": kinds})
         if rows:
             found.append(_cpu_panel(table, rows, ends))
     return found
@@ -68,16 +71,30 @@ def _kinds(kinds: dict[str, dict[str, float]], profile: str) -> dict[str, float]
     return {kind: share * 100.0 / total for kind, share in shares.items()}
 
 
+def _shown_kinds(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the kinds of which some host spent enough to be seen."""
+    most = dict.fromkeys((*KINDS, "busy"), 0.0)
+    for row in rows:
+        for use in row["kinds"].values():
+            for kind, share in use.items():
+                most[kind] = max(most[kind], share)
+    return [kind for kind, share in most.items() if share >= LEAST_SHOWN] or ["busy"]
+
+
+def _busiest_end(row: dict[str, Any]) -> float:
+    return max(sum(use.values()) for use in row["kinds"].values())
+
+
 def _cpu_panel(
     table: dict[str, Any], rows: list[dict[str, Any]], ends: list[str]
 ) -> dict[str, Any]:
-    kinds = [
-        kind
-        for kind in KINDS + ("busy",)
-        if any(use.get(kind, 0) >= 0.05 for row in rows for use in row["kinds"].values())
-    ] or ["busy"]
-    head = ["Profile"] + [f"{end} {kind}, %" for end in ends for kind in kinds]
-    busiest = max(rows, key=lambda row: max(sum(use.values()) for use in row["kinds"].values()))
+    kinds = _shown_kinds(rows)
+    columns = list(product(ends, kinds))
+    cells = []
+    for row in rows:
+        shares = [text.number(row["kinds"][end].get(kind)) for end, kind in columns]
+        cells.append({"cells": [row["label"], *shares]})
+    busiest = max(rows, key=_busiest_end)
     return {
         "title": table["title"],
         "rows": rows,
@@ -85,86 +102,80 @@ def _cpu_panel(
         "kinds": kinds,
         "summary": f"CPU time by kind for {text.count(len(rows), 'profile')}. Busiest: {busiest['label']}.",
         "numbers": {
-            "head": head,
+            "head": ["Profile", *(f"{end} {kind}, %" for end, kind in columns)],
             "text": ["Profile"],
-            "rows": [
-                {
-                    "cells": [row["label"]]
-                    + [text.number(row["kinds"][end].get(kind)) for end in ends for kind in kinds]
-                }
-                for row in rows
-            ],
+            "rows": cells,
         },
     }
 
 
 def heat(tables: list[dict[str, Any]], plan: Plan, digest: Digest) -> list[dict[str, Any]]:
     """Return a panel a table: softirq per cent of each CPU at each end, a row a profile."""
-    streams = dict(
-        (work["name"], (work.get("streams") or 1) * (work.get("tenants") or 1))
+    streams = {
+        work["name"]: (work.get("streams") or 1) * (work.get("tenants") or 1)
         for work in plan["workloads"]
-    )
+    }
     found = []
     for table in sorted(tables, key=lambda table: -streams.get(table["workload"], 1))[:MOST_HEAT]:
-        shares = dict(
-            ((profile, end), digest.softirq.get((table_key(table), profile, end)))
-            for profile in _profiles(table, plan)
-            for end in ENDS
-        )
-        ends = [
-            end
-            for end in ENDS
-            if any(value for (_profile, which), value in shares.items() if which == end)
-        ]
-        if ends:
-            found.append(_heat_panel(table, plan, shares, ends))
+        labels = _profiles(table, plan)
+        shares = {
+            (profile, end): digest.softirq.get((table_key(table), profile, end))
+            for profile, end in product(labels, ENDS)
+        }
+        measured = {end for (_profile, end), value in shares.items() if value}
+        if measured:
+            ends = [end for end in ENDS if end in measured]
+            found.append(_heat_panel(table, labels, shares, ends))
     return found
 
 
 def _heat_panel(
-    table: dict[str, Any], plan: Plan, shares: dict[tuple[str, str], Any], ends: list[str]
+    table: dict[str, Any],
+    labels: dict[str, str],
+    shares: dict[tuple[str, str], Any],
+    ends: list[str],
 ) -> dict[str, Any]:
-    labels = _profiles(table, plan)
-    profiles = [profile for profile in labels if all(shares[profile, end] for end in ends)]
-    cpus = dict(
-        (end, sorted(set(cpu for profile in profiles for cpu in shares[profile, end])))
-        for end in ends
-    )
-    by_cpu = {
-        (profile, end): [shares[profile, end].get(cpu, 0.0) for cpu in cpus[end]]
-        for profile in profiles
-        for end in ends
-    }
-    rows = [
-        {"label": labels[profile], "shares": {end: by_cpu[profile, end] for end in ends}}
-        for profile in profiles
-    ]
-    cells = []
-    for (profile, end), values in by_cpu.items():
-        top = max(range(len(values)), key=values.__getitem__)
-        cells.append(
-            [
-                labels[profile],
-                end,
-                str(cpus[end][top]),
-                text.number(values[top]),
-                text.number(sum(values) / len(values)),
-            ]
-        )
-    numbers = {
-        "head": ["Profile", "End", "Busiest CPU", "its softirq, %", "Mean of all, %"],
-        "text": ["Profile", "End"],
-        "rows": [{"cells": own} for own in cells],
-    }
-    most = max(share for values in by_cpu.values() for share in values)
+    lacking = {profile for (profile, end), own in shares.items() if end in ends and not own}
+    profiles = [profile for profile in labels if profile not in lacking]
+    cpus = {end: _cpus(shares, profiles, end) for end in ends}
+    rows, cells, most = [], [], 0.0
+    for profile in profiles:
+        own = {end: _in_order(shares[profile, end], cpus[end]) for end in ends}
+        rows.append({"label": labels[profile], "shares": own})
+        for end, values in own.items():
+            cells.append({"cells": [labels[profile], end, *_heat_numbers(values, cpus[end])]})
+            most = max(most, *values)
     return {
         "title": table["title"],
         "rows": rows,
         "ends": ends,
         "cpus": cpus,
-        "numbers": numbers,
-        "most": next(top for top in (9, 18, 27, 45, 63, 90, 100) if top >= most or top == 100),
+        "numbers": {
+            "head": ["Profile", "End", "Busiest CPU", "its softirq, %", "Mean of all, %"],
+            "text": ["Profile", "End"],
+            "rows": cells,
+        },
+        "most": next((top for top in HEAT_TOPS if top >= most), HEAT_TOPS[-1]),
         "summary": "Heat map of softirq time, {} by {}.".format(
             text.count(len(rows), "profile"), text.count(max(map(len, cpus.values())), "CPU")
         ),
     }
+
+
+def _cpus(shares: dict[tuple[str, str], Any], profiles: list[str], end: str) -> list[int]:
+    """Return the CPUs of an end of which some profile has a share."""
+    return sorted(set[int]().union(*(shares[profile, end] for profile in profiles)))
+
+
+def _in_order(shares: dict[int, float], cpus: list[int]) -> list[float]:
+    return [shares.get(cpu, 0.0) for cpu in cpus]
+
+
+def _heat_numbers(values: list[float], cpus: list[int]) -> list[str]:
+    """Return the busiest CPU, its share, and the mean of all."""
+    most = max(values)
+    return [
+        str(cpus[values.index(most)]),
+        text.number(most),
+        text.number(sum(values) / len(values)),
+    ]

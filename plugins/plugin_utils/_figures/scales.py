@@ -59,6 +59,11 @@ def tick_label(value: float) -> str:
     return text.number(value) if value % 1 else f"{value:,.0f}"
 
 
+def labelled(places: Iterable[float]) -> list[tuple[float, str]]:
+    """Return ticks with their labels."""
+    return [(place, tick_label(place)) for place in places]
+
+
 def ratio_scale(values: Iterable[float], start: float, end: float) -> Scale:
     """Return a logarithmic scale that holds ratios and 1, with a little room."""
     logs = [math.log(value) for value in values] + [0.0]

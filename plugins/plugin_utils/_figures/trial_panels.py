@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from statistics import median
-from typing import Any, Iterable
+from typing import Any
 
 from .._campaign.nouns import Plan
 from .._trials.digest import Digest, TrialPoint
@@ -23,6 +23,7 @@ TIME_TEXT = [
     "profiles share is drift of the machine; comparisons are made inside blocks, so drift does not affect "
     "them."
 ]
+BLOCKS_TEXT = "A line spans the middle half of a block's trials, the mark is their median."
 SPREAD_TEXT = [
     "Where the trials of a profile fall into two groups, neither a mean nor a median describes them: look "
     "for what differs between the groups (which CPU took the interrupts, where a queue landed) before "
@@ -56,56 +57,64 @@ def _time_panel(
     length = max(point.started for point in points) - start
     unit, scale = next((unit, scale) for least, unit, scale in UNITS if length >= least)
     used = [point for point in points if point.used and point.value is not None]
-    summarised = len(points) > MOST_POINTS
-    series = {}
-    for name, wanted in (("control", True), ("others", False)):
-        own = [point for point in used if (point.profile == control) is wanted]
-        series[name] = (
-            _blocks(own, start, scale)
-            if summarised
-            else [((point.started - start) / scale, point.value) for point in own]
-        )
     left_out = [
         ((point.started - start) / scale, point.value or 0.0) for point in points if not point.used
     ]
+    draw = _blocks if len(points) > MOST_POINTS else _singly
+    of_control = [point for point in used if point.profile == control]
     quantity = table["quantities"][0]
-    blocks: dict[int, list[float]] = {}
-    for point in used:
-        if point.profile == control and point.value is not None:
-            blocks.setdefault(point.block, []).append(point.value)
     return {
         "title": table["title"],
-        **series,
+        "control": draw(of_control, start, scale),
+        "others": draw([point for point in used if point.profile != control], start, scale),
         "left_out": left_out[:MOST_POINTS],
         "time_unit": unit,
-        "summarised": summarised,
+        "summarised": draw is _blocks,
         "control_name": control,
         "unit": f"{quantity['label']}, {quantity['unit']}",
-        "caption": "A line spans the middle half of a block's trials, the mark is their median."
-        if summarised
-        else "",
+        "caption": BLOCKS_TEXT if draw is _blocks else "",
         "summary": f"{quantity['label']} of {text.count(len(used), 'trial')} over time, and {len(left_out)} left out.",
         "numbers": {
             "head": ["Block", f"{control}: median, {quantity['unit']}"],
             "text": [],
-            "rows": [
-                {"cells": [str(block), text.number(median(values))]}
-                for block, values in sorted(blocks.items())
-            ],
+            "rows": _block_medians(of_control),
         },
     }
 
 
-def _blocks(
-    points: Iterable[TrialPoint], start: float, scale: float
-) -> list[tuple[float, float, float, float]]:
-    """Return (median time, quartile, median, quartile) of each block's points."""
+def _singly(
+    points: list[TrialPoint], start: float, scale: float
+) -> list[tuple[float, float | None]]:
+    """Return (time, value) of each point."""
+    return [((point.started - start) / scale, point.value) for point in points]
+
+
+def _by_block(points: list[TrialPoint]) -> list[tuple[int, list[TrialPoint]]]:
+    """Return the points of each block, in the order of blocks."""
     blocks: dict[int, list[TrialPoint]] = {}
     for point in points:
         blocks.setdefault(point.block, []).append(point)
+    return sorted(blocks.items())
+
+
+def _values(points: list[TrialPoint]) -> list[float]:
+    return sorted(point.value for point in points if point.value is not None)
+
+
+def _block_medians(points: list[TrialPoint]) -> list[dict[str, list[str]]]:
+    return [
+        {"cells": [str(block), text.number(median(_values(members)))]}
+        for block, members in _by_block(points)
+    ]
+
+
+def _blocks(
+    points: list[TrialPoint], start: float, scale: float
+) -> list[tuple[float, float, float, float]]:
+    """Return (median time, quartile, median, quartile) of each block's points."""
     rows = []
-    for _block, members in sorted(blocks.items()):
-        values = sorted(point.value for point in members if point.value is not None)
+    for _block, members in _by_block(points):
+        values = _values(members)
         at = median((point.started - start) / scale for point in members)
         rows.append((at, values[len(values) // 4], median(values), values[(3 * len(values)) // 4]))
     return rows

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from . import marks, scales
@@ -21,45 +22,25 @@ def over_time(panel: dict[str, Any], title: str) -> Figure:
     ones as crosses.
     """
     figure = Figure(title, panel["summary"], HEIGHT)
-    series = {name: panel[name] for name in ("others", "control", "left_out")}
-    values = [value for points in series.values() for point in points for value in point[1:]]
-    times = [point[0] for points in series.values() for point in points]
+    left_out = panel["left_out"]
+    points = [*panel["others"], *panel["control"], *left_out]
+    times = [point[0] for point in points]
+    most = max(chain.from_iterable(point[1:] for point in points))
     pad = 0.02 * max(max(times) - min(times), 1e-6)
-    up = scales.Scale(0.0, (max(values) or 1.0) * 1.06, BOTTOM, TOP)
+    up = scales.Scale(0.0, (most or 1.0) * 1.06, BOTTOM, TOP)
     right = scales.Scale(min(times) - pad, max(times) + pad, LEFT, WIDTH - RIGHT)
-    scales.upwards(
-        figure,
-        up,
-        LEFT,
-        WIDTH - RIGHT,
-        [(place, scales.tick_label(place)) for place in scales.even_ticks(up.high, 4)],
-    )
-    scales.across(
-        figure,
-        right,
-        BOTTOM,
-        [
-            (place, scales.tick_label(place))
-            for place in scales.even_ticks(max(times), 6)
-            if place >= right.low
-        ],
-    )
+    scales.upwards(figure, up, LEFT, WIDTH - RIGHT, scales.labelled(scales.even_ticks(up.high, 4)))
+    ticks = [place for place in scales.even_ticks(max(times), 6) if place >= right.low]
+    scales.across(figure, right, BOTTOM, scales.labelled(ticks))
     for name, look in LOOKS.items():
-        points = series[name]
+        middles = panel[name]
         if panel["summarised"]:
-            figure.shape(
-                f"s-{look[2:]}",
-                [
-                    marks.line((right.at(at), up.at(low)), (right.at(at), up.at(high)))
-                    for at, low, _middle, high in points
-                ],
-            )
-            points = [(at, middle) for at, _low, middle, _high in points]
+            figure.shape(f"s-{look[2:]}", [_half(block, right, up) for block in panel[name]])
+            middles = [(at, middle) for at, _low, middle, _high in panel[name]]
         draw = marks.square if name == "control" else marks.circle
-        figure.shape(look, [draw(right.at(at), up.at(value), 2.2) for at, value in points])
+        figure.shape(look, [draw(right.at(at), up.at(value), 2.2) for at, value in middles])
     figure.shape(
-        "s-worse",
-        [marks.cross(right.at(at), up.at(value), 2.6) for at, value in series["left_out"]],
+        "s-worse", [marks.cross(right.at(at), up.at(value), 2.6) for at, value in left_out]
     )
     figure.words(
         (WIDTH / 2, HEIGHT - 12),
@@ -72,8 +53,14 @@ def over_time(panel: dict[str, Any], title: str) -> Figure:
         (marks.short(panel["control_name"], 14), "f-better", "small square"),
         ("others", "h-same", "circle"),
     ]
-    marks.legend(figure, items + [("left out", "s-worse", "cross")] * bool(series["left_out"]))
+    marks.legend(figure, items + [("left out", "s-worse", "cross")] * bool(left_out))
     return figure
+
+
+def _half(block: tuple[float, float, float, float], right: scales.Scale, up: scales.Scale) -> str:
+    """Return the line over the middle half of a block."""
+    at, low, _middle, high = block
+    return marks.line((right.at(at), up.at(low)), (right.at(at), up.at(high)))
 
 
 def spread(panel: dict[str, Any], title: str) -> Figure:
@@ -81,8 +68,8 @@ def spread(panel: dict[str, Any], title: str) -> Figure:
     names = [row["label"] for row in panel["rows"]]
     left, bottom = marks.label_width(names, 160), 14 + SPREAD_ROW * len(names)
     figure = Figure(title, panel["summary"], bottom + 40)
-    values = [value for row in panel["rows"] for value in row["values"]]
-    scale = scales.Scale(0.0, max(values) * 1.03, left, WIDTH - RIGHT)
+    most = max(max(row["values"]) for row in panel["rows"])
+    scale = scales.Scale(0.0, most * 1.03, left, WIDTH - RIGHT)
     for place, row in enumerate(panel["rows"]):
         middle = 14 + SPREAD_ROW * (place + 0.5)
         figure.shape("s-line", [marks.line((left, middle), (WIDTH - RIGHT, middle))])
@@ -96,12 +83,7 @@ def spread(panel: dict[str, Any], title: str) -> Figure:
     marks.row_labels(
         figure, names, left - 5, [14 + SPREAD_ROW * (place + 0.5) for place in range(len(names))]
     )
-    scales.across(
-        figure,
-        scale,
-        bottom,
-        [(place, scales.tick_label(place)) for place in scales.even_ticks(scale.high, 4)],
-    )
+    scales.across(figure, scale, bottom, scales.labelled(scales.even_ticks(scale.high, 4)))
     figure.words(
         ((left + WIDTH - RIGHT) / 2, figure.height - 10), panel["unit"], "small muted", "middle"
     )
