@@ -47,6 +47,13 @@ options:
     description: With O(endpoints), the TCP port of the control connections.
     type: int
     default: 12865
+  payload:
+    description:
+      - Run the server of payload checks instead, which compares what arrives with what was sent, byte for byte. It is
+        Python alone.
+      - With O(endpoints) it listens three ports above O(port).
+    type: bool
+    default: false
   purge:
     description: Also stop the netservers of this module that are not in O(servers).
     type: bool
@@ -107,7 +114,7 @@ from ..module_utils._netperf import netserver
 from ..module_utils._netperf.command import endpoint
 
 
-def checked(servers: list[dict[str, Any]]) -> list[netserver.Server]:
+def checked(servers: list[dict[str, Any]], payload: bool) -> list[netserver.Server]:
     """Return the servers checked, each once."""
     by_label = {}
     for server in servers:
@@ -116,6 +123,7 @@ def checked(servers: list[dict[str, Any]]) -> list[netserver.Server]:
             "netns": end["netns"],
             "address": end["address"],
             "port": end["port"],
+            "payload": payload,
         }
         by_label[netserver.label(known)] = known
     return list(by_label.values())
@@ -139,9 +147,14 @@ def names(before: Mapping[str, netserver.State | None], paths: Iterable[str]) ->
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the netservers to the wanted state and return the module's result."""
+    payload = module.params["payload"]
     wanted = checked(
         module.params["servers"]
-        or servers_of(module.params["endpoints"] or {}, module.params["port"])
+        or servers_of(
+            module.params["endpoints"] or {},
+            module.params["port"] + (network.PAYLOAD_OFFSET if payload else 0),
+        ),
+        payload,
     )
     before = netserver.known()
     stop, start = netserver.plan(before, wanted, module.params["state"], module.params["purge"])
@@ -179,6 +192,7 @@ def main() -> None:
             },
             "endpoints": {"type": "dict"},
             "port": {"type": "int", "default": network.NETSERVER_PORT},
+            "payload": {"type": "bool", "default": False},
             "purge": {"type": "bool", "default": False},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         },

@@ -15,10 +15,12 @@ from typing import Any, Mapping, Sequence, TypedDict
 from .._base import network
 from .._base.checks import boolean, label, mapping, number, size
 from .._base.errors import InputError
+from .._payload.command import TEST as PAYLOAD
+from .._payload.command import check_argv
 
 STREAM_TESTS = ("TCP_STREAM", "TCP_MAERTS", "UDP_STREAM")
 RR_TESTS = ("TCP_RR", "UDP_RR", "TCP_CRR")
-TESTS = STREAM_TESTS + RR_TESTS
+TESTS = (*STREAM_TESTS, *RR_TESTS, PAYLOAD)
 CROWD = 8  # processes; more of them wait before their traffic, and are counted after a warm-up
 # S: a connection's first packet is retransmitted after 1 s, and once more after 3 s (RFC 6298)
 WARM_UP = 4
@@ -184,6 +186,8 @@ def workload(given: Any) -> dict[str, Any]:
         raise InputError(
             "only TCP_STREAM can run in both directions simultaneously", f"bidirectional {test}"
         )
+    if test == PAYLOAD and given.get("confidence"):
+        raise InputError("a check of the payload has no confidence interval", repr(test))
     interim = given.get("interim")
     checked = {
         "name": label(given.get("name", test.lower()), "workload name"),
@@ -218,13 +222,13 @@ def _warm_up(value: Any, load: Mapping[str, Any]) -> int:
     """Return the seconds of traffic before the counted time; only interim results can separate the
     two.
     """
-    possible = bool(load["interim"]) and load["test"] != "UDP_STREAM"
+    possible = bool(load["interim"]) and load["test"] not in ("UDP_STREAM", PAYLOAD)
     if value is None:
         return WARM_UP if possible and processes(load) > CROWD else 0
     seconds = number(value, "warm_up", 0, 600)
     if seconds and not possible:
         raise InputError(
-            "a warm-up cannot be combined with confidence, UDP_STREAM or interim 0",
+            "a warm-up cannot be combined with confidence, UDP_STREAM, PAYLOAD or interim 0",
             load["name"],
             "Leave warm_up out: netperf's results cover the whole test there.",
         )
@@ -246,7 +250,7 @@ def wait_before_traffic(load: Mapping[str, Any]) -> int:
     them. Not where the server sends: it would begin immediately. Not longer, because netserver
     gives a connection up 4 s late.
     """
-    sends = not load["bidirectional"] and load["test"] != "TCP_MAERTS"
+    sends = not load["bidirectional"] and load["test"] not in ("TCP_MAERTS", PAYLOAD)
     if not sends or load["confidence"] or processes(load) <= CROWD:
         return 0
     return 1 if processes(load) <= 100 else 2
@@ -337,6 +341,8 @@ def argv(load: Mapping[str, Any], test: str, end: Endpoint, index: int = 0) -> l
     Stream ``index`` of a cell has a data port of its own at the server, which firewalls can allow,
     and takes its turn of the CPUs that netperf and netserver are bound to.
     """
+    if test == PAYLOAD:
+        return check_argv(end["address"], end["port"], load["duration"], end["local"])
     family = "6" if ":" in end["address"] else "4"
     line = ["netperf", "-H", f"{end['address']},{family}"]
     if end["local"]:

@@ -20,24 +20,28 @@ from .._base.errors import InputError, LabError
 from .._host import daemons, runner
 from .._host import netns as host_netns
 from .._host.waiting import wait_until
+from .._payload.command import descriptors, serve_argv
 
 STATE_DIR = daemons.FOLDER
 PREFIX = "netserver-"
 
 
 class Server(TypedDict):
-    """A netserver that is wanted."""
+    """A netserver that is wanted; with ``payload`` the server of payload checks."""
 
     netns: str | None
     address: str
     port: int
+    payload: bool
 
 
 State = Dict[str, Any]  # "pid" and "started" of its process, "inode" of its namespace, "server"
 
 
 def argv(server: Server) -> list[str]:
-    """Return the command line of a netserver ``{"netns", "address", "port"}``."""
+    """Return the command line of a server."""
+    if server.get("payload"):
+        return serve_argv(server["address"], server["port"])
     family = "6" if ":" in server["address"] else "4"
     return [
         "netserver",
@@ -157,7 +161,7 @@ def require_free(servers: Iterable[Server], check_mode: bool = False) -> None:
             raise InputError(f"cannot listen ({os.strerror(error)})", f"netserver {label(server)}")
 
 
-def _start(server: Server) -> subprocess.Popen[str]:
+def _start(server: Server, inherited: tuple[int, ...]) -> subprocess.Popen[str]:
     process = runner.start(
         argv(server),
         server["netns"],
@@ -166,6 +170,7 @@ def _start(server: Server) -> subprocess.Popen[str]:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
         cwd="/",
+        pass_fds=inherited if server.get("payload") else (),
     )
     inode = host_netns.inode(host_netns.path_of(server["netns"]))
     daemons.write(_state_file(server), process.pid, {"inode": inode, "server": server})
@@ -180,15 +185,16 @@ def _listens(server: Server, process: subprocess.Popen[str]) -> bool:
 
 def start_all(servers: Sequence[Server]) -> None:
     """Start netservers, detached from the module, and wait until all of them listen."""
-    started = [(server, _start(server)) for server in servers]
-    for server, process in started:
-        if not _listens(server, process):
-            stop_all(list(map(_state_file, servers)))
-            raise LabError(
-                "did not begin to listen",
-                f"netserver {label(server)}",
-                f"Run '{' '.join(argv(server))}' by hand to see why.",
-            )
+    with descriptors() as inherited:
+        started = [(server, _start(server, inherited)) for server in servers]
+        for server, process in started:
+            if not _listens(server, process):
+                stop_all(list(map(_state_file, servers)))
+                raise LabError(
+                    "did not begin to listen",
+                    f"netserver {label(server)}",
+                    f"Run '{' '.join(argv(server))}' by hand to see why.",
+                )
 
 
 def stop_all(paths: Sequence[str]) -> None:

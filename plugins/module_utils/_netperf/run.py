@@ -7,6 +7,7 @@ times.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import selectors
@@ -19,6 +20,8 @@ from typing import IO, Any, Callable, Iterable, Mapping, Sequence, TypedDict
 from .._base.errors import InputError, LabError
 from .._host import netns as host_netns
 from .._host import runner
+from .._payload.command import TEST as PAYLOAD
+from .._payload.command import descriptors, is_check
 from . import command
 
 # Of util-linux: netperf is killed when this module is, however that happens. A preexec_fn would do
@@ -46,7 +49,13 @@ class StreamRecord(TypedDict):
 class _Stream:
     """One netperf process and what it printed."""
 
-    def __init__(self, argv: list[str], netns: str | None, prefix: list[str]) -> None:
+    def __init__(
+        self,
+        argv: list[str],
+        netns: str | None,
+        prefix: list[str],
+        inherited: tuple[int, ...],
+    ) -> None:
         self.argv = argv
         self.netns = netns
         self.texts = {"stdout": b"", "stderr": b""}
@@ -58,6 +67,7 @@ class _Stream:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            pass_fds=inherited,
         )
         self.started = time.time()
 
@@ -147,7 +157,9 @@ def _stop(streams: Iterable[_Stream]) -> None:
 
 
 def _start(
-    planned: Iterable[tuple[list[str], str | None]], barrier: IO[bytes] | None
+    planned: Iterable[tuple[list[str], str | None]],
+    barrier: IO[bytes] | None,
+    inherited: tuple[int, ...] = (),
 ) -> list[_Stream]:
     """Start every process; with a barrier (a locked file) each waits until it is opened."""
     # "flock --no-fork" waits for the lock and then becomes netperf: a barrier without a process of
@@ -164,7 +176,7 @@ def _start(
     streams: list[_Stream] = []
     try:
         for argv, netns in planned:
-            streams.append(_Stream(argv, netns, prefix))
+            streams.append(_Stream(argv, netns, prefix, inherited))
     except LabError:
         _stop(streams)
         raise
@@ -180,9 +192,10 @@ def _error_of(streams: Sequence[_Stream], timed_out: bool, longest: float) -> st
     said = (
         (failed[0].texts["stderr"] or failed[0].texts["stdout"]).decode("utf-8", "replace").strip()
     )
+    what = "the check of the payload" if is_check(failed[0].argv) else "netperf"
     share = f" ({len(failed)} of {len(streams)} streams)" if len(streams) > 1 else ""
     return (
-        f"netperf failed with exit status {failed[0].process.returncode}{share}: "
+        f"{what} failed with exit status {failed[0].process.returncode}{share}: "
         f"{' '.join(said.split())[:300] or 'it said nothing'}"
     )
 
@@ -221,11 +234,12 @@ def run_cell(
         for number, (test, end) in enumerate(command.streams_of(load, endpoints))
     ]
     longest = command.seconds(load)[1]
-    with tempfile.TemporaryFile() as barrier:
+    checks = descriptors() if load["test"] == PAYLOAD else contextlib.nullcontext(())
+    with tempfile.TemporaryFile() as barrier, checks as inherited:
         fcntl.flock(barrier, fcntl.LOCK_EX)
         started = time.time()
         try:
-            streams = _start(planned, barrier if len(planned) > 1 else None)
+            streams = _start(planned, barrier if len(planned) > 1 else None, inherited)
         except LabError as error:
             return {"started": started, "finished": time.time(), "streams": [], "error": str(error)}
         opened, opened_monotonic = time.time(), time.monotonic()

@@ -25,6 +25,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "tcp_rr": {"test": "TCP_RR", "request_size": 1, "response_size": 1},
     "udp_rr": {"test": "UDP_RR", "request_size": 1, "response_size": 1},
     "tcp_crr": {"test": "TCP_CRR", "request_size": 1, "response_size": 1},
+    # Traffic whose content is compared with what was sent: TCP and UDP, both directions, all sizes.
+    "payload": {"test": "PAYLOAD"},
 }
 DEFAULTS: dict[str, Any] = {
     "message_size": None,

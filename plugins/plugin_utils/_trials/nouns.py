@@ -15,6 +15,7 @@ from ...module_utils._netperf.command import Endpoint
 from ...module_utils._observe.packets import Sample
 from ...module_utils._observe.probe import Snapshot
 from .._campaign.nouns import Workload
+from .payload import Payload
 
 NOTHING: Any = {}  # stands for a part that a trial has not
 
@@ -116,6 +117,7 @@ class Result(TypedDict, total=False):
     latency_us: (
         dict[str, float | None] | None
     )  # min, mean, p50, p90, p99, max, stddev of a transaction
+    payload: Payload  # of a check of the payload alone
     message_size: int | None  # bytes, as the other sizes
     send_socket_size: int | None
     recv_socket_size: int | None

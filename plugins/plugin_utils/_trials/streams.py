@@ -11,16 +11,18 @@ gives for its text, and ``length``, the seconds that netperf was asked to run fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, NotRequired
 
 from .._netperf_output.values import Row
 from .nouns import Result, Stream
+from .payload import Payload
 
 
 class StreamRow(Row):
     """What netperf's text of one stream says."""
 
     length: float  # s that netperf was asked to run for
+    payload: NotRequired[Payload]  # of a check of the payload alone
 
 
 Part = tuple[float, float, float]  # start, end, rate

@@ -19,10 +19,13 @@ from ...module_utils._netperf.command import (
     streams_of,
     workload,
 )
+from ...module_utils._payload.command import TEST as PAYLOAD
+from ...module_utils._payload.command import is_check
 from .._campaign.nouns import Plan, Visit
 from .._netperf_output.parse import parse_netperf
 from .._paths.path import Endpoints
 from .._paths.sources import path_named
+from . import payload
 from .cpu import cpu_of_trial
 from .evidence import Lab, Learned, expected, trial_evidence
 from .guards import marks_of
@@ -168,7 +171,22 @@ def sent(cell: Mapping[str, Any]) -> dict[str, Any]:
     return {key: cell[key] for key in SENT if cell.get(key) is not None}
 
 
+def _payload_row(stream: Stream) -> StreamRow:
+    found = payload.parse(stream.get("raw") or "")
+    arrived = sum(check["bytes"] for check in found["checks"].values())
+    row: Any = {
+        "test": PAYLOAD,
+        "throughput_mbps": arrived * 8 / found["elapsed_s"] / 1e6,
+        "elapsed_s": found["elapsed_s"],
+        "length": found["elapsed_s"],
+        "payload": found,
+    }
+    return row
+
+
 def _row(stream: Stream) -> StreamRow:
+    if is_check(stream["argv"]):
+        return _payload_row(stream)
     rows = parse_netperf(stream.get("raw") or "")
     if len(rows) != 1:
         raise LabError(f"netperf's output has {len(rows)} results, not one")
@@ -185,9 +203,14 @@ def result_of(row: Measured) -> tuple[Result, str | None]:
         return {}, row.get("error") or "no stream was started"
     try:
         rows = [_row(stream) for stream in row["streams"]]
-        return summarise(row["streams"], rows, row.get("warm_up_s", 0)), None
     except LabError as error:
         return {}, f"netperf's output could not be read: {error}"
+    result = summarise(row["streams"], rows, row.get("warm_up_s", 0))
+    checks = [one["payload"] for one in rows if "payload" in one]
+    if not checks:
+        return result, None
+    result["payload"] = payload.joined(checks)
+    return result, payload.trouble(result["payload"])
 
 
 def _expected(cell: CellToMeasure, lab: Lab | None, test: str) -> Expected:

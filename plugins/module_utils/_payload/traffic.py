@@ -1,0 +1,534 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Traffic whose content is known: what arrives is compared with what was sent, byte for byte.
+
+A node runs this file as it is, ``serve ADDRESS PORT`` at one end and ``check ADDRESS PORT SECONDS
+[LOCAL]`` at the other, so it imports nothing of ours. ``check`` prints one line of JSON, see
+:mod:`_payload.result`. Both ends know the whole content: size and place of each message follow from
+its number and a seed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import select
+import socket
+import struct
+import sys
+import threading
+import time
+
+STALL = 5.0  # s without progress
+LATE = 0.9  # s; a connection whose first SYN was lost is there after 1 s or 3 s (RFC 6298)
+DRAIN = 0.2  # s in which the last datagrams may still arrive
+LARGEST = 65536  # bytes of a message
+LARGEST_DATAGRAM = 65507  # bytes that IPv4 carries in a UDP datagram
+WINDOW = 24576  # bytes of datagrams on the way, which every receive buffer holds
+ROUND = 0.2  # s of one connection
+SOL_UDP, UDP_SEGMENT, UDP_GRO = 17, 103, 104  # linux/udp.h
+HEAD = struct.Struct("!IIHH")  # seed, number, size less one, flags
+ASK = 1  # the flag of a datagram that is to be acknowledged
+IPV4_UDP = 28  # bytes of both headers
+COUNTERS = {
+    "/proc/self/net/snmp": {
+        "Ip": ("InHdrErrors", "ReasmFails"),
+        "Tcp": ("InCsumErrors", "InErrs", "RetransSegs"),
+        "Udp": ("InCsumErrors", "InErrors", "RcvbufErrors"),
+    },
+    "/proc/self/net/netstat": {"TcpExt": ("TCPTimeouts", "TCPSynRetrans")},
+}
+COUNTERS_6 = ("Ip6InHdrErrors", "Udp6InCsumErrors", "Udp6InErrors")
+
+
+def pool() -> bytes:
+    """Return the bytes that all messages are cut from: random, all zeros, all ones, and a ramp.
+
+    Zeros and ones give the checksums that are special: 0x0000 and 0xffff.
+    """
+    noise = bytearray(random.Random(9).getrandbits(32 * LARGEST).to_bytes(4 * LARGEST, "big"))
+    noise[LARGEST : LARGEST + 4096] = bytes(4096)
+    noise[2 * LARGEST : 2 * LARGEST + 4096] = b"\xff" * 4096
+    return bytes(noise)
+
+
+POOL = pool()
+
+
+def edges(unit: int, largest: int) -> list[int]:
+    """Return the sizes at which offloads go wrong: tiny ones, and those around multiples of
+    ``unit``, what one packet carries.
+    """
+    sizes = set(range(1, 65)) | {1446, 1447, 1448, 1459, 1460, 1461, 1472, 1473, 8947, 8948, 8949}
+    for packets in (1, 2, 3, 4, 5, 8, 16, 17, 32, 44, 45):
+        sizes.update(packets * unit + more for more in (-12, -1, 0, 1, 12))
+    for power in range(7, 17):
+        sizes.update(2**power + more for more in (-1, 0, 1))
+    return sorted(size for size in sizes if 1 <= size <= largest)
+
+
+class Messages:
+    """The endless sequence of messages of one seed."""
+
+    def __init__(self, seed: int, unit: int, largest: int) -> None:
+        self.seed = seed
+        self.sizes = edges(unit, largest)
+        random.Random(seed).shuffle(self.sizes)
+
+    def size(self, number: int) -> int:
+        """Return the size of a message in bytes."""
+        return self.sizes[number % len(self.sizes)]
+
+    def content(self, number: int) -> memoryview:
+        """Return the bytes of a message."""
+        start = (number * 7919 + self.seed) % (3 * LARGEST)
+        return memoryview(POOL)[start : start + self.size(number)]
+
+
+class Report:
+    """What arrived of one check, in messages."""
+
+    def __init__(self) -> None:
+        self.counts = dict.fromkeys(
+            ("sent", "bytes", "arrived", "wrong", "short", "missing", "duplicated", "reordered",
+             "late", "stalled"),
+            0,
+        )  # fmt: skip
+        self.first: dict[str, int] | None = None
+
+    def example(self, number: int, size: int, offset: int) -> None:
+        """Keep the smallest message that was wrong."""
+        if self.first is None or size < self.first["size"]:
+            self.first = {"number": number, "size": size, "offset": offset}
+
+    def add(self, other: dict[str, object]) -> None:
+        """Add what another report, as JSON has it, counts."""
+        for name in self.counts:
+            self.counts[name] += int(str(other.get(name, 0)))
+        first = other.get("first")
+        if isinstance(first, dict):
+            self.example(first["number"], first["size"], first["offset"])
+
+    def shown(self) -> dict[str, object]:
+        """Return the report as JSON has it."""
+        return {**self.counts, "first": self.first}
+
+
+def difference(got: memoryview, wanted: memoryview) -> int:
+    """Return the place of the first byte that differs."""
+    for place, (one, other) in enumerate(zip(got, wanted)):
+        if one != other:
+            return place
+    return min(len(got), len(wanted))
+
+
+# TCP
+
+
+def send_messages(connection: socket.socket, messages: Messages, seconds: float) -> tuple[int, int]:
+    """Send messages for some seconds and close the sending side; return how many, and their bytes."""
+    connection.settimeout(STALL)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    until, number, amount = time.monotonic() + seconds, 0, 0
+    while time.monotonic() < until:
+        content = messages.content(number)
+        connection.sendall(content)
+        amount += len(content)
+        number += 1
+    connection.shutdown(socket.SHUT_WR)
+    return number, amount
+
+
+def receive_messages(connection: socket.socket, _control: Control, messages: Messages) -> Report:
+    """Compare all that arrives with what was sent, until the other end closes."""
+    connection.settimeout(STALL)
+    report, buffer, number = Report(), memoryview(bytearray(LARGEST)), 0
+    while True:
+        size = messages.size(number)
+        have = _fill(connection, buffer[:size])
+        if have == 0:
+            return report
+        report.counts["bytes"] += have
+        wanted = messages.content(number)
+        if buffer[:have] != wanted[:have]:
+            report.counts["wrong"] += 1
+            report.example(number, size, difference(buffer[:have], wanted))
+        if have < size:
+            report.counts["short"] += 1
+            return report
+        report.counts["arrived"] += 1
+        number += 1
+
+
+def _fill(connection: socket.socket, buffer: memoryview) -> int:
+    have = 0
+    while have < len(buffer):
+        got = connection.recv_into(buffer[have:])
+        if not got:
+            break
+        have += got
+    return have
+
+
+# UDP
+
+
+def send_datagrams(
+    sock: socket.socket, messages: Messages, seconds: float, segment: bool
+) -> tuple[int, int]:
+    """Send datagrams for some seconds, never more than :data:`WINDOW` bytes ahead of the receiver;
+    return how many, and their bytes.
+
+    With ``segment`` the kernel cuts several of one size out of one call (UDP_SEGMENT).
+    """
+    until, number, ahead, amount = time.monotonic() + seconds, 0, 0, 0
+    sock.settimeout(STALL)
+    while time.monotonic() < until:
+        size = messages.size(number)
+        batch = 1
+        if segment and 200 <= size <= 1400:
+            batch = max(1, WINDOW // 2 // (size + HEAD.size))
+        ahead += batch * (size + HEAD.size)
+        ask = ahead >= WINDOW
+        parts = []
+        for place in range(batch):
+            flags = ASK if ask and place == batch - 1 else 0
+            head = HEAD.pack(messages.seed, number + place, size - 1, flags)
+            parts.append(head + bytes(_cut(messages, number + place, size)))
+        sock.setsockopt(SOL_UDP, UDP_SEGMENT, len(parts[0]) if batch > 1 else 0)
+        sock.send(b"".join(parts))
+        number += batch
+        amount += batch * size
+        if ask:
+            _wait_for_answer(sock)
+            ahead = 0
+    return number, amount
+
+
+def _cut(messages: Messages, number: int, size: int) -> memoryview:
+    """Return the content of a datagram: the size is that of the first one of its batch."""
+    start = (number * 7919 + messages.seed) % (3 * LARGEST)
+    return memoryview(POOL)[start : start + size]
+
+
+def _wait_for_answer(sock: socket.socket) -> None:
+    # A lost datagram has no answer: the receiver counts it.
+    if select.select([sock], [], [], 0.1)[0]:
+        with contextlib.suppress(ConnectionRefusedError):
+            sock.recv(64)
+
+
+def receive_datagrams(sock: socket.socket, control: Control, messages: Messages) -> Report:
+    """Compare datagrams with what was sent, until the other end says how many they were."""
+    report, seen, highest = Report(), set(), -1
+    said: dict[str, object] = {}
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        ready = select.select([sock] if said else [sock, control.connection], [], [], DRAIN)[0]
+        if said and not ready:
+            break
+        if sock in ready:
+            for datagram in _datagrams(sock):
+                number = _check(datagram, messages, report)
+                if number is None:
+                    continue
+                report.counts["duplicated"] += number in seen
+                report.counts["reordered"] += number < highest
+                seen.add(number)
+                highest = max(highest, number)
+                if HEAD.unpack_from(datagram)[3] & ASK:
+                    sock.send(b"seen")
+        elif control.connection in ready:
+            said = control.hear()
+    report.counts["arrived"] = len(seen)
+    report.counts["missing"] = max(0, int(str(said.get("sent", 0))) - len(seen))
+    return report
+
+
+def _datagrams(sock: socket.socket) -> list[memoryview]:
+    """Return the datagrams of one call; UDP_GRO joins several, and says their size."""
+    data, messages, _flags, _address = sock.recvmsg(LARGEST, 64)
+    size = len(data)
+    for level, kind, value in messages:
+        if (level, kind) == (SOL_UDP, UDP_GRO):
+            size = struct.unpack("i", value[:4])[0]
+    view = memoryview(data)
+    return [view[start : start + size] for start in range(0, len(data), max(1, size))]
+
+
+def _check(datagram: memoryview, messages: Messages, report: Report) -> int | None:
+    """Count one datagram; return its number, or None where it cannot be one of ours."""
+    report.counts["bytes"] += len(datagram)
+    if len(datagram) < HEAD.size:
+        report.counts["short"] += 1
+        return None
+    seed, number, size, _flags = HEAD.unpack_from(datagram)
+    if seed != messages.seed:
+        report.counts["wrong"] += 1
+        report.example(0, len(datagram), 0)
+        return None
+    wanted, got = _cut(messages, number, size + 1), datagram[HEAD.size :]
+    if len(got) < len(wanted):
+        report.counts["short"] += 1
+        report.example(number, len(wanted), len(got))
+    elif got != wanted:
+        report.counts["wrong"] += 1
+        report.example(number, len(wanted), difference(got, wanted))
+    return number
+
+
+# Both ends
+
+
+class Control:
+    """A connection on which the ends speak, a line of JSON each time."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.settimeout(60)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.connection = connection
+        self.stream = connection.makefile("rb", buffering=0)
+
+    def say(self, **values: object) -> None:
+        """Send one line."""
+        self.connection.sendall(json.dumps(values).encode() + b"\n")
+
+    def hear(self) -> dict[str, object]:
+        """Return the next line; raises ``ConnectionError`` where there is none."""
+        line = self.stream.readline(65536)
+        if not line:
+            raise ConnectionError("the other end has closed the connection")
+        heard = json.loads(line)
+        if not isinstance(heard, dict):
+            raise ValueError("a line is not an object")
+        return heard
+
+
+def counters() -> dict[str, int]:
+    """Return the kernel's counters of errors in this network namespace."""
+    found: dict[str, int] = {}
+    for path, wanted in COUNTERS.items():
+        with open(path) as stream:
+            lines = stream.read().splitlines()
+        for names, values in zip(lines[::2], lines[1::2]):
+            protocol = names.split(":")[0]
+            table = dict(zip(names.split()[1:], values.split()[1:]))
+            for name in wanted.get(protocol, ()):
+                if name in table:
+                    found[protocol + name] = int(table[name])
+    table = {}
+    with contextlib.suppress(OSError):  # a kernel without IPv6
+        with open("/proc/self/net/snmp6") as stream:
+            table = {line.split()[0]: line.split()[1] for line in stream}
+    found.update({name: int(table[name]) for name in COUNTERS_6 if name in table})
+    return found
+
+
+def counted(before: dict[str, int]) -> dict[str, int]:
+    """Return what the counters have gained."""
+    return {name: value - before.get(name, 0) for name, value in counters().items()}
+
+
+def udp_socket(address: str, port: int, family: int, join: bool) -> socket.socket:
+    """Return a bound socket; with ``join`` the kernel may join datagrams (UDP_GRO)."""
+    sock = socket.socket(family, socket.SOCK_DGRAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    sock.bind((address, port))
+    if join:
+        sock.setsockopt(SOL_UDP, UDP_GRO, 1)
+    return sock
+
+
+def serve(address: str, port: int) -> None:
+    """Serve checks for ever, each in a thread."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((address, port))
+    listener.listen(128)
+    waiting: dict[str, socket.socket] = {}  # data connections, by their token
+    while True:
+        connection, peer = listener.accept()
+        threading.Thread(
+            target=_served, args=(connection, peer[0], (address, port), waiting), daemon=True
+        ).start()
+
+
+def _served(
+    connection: socket.socket,
+    peer: str,
+    here: tuple[str, int],
+    waiting: dict[str, socket.socket],
+) -> None:
+    control = Control(connection)
+    try:
+        hello = control.hear()
+        if hello["do"] == "data":
+            waiting[str(hello["token"])] = connection
+            return
+        before = counters()
+        while hello["do"] != "counters":
+            _answer(control, hello, peer, here, waiting)
+            hello = control.hear()
+        control.say(**counted(before))
+    except (OSError, ValueError, KeyError):
+        pass  # the client says what went wrong
+    connection.close()
+
+
+def _answer(
+    control: Control,
+    asked: dict[str, object],
+    peer: str,
+    here: tuple[str, int],
+    waiting: dict[str, socket.socket],
+) -> None:
+    seconds, unit = float(str(asked["seconds"])), int(str(asked["unit"]))
+    seed = int(str(asked["seed"]))
+    if asked["do"] == "udp":
+        messages = Messages(seed, unit, LARGEST_DATAGRAM - HEAD.size)
+        sock = udp_socket(here[0], here[1], control.connection.family, bool(asked["join"]))
+        sock.connect((peer, int(str(asked["port"]))))
+        control.say(ready=True)
+        with sock:
+            _part(control, sock, messages, seconds, asked)
+        return
+    token = str(asked["token"])
+    control.say(ready=True)
+    until = time.monotonic() + STALL
+    while token not in waiting and time.monotonic() < until:
+        time.sleep(0.001)
+    with waiting.pop(token) as data:
+        _part(control, data, Messages(seed, unit, LARGEST), seconds, asked)
+
+
+def _part(
+    control: Control,
+    sock: socket.socket,
+    messages: Messages,
+    seconds: float,
+    asked: dict[str, object],
+) -> None:
+    """Do the server's part of one round: receive and report, or send and say how much."""
+    udp = sock.type == socket.SOCK_DGRAM
+    if asked["direction"] == "forward":
+        receive = receive_datagrams if udp else receive_messages
+        control.say(**receive(sock, control, messages).shown())
+        return
+    if udp:
+        sent, amount = send_datagrams(sock, messages, seconds, bool(asked["segment"]))
+    else:
+        sent, amount = send_messages(sock, messages, seconds)
+    control.say(sent=sent, bytes=amount)
+
+
+class Client:
+    """The end that asks for the rounds and sums their reports."""
+
+    def __init__(self, address: str, port: int, local: str | None) -> None:
+        self.there = (address, port)
+        self.local = local
+        self.family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.control = Control(self.connect())
+        self.unit = self.control.connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
+        self.reports: dict[str, Report] = {}
+        self.seed = 0
+
+    def connect(self) -> socket.socket:
+        """Return a connection to the server."""
+        source = (self.local, 0) if self.local else None
+        return socket.create_connection(self.there, timeout=15, source_address=source)
+
+    def tcp(self, direction: str, report: Report) -> None:
+        """Make one round over a new connection."""
+        self.seed += 1
+        token = f"{self.control.connection.getsockname()}-{self.seed}"
+        asked = {"token": token, "seconds": ROUND, "unit": self.unit, "seed": self.seed}
+        self.control.say(do="tcp", direction=direction, **asked)
+        self.control.hear()
+        began = time.monotonic()
+        data = self.connect()
+        report.counts["late"] += time.monotonic() - began > LATE
+        with data:
+            Control(data).say(do="data", token=token)
+            messages = Messages(self.seed, self.unit, LARGEST)
+            if direction == "forward":
+                sent, _amount = send_messages(data, messages, ROUND)
+                arrived = self.control.hear()
+            else:
+                got = receive_messages(data, self.control, messages)
+                sent, arrived = int(str(self.control.hear()["sent"])), got.shown()
+        report.add({**arrived, "sent": sent})
+        report.counts["missing"] += max(0, sent - int(str(arrived["arrived"])))
+
+    def udp(self, direction: str, report: Report) -> None:
+        """Make one round of datagrams; every second one is cut and joined by the kernel."""
+        self.seed += 1
+        batched = self.seed // 4 % 2 == 1
+        asked = {"seconds": ROUND, "unit": self.unit + 12 - HEAD.size, "seed": self.seed}
+        asked.update(segment=batched, join=batched)
+        local = self.control.connection.getsockname()[0]
+        messages = Messages(self.seed, int(asked["unit"]), LARGEST_DATAGRAM - HEAD.size)
+        with udp_socket(local, 0, self.family, batched) as sock:
+            sock.connect(self.there)
+            self.control.say(do="udp", direction=direction, port=sock.getsockname()[1], **asked)
+            self.control.hear()
+            if direction == "forward":
+                sent, _amount = send_datagrams(sock, messages, ROUND, batched)
+                self.control.say(sent=sent)
+                arrived = self.control.hear()
+            else:
+                got = receive_datagrams(sock, self.control, messages)
+                arrived = {**got.shown()}
+                sent = got.counts["arrived"] + got.counts["missing"]
+        report.add({**arrived, "sent": sent})
+
+    def check(self, seconds: float) -> None:
+        """Make rounds of each kind in turn for some seconds, and each of them once at least."""
+        until = time.monotonic() + seconds
+        rounds = 0
+        kinds = [("tcp", self.tcp), ("udp", self.udp)]
+        while rounds < 1 or time.monotonic() < until:
+            for name, make in kinds:
+                for direction in ("forward", "reverse"):
+                    report = self.reports.setdefault(f"{name}_{direction}", Report())
+                    try:
+                        make(direction, report)
+                    except socket.timeout:
+                        report.counts["stalled"] += 1
+                        return
+            rounds += 1
+
+
+def check(address: str, port: int, seconds: float, local: str | None) -> dict[str, object]:
+    """Return what was found, see :mod:`_payload.result`."""
+    before, began = counters(), time.monotonic()
+    client = Client(address, port, local)
+    error, there = None, {}
+    try:
+        client.check(seconds)
+        client.control.say(do="counters")
+        there = client.control.hear()
+    except (OSError, ValueError, KeyError) as problem:
+        error = str(problem) or type(problem).__name__
+    return {
+        "elapsed": time.monotonic() - began,
+        "mss": client.unit,
+        "checks": {name: report.shown() for name, report in client.reports.items()},
+        "counters": {"client": counted(before), "server": there},
+        "error": error,
+    }
+
+
+def main(words: list[str]) -> None:
+    """Run one end."""
+    if words[0] == "serve":
+        serve(words[1], int(words[2]))
+    local = words[4] if len(words) > 4 else None
+    print(json.dumps(check(words[1], int(words[2]), float(words[3]), local)), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
