@@ -40,7 +40,7 @@ State = Dict[str, Any]  # "pid" and "started" of its process, "inode" of its nam
 
 def argv(server: Server) -> list[str]:
     """Return the command line of a server."""
-    if server.get("payload"):
+    if "payload" in server and server["payload"]:
         return serve_argv(server["address"], server["port"])
     family = "6" if ":" in server["address"] else "4"
     return [

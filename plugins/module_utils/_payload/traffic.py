@@ -318,11 +318,12 @@ def counters() -> dict[str, int]:
             for name in wanted.get(protocol, ()):
                 if name in table:
                     found[protocol + name] = int(table[name])
-    table = {}
-    with contextlib.suppress(OSError):  # a kernel without IPv6
-        with open("/proc/self/net/snmp6") as stream:
-            table = {line.split()[0]: line.split()[1] for line in stream}
-    found.update({name: int(table[name]) for name in COUNTERS_6 if name in table})
+    six: dict[str, str] = {}
+    with contextlib.suppress(OSError), open("/proc/self/net/snmp6") as stream:  # without IPv6
+        for line in stream:
+            name, value = line.split()[:2]
+            six[name] = value
+    found.update({name: int(six[name]) for name in COUNTERS_6 if name in six})
     return found
 
 
@@ -506,7 +507,8 @@ def check(address: str, port: int, seconds: float, local: str | None) -> dict[st
     """Return what was found, see :mod:`_payload.result`."""
     before, began = counters(), time.monotonic()
     client = Client(address, port, local)
-    error, there = None, {}
+    error = None
+    there: dict[str, object] = {}
     try:
         client.check(seconds)
         client.control.say(do="counters")
@@ -527,7 +529,11 @@ def main(words: list[str]) -> None:
     if words[0] == "serve":
         serve(words[1], int(words[2]))
     local = words[4] if len(words) > 4 else None
-    print(json.dumps(check(words[1], int(words[2]), float(words[3]), local)), flush=True)
+    try:
+        found = check(words[1], int(words[2]), float(words[3]), local)
+    except OSError as error:
+        sys.exit(f"no server of payload checks answers at {words[1]} port {words[2]}: {error}")
+    print(json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

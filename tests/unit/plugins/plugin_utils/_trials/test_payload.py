@@ -1,0 +1,79 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import ParseError
+from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
+
+
+def said(counters=None, error=None, **counts):
+    """Return the text of a check in which 1,000 messages arrived as sent, but for ``counts``."""
+    check = {**dict.fromkeys(payload.COUNTS, 0), "sent": 1000, "arrived": 1000, "first": None}
+    return json.dumps(
+        {
+            "elapsed": 2.0,
+            "mss": 1448,
+            "checks": {"tcp_forward": check, "udp_forward": {**check, **counts}},
+            "counters": counters or {"client": {}, "server": {}},
+            "error": error,
+        }
+    )
+
+
+def test_a_payload_that_arrived_as_sent_is_no_trouble():
+    assert payload.trouble(payload.parse(said())) is None
+
+
+@pytest.mark.parametrize(
+    "found, expected",
+    [
+        ({"wrong": 1}, payload.WRONG),
+        ({"short": 1}, payload.WRONG),
+        ({"stalled": 1, "missing": 900}, payload.STALLED),
+        ({"counters": {"server": {"TcpInCsumErrors": 2}}}, payload.REFUSED),
+        ({"counters": {"server": {"TcpInCsumErrors": 1}}}, None),
+        ({"missing": 4}, payload.LOST),
+        ({"missing": 3}, None),
+        ({"late": 2}, payload.LATE),
+        ({"reordered": 50, "duplicated": 3}, None),
+        ({"error": "the other end has closed the connection"}, payload.STOPPED),
+    ],
+)
+def test_trouble(found, expected):
+    assert payload.trouble(payload.parse(said(**found))) == expected
+
+
+def test_streams_are_summed_and_the_smallest_example_is_kept():
+    big = {"number": 3, "size": 1449, "offset": 1448}
+    parts = [
+        payload.parse(said(wrong=1, first=big)),
+        payload.parse(said(wrong=2, first={**big, "size": 65})),
+    ]
+    whole = payload.joined(parts)["checks"]["udp_forward"]
+    assert (whole["wrong"], whole["sent"], whole["first"]["size"]) == (3, 2000, 65)
+
+
+@given(st.text())
+def test_any_text_is_a_check_or_our_error(text):
+    with pytest.raises(ParseError, match="line 1"):
+        payload.parse(text)
+
+
+@given(st.data())
+def test_any_damage_is_our_error_or_a_check(data):
+    text = said()
+    start = data.draw(st.integers(0, len(text) - 1))
+    damaged = (
+        text[:start] + data.draw(st.text(max_size=5)) + text[start + data.draw(st.integers(0, 9)) :]
+    )
+    try:
+        assert payload.parse(damaged)["mss"] >= 0
+    except ParseError as error:
+        assert "line 1" in str(error)
