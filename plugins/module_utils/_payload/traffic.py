@@ -32,7 +32,7 @@ SOL_UDP, UDP_SEGMENT, UDP_GRO = 17, 103, 104  # linux/udp.h
 HEAD = struct.Struct("!IIHH")  # seed, number, size less one, flags
 ASK = 1  # the flag of a datagram that is to be acknowledged
 IPV4_UDP = 28  # bytes of both headers
-COUNTERS = {
+COUNTERS: dict[str, dict[str, tuple[str, ...]]] = {
     "/proc/self/net/snmp": {
         "Ip": ("InHdrErrors", "ReasmFails"),
         "Tcp": ("InCsumErrors", "InErrs", "RetransSegs"),
