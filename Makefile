@@ -26,7 +26,7 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-test live lock demo study lab measure report watch teardown machines machines-demo machines-test machines-absent packages test quick try nightly format golden unit lint integration molecule fuzz faults bench docs release clean
+.PHONY: help setup setup-test live lock demo integrity study lab measure report watch teardown machines machines-demo machines-test machines-absent packages test quick try nightly format golden unit lint integration molecule fuzz faults bench docs release clean
 
 help:  ## this list
 	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results]"
@@ -50,6 +50,9 @@ lock: setup  ## pin the newest versions of requirements/*.in
 
 demo: setup  ## a lab, a short campaign and its report; then everything is taken down
 	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/demo.sh "$(abspath $(RESULTS))" "$(abspath $(CAMPAIGN))"
+
+integrity: setup  ## is an offload broken? payload is compared byte for byte on the lab, which is then taken down
+	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/demo.sh "$(abspath $(RESULTS))" "$(abspath playbooks/campaigns/integrity.yml)"
 
 study: setup  ## one of the five studies, STUDY=ovs_vxlan_offload ..., as demo; SHORT=1 takes minutes
 	@$(ROOT) env PATH="$(BIN):$$PATH" SHORT="$(SHORT)" sh tools/study.sh "$(STUDY)" "$(abspath $(RESULTS))"

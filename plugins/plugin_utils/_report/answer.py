@@ -13,7 +13,7 @@ from typing import Any
 from .._campaign.nouns import Plan
 from .._figures import numbers as text
 from .._trials.digest import Digest
-from . import remedy
+from . import broken, remedy
 from .phrases import (
     MAIN,
     SHOWN,
@@ -300,7 +300,7 @@ def answer(
     digest: Digest,
     groups: list[dict[str, Any]],
 ) -> list[Line]:
-    """Return the answer, at most six lines; ``groups`` are the panels of trials in two groups."""
+    """Return the answer: what is broken, then at most six lines; ``groups`` are the panels of trials in two groups."""
     if not digest.trials or not any(table["quantities"] for table in tables):
         why = (
             "no trial was recorded"
@@ -308,9 +308,11 @@ def answer(
             else "no trial gave a result that can be compared"
         )
         cause = remedy.left_out(digest)
-        return [line("unknown", f"Nothing can be said: {why}{'; ' + cause if cause else ''}.")]
+        nothing = f"Nothing can be said: {why}{'; ' + cause if cause else ''}."
+        return [*broken.lines(plan, digest.payloads), line("unknown", nothing)]
     lines = _recommendation(findings, tables, plan)
     refused = findings["recommendation"]["name"] is None and findings["recommendation"]["forbidden"]
     lines += failing(findings) if not refused else []
     lines += acting_together(tables) + two_groups(groups) + _costs_unknown(findings, tables)
-    return lines[:4] + _settle(findings, tables, plan, digest)
+    first = broken.lines(plan, digest.payloads)
+    return first + lines[:4] + _settle(findings, tables, plan, digest)

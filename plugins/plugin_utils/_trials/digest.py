@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypedDict
 
-from . import guards, progress
+from . import guards, payload, progress
 from .node_cpu import NodeCpu
 from .nouns import NOTHING, Trial
 
@@ -99,6 +99,7 @@ class Digest:
         self.points: dict[Table, list[TrialPoint]] = {}  # of each table
         self.trials = self.failed = self.left_out = 0
         self.guards: dict[str, Guarded] = {}
+        self.payloads: dict[tuple[str, int, str], payload.Tally] = {}  # (path, MTU, profile)
         self.errors: dict[str, int] = {}  # error text: trials
         self.evidence: list[
             dict[str, Any]
@@ -145,6 +146,10 @@ class Digest:
 
     def _unused(self, trial: Trial) -> None:
         """Count a trial that failed or was left out, and list it if it is one of the first."""
+        checked = (trial.get("result") or NOTHING).get("payload")
+        if checked:
+            where = (trial["path"], trial["mtu"], trial["profile"])
+            self.payloads[where] = payload.counted(self.payloads.get(where), checked)
         error = trial.get("error")
         if error:
             self.failed += 1

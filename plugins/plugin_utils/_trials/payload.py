@@ -128,6 +128,29 @@ def parse(text: str) -> Payload:
     }
 
 
+class Tally(TypedDict):
+    """The checks of one profile at one place, summed."""
+
+    trials: int
+    troubled: int  # trials in which something was wrong
+    kinds: dict[str, int]  # what was wrong: trials
+    whole: Payload
+
+
+def counted(tally: Tally | None, found: Payload) -> Tally:
+    """Return a tally with one trial more."""
+    wrong = trouble(found)
+    if tally is None:
+        tally = {"trials": 0, "troubled": 0, "kinds": {}, "whole": found}
+    else:
+        tally["whole"] = joined([tally["whole"], found])
+    tally["trials"] += 1
+    if wrong:
+        tally["troubled"] += 1
+        tally["kinds"][wrong] = tally["kinds"].get(wrong, 0) + 1
+    return tally
+
+
 def _joined_check(found: list[Check]) -> Check:
     counts: Any = dict.fromkeys(COUNTS, 0)
     for check in found:
