@@ -74,14 +74,17 @@ def describe(plan: Plan, lab_mtu: int | None = None) -> list[str]:
             f"then a confirmation of at most {confirmed} visits in {blocks} blocks, about {length(seconds)}"
         )
     lines += [_described(factor) for factor in plan["factors"]]
+    lines += _found_by_most(plan)
+    return lines + [f"warning: {text}" for text in warnings_of(plan)]
+
+
+def _found_by_most(plan: Plan) -> list[str]:
     sizes = [
         f"{100 * (ratio - 1):.1f} % where trials scatter by {100 * noise:.0f} %"
         for noise, ratio in detectable(plan)
         if ratio is not None
     ]
-    if sizes:
-        lines.append(f"4 of 5 such campaigns find an effect of {', '.join(sizes)}")
-    return lines + [f"warning: {text}" for text in warnings_of(plan)]
+    return [f"4 of 5 such campaigns find an effect of {', '.join(sizes)}"] if sizes else []
 
 
 def _rounds_of_search(search: SearchLimits, trials: int) -> list[str]:

@@ -179,8 +179,9 @@ def alias_groups(
         if visited.issuperset(itertools.product(ends[one], ends[two])):
             _join(groups, place, products)
     model = np.hstack([mains, columns[:, [group[0] for group in groups]]])
-    separable = model.shape[1] <= len(rows) and np.linalg.matrix_rank(model) == model.shape[1]
-    return [[pairs[place] for place in group] for group in groups] if separable else []
+    if model.shape[1] > len(rows) or np.linalg.matrix_rank(model) < model.shape[1]:
+        return []
+    return [list(map(pairs.__getitem__, group)) for group in groups]
 
 
 def first_visits(factors: Sequence[Factor], seed: int) -> list[Levels]:

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from itertools import chain
 
 from ...module_utils._base import network
 from ...module_utils._iproute.parse import Link
 from .._campaign.nouns import Campaign
 from .._lab.guests import measuring
-from .._paths.lab_paths import TENANT, USUAL_TENANT_PATH, paths_on
+from .._paths.lab_paths import TENANT, USUAL_TENANT_PATH, Variables, paths_on
 from .._paths.path import VXLAN
 from .._paths.sources import all_paths
 from .variables import Problem
@@ -26,6 +26,19 @@ def pairs_of(campaign: Campaign, nodes: Sequence[str]) -> list[tuple[str, str]]:
     return [(pair["client"], pair["server"]) for pair in campaign["pairs"]] or [
         (nodes[0], nodes[1])
     ]
+
+
+def _too_few(
+    playing: Sequence[str], group: Sequence[str], homes: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield why these hosts give no pair."""
+    if len(group) < FEWEST_NODES:
+        yield f"a campaign needs two nodes, the inventory has {len(group)}."
+    elif len(measuring(playing, homes)) < FEWEST_NODES <= len(playing):
+        yield "a campaign needs two tenants that are hosts, or none. Name its pairs, or add one."
+    elif len(playing) < FEWEST_NODES:
+        left_out = [node for node in group if node not in playing]
+        yield f"a campaign needs two nodes. Do not leave out {' or '.join(left_out)} with --limit."
 
 
 def wrong_nodes(
@@ -45,21 +58,10 @@ def wrong_nodes(
                 f"Have {node} in the group lab_nodes, and do not leave it out with --limit.",
             )
     if not campaign["pairs"]:
-        if len(group) < FEWEST_NODES:
-            yield Problem(where, f"a campaign needs two nodes, the inventory has {len(group)}.")
-        elif len(measuring(playing, homes)) < FEWEST_NODES <= len(playing):
-            yield Problem(
-                where,
-                "a campaign needs two tenants that are hosts, or none. Name its pairs, or add one.",
-            )
-        elif len(playing) < FEWEST_NODES:
-            left_out = [node for node in group if node not in playing]
-            yield Problem(
-                where,
-                f"a campaign needs two nodes. Do not leave out {' or '.join(left_out)} with --limit.",
-            )
+        for what in _too_few(playing, group, homes):
+            yield Problem(where, what)
         return
-    for node in dict.fromkeys(node for pair in pairs_of(campaign, playing) for node in pair):
+    for node in dict.fromkeys(chain.from_iterable(pairs_of(campaign, playing))):
         if node not in group:
             yield Problem(
                 where,
@@ -69,8 +71,13 @@ def wrong_nodes(
             yield Problem(where, f"it measures {node}. Do not leave that out with --limit.")
 
 
+def _most_tenants(campaign: Campaign) -> int:
+    """Return how many tenants a workload of the campaign uses, of that which uses most."""
+    return max(workload["tenants"] or 1 for workload in campaign["workloads"])
+
+
 def wrong_guests(
-    campaign: Campaign, guest: str, node: str, variables: Mapping[str, Any]
+    campaign: Campaign, guest: str, node: str, variables: Variables
 ) -> Iterator[Problem]:
     """Yield the paths, the tenants and the devices of a campaign that a tenant that is a host does
     not have.
@@ -83,22 +90,21 @@ def wrong_guests(
                 f"the campaign's path {path} has no end in this tenant, which has {mine}. Leave out "
                 "the path, or name pairs of nodes for it in another campaign.",
             )
-    if max([workload["tenants"] or 1 for workload in campaign["workloads"]]) > 1:
+    if _most_tenants(campaign) > 1:
         yield Problem(
             guest, "a workload of the campaign uses several tenants, and this host is one. Use 1."
         )
-    others = [
-        name for factor in campaign["factors"] for name in factor["devices"] if name != TENANT
-    ]
+    devices = chain.from_iterable(factor["devices"] for factor in campaign["factors"])
+    others = [name for name in dict.fromkeys(devices) if name != TENANT]
     if others and not node:
         yield Problem(
             guest,
-            f"the campaign sets {' and '.join(dict.fromkeys(others))} devices, which are this "
+            f"the campaign sets {' and '.join(others)} devices, which are this "
             "tenant's node's. Set offload_lab_tenant_of, or give the factors 'devices: [tenant]'.",
         )
 
 
-def wrong_paths(campaign: Campaign, node: str, variables: Mapping[str, Any]) -> Iterator[Problem]:
+def wrong_paths(campaign: Campaign, node: str, variables: Variables) -> Iterator[Problem]:
     """Yield the paths of a campaign of which a node has no end, and workloads with more tenants
     than it has.
     """
@@ -113,7 +119,7 @@ def wrong_paths(campaign: Campaign, node: str, variables: Mapping[str, Any]) -> 
     if variables.get("offload_lab_tenants") or not uses_several:
         return
     tenants = int(variables.get("offload_lab_tenant_count", 1))
-    most = max([workload["tenants"] or 1 for workload in campaign["workloads"]])
+    most = _most_tenants(campaign)
     if 0 < tenants < most:
         yield Problem(
             node,

@@ -12,10 +12,13 @@ verdict says ``unsupported``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, cast
 
+from ...module_utils._base import network
 from ...module_utils._base.errors import InputError
 from ...module_utils._ethtool.alias import resolve
+from ...module_utils._ethtool.features import Feature
 from .._campaign.nouns import Campaign, Factor
 
 DESIGNS = ("screen", "search")
@@ -24,24 +27,22 @@ DESIGNS = ("screen", "search")
 Node = tuple[Mapping[str, Sequence[Mapping[str, Any]]], Mapping[str, Mapping[str, Any]]]
 
 
-def _devices(factor: Factor, nodes: Iterable[Node]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _devices(factor: Factor, nodes: Iterable[Node]) -> Iterator[tuple[str, dict[str, Feature]]]:
     """Yield ``(name, features)`` of each device that a factor is for and that was read."""
     for classes, readings in nodes:
         for group in factor["devices"]:
             for device in classes.get(group) or ():
-                key = (
-                    f"{device['netns']}/{device['name']}" if device.get("netns") else device["name"]
-                )
+                key = network.key_of(device)
                 if (readings.get(key) or {}).get("features"):
                     yield key, readings[key]["features"]
 
 
-def _can_vary(factor: Factor, features: Mapping[str, Any], device: str) -> bool:
+def _can_vary(factor: Factor, features: dict[str, Feature], device: str) -> bool:
     try:
-        bits = [bit for name in factor["settings"] for bit in resolve(name, dict(features), device)]
+        bits = [resolve(name, features, device) for name in factor["settings"]]
     except InputError:
         return True  # reported elsewhere: the task that sets it names the feature and similar ones
-    return any(not features[bit]["fixed"] for bit in bits)
+    return any(not features[bit]["fixed"] for bit in chain.from_iterable(bits))
 
 
 def fixed(factor: Factor, nodes: Sequence[Node]) -> str | None:

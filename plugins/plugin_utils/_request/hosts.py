@@ -15,7 +15,7 @@ from ...module_utils._ethtool.alias import resolve
 from ...module_utils._ethtool.features import Feature
 from ...module_utils._iproute.parse import Link
 from .._campaign.nouns import Campaign
-from .._lab.guests import around
+from .._lab.guests import Variables, around
 from .campaign import wrong_mtus
 from .variables import PREFIX, Problem
 
@@ -98,21 +98,17 @@ class Wanted(NamedTuple):
     guest: bool  # a tenant that is a host
 
 
-def wanted_of(
-    variables: Mapping[str, Any], campaign: Campaign | None, guest: bool = False
-) -> Wanted:
+def wanted_of(variables: Variables, campaign: Campaign | None, guest: bool = False) -> Wanted:
     """Return what the variables of a node, and the campaign if it is to be measured, ask of it."""
 
     def value(name: str, default: Any) -> Any:
         return variables.get(PREFIX + name, default)
 
     mtu, install = value("underlay_mtu", None), value("install_packages", True)
-    features = [
-        name
-        for factor in (campaign["factors"] if campaign else ())
-        if factor["kind"] == "feature"
-        for name in [*factor["settings"], *factor["needs"]]
-    ]
+    features: list[str] = []
+    for factor in campaign["factors"] if campaign else ():
+        if factor["kind"] == "feature":
+            features += factor["settings"] + factor["needs"]
     return Wanted(
         device=value("underlay_device", ""),
         guest=guest,
@@ -172,20 +168,24 @@ def _device(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
             WRONG,
             f"{wanted.device} does not have the address {wanted.address}. It has {', '.join(addresses)}.",
         )
-    if wanted.uplink and wanted.uplink in [wanted.device, *wanted.more_devices]:
+    if wanted.uplink:
+        yield from _uplink(links, wanted)
+    yield OK, wanted.device
+
+
+def _uplink(links: Mapping[str, Link], wanted: Wanted) -> Iterator[tuple[str, str]]:
+    addresses = _addresses(links, wanted.uplink)
+    if wanted.uplink in [wanted.device, *wanted.more_devices]:
         yield (
             WRONG,
             f"the uplink {wanted.uplink} is a device of the underlay. Give another device, or a VLAN on it.",
         )
-    elif wanted.uplink and _addresses(links, wanted.uplink):
+    elif addresses:
         yield (
             WRONG,
-            (
-                f"the uplink {wanted.uplink} has the address {_addresses(links, wanted.uplink)[0]}, which the "
-                "switch would take from the host. Give a device without one."
-            ),
+            f"the uplink {wanted.uplink} has the address {addresses[0]}, which the "
+            "switch would take from the host. Give a device without one.",
         )
-    yield OK, wanted.device
 
 
 def _mtu(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
@@ -251,23 +251,25 @@ def _ports(reading: Reading) -> Iterator[tuple[str, str]]:
 
 
 def _peers(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
-    for address in dict.fromkeys(row["address"] for row in reading["peers"] if not row["reached"]):
-        rows = [row for row in reading["peers"] if row["address"] == address and not row["reached"]]
-        source = wanted.address or "this node"
+    source = wanted.address or "this node"
+    unreached: dict[str, list[Reached]] = {}
+    for row in reading["peers"]:
+        if not row["reached"]:
+            unreached.setdefault(row["address"], []).append(row)
+    for address, rows in unreached.items():
+        ports = " and ".join(str(row["port"]) for row in rows)
         yield (
             WRONG,
-            (
-                f"{address} cannot be reached on TCP port {' and '.join(str(row['port']) for row in rows)}: "
-                f"{rows[0]['answer']}. Check cable and addresses. If ping gets through, its firewall lacks a "
-                f"rule that accepts these ports from {source}: set offload_lab_firewall, or add it."
-            ),
+            f"{address} cannot be reached on TCP port {ports}: "
+            f"{rows[0]['answer']}. Check cable and addresses. If ping gets through, its firewall lacks a "
+            f"rule that accepts these ports from {source}: set offload_lab_firewall, or add it.",
         )
     if reading.get("silent"):
         yield (
             NOTE,
             (
                 f"{' and '.join(reading['silent'])} does not answer on UDP port {reading['vxlan_port']}; see that "
-                f"its firewall accepts it from {wanted.address or 'this node'}."
+                f"its firewall accepts it from {source}."
             ),
         )
     yield (
@@ -308,18 +310,22 @@ def judge(node: str, reading: Reading, wanted: Wanted) -> Iterator[Row]:
         yield from [row for row in rows if row.state != OK] or rows[:1]
 
 
+def _underlay_mtu(reading: Reading, wanted: Wanted) -> int | None:
+    link = reading["links"].get(wanted.device)
+    return link["mtu"] if link else None
+
+
 def apart(
     readings: Mapping[str, Reading], wanted: Mapping[str, Wanted], now: float
 ) -> Iterator[Row]:
     """Yield what is wrong between the nodes: MTUs that differ, clocks that do."""
-    links = {
-        node: reading["links"].get(wanted[node].device)
+    mtus = {
+        node: _underlay_mtu(reading, wanted[node])
         for node, reading in readings.items()
         if not wanted[node].guest
     }
-    mtus = {node: link["mtu"] if link else None for node, link in links.items()}
     measuring = any(reading["measuring"] for reading in readings.values())
-    if len({mtu for mtu in mtus.values() if mtu}) > 1 and not measuring:
+    if len(set(filter(None, mtus.values()))) > 1 and not measuring:
         by_node = ", ".join(f"{node} {mtu}" for node, mtu in mtus.items())
         yield Row(
             "all", "MTU", WRONG, f"the underlays differ: {by_node}. Give all of them the same."
@@ -338,11 +344,13 @@ def apart(
 def table(rows: Iterable[Row]) -> list[str]:
     """Return the rows as lines of a table."""
     lines = [("node", "check", "", ""), *rows]
-    widths = [max(len(row[column]) for row in lines) for column in range(3)]
-    return [
-        "  ".join([*(row[column].ljust(widths[column]) for column in range(3)), row[3]]).rstrip()
-        for row in lines
-    ]
+    widths = [_width(column) for column in zip(*lines)]
+    widths[-1] = 0  # nothing follows it
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in lines]
+
+
+def _width(column: Iterable[str]) -> int:
+    return max(map(len, column))
 
 
 def problems(rows: Iterable[Row]) -> list[Problem]:

@@ -91,7 +91,7 @@ def known_variables(roles: str) -> Spec:
     return known
 
 
-def unknown_names(host: str, variables: Mapping[str, Any], known: Spec) -> Iterator[Problem]:
+def unknown_names(host: str, variables: Mapping[str, object], known: Spec) -> Iterator[Problem]:
     """Yield a problem for each variable that begins with the prefix and that no role has."""
     for name in sorted(str(name) for name in variables):
         if name.startswith(PREFIX) and name not in known and not name.startswith(FROM_AWX):
@@ -102,7 +102,7 @@ def unknown_names(host: str, variables: Mapping[str, Any], known: Spec) -> Itera
             )
 
 
-def wrong_values(host: str, variables: Mapping[str, Any], known: Spec) -> Iterator[Problem]:
+def wrong_values(host: str, variables: Mapping[str, object], known: Spec) -> Iterator[Problem]:
     """Yield a problem for each value whose type, choice or range is not what its role takes."""
     from ansible.module_utils.common.arg_spec import ArgumentSpecValidator  # noqa: PLC0415
 
@@ -114,10 +114,18 @@ def wrong_values(host: str, variables: Mapping[str, Any], known: Spec) -> Iterat
             yield Problem(host, f"{name}: {_shown(value)} cannot be used. {_wanted(known[name])}")
         else:
             checked[name] = result.validated_parameters[name]
+    yield from _out_of_range(host, checked)
+    yield from _wrong_addresses(host, checked)
+    yield from _same_ports(host, checked)
+
+
+def _out_of_range(host: str, checked: Mapping[str, Any]) -> Iterator[Problem]:
     for name, (least, most) in RANGES.items():
         if name in checked and not least <= checked[name] <= most:
             yield Problem(host, f"{name} is {checked[name]}. Use {least} to {most}.")
-    yield from _wrong_addresses(host, checked)
+
+
+def _same_ports(host: str, checked: Mapping[str, object]) -> Iterator[Problem]:
     ports = [checked[name] for name in LISTENERS if name in checked]
     if len(ports) == len(LISTENERS) and len(set(ports)) == 1:
         yield Problem(

@@ -9,6 +9,7 @@ far. It is kept in search.json before its first visit.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ from .._campaign.screen import every_combination, model_matrix
 from .._statistics.libraries import np
 from .._statistics.states import margin
 from .._trials.guards import excluded
-from .._trials.nouns import Trial
+from .._trials.nouns import NOTHING, Trial
 from . import effort, lookahead, model
 from .values import trials_for, visit_values
 
@@ -50,7 +51,7 @@ GOALS = {
 }
 
 
-class Seen(NamedTuple):
+class SeenVisits(NamedTuple):
     """The visits that gave a value: their profiles, the logarithms of their trials, and who fails."""
 
     profiles: list[str]
@@ -70,24 +71,15 @@ def decide(plan: Plan, decided: Search, trials: Iterable[Trial]) -> Search:
     whole, number = with_search(plan, decided), len(decided["rounds"]) + 1
     found = _Standing(whole, seen(whole, trials), np.random.default_rng([plan["seed"], number]))
     standing = found.told()
-    enough = len(found.seen.profiles) >= FEWEST_VISITS
     # Visits from here on, the confirmation's too, have as many trials as it takes for their
     # scatter.
     wanted = trials_for(found.seen.trials, margin(plan), effort.fewest_trials(plan))
     affordable = effort.affordable(plan, decided, wanted)
     last = not affordable
     trials_each = affordable or effort.confirmed_with(plan, decided, wanted)
-    answered = standing["sure"] >= ANSWERED and (number > FEWEST_ROUNDS or last)
-    ended = None
-    if not enough:
-        ended = "nothing measured"
-    elif answered:
-        ended = "answered"
-    elif number > MOST_BLOCKS:
-        ended = "visits"
-    elif last:
-        ended = plan["search"]["limit"]
+    ended = _end(standing, number, plan["search"]["limit"] if last else None)
     if ended:
+        enough = standing["visits"] >= FEWEST_VISITS
         return {
             **decided,
             "ended": ended,
@@ -110,34 +102,49 @@ def decide(plan: Plan, decided: Search, trials: Iterable[Trial]) -> Search:
     return {**decided, "rounds": [*decided["rounds"], own]}
 
 
-def seen(plan: Plan, trials: Iterable[Trial]) -> Seen:
+def _end(standing: SearchStanding, number: int, limit: str | None) -> str | None:
+    """Return why a search ends before this round, or None; ``limit`` is what leaves no more rounds."""
+    if standing["visits"] < FEWEST_VISITS:
+        return "nothing measured"
+    if standing["sure"] >= ANSWERED and (number > FEWEST_ROUNDS or limit):
+        return "answered"
+    return "visits" if number > MOST_BLOCKS else limit
+
+
+def seen(plan: Plan, trials: Iterable[Trial]) -> SeenVisits:
     """Return the visits of the goal's table in the order in which they were made."""
     visits: dict[tuple[int, int], tuple[str, list[float]]] = {}
-    counts: dict[str, list[int]] = {}
+    counted, stalls = Counter[str](), Counter[str]()
     for trial in trials:
-        if trial.get("part") not in (None, PART) or not _in_goal_table(plan, trial):
-            continue
         stalled = stall(trial)
-        if stalled or not excluded(trial):
-            count = counts.setdefault(trial["profile"], [0, 0])
-            count[0], count[1] = count[0] + 1, count[1] + bool(stalled)
-        value = None if stalled or excluded(trial) else _goal(plan, trial)
+        if not _in_goal_table(plan, trial) or not stalled and excluded(trial):
+            continue
+        counted[trial["profile"]] += 1
+        stalls[trial["profile"]] += bool(stalled)
+        value = None if stalled else _goal(plan, trial)
         if value:
             place = trial["block"], trial["visit"]
             visits.setdefault(place, (trial["profile"], []))[1].append(value)
     order = sorted(visits)
-    return Seen(
+    return SeenVisits(
         [visits[place][0] for place in order],
         [visits[place][1] for place in order],
-        [name for name, (all_of_them, stalls) in counts.items() if stalls >= STALLS * all_of_them],
+        _failing(counted, stalls),
     )
 
 
+def _failing(counted: Counter[str], stalls: Counter[str]) -> list[str]:
+    return [name for name, count in counted.items() if stalls[name] >= STALLS * count]
+
+
 def _in_goal_table(plan: Plan, trial: Trial) -> bool:
-    """Return whether a trial is of the campaign's first path and workload; all pairs count alike."""
-    workload = (trial.get("workload") or {}).get("name")
+    """Return whether a trial is of the search's own visits, and of the campaign's first path and
+    workload; all pairs count alike.
+    """
+    workload = (trial.get("workload") or NOTHING).get("name")
     return bool(
-        trial.get("path") == plan["paths"][0]
+        trial.get("part") in (None, PART)
+        and trial.get("path") == plan["paths"][0]
         and workload == plan["workloads"][0]["name"]
         and trial.get("profile") in plan["profiles"]
     )
@@ -154,7 +161,7 @@ def _goal(plan: Plan, trial: Trial) -> float | None:
 class _Standing:
     """What is known of all combinations."""
 
-    def __init__(self, plan: Plan, known: Seen, generator: np.random.Generator) -> None:
+    def __init__(self, plan: Plan, known: SeenVisits, generator: np.random.Generator) -> None:
         self.plan, self.seen, self.generator = plan, known, generator
         self.off = plan["profiles"][plan["control"]]["levels"]
         self.levels = every_combination(plan["factors"])
@@ -188,10 +195,11 @@ class _Standing:
         """
         mean = self.values.mean(axis=0)
         equal = self.able & (mean >= mean[self._top(mean)] - EQUAL * margin(self.plan))
-        changed = [
-            sum(level != self.off[name] for name, level in levels.items()) for levels in self.levels
-        ]
+        changed = [self._changed(levels) for levels in self.levels]
         return min(np.flatnonzero(equal).tolist(), key=lambda place: (changed[place], -mean[place]))
+
+    def _changed(self, levels: Mapping[str, str]) -> int:
+        return sum(level != self.off[name] for name, level in levels.items())
 
     def told(self) -> SearchStanding:
         """Return how the search stands: the best combination, its gain over the control, and how
@@ -243,11 +251,10 @@ class _Standing:
             self._nominee("runner_up", second),
             *self._all_on(),
         ]
-        return [
-            nominee
-            for place, nominee in enumerate(own)
-            if nominee["name"] not in [before["name"] for before in own[:place]]
-        ]
+        by_name: dict[str, Nominee] = {}
+        for nominee in own:
+            by_name.setdefault(nominee["name"], nominee)
+        return list(by_name.values())
 
     def _nominee(self, role: str, place: int) -> Nominee:
         return {"role": role, "name": self.names[place], "levels": dict(self.levels[place])}

@@ -13,6 +13,7 @@ one would be too sure.
 
 from __future__ import annotations
 
+from itertools import product
 from typing import NamedTuple
 
 from .._statistics.libraries import np
@@ -69,7 +70,7 @@ def _noises(count: int) -> tuple[np.ndarray, np.ndarray]:
     """
     apart = np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
     own = [size**2 * np.eye(count) for size in VISIT_SIZES]
-    drifts = [size**2 * memory**apart for size in DRIFT_SIZES for memory in DRIFT_MEMORIES]
+    drifts = [size**2 * memory**apart for size, memory in product(DRIFT_SIZES, DRIFT_MEMORIES)]
     odds = [
         NOISE_ODDS[0],
         *[NOISE_ODDS[1] / len(own)] * len(own),

@@ -7,8 +7,11 @@ and confirmed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
+
+from .._campaign.nouns import Nominee, SearchStanding
 
 ENDS = {
     "answered": "it ended because the question was answered: no combination is likely to be better by what matters",
@@ -47,44 +50,46 @@ def section(
         "search claims nothing: its numbers are predictions of a model of main effects and pairs."
     ]
     if search["nominees"]:
-        told = [f"{names[own['name']]} ({ROLES[own['role']]})" for own in search["nominees"]]
-        supported = (
-            f"Of these the confirmation supports {names[recommended['name']]}."
-            if recommended["name"]
-            else "The confirmation showed none of them to be better than the control."
-        )
-        text.append(
-            f"Visited again in fresh blocks, beside all_off: {'; '.join(told)}. {supported}"
-            if confirmed
-            else f"Nominated, but not visited again: {'; '.join(told)}."
-        )
-    steps = [
-        (
-            str(rounds[place]["standing"]["visits"]),
-            rounds[place]["standing"],
-            [names[name] for one in rounds[place : place + IN_A_ROW] for name in one["profiles"]],
-        )
-        for place in range(0, len(rounds), IN_A_ROW)
-    ]
+        text.append(_nominated(search["nominees"], recommended["name"], names, confirmed))
+    rows = []
+    for place in range(0, len(rounds), IN_A_ROW):
+        visited = chain.from_iterable(one["profiles"] for one in rounds[place : place + IN_A_ROW])
+        rows.append(_row(rounds[place]["standing"], visited, names))
     if search["standing"]:
-        steps.append((str(search["standing"]["visits"]), search["standing"], []))
+        rows.append(_row(search["standing"], (), names))
     head = ["After visits", "Predicted to be the best", "Gain over all_off", "Sure", "Visited next"]
-    rows = [
-        {
-            "cells": [
-                after,
-                names.get(standing["best"], ""),
-                _gain(standing),
-                f"{standing['sure']:.0%}",
-                "; ".join(profiles),
-            ]
-        }
-        for after, standing, profiles in steps
-    ]
     return {"text": text, "table": {"head": head, "text": [head[1], head[4]], "rows": rows}}
 
 
-def _gain(standing: Mapping[str, Any]) -> str:
+def _nominated(
+    nominees: Iterable[Nominee], recommended: str | None, names: Mapping[str, str], confirmed: bool
+) -> str:
+    told = "; ".join(f"{names[own['name']]} ({ROLES[own['role']]})" for own in nominees)
+    if not confirmed:
+        return f"Nominated, but not visited again: {told}."
+    supported = (
+        f"Of these the confirmation supports {names[recommended]}."
+        if recommended
+        else "The confirmation showed none of them to be better than the control."
+    )
+    return f"Visited again in fresh blocks, beside all_off: {told}. {supported}"
+
+
+def _row(
+    standing: SearchStanding, visited: Iterable[str], names: Mapping[str, str]
+) -> dict[str, list[str]]:
+    return {
+        "cells": [
+            str(standing["visits"]),
+            names.get(standing["best"] or "", ""),
+            _gain(standing),
+            f"{standing['sure']:.0%}",
+            "; ".join(names[name] for name in visited),
+        ]
+    }
+
+
+def _gain(standing: SearchStanding) -> str:
     if standing["gain"] is None:
         return ""
     return f"×{standing['gain']:.3g} ({standing['low']:.3g} to {standing['high']:.3g})"

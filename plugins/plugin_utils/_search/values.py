@@ -26,7 +26,7 @@ def visit_values(
     """
     rows, unsure = _one_mode([np.array(row, dtype=float) for row in trials])
     count = np.array([len(row) for row in rows])
-    squares = np.array([((row - row.mean()) ** 2).sum() for row in rows])
+    squares = np.array([_squares(row) for row in rows])
     values = np.array([row.mean() for row in rows])
     if not squares.any():
         return values, np.zeros(len(rows))
@@ -51,7 +51,7 @@ def trials_for(trials: Sequence[Sequence[float]], error: float, fewest: int) -> 
         return fewest
     rows, _unsure = _one_mode([np.array(row, dtype=float) for row in trials])
     free = sum(len(row) - 1 for row in rows)
-    scatter = sum(float(((row - row.mean()) ** 2).sum()) for row in rows) / max(1, free)
+    scatter = sum(map(_squares, rows)) / max(1, free)
     return int(min(max(fewest, np.ceil(scatter / error**2)), MORE_TRIALS * fewest))
 
 
@@ -76,6 +76,21 @@ def _usual(sums: np.ndarray, degrees: np.ndarray) -> tuple[float, float]:
     return float(np.exp(logs.mean() + special.digamma(counts / 2) - np.log(counts / 2))), counts
 
 
+def _squares(row: np.ndarray) -> float:
+    """Return the sum of the squares of what a visit's trials are off its mean."""
+    return float(((row - row.mean()) ** 2).sum())
+
+
+def _upper(row: np.ndarray) -> np.ndarray:
+    """Return which trials of a visit are in the upper mode."""
+    return row > (row.max() + row.min()) / 2
+
+
+def _gap(row: np.ndarray) -> float:
+    upper = _upper(row)
+    return float(row[upper].mean() - row[~upper].mean())
+
+
 def _one_mode(rows: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
     """Return the trials as if they were all in one mode, and the variance that is left of that in
     each visit.
@@ -86,14 +101,13 @@ def _one_mode(rows: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
     """
     none, ranges = np.zeros(len(rows)), np.array([np.ptp(row) for row in rows])
     split = ranges > ranges.max() / 2
-    if max(len(row) for row in rows) < 3 or split.mean() < 0.5 or not ranges.max():
+    if max(map(len, rows)) < 3 or split.mean() < 0.5 or not ranges.max():
         return rows, none
-    upper = [row > (row.max() + row.min()) / 2 if ours else None for row, ours in zip(rows, split)]
-    gaps = [row[own].mean() - row[~own].mean() for row, own in zip(rows, upper) if own is not None]
+    gaps = [_gap(row) for row, ours in zip(rows, split) if ours]
     gap = float(np.mean(gaps))
-    moved = [row if own is None else row + gap / 2 - gap * own for row, own in zip(rows, upper)]
-    free = sum(len(row) - (1 if own is None else 2) for row, own in zip(rows, upper))
-    inside = sum(float(((row - row.mean()) ** 2).sum()) for row in moved) / max(1, free)
+    moved = [row + gap / 2 - gap * _upper(row) if ours else row for row, ours in zip(rows, split)]
+    free = sum(map(len, rows)) - len(rows) - int(split.sum())
+    inside = sum(map(_squares, moved)) / max(1, free)
     if gap < APART * np.sqrt(inside):
         return rows, none
     return moved, np.where(split, 0.0, gap**2 / 4)
