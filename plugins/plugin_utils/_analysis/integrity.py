@@ -25,7 +25,7 @@ Place = tuple[str, int]  # path, MTU
 Tallies = Mapping[tuple[str, int, str], Tally]  # by path, MTU and profile
 
 
-class Comparison(TypedDict):
+class Contrast(TypedDict):
     """Two profiles that differ in one setting alone."""
 
     factor: str
@@ -34,13 +34,13 @@ class Comparison(TypedDict):
     p: float
 
 
-class Verdict(TypedDict):
+class PathVerdict(TypedDict):
     """What the payload says of one path."""
 
     path: str
     mtu: int
     verdict: str  # broken, broken without, suspect, clean
-    guilty: list[Comparison]  # the settings to switch off
+    guilty: list[Contrast]  # the settings to switch off
     trials: int
     messages: int
     bound: float  # the share of messages that may be wrong although none was, at 95 %
@@ -52,7 +52,7 @@ def _on(level: str) -> bool:
     return level != "off"
 
 
-def comparisons(plan: Plan, tallies: Tallies, place: Place) -> Iterator[Comparison]:
+def comparisons(plan: Plan, tallies: Tallies, place: Place) -> Iterator[Contrast]:
     """Yield the pairs of profiles of one place that differ in one setting, on and off."""
     here = [name for path, mtu, name in tallies if (path, mtu) == place]
     for one in here:
@@ -69,9 +69,9 @@ def _p_value(one: Tally, other: Tally) -> float:
     return float(stats.fisher_exact(table, alternative="greater").pvalue)
 
 
-def _claimed(found: list[tuple[Place, Comparison]]) -> list[tuple[Place, Comparison]]:
+def _claimed(found: list[tuple[Place, Contrast]]) -> list[tuple[Place, Contrast]]:
     """Return the comparisons that are shown, by Holm's step-down."""
-    claimed: list[tuple[Place, Comparison]] = []
+    claimed: list[tuple[Place, Contrast]] = []
     ordered = sorted(found, key=lambda item: item[1]["p"])
     for number, item in enumerate(ordered):
         if item[1]["p"] > ALPHA / (len(ordered) - number):
@@ -80,14 +80,14 @@ def _claimed(found: list[tuple[Place, Comparison]]) -> list[tuple[Place, Compari
     return claimed
 
 
-def _smallest_cure(plan: Plan, guilty: list[Comparison]) -> list[Comparison]:
+def _smallest_cure(plan: Plan, guilty: list[Contrast]) -> list[Contrast]:
     """Return the settings to switch off: not one that a guilty one needs, since off takes both."""
     names = {row["factor"] for row in guilty}
     needed: set[str] = set()
     for factor in plan["factors"]:
         if factor["name"] in names:
             needed.update(factor["needs"])
-    best: dict[str, Comparison] = {}
+    best: dict[str, Contrast] = {}
     for row in guilty:
         if row["factor"] not in needed:
             known = best.setdefault(row["factor"], row)
@@ -95,7 +95,7 @@ def _smallest_cure(plan: Plan, guilty: list[Comparison]) -> list[Comparison]:
     return list(best.values())
 
 
-def verdicts(plan: Plan, tallies: Tallies) -> list[Verdict]:
+def verdicts(plan: Plan, tallies: Tallies) -> list[PathVerdict]:
     """Return the verdict of each path and MTU of which the payload was checked."""
     places = sorted({(path, mtu) for path, mtu, _profile in tallies})
     found = [(place, row) for place in places for row in comparisons(plan, tallies, place)]
@@ -106,7 +106,7 @@ def verdicts(plan: Plan, tallies: Tallies) -> list[Verdict]:
     ]
 
 
-def _verdict(plan: Plan, tallies: Tallies, place: Place, claimed: list[Comparison]) -> Verdict:
+def _verdict(plan: Plan, tallies: Tallies, place: Place, claimed: list[Contrast]) -> PathVerdict:
     here = {name: tally for (path, mtu, name), tally in tallies.items() if (path, mtu) == place}
     verdict = "suspect"
     if claimed:

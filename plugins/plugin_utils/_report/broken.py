@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .._analysis.integrity import Comparison, Tallies, Verdict, verdicts
+from .._analysis.integrity import Contrast, PathVerdict, Tallies, verdicts
 from .._campaign.nouns import Plan
 from .phrases import Line, line
 
@@ -17,7 +17,7 @@ def lines(plan: Plan, tallies: Tallies) -> list[Line]:
     return [line(signs[row["verdict"]], _words(row, tallies)) for row in found]
 
 
-def _words(row: Verdict, tallies: Tallies) -> str:
+def _words(row: PathVerdict, tallies: Tallies) -> str:
     where = f"over {row['path']} at MTU {row['mtu']}"
     if row["verdict"] == "broken":
         guilty = "; ".join(_compared(row, one, tallies) for one in row["guilty"])
@@ -38,7 +38,7 @@ def _words(row: Verdict, tallies: Tallies) -> str:
     )
 
 
-def _compared(row: Verdict, one: Comparison, tallies: Tallies) -> str:
+def _compared(row: PathVerdict, one: Contrast, tallies: Tallies) -> str:
     with_it = tallies[row["path"], row["mtu"], one["with_it"]]
     without = tallies[row["path"], row["mtu"], one["without"]]
     kind = max(with_it["kinds"], key=lambda name: with_it["kinds"][name])
@@ -49,7 +49,7 @@ def _compared(row: Verdict, one: Comparison, tallies: Tallies) -> str:
     )
 
 
-def _example(row: Verdict) -> str:
+def _example(row: PathVerdict) -> str:
     if not row["first"]:
         return ""
     size, offset = row["first"]["size"], row["first"]["offset"]
