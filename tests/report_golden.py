@@ -22,6 +22,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.confirmation
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
+from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.import_logs import import_logs
 from ansible_collections.offload.lab.tests import report_campaigns
 from ansible_collections.offload.lab.tests.instruments.simulation import searching, synthetic
@@ -168,6 +169,31 @@ def _with_nodes(cpu):
     return {**cpu, "nodes": {"node1": cpu["ends"]["client"], "node2": cpu["ends"]["server"]}}
 
 
+def broken(folder):
+    """Payload is checked, and TSO changes it on one of two paths."""
+    plan = own(
+        design="leave_one_out",
+        factors=["tx", {"name": "tso", "needs": ["tx"]}, "gro"],
+        paths=["physical", "tenant_vxlan"],
+        workloads=["payload"],
+    )
+    trials = []
+    for trial in synthetic.make_trials(plan):
+        on = plan["profiles"][trial["profile"]]["levels"]["tso"] == "on"
+        found = _payload(wrong=3 if on and trial["path"] == "tenant_vxlan" else 0)
+        result = {**trial["result"], "payload": found}
+        trials.append({**trial, "result": result, "error": payload.trouble(found)})
+    put(folder, plan, trials)
+
+
+def _payload(wrong):
+    first = {"number": 7, "size": 1449, "offset": 1448} if wrong else None
+    counts = {**dict.fromkeys(payload.COUNTS, 0), "sent": 9000, "arrived": 9000, "wrong": wrong}
+    counters = {"client": {"TcpInCsumErrors": 0}, "server": {"TcpInCsumErrors": 0}}
+    checks = {"tcp_forward": {**counts, "first": first}}
+    return {"elapsed_s": 2.0, "mss": 1448, "checks": checks, "counters": counters, "error": None}
+
+
 def imported(folder):
     """Logs of netperf that somebody kept; there is no manifest."""
     logs = [
@@ -203,6 +229,7 @@ CAMPAIGNS = {
         unfinished,
         harmful,
         guests,
+        broken,
         imported,
     )
 }

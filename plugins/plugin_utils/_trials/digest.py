@@ -123,6 +123,7 @@ class Digest:
         progress.see_start(self.starts, trial)
         self._see_times(trial)
         self._see_marks(trial)
+        self._see_payload(trial)
         self._keep_evidence(trial)
         used = not (trial.get("error") or guards.excluded(trial))
         self._keep_point(trial, used)
@@ -144,12 +145,14 @@ class Digest:
             marked["trials"] += 1
             marked["left_out"] += bool(mark.get("excludes", True))
 
-    def _unused(self, trial: Trial) -> None:
-        """Count a trial that failed or was left out, and list it if it is one of the first."""
+    def _see_payload(self, trial: Trial) -> None:
         checked = (trial.get("result") or NOTHING).get("payload")
         if checked:
             where = (trial["path"], trial["mtu"], trial["profile"])
             self.payloads[where] = payload.counted(self.payloads.get(where), checked)
+
+    def _unused(self, trial: Trial) -> None:
+        """Count a trial that failed or was left out, and list it if it is one of the first."""
         error = trial.get("error")
         if error:
             self.failed += 1
