@@ -184,21 +184,28 @@ def is_error(text: str) -> bool:
     return bool(SPEAKER.match(text) and TROUBLE.search(text) and AFTERWARDS not in text)
 
 
+def failing_run(scan: Scan, text: str) -> Run | None:
+    """Return the run that an error message belongs to, the open one or a new one, or None."""
+    run = scan.run
+    if run is not None and run.open and not START.match(text):
+        return run
+    begins = any(form.match(text) for form in (START, FOLLOW, OWN_SPEAKER))
+    return scan.begin() if begins else None
+
+
 def read_error(scan: Scan) -> bool:
     """Read an error message; without an open run it begins one."""
     text = scan.text[:400]
     run = scan.run
     if text.startswith(USAGE) and run is not None and run.failing:
         run.ended = True
-    if not is_error(text):
+    run = failing_run(scan, text) if is_error(text) else None
+    if run is None:
         return False
-    if run is None or not run.open or START.match(text):
-        if not (START.match(text) or FOLLOW.match(text) or OWN_SPEAKER.match(text)):
-            return False
-        run = scan.begin()
     run.failing = True
     note(run, scan)
-    run.ended = run.ended or (not run.banner and bool(LAST.match(text)))
+    if not run.banner and LAST.match(text):
+        run.ended = True
     scan.at += 1
     return True
 

@@ -50,24 +50,25 @@ HEADER_WORDS = re.compile(
 def read_header(scan: Scan) -> bool:
     """Read a line of a table's header."""
     words = " ".join(scan.text.split(None, 14))
-    title = next((layout for start, layout in TITLES.items() if words.startswith(start)), None)
-    if title:
-        run = scan.run
-        if run is None or not run.open or run.layout or (run.failing and not run.banner):
-            run = scan.begin()
-        run.layout = title
+    rate = RATE_UNIT.search(words) if words.startswith("Send Recv Size Size") else None
+    if words.startswith(tuple(TITLES)):
+        read_title(scan, words)
     elif words.startswith(("bytes ", "frames ")):
         read_units(scan)
-    elif (
-        scan.run is not None
-        and words.startswith("Send Recv Size Size")
-        and (match := RATE_UNIT.search(words))
-    ):
-        scan.run.unit = match.group(1) + "/s"
+    elif scan.run is not None and rate:
+        scan.run.unit = rate.group(1) + "/s"
     elif not HEADER_WORDS.match(words):
         return False
     scan.at += 1
     return True
+
+
+def read_title(scan: Scan, words: str) -> None:
+    """Read the first line of a header, which names the kind of table."""
+    run = scan.result_run()
+    if run.layout:
+        run = scan.begin()
+    run.layout = next(layout for start, layout in TITLES.items() if words.startswith(start))
 
 
 def read_units(scan: Scan) -> None:
@@ -100,13 +101,10 @@ def read_row(scan: Scan) -> bool:
         return False
     run = scan.run
     layout = layout_of(words)
-    above = scan.above(
-        layout or (run.layout if run is not None and is_cut_row(scan, words) else None)
-    )
+    cut = run.layout if run is not None and is_cut_row(scan, words) else None
+    above = scan.above(layout or cut)
     try:
-        row = [
-            fixed(word, form) if form else integer(word) for word, form in zip(words, FORMS[layout])
-        ]
+        row = numbers_of(words, FORMS[layout])
     except (KeyError, ValueError):
         # Without a header a row can be known as a broken one only below another row.
         if run is None or not (above or (run.open and run.layout in FORMS)):
@@ -117,6 +115,11 @@ def read_row(scan: Scan) -> bool:
     scan.at += ROWS[layout](scan, run, row, words)
     run.last = scan.at
     return True
+
+
+def numbers_of(words: list[str], forms: tuple[int, ...]) -> list[float | None]:
+    """Return a row's numbers; ValueError where one is not whole."""
+    return [fixed(word, form) if form else integer(word) for word, form in zip(words, forms)]
 
 
 def read_broken_row(scan: Scan, run: Run, layout: str | None, below: bool) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 
-from .scan import Scan, fixed
+from .scan import Run, Scan, fixed
 
 HISTOGRAM = re.compile(r"(?:UNIT|TEN|HUNDRED)_M?U?SEC\b|>?100_SECS:|HIST_TOTAL:|Histogram of ")
 BARE = re.compile(r"\s*(-?\d{1,18}\.\d\d)(?:\s+(\S.*))?\s*\Z")
@@ -29,6 +29,11 @@ def read_details(scan: Scan) -> bool:
         return read_segment(scan)
     if not text.startswith("Alignment ") or "Offset" not in text:
         return False
+    return read_alignment(scan, text)
+
+
+def read_alignment(scan: Scan, text: str) -> bool:
+    """Read the table of alignments, and what follows in it of requests and responses."""
     row = scan.ahead(3).split(None, 8)
     if "RoundTrip" in text and len(row) == 8 and scan.run is not None and scan.run.done:
         with contextlib.suppress(ValueError):
@@ -42,14 +47,11 @@ def read_details(scan: Scan) -> bool:
 def read_segment(scan: Scan) -> bool:
     """Read the segment size that TCP_MSS, and netperf -v 2, print."""
     step = 3 if scan.ahead(3).strip() else 4
-    word = scan.ahead(step).strip()
     run = scan.run
     if run is None or "TRANSPORT_MSS" in run.selectors:
         run = scan.begin()
-    # It is printed in six places, or with a space behind it.
-    whole = len(scan.ahead(step)) >= 6 or scan.ahead(step).endswith(" ")
-    if run.error is None and word.isdigit() and len(word) < 10 and whole and not scan.is_cut(step):
-        run.selectors["TRANSPORT_MSS"] = int(word)
+    if run.error is None and is_whole_size(scan.ahead(step)) and not scan.is_cut(step):
+        run.selectors["TRANSPORT_MSS"] = int(scan.ahead(step))
         run.layout, run.done = run.layout or "mss", True
     elif not run.done:
         run.broken(scan.number, scan.text)
@@ -57,43 +59,49 @@ def read_segment(scan: Scan) -> bool:
     return True
 
 
+def is_whole_size(line: str) -> bool:
+    """Return whether a segment size is whole, which is printed in six places, or with a space
+    behind it.
+    """
+    word = line.strip()
+    return word.isdigit() and len(word) < 10 and (len(line) >= 6 or line.endswith(" "))
+
+
 def read_bare(scan: Scan) -> bool:
     """Read the lone number of netperf -v 0, with the brand of -B behind it."""
-    match = BARE.match(scan.text)
-    run = scan.run
-    waiting = (
-        run
-        if (
-            run is not None
-            and run.open
-            and run.banner
-            and not run.layout
-            and not run.selectors
-            and not run.csv
-            and "," not in scan.ahead(1)
-        )
-        else None
-    )
-    if (
-        match
-        and not match.group(2)
-        and (waiting or scan.is_cut())
-        and not is_whole(scan, bool(waiting))
-    ):
-        match = None
+    waiting = waiting_run(scan)
     demand = BARE_DEMAND.match(scan.text)
+    match = bare_number(scan, waiting is not None)
     if waiting and demand and (demand.group(2) or "." not in demand.group(1)[-3:]):
         waiting.selectors["SERVICE_DEMAND"] = float(demand.group(1))
         waiting.done = True
     elif match and (waiting or in_list(scan)):
         run = waiting or scan.begin()
         run.values["throughput"] = float(match.group(1))
-        run.selectors.update({"RESULT_BRAND": match.group(2).strip()} if match.group(2) else {})
+        if match.group(2):
+            run.selectors["RESULT_BRAND"] = match.group(2).strip()
         run.done = True
     else:
         return False
     scan.at += 1
     return True
+
+
+def waiting_run(scan: Scan) -> Run | None:
+    """Return the open run of which nothing but the banner was read, or None."""
+    run = scan.run
+    if run is None or not (run.open and run.banner):
+        return None
+    read = run.layout or run.selectors or run.csv or "," in scan.ahead(1)
+    return None if read else run
+
+
+def bare_number(scan: Scan, after_banner: bool) -> re.Match[str] | None:
+    """Return the line's lone number and brand; None where it may be what is left of another."""
+    match = BARE.match(scan.text)
+    if match and not match.group(2) and (after_banner or scan.is_cut()):
+        return match if is_whole(scan, after_banner) else None
+    return match
 
 
 def is_whole(scan: Scan, after_banner: bool) -> bool:

@@ -173,19 +173,13 @@ def read_csv_row(scan: Scan) -> bool:
 
 def read_lone_csv_row(scan: Scan) -> bool:
     """Read a row below no header: of its values only the throughput is certain."""
-    text, run = scan.text, scan.run
+    run = scan.run
     if run is not None and run.open and (run.banner or run.layout or run.interim):
         # netperf that prints a banner prints the header too; what looks like a row is a broken
         # interim result.
         return False
-    parts = [part.strip() for part in text.split(",", 400)]
-    units = [place for place, part in enumerate(parts) if is_unit(part)]
-    numbers = [part for part in parts if FIXED[2].match(part)]
-    if units and units[0] and FIXED[2].match(parts[units[0] - 1]):
-        known = {"THROUGHPUT": float(parts[units[0] - 1]), "THROUGHPUT_UNITS": parts[units[0]]}
-    elif not units and len(numbers) == 1 and any(part in DIRECTIONS for part in parts):
-        known = {"THROUGHPUT": float(numbers[0])}
-    else:
+    known = throughput_in([part.strip() for part in scan.text.split(",", 400)])
+    if not known:
         return False
     run = scan.result_run()
     run.layout, run.done = "csv", True
@@ -194,23 +188,29 @@ def read_lone_csv_row(scan: Scan) -> bool:
     return True
 
 
+def throughput_in(parts: list[str]) -> dict[str, float | str]:
+    """Return the throughput in a row of CSV, beside its unit or as the only number of its form."""
+    unit = next(filter(is_unit, parts), None)
+    numbers = [part for part in parts if FIXED[2].match(part)]
+    if unit:
+        before = parts[max(0, parts.index(unit) - 1)]
+        return {"THROUGHPUT": float(before), "THROUGHPUT_UNITS": unit} if before in numbers else {}
+    if len(numbers) == 1 and any(part in DIRECTIONS for part in parts):
+        return {"THROUGHPUT": float(numbers[0])}
+    return {}
+
+
 def read_human(scan: Scan) -> bool:
     """Read a block of columns: four lines of header, of which the first has one word a column, and
     the values.
     """
     words = scan.text.split()
-    if not words or words[0] not in FIRST_WORDS or not all(word in FIRST_WORDS for word in words):
+    if not words or not FIRST_WORDS.issuperset(words):
         return False
-    step = 1
-    while step < 4 and (not scan.ahead(step).strip() or is_header_text(scan.ahead(step))):
-        step += 1
-    while step < 5 and not scan.ahead(step).strip():
-        step += 1
+    step = lines_of_header(scan)
     starts = [match.start() for match in re.finditer(r"\S+", scan.text)]
-    headers = [
-        " ".join(" ".join(cells).split())
-        for cells in zip(*(slices(scan.ahead(line), starts) for line in range(min(step, 4))))
-    ]
+    rows = [slices(scan.ahead(line), starts) for line in range(min(step, 4))]
+    headers = [" ".join(" ".join(cells).split()) for cells in zip(*rows)]
     if sum(header in HEADERS for header in headers) * 2 < len(headers):
         return False
     run = human_run(scan, headers)
@@ -222,6 +222,16 @@ def read_human(scan: Scan) -> bool:
         take(scan, run, values, step)
     scan.at += step + 1
     return True
+
+
+def lines_of_header(scan: Scan) -> int:
+    """Return after how many lines of header the values of a block of columns stand."""
+    step = 1
+    while step < 4 and (not scan.ahead(step).strip() or is_header_text(scan.ahead(step))):
+        step += 1
+    while step < 5 and not scan.ahead(step).strip():
+        step += 1
+    return step
 
 
 def human_run(scan: Scan, headers: list[str]) -> Run:

@@ -89,7 +89,7 @@ def table() -> dict[str, str]:
 HEADERS = table()
 NAMES = frozenset(HEADERS.values())
 FIRST_WORDS = frozenset(header.split(None, 1)[0] for header in HEADERS)
-WORDS = frozenset(word for header in HEADERS for word in header.split())
+WORDS = frozenset(" ".join(HEADERS).split())
 
 
 def is_unit(text: str) -> bool:
@@ -105,17 +105,22 @@ def places(name: str) -> int:
     return next((count for end, count in PLACES if name.endswith(end)), 0)
 
 
+def is_whole_value(name: str, text: str) -> bool:
+    """Return whether nothing is cut off the text of a selector's value, as far as can be seen."""
+    wanted = places(name)
+    if name == "THROUGHPUT_UNITS":
+        return is_unit(text)
+    return not wanted or bool(NUMBER.match(text)) and len(text.partition(".")[2]) >= wanted
+
+
 def read_value(name: str, text: str) -> float | str | None:
     """Return a selector's value: a number, a text, None for nan or nothing; ValueError when it is
     not whole.
     """
     text = text.strip()
-    wanted = places(name)
     if text in NOT_A_NUMBER:
         return None
-    if wanted and len(text.partition(".")[2]) < wanted:
-        raise ValueError(text)
-    if wanted and not NUMBER.match(text) or name == "THROUGHPUT_UNITS" and not is_unit(text):
+    if not is_whole_value(name, text):
         raise ValueError(text)
     if NUMBER.match(text):
         return float(text) if "." in text else int(text)

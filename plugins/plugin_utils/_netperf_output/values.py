@@ -103,12 +103,8 @@ def numbers(run: Run) -> dict[str, Any]:
     throughput = values.get("throughput")
     unit = run.unit or run.selectors.get("THROUGHPUT_UNITS")
     rate = throughput if unit in RATE_UNITS else transaction_rate(run)
-    if (
-        throughput is None
-        and rate is None
-        and run.layout != "mss"
-        and "SERVICE_DEMAND" not in run.selectors
-    ):
+    without = run.layout == "mss" or "SERVICE_DEMAND" in run.selectors
+    if throughput is None and rate is None and not without:
         run.error = "netperf printed no throughput"
         return {}
     values.update(
@@ -156,42 +152,40 @@ def transaction_rate(run: Run) -> float | None:
     return run.selectors.get("TRANSACTION_RATE") if is_request_response(run) else None
 
 
-def omni_numbers(run: Run) -> dict[str, Any]:
-    """Return the numbers of a run that was printed by selectors."""
-    given = run.selectors
-
-    def first(names: Iterable[str]) -> float | None:
-        values = [
-            given[name]
-            for name in names
-            if isinstance(given.get(name), (int, float)) and given[name] >= 0
-        ]
-        return values[0] if values else None
-
+def kind_of_sizes(run: Run) -> str:
+    """Return the row of :data:`SIZES` that is of this run's test."""
     if is_request_response(run):
-        kind = "rr"
-    else:
-        kind = "receive" if "MAERTS" in (run.test or "") or direction(run) == "Receive" else "send"
+        return "rr"
+    receives = "MAERTS" in (run.test or "") or direction(run) == "Receive"
+    return "receive" if receives else "send"
+
+
+def first_known(run: Run, names: Iterable[str]) -> float | None:
+    """Return the first number of these selectors; a negative one is not known."""
+    for name in names:
+        value = run.selectors.get(name)
+        if isinstance(value, (int, float)) and value >= 0:
+            return value
+    return None
+
+
+def omni_numbers(run: Run) -> dict[str, float | None]:
+    """Return the numbers of a run that was printed by selectors."""
+    given, kind = run.selectors, kind_of_sizes(run)
     recv, send, message = SIZES[kind]
+    local, remote = (first_known(run, [end + "_SEND_THROUGHPUT"]) for end in ("LOCAL", "REMOTE"))
+    sent = local or remote
     return {
         "throughput": given.get("THROUGHPUT"),
         "elapsed_s": given.get("ELAPSED_TIME"),
-        "sent": None
-        if kind == "rr"
-        else first(
-            [
-                end + "_SEND_THROUGHPUT"
-                for end in ("LOCAL", "REMOTE")
-                if given.get(end + "_SEND_THROUGHPUT")
-            ]
-        ),
+        "sent": None if kind == "rr" else sent or None,
         "local_cpu_percent": given.get("LOCAL_CPU_UTIL"),
         "remote_cpu_percent": given.get("REMOTE_CPU_UTIL"),
         "local_service_demand": given.get("LOCAL_SD"),
         "remote_service_demand": given.get("REMOTE_SD"),
-        "recv_socket_size": first(recv),
-        "send_socket_size": first(send),
-        "message_size": first(message),
+        "recv_socket_size": first_known(run, recv),
+        "send_socket_size": first_known(run, send),
+        "message_size": first_known(run, message),
     }
 
 
@@ -222,8 +216,6 @@ def confidence_met(run: Run) -> bool | None:
     reached = widths(run)
     if limit is None or "throughput" not in reached:
         return None
-    return all(
-        width <= limit
-        for quantity, width in reached.items()
-        if quantity == "throughput" or not run.result_only
-    )
+    if run.result_only:
+        return reached["throughput"] <= limit
+    return max(reached.values()) <= limit
