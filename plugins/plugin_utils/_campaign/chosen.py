@@ -76,7 +76,7 @@ def chosen_campaign(
     return campaign, "campaign"
 
 
-class Asked(NamedTuple):
+class AskedCampaign(NamedTuple):
     """A campaign, checked and complete."""
 
     campaign: Campaign
@@ -89,7 +89,7 @@ def asked_campaign(
     folders: Iterable[str],
     nodes: Sequence[str],
     lab_mtu: int | None = None,
-) -> Asked:
+) -> AskedCampaign:
     """Return the campaign that the options of a module ask for."""
     campaign, where = chosen_campaign(options["campaign"], options["campaign_file"], folders)
     unknown = sorted(set(options["overrides"]) - set(OVERRIDES))
@@ -98,7 +98,7 @@ def asked_campaign(
             f"{unknown[0]!r} cannot be overridden", "overrides", f"Use {', '.join(OVERRIDES)}."
         )
     given = override(campaign, options["overrides"])
-    return Asked(
+    return AskedCampaign(
         read_campaign(with_mtus(given, lab_mtu), where, nodes),
         where,
         None if given.get("mtus") else lab_mtu,

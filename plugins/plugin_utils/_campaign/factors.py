@@ -11,6 +11,7 @@ A factor, as plan.json has it: ``name``, ``kind``, ``levels`` (names, the first 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any, NotRequired, TypedDict
 
 from ...module_utils._base.errors import InputError
@@ -117,13 +118,15 @@ def _group(factor: Factor, level: str) -> Mapping[str, object]:
     return {group: settings} if group else settings
 
 
-def _merge(side: dict[str, Any], device: str, added: Mapping[str, object]) -> None:
-    target = side.setdefault(device, {})
-    for key, value in added.items():
-        if isinstance(value, dict):
-            target.setdefault(key, {}).update(value)
-        else:
-            target[key] = value
+def _merge(ends: Settings, factor: Factor, added: Mapping[str, object]) -> None:
+    """Add to the settings of each device that a factor is for."""
+    for side, device in product(factor["sides"], factor["devices"]):
+        target = ends[side].setdefault(device, {})
+        for key, value in added.items():
+            if isinstance(value, dict):
+                target.setdefault(key, {}).update(value)
+            else:
+                target[key] = value
 
 
 def settings_of(factors: Iterable[Factor], levels: Levels, with_needs: bool = False) -> Settings:
@@ -135,13 +138,9 @@ def settings_of(factors: Iterable[Factor], levels: Levels, with_needs: bool = Fa
     needed: list[Factor] = []
     for factor in factors:
         level = levels[factor["name"]]
-        for side in factor["sides"]:
-            for device in factor["devices"]:
-                _merge(ends[side], device, _group(factor, level))
+        _merge(ends, factor, _group(factor, level))
         if with_needs and level != factor["levels"][0]:
             needed.append(factor)
     for factor in needed:
-        for side in factor["sides"]:
-            for device in factor["devices"]:
-                _merge(ends[side], device, {"features": dict.fromkeys(factor["needs"], True)})
+        _merge(ends, factor, {"features": dict.fromkeys(factor["needs"], True)})
     return ends

@@ -175,7 +175,7 @@ def differences(old: Plan, new: Plan) -> list[str]:
     ]
 
 
-def summary(plan: Plan, folder: str) -> dict[str, Any]:
+def summary(plan: Plan, folder: str) -> dict[str, object]:
     """Return what the loop over visits needs: never the cells, which module netperf reads from the
     file.
     """

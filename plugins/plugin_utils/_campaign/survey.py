@@ -28,7 +28,7 @@ def _resolved(node: Schema, schema: Schema) -> Schema:
     return dict(schema["$defs"][node["$ref"].rsplit("/", 1)[1]]) if "$ref" in node else node
 
 
-def _type_of(node: Schema) -> dict[str, Any]:
+def _type_of(node: Schema) -> dict[str, object]:
     """Return the ``type``, the limits and the choices of the question for a node of the schema."""
     choices = node.get("enum") or next(
         (part["enum"] for part in node.get("anyOf", []) if "enum" in part), None
@@ -70,7 +70,7 @@ def question(key: str, schema: Schema) -> Question:
     }
 
 
-def survey(keys: Iterable[str] = OVERRIDES) -> dict[str, Any]:
+def survey(keys: Iterable[str] = OVERRIDES) -> dict[str, object]:
     """Return the survey spec that asks for these keys of a campaign."""
     schema = load_schema("campaign")
     return {"name": "", "description": "", "spec": [question(key, schema) for key in keys]}

@@ -10,8 +10,7 @@ seconds before it that are not counted, ``confidence`` None or ``{"iterations_ma
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._netperf import command
@@ -41,7 +40,15 @@ DEFAULTS: dict[str, Any] = {
 CONFIDENCE: dict[str, Any] = {"iterations_min": 3, "level": 99, "width_percent": 5}
 
 
-def read_workload(asked: str | Mapping[str, Any], duration: int) -> Workload:
+class AskedWorkload(TypedDict, total=False):
+    """An entry of a campaign's ``workloads``, which may have all keys of a workload."""
+
+    name: Required[str]
+    test: str
+    confidence: command.Confidence
+
+
+def read_workload(asked: str | AskedWorkload, duration: int) -> Workload:
     """Return a workload with all its fields; ``asked`` is a preset's name or a mapping,
     ``duration`` the default.
     """
@@ -64,7 +71,7 @@ def read_workload(asked: str | Mapping[str, Any], duration: int) -> Workload:
     return workload
 
 
-def _confidence(asked: Mapping[str, Any]) -> command.Confidence:
+def _confidence(asked: AskedWorkload) -> command.Confidence:
     confidence: Any = {**CONFIDENCE, **asked["confidence"]}
     if confidence["iterations_min"] > confidence["iterations_max"]:
         raise InputError(

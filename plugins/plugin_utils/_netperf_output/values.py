@@ -96,7 +96,7 @@ def entry(run: Run) -> Row:
     return values
 
 
-def numbers(run: Run) -> dict[str, Any]:
+def numbers(run: Run) -> dict[str, object]:
     """Return the numbers of a whole run, and note an error where the one that matters is missing."""
     values: dict[str, Any] = dict(omni_numbers(run) if run.layout in OMNI else run.values)
     sent = values.pop("sent", None)
@@ -119,7 +119,7 @@ def numbers(run: Run) -> dict[str, Any]:
     return values
 
 
-def unmeasured(values: dict[str, Any], cpu: str, demand: str) -> None:
+def unmeasured(values: dict[str, object], cpu: str, demand: str) -> None:
     """Drop the -1.00 that netperf prints for what it did not measure; its other negative numbers
     stay as printed.
     """

@@ -31,7 +31,7 @@ class User(TypedDict):
     missing: list[str]  # capabilities
 
 
-class Switch(TypedDict):
+class LabSwitch(TypedDict):
     """The bridge of the lab."""
 
     datapath: str
@@ -46,7 +46,7 @@ class Taken(TypedDict):
     pids: list[int]
 
 
-class Reached(TypedDict):
+class PeerPort(TypedDict):
     """Whether a port of a peer answers."""
 
     address: str
@@ -63,16 +63,16 @@ class Reading(TypedDict):
     links: dict[str, Link]
     features: dict[str, Feature] | None  # None without ethtool
     management: list[str]  # devices that carry the controller's connection
-    switch: Switch
+    switch: LabSwitch
     taken: list[Taken]
-    peers: list[Reached]
+    peers: list[PeerPort]
     silent: list[str]  # addresses
     vxlan_port: int
     measuring: bool  # it holds the snapshot of a campaign
     clock: float  # s since the epoch
 
 
-class Row(NamedTuple):
+class CheckRow(NamedTuple):
     """One line of the table: a node, what was looked at, its state, and what was seen or is to be
     done.
     """
@@ -83,7 +83,7 @@ class Row(NamedTuple):
     text: str
 
 
-class Wanted(NamedTuple):
+class WantedOfNode(NamedTuple):
     """What is asked of a node: values of its variables, with defaults."""
 
     device: str
@@ -98,7 +98,7 @@ class Wanted(NamedTuple):
     guest: bool  # a tenant that is a host
 
 
-def wanted_of(variables: Variables, campaign: Campaign | None, guest: bool = False) -> Wanted:
+def wanted_of(variables: Variables, campaign: Campaign | None, guest: bool = False) -> WantedOfNode:
     """Return what the variables of a node, and the campaign if it is to be measured, ask of it."""
 
     def value(name: str, default: Any) -> Any:
@@ -109,7 +109,7 @@ def wanted_of(variables: Variables, campaign: Campaign | None, guest: bool = Fal
     for factor in campaign["factors"] if campaign else ():
         if factor["kind"] == "feature":
             features += factor["settings"] + factor["needs"]
-    return Wanted(
+    return WantedOfNode(
         device=value("underlay_device", ""),
         guest=guest,
         mtu=int(mtu) - around(variables) * guest if mtu else None,
@@ -134,7 +134,7 @@ def _user(reading: Reading) -> Iterator[tuple[str, str]]:
         yield OK, user["name"]
 
 
-def _programs(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+def _programs(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
     missing = [name for name, path in reading["programs"].items() if path is None]
     if not missing:
         yield OK, "all there"
@@ -152,7 +152,7 @@ def _addresses(links: Mapping[str, Link], name: str) -> list[str]:
     return (links[name]["global"] or []) if name in links else []
 
 
-def _device(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+def _device(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
     links = reading["links"]
     for name in [wanted.device, *wanted.more_devices, *([wanted.uplink] if wanted.uplink else [])]:
         if name not in links:
@@ -173,7 +173,7 @@ def _device(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
     yield OK, wanted.device
 
 
-def _uplink(links: Mapping[str, Link], wanted: Wanted) -> Iterator[tuple[str, str]]:
+def _uplink(links: Mapping[str, Link], wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
     addresses = _addresses(links, wanted.uplink)
     if wanted.uplink in [wanted.device, *wanted.more_devices]:
         yield (
@@ -188,7 +188,7 @@ def _uplink(links: Mapping[str, Link], wanted: Wanted) -> Iterator[tuple[str, st
         )
 
 
-def _mtu(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+def _mtu(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
     link = reading["links"].get(wanted.device)
     if link is None:
         return
@@ -209,7 +209,7 @@ def _mtu(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
     yield OK, str(link["mtu"])
 
 
-def _management(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+def _management(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
     carriers = reading["management"]
     for name in [wanted.device, *wanted.more_devices]:
         if name in carriers and name not in wanted.allowed:
@@ -250,9 +250,9 @@ def _ports(reading: Reading) -> Iterator[tuple[str, str]]:
     yield OK, "free, or the lab's"
 
 
-def _peers(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+def _peers(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
     source = wanted.address or "this node"
-    unreached: dict[str, list[Reached]] = {}
+    unreached: dict[str, list[PeerPort]] = {}
     for row in reading["peers"]:
         if not row["reached"]:
             unreached.setdefault(row["address"], []).append(row)
@@ -279,7 +279,7 @@ def _peers(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
     )
 
 
-def _factors(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
+def _factors(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
     features = reading["features"] or {}
     for name in wanted.factors if features else ():
         try:
@@ -289,7 +289,7 @@ def _factors(reading: Reading, wanted: Wanted) -> Iterator[tuple[str, str]]:
     yield OK, ", ".join(wanted.factors) if features else "not known without ethtool"
 
 
-def judge(node: str, reading: Reading, wanted: Wanted) -> Iterator[Row]:
+def judge(node: str, reading: Reading, wanted: WantedOfNode) -> Iterator[CheckRow]:
     """Yield the rows of a node: of each check what is wrong or noted, or that it is right."""
     checks = {
         "user": _user(reading),
@@ -306,18 +306,18 @@ def judge(node: str, reading: Reading, wanted: Wanted) -> Iterator[Row]:
         ("datapath", "peers") if wanted.guest else ()
     )
     for name in [name for name in checks if name not in without]:
-        rows = [Row(node, name, state, text) for state, text in checks[name]]
+        rows = [CheckRow(node, name, state, text) for state, text in checks[name]]
         yield from [row for row in rows if row.state != OK] or rows[:1]
 
 
-def _underlay_mtu(reading: Reading, wanted: Wanted) -> int | None:
+def _underlay_mtu(reading: Reading, wanted: WantedOfNode) -> int | None:
     link = reading["links"].get(wanted.device)
     return link["mtu"] if link else None
 
 
 def apart(
-    readings: Mapping[str, Reading], wanted: Mapping[str, Wanted], now: float
-) -> Iterator[Row]:
+    readings: Mapping[str, Reading], wanted: Mapping[str, WantedOfNode], now: float
+) -> Iterator[CheckRow]:
     """Yield what is wrong between the nodes: MTUs that differ, clocks that do."""
     mtus = {
         node: _underlay_mtu(reading, wanted[node])
@@ -327,12 +327,12 @@ def apart(
     measuring = any(reading["measuring"] for reading in readings.values())
     if len(set(filter(None, mtus.values()))) > 1 and not measuring:
         by_node = ", ".join(f"{node} {mtu}" for node, mtu in mtus.items())
-        yield Row(
+        yield CheckRow(
             "all", "MTU", WRONG, f"the underlays differ: {by_node}. Give all of them the same."
         )
     for node, reading in readings.items():
         if abs(now - reading["clock"]) > MOST_SECONDS_APART:
-            yield Row(
+            yield CheckRow(
                 node,
                 "clock",
                 NOTE,
@@ -341,7 +341,7 @@ def apart(
             )
 
 
-def table(rows: Iterable[Row]) -> list[str]:
+def table(rows: Iterable[CheckRow]) -> list[str]:
     """Return the rows as lines of a table."""
     lines = [("node", "check", "", ""), *rows]
     widths = [_width(column) for column in zip(*lines)]
@@ -353,6 +353,6 @@ def _width(column: Iterable[str]) -> int:
     return max(map(len, column))
 
 
-def problems(rows: Iterable[Row]) -> list[Problem]:
+def problems(rows: Iterable[CheckRow]) -> list[Problem]:
     """Return what is wrong, for the message of the task."""
     return [Problem(f"{row.node}: {row.check}", row.text) for row in rows if row.state == WRONG]

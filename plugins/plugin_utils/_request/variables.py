@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ...module_utils._base import network
+from .._paths.lab_paths import Variables
 
 PREFIX = "offload_lab_"
 PORT = (1, 65535)
@@ -56,7 +57,8 @@ FROM_AWX = (
 LONGEST_VALUE = 60  # characters of a value in a message
 LISTENERS = (f"{PREFIX}netperf_port", f"{PREFIX}probe_port")  # both TCP, on the same address
 
-Spec = dict[str, dict[str, Any]]
+Option = dict[str, Any]  # as a role's argument specification has it
+Spec = dict[str, Option]
 
 
 class Problem(NamedTuple):
@@ -119,7 +121,7 @@ def wrong_values(host: str, variables: Mapping[str, object], known: Spec) -> Ite
     yield from _same_ports(host, checked)
 
 
-def _out_of_range(host: str, checked: Mapping[str, Any]) -> Iterator[Problem]:
+def _out_of_range(host: str, checked: Variables) -> Iterator[Problem]:
     for name, (least, most) in RANGES.items():
         if name in checked and not least <= checked[name] <= most:
             yield Problem(host, f"{name} is {checked[name]}. Use {least} to {most}.")
@@ -138,7 +140,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "..."
 
 
-def _wanted(option: Mapping[str, Any]) -> str:
+def _wanted(option: Option) -> str:
     """Return what an option takes, as a sentence."""
     if option.get("choices"):
         return f"Use {' or '.join(str(choice) for choice in option['choices'])}."
@@ -157,7 +159,7 @@ def merged(problems: Iterable[Problem]) -> list[Problem]:
     return [Problem(", ".join(dict.fromkeys(where)), what) for what, where in places.items()]
 
 
-def _wrong_addresses(host: str, checked: Mapping[str, Any]) -> Iterator[Problem]:
+def _wrong_addresses(host: str, checked: Variables) -> Iterator[Problem]:
     for name in NETWORKS:
         try:
             ipaddress.ip_network(checked.get(name) or "192.0.2.0/24")

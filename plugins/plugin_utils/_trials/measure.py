@@ -33,14 +33,13 @@ from .nouns import CellToMeasure, Measured, Trial
 from .records import Records, key_of
 
 
-def _pick_visit(visits: Iterable[Visit], options: dict[str, Any]) -> Visit:
-    asked = (options["block"], options["visit"])
+def _pick_visit(visits: Iterable[Visit], block: int, number: int, mtu: int | None) -> Visit:
     named = [
         visit
         for visit in visits
-        if (visit["block"], visit["visit"]) == asked and options["mtu"] in (None, visit["mtu"])
+        if (visit["block"], visit["visit"]) == (block, number) and mtu in (None, visit["mtu"])
     ]
-    where = f"block {options['block']} visit {options['visit']}"
+    where = f"block {block} visit {number}"
     if not named:
         raise InputError(
             "the plan has no such visit", where, "Take block, visit and mtu from the plan."
@@ -136,9 +135,10 @@ class Measurement:
         return [part["visits"] for part in parts if part]
 
     def _visit(self) -> Visit | None:
-        if not self.plan or self.options["block"] is None:
+        block = self.options["block"]
+        if not self.plan or block is None:
             return None
-        return _pick_visit(self.visits, self.options)
+        return _pick_visit(self.visits, block, self.options["visit"], self.options["mtu"])
 
     def _cells(self) -> list[CellToMeasure]:
         if self.plan and self.visit:
@@ -156,7 +156,7 @@ class Measurement:
         ]
         return trials.checked(cells)
 
-    def _sights(self) -> dict[str, Any]:
+    def _sights(self) -> dict[str, object]:
         """Return ``{"look", "watch"}``, the devices to look at on each path and to watch during a
         trial.
         """
@@ -327,7 +327,7 @@ class Measurement:
         self.progress = {"progress": f"{self.pair}: {line}"}
         self.show(self.progress["progress"])
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """Return the task's result: counts, the first errors, and the trials themselves if nothing
         keeps them.
         """

@@ -81,7 +81,7 @@ def _count(value: Any, what: str) -> int:
     return value
 
 
-def _mapping(value: Any, what: str) -> dict[str, Any]:
+def _mapping(value: object, what: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise ParseError(f"{what} is not there, or not an object", 1)
     return value

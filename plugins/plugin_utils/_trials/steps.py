@@ -23,7 +23,7 @@ MOST_STEPS = 800  # of an event, which must stay small: about 130 bytes each
 Known = Mapping[tuple[str, str], bool]  # {(pair, id of a trial): was it spoilt by the machine?}
 
 
-class Step(TypedDict):
+class VisitStep(TypedDict):
     """One thing to do at a visit."""
 
     do: str  # "settings", "apply" or "measure"
@@ -46,7 +46,7 @@ class Place(TypedDict):
 class Block(Place):
     """The steps of a block that are left; what is measured again in it is known when they are done."""
 
-    steps: list[Step]
+    steps: list[VisitStep]
 
 
 class Part(NamedTuple):
@@ -167,10 +167,10 @@ def _more_to_set(profile: Profile) -> bool:
     return any(not device.keys().isdisjoint(NOT_BY_ETHTOOL) for device in devices)
 
 
-def _steps(part: Part, todo: list[tuple[Visit, set[str]]], mtu: int | None) -> Iterator[Step]:
+def _steps(part: Part, todo: list[tuple[Visit, set[str]]], mtu: int | None) -> Iterator[VisitStep]:
     """Yield the steps of visits; ``mtu`` is what the devices have."""
     for visit, missing in todo:
-        step: Step = {
+        step: VisitStep = {
             "do": "settings",
             "block": visit["block"],
             "visit": visit["visit"],
@@ -220,7 +220,7 @@ def told(blocks: list[Block]) -> list[Block] | list[Place]:
     return [Place(part=block["part"], mtu=block["mtu"], block=block["block"]) for block in blocks]
 
 
-def steps_again(part: Part, mtu: int, block: int) -> list[Step]:
+def steps_again(part: Part, mtu: int, block: int) -> list[VisitStep]:
     """Return the steps that measure again what the machine spoilt in a block."""
     todo = [
         (visit, missing) for visit, missing in _left_again(part) if _place(visit) == (mtu, block)
@@ -228,7 +228,7 @@ def steps_again(part: Part, mtu: int, block: int) -> list[Step]:
     return list(_steps(part, todo, part.mtu()))
 
 
-def steps_own(part: Part, mtu: int, block: int) -> list[Step]:
+def steps_own(part: Part, mtu: int, block: int) -> list[VisitStep]:
     """Return the steps of a block's own visits that are left, under a plan from which visits were
     dropped.
     """

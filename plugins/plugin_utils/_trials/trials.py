@@ -166,7 +166,7 @@ def chunks_of(cells: Iterable[CellToMeasure], limit: float) -> list[list[CellToM
     return chunks
 
 
-def sent(cell: Mapping[str, Any]) -> dict[str, Any]:
+def sent(cell: Mapping[str, object]) -> dict[str, object]:
     """Return the part of a cell that goes to the client."""
     return {key: cell[key] for key in SENT if cell.get(key) is not None}
 
