@@ -97,12 +97,11 @@ def read_row(scan: Scan) -> bool:
     0).
     """
     words = scan.text.split(None, 11)
-    if not words or words[0][-1:] not in "0123456789-":
+    if not words or words[0][-1] not in "0123456789-":
         return False
     run = scan.run
     layout = layout_of(words)
-    cut = run.layout if run is not None and is_cut_row(scan, words) else None
-    above = scan.above(layout or cut)
+    above = run_above(scan, words, layout)
     try:
         row = numbers_of(words, FORMS[layout])
     except (KeyError, ValueError):
@@ -115,6 +114,14 @@ def read_row(scan: Scan) -> bool:
     scan.at += ROWS[layout](scan, run, row, words)
     run.last = scan.at
     return True
+
+
+def run_above(scan: Scan, words: list[str], layout: str | None) -> Run | None:
+    """Return the run whose table goes on with these words, or None."""
+    run = scan.run
+    if layout is None and run is not None and is_cut_row(scan, words):
+        layout = run.layout
+    return scan.above(layout)
 
 
 def numbers_of(words: list[str], forms: tuple[int, ...]) -> list[float | None]:

@@ -154,7 +154,8 @@ def _addresses(links: Mapping[str, Link], name: str) -> list[str]:
 
 def _device(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
     links = reading["links"]
-    for name in [wanted.device, *wanted.more_devices, *([wanted.uplink] if wanted.uplink else [])]:
+    uplinks = [wanted.uplink] if wanted.uplink else []
+    for name in [wanted.device, *wanted.more_devices, *uplinks]:
         if name not in links:
             yield (
                 WRONG,
@@ -162,15 +163,20 @@ def _device(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]
             )
         elif not links[name]["up"] and name != wanted.uplink:
             yield WRONG, f"{name} is down. Bring it up: ip link set {name} up."
+    if wanted.address:
+        yield from _own_address(links, wanted)
+    if wanted.uplink:
+        yield from _uplink(links, wanted)
+    yield OK, wanted.device
+
+
+def _own_address(links: Mapping[str, Link], wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
     addresses = [text.partition("/")[0] for text in _addresses(links, wanted.device)]
-    if wanted.address and addresses and wanted.address not in addresses:
+    if addresses and wanted.address not in addresses:
         yield (
             WRONG,
             f"{wanted.device} does not have the address {wanted.address}. It has {', '.join(addresses)}.",
         )
-    if wanted.uplink:
-        yield from _uplink(links, wanted)
-    yield OK, wanted.device
 
 
 def _uplink(links: Mapping[str, Link], wanted: WantedOfNode) -> Iterator[tuple[str, str]]:

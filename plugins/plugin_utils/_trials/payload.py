@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import product
 from typing import Any, TypedDict
 
 from ...module_utils._base.errors import ParseError
@@ -163,6 +164,17 @@ def _joined_check(found: list[Check]) -> Check:
     return counts
 
 
+def _joined_counters(parts: list[Payload]) -> dict[str, dict[str, int]]:
+    """Return the largest counters, since each stream sees those of the whole namespace."""
+    counters: dict[str, dict[str, int]] = {}
+    for part in parts:
+        for end, gained in part["counters"].items():
+            held = counters.setdefault(end, {})
+            for name, value in gained.items():
+                held[name] = max(held.get(name, 0), value)
+    return counters
+
+
 def joined(parts: Iterable[Payload]) -> Payload:
     """Return the sum of the checks of several streams."""
     known = list(parts)
@@ -171,17 +183,11 @@ def joined(parts: Iterable[Payload]) -> Payload:
         found = [part["checks"][name] for part in known if name in part["checks"]]
         if found:
             checks[name] = _joined_check(found)
-    counters: dict[str, dict[str, int]] = {}
-    for part in known:
-        for end, gained in part["counters"].items():
-            held = counters.setdefault(end, {})
-            for name, value in gained.items():
-                held[name] = max(held.get(name, 0), value)  # each sees the whole namespace
     return {
         "elapsed_s": max(part["elapsed_s"] for part in known),
         "mss": min(part["mss"] for part in known),
         "checks": checks,
-        "counters": counters,
+        "counters": _joined_counters(known),
         "error": next((part["error"] for part in known if part["error"]), None),
     }
 
@@ -205,7 +211,8 @@ def trouble(payload: Payload) -> str | None:
 
 def refused(payload: Payload) -> int:
     """Return how many packets the kernels refused for their checksums, at both ends."""
-    return sum(gained.get(name, 0) for name in CHECKSUMS for gained in payload["counters"].values())
+    gains = product(payload["counters"].values(), CHECKSUMS)
+    return sum(gained.get(name, 0) for gained, name in gains)
 
 
 def _loses(check: Check) -> bool:

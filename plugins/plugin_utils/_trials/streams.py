@@ -233,10 +233,9 @@ def _rates(
 def _sums(streams: Sequence[Stream], rows: Sequence[StreamRow], warm_up: float) -> Result:
     start, end, share = common([window(stream, row, warm_up) for stream, row in zip(streams, rows)])
     several = len(rows) > 1
-    late = any(len(traffic(row)) < len(interims(row)) for row in rows)
-    within = (start, end) if several and share or warm_up or late else None
+    within = (start, end) if several and share or warm_up or any(map(_is_late, rows)) else None
     megabits = _rates(rows, "throughput_mbps", within)
-    total: Result = {
+    return {
         "throughput_mbps": _total(megabits),
         "transactions_per_s": _total(_rates(rows, "transactions_per_s", within)),
         "throughput_sent_mbps": _total(row.get("throughput_sent_mbps") for row in rows),
@@ -244,13 +243,25 @@ def _sums(streams: Sequence[Stream], rows: Sequence[StreamRow], warm_up: float) 
         "window_start": start,
         "window_s": max(0.0, end - start),
         "warm_up_s": warm_up,
-        "window_measured": all(interims(row) for row in rows),
+        "window_measured": all(map(interims, rows)),
         "stream_mbps": megabits if several and _known(megabits) else None,
+        **_by_direction(rows, megabits),
     }
-    if {row.get("test") for row in rows} == {"TCP_STREAM", "TCP_MAERTS"}:
-        total["forward_mbps"] = _total_of("TCP_STREAM", rows, megabits)
-        total["reverse_mbps"] = _total_of("TCP_MAERTS", rows, megabits)
-    return total
+
+
+def _by_direction(rows: Sequence[StreamRow], megabits: Sequence[float | None]) -> Result:
+    """Return the totals of both directions, where there are two."""
+    if {row.get("test") for row in rows} != {"TCP_STREAM", "TCP_MAERTS"}:
+        return {}
+    return {
+        "forward_mbps": _total_of("TCP_STREAM", rows, megabits),
+        "reverse_mbps": _total_of("TCP_MAERTS", rows, megabits),
+    }
+
+
+def _is_late(row: StreamRow) -> bool:
+    """Return whether a stream's first interim results had no traffic."""
+    return len(traffic(row)) < len(interims(row))
 
 
 def summarise(streams: Sequence[Stream], rows: Sequence[StreamRow], warm_up: float = 0) -> Result:

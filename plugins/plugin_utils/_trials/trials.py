@@ -32,6 +32,7 @@ from .guards import marks_of
 from .nouns import (
     NOTHING,
     CellToMeasure,
+    Evidence,
     Expected,
     Measured,
     Result,
@@ -213,6 +214,10 @@ def result_of(row: Measured) -> tuple[Result, str | None]:
     return result, payload.trouble(result["payload"])
 
 
+def _evidence(cell: CellToMeasure, visit: Learned | None, test: str) -> Evidence | None:
+    return trial_evidence(visit, cell["path"], test) if visit and cell.get("path") else None
+
+
 def _expected(cell: CellToMeasure, lab: Lab | None, test: str) -> Expected:
     if not (lab and cell.get("path") and cell.get("mtu")):
         return {}
@@ -234,7 +239,6 @@ def trial(
     was learned at the visit, see :mod:`_evidence`.
     """
     test = (cell.get("workload") or NOTHING).get("test", "")
-    evidence = trial_evidence(visit, cell["path"], test) if visit and cell.get("path") else None
     result, error = result_of(row)
     record: Any = dict({"schema": SCHEMA, "id": cell["id"]}, **names)
     record.update({key: cell.get(key) for key in RECORDED})
@@ -244,7 +248,7 @@ def trial(
         streams=row["streams"],
         result=result,
         cpu=cpu_of_trial(row["watched"], result) if row.get("watched") and result else None,
-        evidence=evidence,
+        evidence=_evidence(cell, visit, test),
         marks=[],
         error=error,
     )
