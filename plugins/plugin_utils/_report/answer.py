@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...module_utils._payload.command import TEST as PAYLOAD
 from .._campaign.nouns import Plan
 from .._figures import numbers as text
 from .._trials.digest import Digest
@@ -301,6 +302,10 @@ def answer(
     groups: list[dict[str, Any]],
 ) -> list[Line]:
     """Return the answer: what is broken, then at most six lines; ``groups`` are the panels of trials in two groups."""
+    first = broken.lines(plan, digest.payloads)
+    if first and all(workload["test"] == PAYLOAD for workload in plan["workloads"]):
+        unfinished = _settle(findings, tables, plan, digest) if findings["unfinished"] else []
+        return first + unfinished
     if not digest.trials or not any(table["quantities"] for table in tables):
         why = (
             "no trial was recorded"
@@ -309,10 +314,9 @@ def answer(
         )
         cause = remedy.left_out(digest)
         nothing = f"Nothing can be said: {why}{'; ' + cause if cause else ''}."
-        return [*broken.lines(plan, digest.payloads), line("unknown", nothing)]
+        return [*first, line("unknown", nothing)]
     lines = _recommendation(findings, tables, plan)
     refused = findings["recommendation"]["name"] is None and findings["recommendation"]["forbidden"]
     lines += failing(findings) if not refused else []
     lines += acting_together(tables) + two_groups(groups) + _costs_unknown(findings, tables)
-    first = broken.lines(plan, digest.payloads)
     return first + lines[:4] + _settle(findings, tables, plan, digest)
