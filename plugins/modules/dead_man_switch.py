@@ -89,49 +89,59 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base.errors import InputError
+from ..module_utils._host.daemons import ProcessState
 from ..module_utils._host.module import run_module
 from ..module_utils._restore import dead_man, sign_of_life
+
+
+def check(minutes: float, heartbeat: float) -> None:
+    """Refuse times that no switch can have."""
+    if not 0.05 <= minutes <= 1440:
+        raise InputError(
+            "not from 0.05 to 1440", f"minutes {minutes}", "Use 'state: disarmed' to go without it."
+        )
+    if heartbeat and not 1 <= heartbeat <= 60:
+        raise InputError("not 0, and not from 1 to 60", f"heartbeat {heartbeat}", "Give seconds.")
+
+
+def arm(state: ProcessState | None, params: dict[str, Any], same: bool) -> ProcessState | None:
+    """Arm the switch, unless the same one waits already; return its state."""
+    if not same:
+        dead_man.disarm()
+        state = dead_man.arm(params["minutes"], params["path"])
+    dead_man.expect_heartbeat(params["heartbeat"] > 0)
+    sign_of_life.renew()
+    return state
+
+
+def pid_of(state: ProcessState | None) -> int | None:
+    """Return the process of a switch, None where there is none."""
+    return state["pid"] if state else None
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the switch to the wanted state and return the module's result."""
     params = module.params
     minutes, path = params["minutes"], params["path"]
-    if not 0.05 <= minutes <= 1440:
-        raise InputError(
-            "not from 0.05 to 1440", f"minutes {minutes}", "Use 'state: disarmed' to go without it."
-        )
-    if params["heartbeat"] and not 1 <= params["heartbeat"] <= 60:
-        raise InputError(
-            "not 0, and not from 1 to 60", f"heartbeat {params['heartbeat']}", "Give seconds."
-        )
+    check(minutes, params["heartbeat"])
     if not module.check_mode:
         dead_man.settle()
     state, fired = dead_man.find(), os.path.exists(sign_of_life.FIRED)
     same = state is not None and (state["minutes"], state["path"]) == (minutes, path)
     if params["state"] == "alive":
         sign_of_life.renew(path)
-        return {
-            "changed": False,
-            "pid": state["pid"] if state else None,
-            "fired": False,
-            "diff": {},
-        }
+        return {"changed": False, "pid": pid_of(state), "fired": False, "diff": {}}
     armed = params["state"] == "armed"
     changed = not same if armed else bool(dead_man.leftovers())
-    if not module.check_mode:
-        if changed:
-            dead_man.disarm()
-        if armed:
-            state = dead_man.arm(minutes, path) if changed else state
-            dead_man.expect_heartbeat(params["heartbeat"] > 0)
-            sign_of_life.renew()
-        else:
-            state = None
+    if armed and not module.check_mode:
+        state = arm(state, params, same)
+    elif changed and not module.check_mode:
+        dead_man.disarm()
+        state = None
     before = "armed\n" if same else "disarmed\n"
     return {
         "changed": changed,
-        "pid": state["pid"] if state else None,
+        "pid": pid_of(state),
         "fired": fired,
         "diff": {"before": before, "after": params["state"] + "\n"},
     }

@@ -275,10 +275,8 @@ def capabilities(devices: list[Device], check_mode: bool) -> list[str]:
     return [] if check_mode else ["CAP_NET_ADMIN"]
 
 
-def change(params: dict[str, Any], check_mode: bool) -> dict[str, dict[str, Any]]:
-    """Return the result for each device after the change, or in check mode of the change that would
-    be made.
-    """
+def asked(params: dict[str, Any]) -> list[Device]:
+    """Return the devices that are meant, and what is asked of each."""
     common = {group: params[group] for group in BY_ETHTOOL if params[group]}
     items = params["devices"] or devices_of_classes(
         params.get("settings") or {},
@@ -286,10 +284,16 @@ def change(params: dict[str, Any], check_mode: bool) -> dict[str, dict[str, Any]
         elsewhere=params.get("elsewhere") or (),
     )
     devices = parse_devices(items, params["netns"], common)
-    if params.get("missing") == "skip":
-        devices = [
-            device for device in devices if exists({"name": device.name, "netns": device.netns})
-        ]
+    if params.get("missing") != "skip":
+        return devices
+    return [device for device in devices if exists({"name": device.name, "netns": device.netns})]
+
+
+def change(params: dict[str, Any], check_mode: bool) -> dict[str, dict[str, Any]]:
+    """Return the result for each device after the change, or in check mode of the change that would
+    be made.
+    """
+    devices = asked(params)
     require(capabilities(devices, check_mode))
     before = read_all(devices)
     plans = {
@@ -306,14 +310,14 @@ def change(params: dict[str, Any], check_mode: bool) -> dict[str, dict[str, Any]
         after = {key: predict(before[key], plans[key]) for key in before}
     else:
         after = read_all(devices)
-    return {
-        device.key: dict(
-            report(device, plans[device.key], before[device.key], after[device.key]),
-            steps=[step["argv"] for step in shown(steps[device.key])],
-            failed_steps=failed[device.key],
-        )
-        for device in devices
-    }
+    results = {}
+    for device in devices:
+        key = device.key
+        result = report(device, plans[key], before[key], after[key])
+        result["steps"] = [step["argv"] for step in shown(steps[key])]
+        result["failed_steps"] = failed[key]
+        results[key] = result
+    return results
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:

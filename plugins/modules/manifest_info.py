@@ -112,6 +112,16 @@ TABLES = [
 ]
 
 
+def interface(row: Row, buffers: dict[str, int]) -> dict[str, Any]:
+    """Return what is said of one interface."""
+    return {
+        "type": row["type"],
+        "options": row["options"],
+        "other_config": row["other_config"],
+        "receive_buffer": buffers.get(row["name"]),
+    }
+
+
 def bridges(
     bridge_rows: list[Row], port_rows: list[Row], interface_rows: list[Row], buffers: dict[str, int]
 ) -> dict[str, dict[str, Any]]:
@@ -126,23 +136,13 @@ def bridges(
 
     described = {}
     for bridge in bridge_rows:
-        devices = [
-            interfaces[uuid]
-            for port in members(bridge["ports"])
-            for uuid in members(ports[port]["interfaces"])
-        ]
+        devices = []
+        for port in members(bridge["ports"]):
+            devices += [interfaces[uuid] for uuid in members(ports[port]["interfaces"])]
         described[bridge["name"]] = {
             "datapath": bridge["datapath_type"] or "system",
             "other_config": bridge["other_config"],
-            "interfaces": {
-                row["name"]: {
-                    "type": row["type"],
-                    "options": row["options"],
-                    "other_config": row["other_config"],
-                    "receive_buffer": buffers.get(row["name"]),
-                }
-                for row in devices
-            },
+            "interfaces": {row["name"]: interface(row, buffers) for row in devices},
         }
     return described
 

@@ -104,7 +104,7 @@ stopped:
 """
 
 import os
-from typing import Any, Iterable, Mapping
+from typing import Any, Dict, Iterable, Optional
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -112,6 +112,8 @@ from ..module_utils._base import network
 from ..module_utils._host.module import run_module
 from ..module_utils._netperf import netserver
 from ..module_utils._netperf.command import endpoint
+
+Known = Dict[str, Optional[netserver.State]]  # by state file
 
 
 def checked(servers: list[dict[str, Any]], payload: bool) -> list[netserver.Server]:
@@ -131,11 +133,14 @@ def checked(servers: list[dict[str, Any]], payload: bool) -> list[netserver.Serv
 
 def servers_of(endpoints: dict[str, dict[str, Any]], port: int) -> list[dict[str, Any]]:
     """Return the option ``servers`` for the ends of a node's paths."""
-    ends = [end for path in endpoints.values() for end in path.get("all") or [path]]
-    return [{"address": end["address"], "netns": end.get("netns"), "port": port} for end in ends]
+    servers = []
+    for path in endpoints.values():
+        for end in path.get("all") or [path]:
+            servers.append({"address": end["address"], "netns": end.get("netns"), "port": port})
+    return servers
 
 
-def names(before: Mapping[str, netserver.State | None], paths: Iterable[str]) -> list[str]:
+def names(before: Known, paths: Iterable[str]) -> list[str]:
     """Return what the processes of state files are called; a file whose process is gone goes by its
     own name.
     """
@@ -143,6 +148,17 @@ def names(before: Mapping[str, netserver.State | None], paths: Iterable[str]) ->
         netserver.label(there["server"]) if (there := before[path]) else os.path.basename(path)
         for path in paths
     )
+
+
+def change(before: Known, stop: list[str], start: list[netserver.Server], check_mode: bool) -> None:
+    """Stop and start netservers; those that are stopped do not stand in the way of the others."""
+    ours = [netserver.label(there["server"]) for path in stop if (there := before[path])]
+    netserver.require_free(
+        [server for server in start if netserver.label(server) not in ours], check_mode
+    )
+    if not check_mode:
+        netserver.stop_all(stop)
+        netserver.start_all(start)
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
@@ -158,13 +174,7 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     )
     before = netserver.known()
     stop, start = netserver.plan(before, wanted, module.params["state"], module.params["purge"])
-    ours = [netserver.label(there["server"]) for path in stop if (there := before[path])]
-    netserver.require_free(
-        [server for server in start if netserver.label(server) not in ours], module.check_mode
-    )
-    if not module.check_mode:
-        netserver.stop_all(stop)
-        netserver.start_all(start)
+    change(before, stop, start, module.check_mode)
     running = names(before, [path for path in before if before[path]])
     stopped, started = names(before, stop), sorted(netserver.label(server) for server in start)
     after = sorted((set(running) - set(stopped)) | set(started))

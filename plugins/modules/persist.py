@@ -102,7 +102,7 @@ notes:
 """
 
 import json
-from typing import Any
+from typing import Any, Mapping
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -116,7 +116,7 @@ from ..module_utils._persist import host, plan, settings
 
 
 def wanted_state(
-    params: dict[str, Any], before: dict[str, Any]
+    params: dict[str, Any], before: plan.Persisted
 ) -> tuple[dict[str, dict[str, Any]], plan.Wanted, dict[str, str]]:
     """Return ``({device: settings}, what is wanted of the host, {device: kind})``."""
     if params["state"] == "absent":
@@ -132,34 +132,41 @@ def wanted_state(
     return devices, wanted, {name: how.kind for name, how in seen.items()}
 
 
+def shown(files: Mapping[str, str | None]) -> str:
+    """Return the text of diff mode for files."""
+    return "".join(f"# {path}\n{text}" for path, text in sorted(files.items()) if text)
+
+
+def properties_now(before: plan.Persisted, wanted: plan.Wanted) -> plan.Properties:
+    """Return the present values of the properties that were set, or are to be."""
+    concerned = {uuid: dict(values) for uuid, values in before["properties"].items()}
+    for uuid, values in wanted.properties.items():
+        concerned.setdefault(uuid, {}).update(values)
+    return host.read_properties(concerned)
+
+
+def kept_text(after: plan.Persisted) -> str | None:
+    """Return the text of the state's file; None where nothing of ours is left."""
+    if after["files"] or after["properties"]:
+        return json.dumps(after, indent=1, sort_keys=True) + "\n"
+    return None
+
+
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the host's configuration to what is wanted; return the module's result."""
     require(["CAP_NET_ADMIN"])
     params = module.params
-    before = json.loads(host.read_text(params["path"]) or "null") or plan.empty()
+    before: plan.Persisted = json.loads(host.read_text(params["path"]) or "null") or plan.empty()
     devices, wanted, methods = wanted_state(params, before)
     files = {path: host.read_text(path) for path in {*before["files"], *wanted.files}}
     plan.check_unchanged(before, files)
-    properties = host.read_properties(
-        {
-            uuid: {**before["properties"].get(uuid, {}), **wanted.properties.get(uuid, {})}
-            for uuid in {*before["properties"], *wanted.properties}
-        }
-    )
+    properties = properties_now(before, wanted)
     after = plan.next_state(before, devices, wanted, files, properties)
     changes = plan.file_changes(before, wanted, files)
     first, last = plan.steps(changes, plan.property_changes(before, wanted, properties))
-    kept = (
-        json.dumps(after, indent=1, sort_keys=True) + "\n"
-        if after["files"] or after["properties"]
-        else None
-    )
     if not module.check_mode:
-        carry_out(params["path"], kept, changes, first, last)
-    shown = [
-        ("".join(f"# {path}\n{text}" for path, text in sorted(side.items()) if text))
-        for side in ({path: files.get(path) for path in changes}, changes)
-    ]
+        carry_out(params["path"], kept_text(after), changes, first, last)
+    connections = "".join(" ".join(argv) + "\n" for argv in last if argv[0] == "nmcli")
     return {
         "changed": bool(changes or first or last),
         "files": sorted(changes),
@@ -167,9 +174,8 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         "methods": methods,
         "notes": wanted.notes,
         "diff": {
-            "before": shown[0],
-            "after": shown[1]
-            + "".join(" ".join(argv) + "\n" for argv in last if argv[0] == "nmcli"),
+            "before": shown({path: files.get(path) for path in changes}),
+            "after": shown(changes) + connections,
         },
     }
 

@@ -119,35 +119,47 @@ from ..module_utils._restore import (
 )
 
 
+def wanted(before: snapshot.Snapshot | None, params: dict[str, Any]) -> snapshot.Snapshot | None:
+    """Return what the file is to have; None where it is to be gone."""
+    devices = settings.read_settings(params["devices"], params["missing"])
+    other = params["other"]
+    if devices and before is None:
+        other = {
+            **node_state.read([device for device in devices if snapshot.exists(device)]),
+            **other,
+        }
+    if params["state"] == "absent":
+        return None
+    return snapshot.merge(before, devices, other) if devices or other else before
+
+
+def keep(path: str, state: snapshot.Snapshot | None) -> None:
+    """Write the snapshot, or remove its file."""
+    if state:
+        snapshot.write(path, state)
+    else:
+        snapshot.remove(path)
+
+
+def names(state: snapshot.Snapshot | None) -> str:
+    """Return the text of diff mode: the devices of a snapshot, a line each."""
+    keys = map(network.key_of, state["devices"]) if state else ()
+    return "".join(key + "\n" for key in sorted(keys))
+
+
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the snapshot to the wanted state and return the module's result."""
     sign_of_life.touch()
-    path, wanted = module.params["path"], module.params["state"] == "present"
-    devices, other = (
-        settings.read_settings(module.params["devices"], module.params["missing"]),
-        module.params["other"],
-    )
+    path = module.params["path"]
     before = snapshot.read(path)
-    if devices and before is None:
-        other = dict(
-            node_state.read([device for device in devices if snapshot.exists(device)]), **other
-        )
-    after = snapshot.merge(before, devices, other) if devices or other else before
-    after = after if wanted else None
+    after = wanted(before, module.params)
     if after != before and not module.check_mode:
-        if after:
-            snapshot.write(path, after)
-        else:
-            snapshot.remove(path)
+        keep(path, after)
     shown: snapshot.Snapshot = (
         after or before or {"schema": snapshot.SCHEMA, "devices": [], "links": [], "other": {}}
     )
     here = [device for device in shown["devices"] if snapshot.exists(device)]
     links = [link for link in shown["links"] if snapshot.exists(link)]
-    names = [
-        [network.key_of(device) for device in state["devices"]] if state else []
-        for state in (before, after)
-    ]
     return {
         "changed": after != before,
         "path": path,
@@ -158,7 +170,7 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         "missing": sorted(
             set(map(network.key_of, shown["devices"])) - set(map(network.key_of, here))
         ),
-        "diff": dict(zip(("before", "after"), ("\n".join(sorted(part) + [""]) for part in names))),
+        "diff": {"before": names(before), "after": names(after)},
     }
 
 

@@ -256,9 +256,10 @@ looked_s:
   sample: 0.81
 """
 
+import itertools
 import os
 import time
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -276,25 +277,20 @@ def checked(cells: list[dict[str, Any]] | None) -> list[Checked]:
     """Return [(name, workload, endpoints)], all checked before anything runs; a name is id and
     pair.
     """
-    return [
-        (
-            {"id": cell["id"], "pair": cell["pair"]},
-            command.workload(cell["workload"]),
-            [command.endpoint(end) for end in cell["endpoints"]],
-        )
-        for cell in cells or ()
-    ]
+    found = []
+    for cell in cells or ():
+        name = {"id": cell["id"], "pair": cell["pair"]}
+        ends = list(map(command.endpoint, cell["endpoints"]))
+        found.append((name, command.workload(cell["workload"]), ends))
+    return found
 
 
 def planned(cells: list[Checked]) -> dict[str, list[str]]:
     """Return the command lines by cell."""
-    return {
-        name["id"]: [
-            " ".join(command.argv(load, test, end, number))
-            for number, (test, end) in enumerate(command.streams_of(load, ends))
-        ]
-        for name, load, ends in cells
-    }
+    found = {}
+    for name, load, ends in cells:
+        found[name["id"]] = [" ".join(argv) for argv, _end in command.lines(load, ends)]
+    return found
 
 
 def watcher(params: dict[str, Any], server: Probe | None) -> Callable[[], BothEnds | None]:
@@ -309,7 +305,7 @@ def watcher(params: dict[str, Any], server: Probe | None) -> Callable[[], BothEn
 
 def measure(
     module: AnsibleModule, cells: list[Checked], chunk: spool.Chunk | None, server: Probe | None
-) -> list[dict[str, Any]]:
+) -> list[spool.Trial]:
     """Run the cells one after the other; each is in the spool before the next begins."""
     watch = watcher(module.params, server)
     done = []
@@ -342,6 +338,12 @@ def look_and_measure(module: AnsibleModule, cells: list[Checked]) -> dict[str, A
     return dict(found, spooled=os.path.basename(chunk.path) if chunk else None)
 
 
+def missing(cells: list[Checked], rows: Iterable[spool.Trial]) -> list[Checked]:
+    """Return the cells of which there is no trial."""
+    known = {(row["id"], row.get("pair")) for row in rows}
+    return [cell for cell in cells if (cell[0]["id"], cell[0]["pair"]) not in known]
+
+
 def collect_and_measure(module: AnsibleModule) -> dict[str, Any]:
     """Collect what is left in the spool, and measure what is not in it."""
     params = module.params
@@ -351,8 +353,7 @@ def collect_and_measure(module: AnsibleModule) -> dict[str, Any]:
     if module.check_mode:
         return {"changed": False, "planned": planned(cells)}
     left = spool.collect(params["spool"], params["campaign"]) if params["collect"] else {}
-    known = {(row["id"], row.get("pair")) for rows in left.values() for row in rows}
-    cells = [cell for cell in cells if (cell[0]["id"], cell[0]["pair"]) not in known]
+    cells = missing(cells, itertools.chain.from_iterable(left.values()))
     if params["reach"]:
         run.preflight([command.endpoint(end) for end in params["reach"]])
     result = {

@@ -10,6 +10,7 @@ columns.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Mapping, Sequence, TypedDict
 
 from .._base import network
@@ -188,7 +189,6 @@ def workload(given: Any) -> dict[str, Any]:
         )
     if test == PAYLOAD and given.get("confidence"):
         raise InputError("a check of the payload has no confidence interval", repr(test))
-    interim = given.get("interim")
     checked = {
         "name": label(given.get("name", test.lower()), "workload name"),
         "test": test,
@@ -198,24 +198,32 @@ def workload(given: Any) -> dict[str, Any]:
         "bidirectional": bidirectional,
         "confidence": _confidence(given.get("confidence")),
         "cpu": boolean(given.get("cpu", True), "cpu"),
-        "interim": None
-        if interim in (None, "", 0)
-        else number(interim, "interim", 0.05, 3600, float),
     }
-    if checked["interim"] and checked["confidence"]:
-        raise InputError(
-            "interim results cannot be combined with confidence iterations", checked["name"]
-        )
-    if interim is None and not checked["confidence"]:
-        # They show when a stream really ran: its connection may come a second late, and netperf may
-        # wait 4 s more for its peer. Of several they show how much of a stream's rate fell into the
-        # time of all.
-        checked["interim"] = min(1.0, checked["duration"] / 10.0)
+    checked["interim"] = _interim(given.get("interim"), checked)
     checked["warm_up"] = _warm_up(given.get("warm_up"), checked)
     for key in ("client_cpus", "server_cpus"):
         checked[key] = [number(cpu, key, 0, MOST_CPUS) for cpu in given.get(key) or ()]
     checked.update(_sizes(given, test))
     return checked
+
+
+def _interim(value: Any, load: Mapping[str, Any]) -> float | None:
+    """Return the seconds between interim results, None where there are none.
+
+    They show when a stream really ran: its connection may come a second late, and netperf may wait
+    4 s more for its peer. Of several they show how much of a stream's rate fell into the time of
+    all.
+    """
+    if value is None and not load["confidence"]:
+        return min(1.0, load["duration"] / 10.0)
+    if value in (None, "", 0):
+        return None
+    interim = number(value, "interim", 0.05, 3600, float)
+    if load["confidence"]:
+        raise InputError(
+            "interim results cannot be combined with confidence iterations", load["name"]
+        )
+    return interim
 
 
 def _warm_up(value: Any, load: Mapping[str, Any]) -> int:
@@ -308,7 +316,8 @@ def streams_of(
         )
     tests = (load["test"], "TCP_MAERTS") if load["bidirectional"] else (load["test"],)
     each = processes(load) // len(tests)
-    return [(test, endpoints[index % load["tenants"]]) for test in tests for index in range(each)]
+    dealt = [endpoints[index % load["tenants"]] for index in range(each)]
+    return list(itertools.product(tests, dealt))
 
 
 def _pair(sending: int | None, receiving: int | None, client_sends: bool) -> str:
@@ -335,6 +344,31 @@ def _size_options(load: Mapping[str, Any], test: str) -> list[str]:
     return options
 
 
+def _cpu_options(load: Mapping[str, Any], index: int) -> list[str]:
+    """Return the options that bind a stream to CPUs."""
+    bound = [
+        str(cpus[index % len(cpus)]) if cpus else ""
+        for cpus in (load["client_cpus"], load["server_cpus"])
+    ]
+    return ["-T", ",".join(bound)] if any(bound) else []
+
+
+def _time_options(load: Mapping[str, Any]) -> list[str]:
+    """Return the options that say how often and when a stream is measured, and what beside it."""
+    options: list[str] = []
+    if load["confidence"]:
+        asked = load["confidence"]
+        options += ["-i", f"{asked['iterations_max']},{asked['iterations_min']}"]
+        options += ["-I", f"{asked['level']},{asked['width_percent']:g}"]
+    if load["cpu"]:
+        options += ["-c", "-C"]
+    if wait_before_traffic(load):
+        options += ["-s", str(wait_before_traffic(load))]
+    if load["interim"]:
+        options += ["-D", f"{load['interim']:g}"]
+    return options
+
+
 def argv(load: Mapping[str, Any], test: str, end: Endpoint, index: int = 0) -> list[str]:
     """Return the argument list of one netperf process, to be run inside ``end["netns"]``.
 
@@ -350,31 +384,22 @@ def argv(load: Mapping[str, Any], test: str, end: Endpoint, index: int = 0) -> l
     line += ["-p", str(end["port"]), "-t", test, "-l", str(load["warm_up"] + load["duration"])]
     if test in STREAM_TESTS:
         line += ["-f", "m"]  # 10^6 bits/s; with it an RR test would no longer be in transactions
-    bound = [
-        str(cpus[index % len(cpus)]) if cpus else ""
-        for cpus in (load["client_cpus"], load["server_cpus"])
-    ]
-    if any(bound):
-        line += ["-T", ",".join(bound)]
-    if load["confidence"]:
-        asked = load["confidence"]
-        line += [
-            "-i",
-            f"{asked['iterations_max']},{asked['iterations_min']}",
-            "-I",
-            f"{asked['level']},{asked['width_percent']:g}",
-        ]
-    if load["cpu"]:
-        line += ["-c", "-C"]
-    if wait_before_traffic(load):
-        line += ["-s", str(wait_before_traffic(load))]
-    if load["interim"]:
-        line += ["-D", f"{load['interim']:g}"]
+    line += _cpu_options(load, index) + _time_options(load)
     selectors = SELECTORS + (LATENCY_SELECTORS if test in RR_TESTS else ())
     # UDP_STREAM alone sets SO_DONTROUTE by default, and then fails wherever a router is in between.
     route = ["-R", "1"] if test == "UDP_STREAM" else []
     data = ["-P", f",{end['data_port'] + index}"]  # the server's; the kernel chooses the client's
     return line + ["--"] + _size_options(load, test) + route + data + ["-k", ",".join(selectors)]
+
+
+def lines(
+    load: Mapping[str, Any], endpoints: Sequence[Endpoint]
+) -> list[tuple[list[str], Endpoint]]:
+    """Return the argument list of each netperf process of a cell, with its endpoint."""
+    return [
+        (argv(load, test, end, index), end)
+        for index, (test, end) in enumerate(streams_of(load, endpoints))
+    ]
 
 
 def seconds(load: Mapping[str, Any]) -> tuple[float, float]:

@@ -75,9 +75,8 @@ def _is_ours(state: State) -> bool:
     except OSError:
         return False
     # netserver splits its own arguments at the comma, in place.
-    parts = [part for word in words for part in word.split(",")]
-    wanted = [part for word in argv(state["server"]) for part in word.split(",")]
-    return parts == wanted and host_netns.inode(f"/proc/{pid}/ns/net") == state["inode"]
+    same = ",".join(words) == ",".join(argv(state["server"]))
+    return same and host_netns.inode(f"/proc/{pid}/ns/net") == state["inode"]
 
 
 def _read(path: str) -> State | None:
@@ -98,6 +97,13 @@ def known() -> dict[str, State | None]:
     return {path: _read(path) for path in paths}
 
 
+def _is_inside(state: State | None, server: Server) -> bool:
+    """Return whether a netserver runs, in the namespace that has the wanted name now."""
+    if not state:
+        return False
+    return state["inode"] == host_netns.inode(host_netns.path_of(server["netns"]))
+
+
 def plan(
     before: Mapping[str, State | None], wanted: Sequence[Server], state: str, purge: bool
 ) -> tuple[list[str], list[Server]]:
@@ -108,12 +114,7 @@ def plan(
     files = {_state_file(server): server for server in wanted}
     if state == "absent":
         return [path for path in before if not wanted or path in files], []
-    alive = {
-        path
-        for path, server in files.items()
-        if (there := before.get(path))
-        and there["inode"] == host_netns.inode(host_netns.path_of(server["netns"]))
-    }
+    alive = {path for path, server in files.items() if _is_inside(before.get(path), server)}
     stop = [path for path in before if path not in alive and (path in files or purge)]
     return stop, [server for path, server in files.items() if path not in alive]
 

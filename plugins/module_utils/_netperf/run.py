@@ -229,10 +229,7 @@ def run_cell(
     counted. ``watch`` is notified when the streams start and when the first of them ends.
     """
     watch = watch or Watch()
-    planned = [
-        (command.argv(load, test, end, number), end["netns"])
-        for number, (test, end) in enumerate(command.streams_of(load, endpoints))
-    ]
+    planned = [(argv, end["netns"]) for argv, end in command.lines(load, endpoints)]
     longest = command.seconds(load)[1]
     checks = descriptors() if load["test"] == PAYLOAD else contextlib.nullcontext(())
     with tempfile.TemporaryFile() as barrier, checks as inherited:

@@ -18,7 +18,7 @@ import glob
 import json
 import os
 import signal
-from typing import Any, Iterable, Mapping
+from typing import Any, Dict, Iterable
 
 from .._base.checks import name as checked_name
 from .._base.errors import LabError
@@ -27,6 +27,7 @@ from .._host.processes import started_at
 from .._host.waiting import PATIENCE, wait_until
 
 FOLDER = "/var/lib/offload-lab/spool"
+Trial = Dict[str, Any]  # what a cell's run returned, with its id and pair
 
 
 class Chunk:
@@ -43,7 +44,7 @@ class Chunk:
         self.append({"pid": os.getpid(), "started": started_at(os.getpid())})
         files.sync_folder(folder)
 
-    def append(self, record: Mapping[str, Any]) -> None:
+    def append(self, record: Trial) -> None:
         """Write one line and wait until it is on the disk."""
         data = (json.dumps(record) + "\n").encode()
         while data:
@@ -51,7 +52,7 @@ class Chunk:
         os.fsync(self.descriptor)
 
 
-def _rows(path: str) -> list[dict[str, Any]]:
+def _rows(path: str) -> list[Trial]:
     """Return the complete JSON lines of a file; a line torn by a crash is not one."""
     with open(path) as stream:
         lines = stream.read().split("\n")[:-1]
@@ -93,7 +94,7 @@ def _end_module(path: str, patience: float = PATIENCE) -> None:
         )
 
 
-def collect(folder: str, campaign: str) -> dict[str, list[dict[str, Any]]]:
+def collect(folder: str, campaign: str) -> dict[str, list[Trial]]:
     """Return ``{file: [cells]}`` of a campaign's chunks that no controller has acknowledged.
 
     A chunk that still runs is ended first: its controller is gone, and the cells it has finished

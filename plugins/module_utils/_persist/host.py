@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import itertools
 import os
 import re
 import shutil
@@ -48,7 +49,7 @@ def connection_of(name: str) -> str | None:
 
 def stanza_of(name: str) -> bool:
     """Return whether ifupdown has a stanza for a device."""
-    paths = [path for pattern in INTERFACES for path in sorted(glob.glob(pattern))]
+    paths = itertools.chain.from_iterable(sorted(glob.glob(pattern)) for pattern in INTERFACES)
     pattern = re.compile(rf"^\s*iface\s+{re.escape(name)}\s", re.MULTILINE)
     return has_program("ifup") and any(pattern.search(read_text(path) or "") for path in paths)
 

@@ -64,8 +64,5 @@ def text_of(match: str, keys: Mapping[str, str], base: str, base_text: str) -> s
         "Link": link + [f"{key}={value}" for key, value in sorted(keys.items())],
         **parts,
     }
-    body = "\n".join(
-        f"[{section}]\n" + "".join(line + "\n" for line in lines)
-        for section, lines in parts.items()
-    )
-    return HEAD + f"{BASED_ON}{base}\n{body}"
+    body = "\n\n".join("\n".join([f"[{name}]", *lines]) for name, lines in parts.items())
+    return HEAD + f"{BASED_ON}{base}\n{body}\n"

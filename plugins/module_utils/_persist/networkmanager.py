@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,10 +38,5 @@ def parse_properties(text: str, names: list[str]) -> dict[str, str]:
 
 def modify(uuid: str, properties: Mapping[str, str]) -> list[str]:
     """Return the command that sets properties; an empty value takes one away."""
-    return [
-        "nmcli",
-        "connection",
-        "modify",
-        uuid,
-        *[word for item in sorted(properties.items()) for word in item],
-    ]
+    words = itertools.chain.from_iterable(sorted(properties.items()))
+    return ["nmcli", "connection", "modify", uuid, *words]

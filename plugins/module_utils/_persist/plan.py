@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Dict, NamedTuple, TypedDict
 
 from .._base.errors import LabError
 from . import commands, link_file, networkmanager
@@ -17,6 +17,25 @@ from . import commands, link_file, networkmanager
 SCHEMA = 1
 UNITS = "/etc/systemd/system/"
 IF_UP = "/etc/network/if-up.d/offload-lab-"
+
+
+Properties = Dict[str, Dict[str, str]]  # of NetworkManager's connections, by UUID
+
+
+class KeptFile(TypedDict):
+    """A file's text before it was written for the first time, and ours."""
+
+    before: str | None
+    written: str
+
+
+class Persisted(TypedDict):
+    """What was made to last on a host, and the originals."""
+
+    schema: int
+    devices: dict[str, dict[str, Any]]  # settings, by group
+    files: dict[str, KeptFile]
+    properties: Properties
 
 
 class Seen(NamedTuple):
@@ -33,13 +52,12 @@ class Wanted(NamedTuple):
     """Files with their text, properties of connections, and what a reader has to know."""
 
     files: dict[str, str]
-    properties: dict[str, dict[str, str]]
+    properties: Properties
     notes: list[str]
 
 
 def wanted_of(name: str, settings: Mapping[str, Any], seen: Seen) -> Wanted:
     """Return what makes the settings of one device last."""
-    files, properties, rest = {}, {}, dict(settings)
     if seen.kind == "none":
         return Wanted(
             {}, {}, [f"{name}: nothing was written, the settings last until the next reboot"]
@@ -48,53 +66,56 @@ def wanted_of(name: str, settings: Mapping[str, Any], seen: Seen) -> Wanted:
         return Wanted(
             {IF_UP + re.sub(r"[^A-Za-z0-9_-]", "_", name): commands.script(name, settings)}, {}, []
         )
+    wanted, rest = _expressed(name, settings, seen)
+    if rest:
+        unit = commands.unit_name(name)
+        wanted.files[UNITS + unit] = commands.unit(name, rest)
+        names = ", ".join(_names(rest))
+        wanted.notes.append(f"{name}: {seen.kind} cannot express {names}; unit {unit} sets it")
+    return wanted
+
+
+def _expressed(name: str, settings: Mapping[str, Any], seen: Seen) -> tuple[Wanted, dict[str, Any]]:
+    """Return what the host's own configuration expresses, and the settings that it cannot."""
+    wanted, rest = Wanted({}, {}, []), dict(settings)
     if seen.kind == "systemd_link":
         keys, rest = link_file.split(settings)
         if keys:
-            files[link_file.path_of(name)] = link_file.text_of(
+            wanted.files[link_file.path_of(name)] = link_file.text_of(
                 seen.match, keys, seen.base, seen.base_text
             )
     if seen.kind == "networkmanager":
         values, rest = networkmanager.split(settings)
-        properties = {seen.connection: values} if values else {}
-    rest = {kind: values for kind, values in rest.items() if values}
-    if not rest:
-        return Wanted(files, properties, [])
-    files[UNITS + commands.unit_name(name)] = commands.unit(name, rest)
-    names = sorted(
-        item
-        for kind, values in rest.items()
-        for item in (values if isinstance(values, dict) else [kind])
-    )
-    return Wanted(
-        files,
-        properties,
-        [
-            f"{name}: {seen.kind} cannot express {', '.join(names)}; unit "
-            f"{commands.unit_name(name)} sets it"
-        ],
-    )
+        if values:
+            wanted.properties[seen.connection] = values
+    return wanted, {kind: values for kind, values in rest.items() if values}
+
+
+def _names(settings: Mapping[str, Any]) -> list[str]:
+    """Return what settings are called, in order; a mask is called as its kind."""
+    names: list[str] = []
+    for kind, values in settings.items():
+        names += values if isinstance(values, dict) else [kind]
+    return sorted(names)
 
 
 def together(parts: list[Wanted]) -> Wanted:
     """Return what several devices want as one."""
-    properties: dict[str, dict[str, str]] = {}
+    wanted = Wanted({}, {}, [])
     for part in parts:
+        wanted.files.update(part.files)
         for uuid, values in part.properties.items():
-            properties.setdefault(uuid, {}).update(values)
-    return Wanted(
-        {path: text for part in parts for path, text in part.files.items()},
-        properties,
-        [note for part in parts for note in part.notes],
-    )
+            wanted.properties.setdefault(uuid, {}).update(values)
+        wanted.notes.extend(part.notes)
+    return wanted
 
 
-def empty() -> dict[str, Any]:
+def empty() -> Persisted:
     """Return the state of a host on which nothing was written."""
     return {"schema": SCHEMA, "devices": {}, "files": {}, "properties": {}}
 
 
-def check_unchanged(state: Mapping[str, Any], files: Mapping[str, str | None]) -> None:
+def check_unchanged(state: Persisted, files: Mapping[str, str | None]) -> None:
     """Raise LabError where somebody has changed a file of ours since."""
     for path, kept in state["files"].items():
         if files.get(path) not in (kept["written"], kept["before"]):
@@ -106,36 +127,28 @@ def check_unchanged(state: Mapping[str, Any], files: Mapping[str, str | None]) -
 
 
 def next_state(
-    state: Mapping[str, Any],
-    devices: Mapping[str, Any],
+    state: Persisted,
+    devices: Mapping[str, dict[str, Any]],
     wanted: Wanted,
     files: Mapping[str, str | None],
     properties: Mapping[str, Mapping[str, str]],
-) -> dict[str, Any]:
+) -> Persisted:
     """Return the state when ``wanted`` is written: each original is what was there before the first
     time.
     """
-    kept = {
-        path: {
-            "before": state["files"].get(path, {"before": files.get(path)})["before"],
-            "written": text,
-        }
-        for path, text in wanted.files.items()
-    }
-    originals = {
-        uuid: {
-            name: state["properties"]
-            .get(uuid, {})
-            .get(name, properties.get(uuid, {}).get(name, ""))
-            for name in values
-        }
-        for uuid, values in wanted.properties.items()
-    }
+    kept: dict[str, KeptFile] = {}
+    for path, text in wanted.files.items():
+        known = state["files"].get(path)
+        kept[path] = {"before": known["before"] if known else files.get(path), "written": text}
+    originals: Properties = {}
+    for uuid, values in wanted.properties.items():
+        first = {**properties.get(uuid, {}), **state["properties"].get(uuid, {})}
+        originals[uuid] = {name: first.get(name, "") for name in values}
     return {"schema": SCHEMA, "devices": dict(devices), "files": kept, "properties": originals}
 
 
 def file_changes(
-    state: Mapping[str, Any], wanted: Wanted, files: Mapping[str, str | None]
+    state: Persisted, wanted: Wanted, files: Mapping[str, str | None]
 ) -> dict[str, str | None]:
     """Return ``{path: text}`` of the files to write, None to remove."""
     targets = {
@@ -146,42 +159,39 @@ def file_changes(
 
 
 def property_changes(
-    state: Mapping[str, Any], wanted: Wanted, now: Mapping[str, Mapping[str, str]]
+    state: Persisted, wanted: Wanted, now: Mapping[str, Mapping[str, str]]
 ) -> dict[str, dict[str, str]]:
     """Return ``{uuid: {property: value}}`` to set."""
     targets = {uuid: dict(values) for uuid, values in state["properties"].items()}
     for uuid, values in wanted.properties.items():
         targets.setdefault(uuid, {}).update(values)
-    changes = {
-        uuid: {
-            name: value
-            for name, value in values.items()
-            if now.get(uuid, {}).get(name, "") != value
-        }
-        for uuid, values in targets.items()
-    }
-    return {uuid: values for uuid, values in changes.items() if values}
+    changes = {}
+    for uuid, values in targets.items():
+        there = now.get(uuid, {})
+        other = {name: value for name, value in values.items() if there.get(name, "") != value}
+        if other:
+            changes[uuid] = other
+    return changes
+
+
+def _units(files: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return the text of each unit among the files, by the unit's name."""
+    return {path[len(UNITS) :]: text for path, text in files.items() if path.startswith(UNITS)}
 
 
 def steps(
     files: Mapping[str, str | None], properties: Mapping[str, Mapping[str, str]]
 ) -> tuple[list[list[str]], list[list[str]]]:
     """Return the commands before the files are written and those after."""
-    units = [path[len(UNITS) :] for path in files if path.startswith(UNITS)]
-    gone = [
-        ["systemctl", "disable", "--quiet", unit] for unit in units if files[UNITS + unit] is None
-    ]
-    after = (
-        [["udevadm", "control", "--reload"]]
-        if any(path.startswith(link_file.FOLDER) for path in files)
-        else []
-    )
-    after += [["systemctl", "daemon-reload"]] if units else []
-    after += [
-        ["systemctl", "enable", "--quiet", unit]
-        for unit in units
-        if files[UNITS + unit] is not None
-    ]
-    return gone, after + [
-        networkmanager.modify(uuid, values) for uuid, values in sorted(properties.items())
-    ]
+    units = _units(files)
+    switch = ["systemctl", "disable", "--quiet"]
+    gone = [[*switch, unit] for unit, text in units.items() if text is None]
+    after = []
+    if any(path.startswith(link_file.FOLDER) for path in files):
+        after.append(["udevadm", "control", "--reload"])
+    if units:
+        after.append(["systemctl", "daemon-reload"])
+    switch = ["systemctl", "enable", "--quiet"]
+    after += [[*switch, unit] for unit, text in units.items() if text is not None]
+    after += [networkmanager.modify(uuid, values) for uuid, values in sorted(properties.items())]
+    return gone, after

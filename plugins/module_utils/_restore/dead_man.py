@@ -17,10 +17,10 @@ import os
 import subprocess
 import sys
 import time
-from typing import Any
 
 from .._base.errors import LabError
 from .._host import daemons, program
+from .._host.daemons import ProcessState
 from .._host.runner import run, start
 from .._host.waiting import wait_until
 from . import restore
@@ -108,12 +108,12 @@ def watch(minutes: float, path: str) -> None:
     daemons.forget(ALIVE, HEARTBEAT, STATE, PROGRAM)
 
 
-def find() -> dict[str, Any] | None:
+def find() -> ProcessState | None:
     """Return what the switch that is armed remembers (``pid``, ``minutes``, ``path``), or None."""
     return daemons.read(STATE)
 
 
-def arm(minutes: float, path: str) -> dict[str, Any] | None:
+def arm(minutes: float, path: str) -> ProcessState | None:
     """Start the switch and return what :func:`find` then finds."""
     program.write(PROGRAM, MAIN)
     daemons.forget(FIRED)
