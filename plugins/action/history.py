@@ -34,7 +34,8 @@ class ActionModule(ControllerAction):
         for item in answer(found):
             Display().display(f"  {item['text']}")
         changes = [
-            {key: change[key] for key in ("campaign", "number", "p")} for change in found["changes"]
+            {"campaign": change["campaign"], "number": change["number"], "p": change["p"]}
+            for change in found["changes"]
         ]
         return {
             "changed": bool(changed),

@@ -8,6 +8,7 @@ plugins/modules/request.py.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -81,9 +82,8 @@ class ActionModule(ControllerAction):
         wrong = list(campaign_checks.wrong_nodes(campaign, there, group, homes))
         yield from wrong
         if not wrong:
-            nodes = dict.fromkeys(
-                node for pair in campaign_checks.pairs_of(campaign, playing) for node in pair
-            )
+            pairs = campaign_checks.pairs_of(campaign, playing)
+            nodes = dict.fromkeys(itertools.chain.from_iterable(pairs))
             for node in nodes:
                 values = _values(hostvars[node])
                 yield from (
@@ -106,11 +106,9 @@ class ActionModule(ControllerAction):
             )
             for node in readings
         }
-        rows = [
-            row
-            for node, reading in readings.items()
-            for row in host_checks.judge(node, reading, wanted[node])
-        ]
+        rows: list[host_checks.CheckRow] = []
+        for node, reading in readings.items():
+            rows += host_checks.judge(node, reading, wanted[node])
         rows += host_checks.apart(readings, wanted, time.time())
         for line in host_checks.table(rows):
             Display().display(f"  {line}")

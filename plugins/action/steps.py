@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
@@ -75,6 +76,7 @@ class ActionModule(ControllerAction):
         parts = campaign.parts(options["part"], decided_only=options["block"] is not None)
         if options["block"] is not None:
             in_block = steps.steps_again if options["again"] else steps.steps_own
+            found = (in_block(part, options["mtu"], options["block"]) for part in parts)
             return {
                 "changed": False,
                 "standing": {
@@ -86,22 +88,15 @@ class ActionModule(ControllerAction):
                     "recorded": len(campaign.known),
                     "planned": sum(map(steps.planned, parts)),
                 },
-                "steps": [
-                    step
-                    for part in parts
-                    for step in in_block(part, options["mtu"], options["block"])
-                ],
+                "steps": list(itertools.chain.from_iterable(found)),
             }
-        blocks = [block for part in parts for block in steps.blocks_left(part)]
-        return {
-            "changed": False,
-            "blocks": steps.told(blocks),
-            "profiles": {
-                name: profile["settings"]
-                for part in parts
-                for name, profile in part.profiles.items()
-            },
-        }
+        blocks: list[steps.Block] = []
+        profiles = {}
+        for part in parts:
+            blocks += steps.blocks_left(part)
+            for name, profile in part.profiles.items():
+                profiles[name] = profile["settings"]
+        return {"changed": False, "blocks": steps.told(blocks), "profiles": profiles}
 
 
 class Campaign:

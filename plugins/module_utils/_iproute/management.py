@@ -59,11 +59,10 @@ def devices_of(connection: str, route: list[str], links: Mapping[str, Link]) -> 
     :func:`.parse.parse_links`.
     """
     server = connection.split()[2]
-    starts = route + [
-        name
-        for name, link in links.items()
-        if any(address.rpartition("/")[0] == server for address in link["addresses"])
-    ]
+    starts = list(route)
+    for name, link in links.items():
+        if server in [address.rpartition("/")[0] for address in link["addresses"]]:
+            starts.append(name)
     found: set[str] = set()
     for start in starts:
         found.update(carriers(start, links))

@@ -52,11 +52,10 @@ def warnings(devices: dict[str, dict[str, Any]]) -> list[str]:
     """Return one warning for each device on which something is not as asked."""
     texts = []
     for key, device in devices.items():
-        missed = [
-            f"{name} (asked {printed(values['asked'])}, is {printed(values)})"
-            for kind in device["not_honoured"].values()
-            for name, values in kind.items()
-        ]
+        missed = []
+        for kind in device["not_honoured"].values():
+            for name, values in kind.items():
+                missed.append(f"{name} (asked {printed(values['asked'])}, is {printed(values)})")
         reasons = sorted({step["reason"] for step in device["failed_steps"]})
         if missed:
             why = f" ({'; '.join(reasons)})" if reasons else ""

@@ -195,10 +195,10 @@ def feature_steps(change: Mapping[str, bool], name: str) -> list[list[str]]:
     """Return the argument lists that change the features of the device ``name``: one call, to act
     together.
     """
-    arguments = [
-        word for bit, value in change.items() for word in (argument_name(bit), ON_OFF[value])
-    ]
-    return [["ethtool", "-K", name] + arguments] if change else []
+    arguments: list[str] = []
+    for bit, value in change.items():
+        arguments += [argument_name(bit), ON_OFF[value]]
+    return [["ethtool", "-K", name, *arguments]] if change else []
 
 
 def predict_features(before: Features, change: Mapping[str, bool]) -> Features:

@@ -151,11 +151,9 @@ def irq_affinity(device: str) -> dict[str, str]:
 def receive_steering(device: str) -> dict[str, str]:
     """Return the device's RPS CPU masks and XPS CPU masks, by queue."""
     base = f"/sys/class/net/{device}/queues"
-    paths = [
-        path
-        for kind in ("rps_cpus", "rps_flow_cnt", "xps_cpus")
-        for path in glob.glob(base + "/*/" + kind)
-    ]
+    paths: list[str] = []
+    for kind in ("rps_cpus", "rps_flow_cnt", "xps_cpus"):
+        paths += glob.glob(base + "/*/" + kind)
     return present((os.path.relpath(path, base), read(path)) for path in sorted(paths))
 
 

@@ -153,10 +153,11 @@ def _together(looks: Sequence[Ends]) -> Ends:
         most = max(samples, key=lambda sample: sum(sample[way]["bytes"] for way in WAYS))
         return {**most, "out": longest("out"), "in": longest("in")}
 
-    return {
-        end: {name: device([look[end][name] for look in looks]) for name in looks[0][end]}
-        for end in ("client", "server")
-    }
+    together: Ends = {}
+    for end in ("client", "server"):
+        ends = [look[end] for look in looks]
+        together[end] = {name: device([seen[name] for seen in ends]) for name in ends[0]}
+    return together
 
 
 def _sample_streams(
@@ -264,14 +265,14 @@ def _traffic_everywhere(devices: Iterable[Device], samples: Samples, both_ways: 
     """
     groups = [[device] for device in devices if not device.get("alike")]
     groups.append([device for device in devices if device.get("alike")])
-    return all(
-        _traffic([samples[network.key_of(device)] for device in group], both_ways)
-        for group in groups
-        if group
-    )
+    for group in filter(None, groups):
+        if not _traffic([samples[network.key_of(device)] for device in group], both_ways):
+            return False
+    return True
 
 
 def _traffic(samples: Sequence[Sample], both_ways: bool) -> bool:
     """Return whether all streams passed, by what several devices saw together."""
-    sent, received = [sum(seen[way]["bytes"] for seen in samples) for way in WAYS]
+    sent = sum(seen["out"]["bytes"] for seen in samples)
+    received = sum(seen["in"]["bytes"] for seen in samples)
     return are_streams(sent, received, both_ways)

@@ -143,28 +143,31 @@ def share(part: float, whole: float) -> float | None:
     return float(part) / whole if whole else None
 
 
+def _total(packets: Iterable[Packet]) -> int:
+    """Return the bytes of packets."""
+    return sum(packet.length for packet in packets)
+
+
 def _direction(packets: Sequence[Packet], longest: int) -> Direction:
     """Sum up one direction; ``longest`` is the largest packet in bytes that the MTU allows on the
     wire.
     """
 
-    def total(rows: Iterable[Packet]) -> int:
-        return sum(packet.length for packet in rows)
-
-    size = total(packets)
+    size = _total(packets)
+    long = [packet for packet in packets if packet.length > longest]
     outer = [packet for packet in packets if packet.vni is not None]
     return {
         "packets": len(packets),
         "bytes": size,
-        "super_share": share(total(packet for packet in packets if packet.length > longest), size),
+        "super_share": share(_total(long), size),
         "tunnel_super_share": share(
-            total(packet for packet in outer if packet.length > longest), total(outer)
+            _total(packet for packet in long if packet.vni is not None), _total(outer)
         ),
         "longest": max([packet.length for packet in packets] or [0]),
         "csum_not_ready_share": share(
-            total(packet for packet in packets if packet.not_ready), size
+            _total(packet for packet in packets if packet.not_ready), size
         ),
-        "csum_valid_share": share(total(packet for packet in packets if packet.valid), size),
+        "csum_valid_share": share(_total(packet for packet in packets if packet.valid), size),
     }
 
 
@@ -180,9 +183,7 @@ def summarise(packets: Sequence[Packet], mtu: int) -> Summary:
     return {
         "out": _direction([packet for packet in packets if packet.outgoing], mtu),
         "in": _direction([packet for packet in packets if not packet.outgoing], mtu),
-        "vxlan_share": share(
-            sum(packet.length for packet in outer), sum(packet.length for packet in packets)
-        ),
+        "vxlan_share": share(_total(outer), _total(packets)),
         "vnis": sorted({packet.vni for packet in outer if packet.vni is not None}),
         "outer_csum": sorted(
             {packet.outer_csum for packet in outer if packet.outer_csum is not None}

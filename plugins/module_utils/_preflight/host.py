@@ -8,6 +8,7 @@ Nothing is changed, and nothing has to be installed for it.
 
 from __future__ import annotations
 
+import itertools
 import os
 import pwd
 import shutil
@@ -89,11 +90,11 @@ def programs(names: Iterable[str]) -> dict[str, str | None]:
 
 def links() -> dict[str, dict[str, Any]]:
     """Return all links by name; without iproute2 what the kernel's files say."""
+    found = {}
     try:
-        return {
-            name: {key: value for key, value in link.items() if key in LINK}
-            for name, link in iproute.read().items()
-        }
+        for name, link in iproute.read().items():
+            found[name] = {key: value for key, value in link.items() if key in LINK}
+        return found
     except LabError:
         base = "/sys/class/net"
         return {
@@ -143,8 +144,7 @@ def read(asked: Asked) -> dict[str, Any]:
     rows = listeners.listeners()
     reached = [
         listeners.reach(peer, port, asked["address"])
-        for peer in asked["peers"]
-        for port in asked["ports"]
+        for peer, port in itertools.product(asked["peers"], asked["ports"])
     ]
     shown = links()
     # Where the lab is there already its tunnel takes what comes, and says nothing.

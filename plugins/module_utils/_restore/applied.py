@@ -63,14 +63,6 @@ def merge(old: Snapshot | None, new: Snapshot) -> Snapshot | None:
     """
     if old is None:
         return new if new["devices"] or any(new["other"].values()) else None
-    devices = {key_of(device): dict(device) for device in old["devices"]}
-    for device in new["devices"]:
-        known = devices.setdefault(
-            key_of(device), {"name": device["name"], "netns": device["netns"]}
-        )
-        for key in KEPT:
-            if key in device:
-                known[key] = dict(device[key], **known.get(key, {}))
     kept = {
         group: _merged_queues(queues_of(old["other"], group), queues_of(new["other"], group))
         for group in STEERING
@@ -79,9 +71,21 @@ def merge(old: Snapshot | None, new: Snapshot) -> Snapshot | None:
     rss = dict(new["other"]["rss"], **old["other"]["rss"])
     return {
         **old,
-        "devices": list(devices.values()),
+        "devices": _merged_devices(old["devices"], new["devices"]),
         "other": cast(Other, {**kept, "rss": rss}),
     }
+
+
+def _merged_devices(old: Iterable[Item], new: Iterable[Item]) -> list[Item]:
+    devices = {key_of(device): dict(device) for device in old}
+    for device in new:
+        known = devices.setdefault(
+            key_of(device), {"name": device["name"], "netns": device["netns"]}
+        )
+        for key in KEPT:
+            if key in device:
+                known[key] = dict(device[key], **known.get(key, {}))
+    return list(devices.values())
 
 
 def _merged_queues(old: Queues, new: Queues) -> Queues:

@@ -57,7 +57,8 @@ def _words(steps: Iterable[Step]) -> Commands:
 def _links_step(snapshot: Snapshot, dry: bool) -> Commands:
     kept: list[Any] = _here(snapshot["links"])
     wanted = wanted_devices(kept)
-    links = {netns: read.read(netns) for netns in {device["netns"] for device in wanted}}
+    spaces = {device["netns"] for device in wanted}
+    links = {netns: read.read(netns) for netns in spaces}
     steps = plan_links(links, wanted)[2]
     if not dry:
         apply(steps)
