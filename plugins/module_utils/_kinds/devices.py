@@ -73,11 +73,8 @@ def devices_of_classes(
     for name, wanted in settings.items():
         if name in elsewhere:
             continue
-        groups = {
-            kind: values
-            for kind, values in check_mapping(wanted, "settings", f"class {name}").items()
-            if kind in keys and values
-        }
+        given = check_mapping(wanted, "settings", f"class {name}")
+        groups = {kind: values for kind, values in given.items() if kind in keys and values}
         if groups and not classes.get(name):
             raise InputError(
                 "the node has no device of this class",
@@ -89,9 +86,14 @@ def devices_of_classes(
             item = found.setdefault(
                 (netns, device["name"]), {"name": device["name"], "netns": netns}
             )
-            for kind, values in groups.items():
-                item[kind] = {**item.get(kind, {}), **values}
+            _add(item, groups)
     return list(found.values())
+
+
+def _add(item: dict[str, Any], groups: dict[str, Any]) -> None:
+    """Ask more of a device; the later value of a name wins."""
+    for kind, values in groups.items():
+        item[kind] = {**item.get(kind, {}), **values}
 
 
 def parse_device(

@@ -75,15 +75,10 @@ def read(params: dict[str, Any]) -> dict[str, dict[str, Any]]:
         require_for(space)
         members = [device for device in devices if (device.netns or "") == space]
         values = read_namespace([device.name for device in members], space, params)
-        by_key.update(
-            {
-                device.key: dict(
-                    {"name": device.name, "netns": device.netns}, **values[device.name]
-                )
-                for device in members
-                if device.name in values
-            }
-        )
+        for device in members:
+            if device.name in values:
+                place = {"name": device.name, "netns": device.netns}
+                by_key[device.key] = {**place, **values[device.name]}
     return by_key
 
 

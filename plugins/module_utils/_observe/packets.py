@@ -148,21 +148,21 @@ def _total(packets: Iterable[Packet]) -> int:
     return sum(packet.length for packet in packets)
 
 
+def _tunnelled(packets: Iterable[Packet]) -> list[Packet]:
+    return [packet for packet in packets if packet.vni is not None]
+
+
 def _direction(packets: Sequence[Packet], longest: int) -> Direction:
     """Sum up one direction; ``longest`` is the largest packet in bytes that the MTU allows on the
     wire.
     """
-
     size = _total(packets)
     long = [packet for packet in packets if packet.length > longest]
-    outer = [packet for packet in packets if packet.vni is not None]
     return {
         "packets": len(packets),
         "bytes": size,
         "super_share": share(_total(long), size),
-        "tunnel_super_share": share(
-            _total(packet for packet in long if packet.vni is not None), _total(outer)
-        ),
+        "tunnel_super_share": share(_total(_tunnelled(long)), _total(_tunnelled(packets))),
         "longest": max([packet.length for packet in packets] or [0]),
         "csum_not_ready_share": share(
             _total(packet for packet in packets if packet.not_ready), size
@@ -179,7 +179,7 @@ def summarise(packets: Sequence[Packet], mtu: int) -> Summary:
     have sent it so). ``vxlan`` shares are of bytes of both directions; ``vnis`` and ``outer_csum``
     are what was seen.
     """
-    outer = [packet for packet in packets if packet.vni is not None]
+    outer = _tunnelled(packets)
     return {
         "out": _direction([packet for packet in packets if packet.outgoing], mtu),
         "in": _direction([packet for packet in packets if not packet.outgoing], mtu),
