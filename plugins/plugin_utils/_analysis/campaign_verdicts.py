@@ -15,7 +15,7 @@ from ...module_utils._base.errors import LabError
 from ...module_utils._ethtool.alias import resolve
 from ...module_utils._ethtool.features import Features
 from ...module_utils._kinds.kinds import KINDS
-from .._campaign.nouns import Factor, Plan
+from .._campaign.nouns import Factor, Levels, Plan
 from .verdicts import Verdict, share_of, verdict
 
 ENDS = ("client", "server")
@@ -23,6 +23,8 @@ ENDS = ("client", "server")
 
 Manifest = Optional[Mapping[str, Any]]
 Record = Mapping[str, Any]  # the place of a trial, and its evidence
+Place = tuple[str, str, str, str]  # path, end, node, device
+Seen = tuple[list[Record], list[Place], Optional[bool]]  # visits, their places, outer checksum
 
 
 class DeviceVerdict(Verdict):
@@ -73,21 +75,20 @@ def matched(plan: Plan, factor: str) -> tuple[set[str], set[str], bool]:
 
     Profiles that differ in this factor alone are taken where the design has them.
     """
-    levels = {name: profile["levels"] for name, profile in plan["profiles"].items()}
-    on = [name for name, held in levels.items() if held.get(factor) == "on"]
-    off = [name for name, held in levels.items() if held.get(factor) == "off"]
+    at: dict[str, dict[str, Levels]] = {"on": {}, "off": {}}
+    for name, profile in plan["profiles"].items():
+        others = dict(profile["levels"])
+        level = others.pop(factor, None)
+        if level in at:
+            at[level][name] = others
     alone = [
         (one, other)
-        for one, other in product(on, off)
-        if all(
-            levels[one].get(key) == levels[other].get(key)
-            for key in set(levels[one]) | set(levels[other])
-            if key != factor
-        )
+        for one, other in product(at["on"], at["off"])
+        if at["on"][one] == at["off"][other]
     ]
     if alone:
         return {one for one, _other in alone}, {other for _one, other in alone}, False
-    return set(on), set(off), True
+    return set(at["on"]), set(at["off"]), True
 
 
 def _visits(trials: Sequence[Record], part: str) -> Iterator[Record]:
@@ -123,26 +124,22 @@ def _samples(trial: Record) -> list[dict[str, Any]]:
 
 
 def _tunnel_csum(trials: Iterable[Record]) -> bool | None:
-    seen = {
-        csum
-        for trial in trials
-        for end in (trial["evidence"].get("underlay") or {}).values()
-        for csum in end.get("outer_csum", [])
-    }
+    """Return the outer checksum that all tunnels had, or None."""
+    seen: set[bool] = set()
+    for trial in trials:
+        for end in (trial["evidence"].get("underlay") or {}).values():
+            seen.update(end.get("outer_csum", ()))
     return seen.pop() if len(seen) == 1 else None
 
 
 def _names(factor: Factor) -> set[str]:
     """Return a factor's settings as evidence has them, such as ``rings rx-mini``."""
-    names = {
-        name
-        for value in factor["values"].values()
-        for name in (value if isinstance(value, dict) else factor["settings"])
-    }
-    return {
-        f"{factor['kind']} {name if factor['kind'] == 'rx_flow_hash' else name.replace('_', '-')}"
-        for name in names
-    }
+    names: set[str] = set()
+    for value in factor["values"].values():
+        names.update(value if isinstance(value, dict) else factor["settings"])
+    if factor["kind"] != "rx_flow_hash":
+        names = {name.replace("_", "-") for name in names}
+    return {f"{factor['kind']} {name}" for name in names}
 
 
 def _judge_taken(names: set[str], refused: Mapping[str, Any], missed: set[str]) -> tuple[str, str]:
@@ -162,7 +159,7 @@ def _judge_taken(names: set[str], refused: Mapping[str, Any], missed: set[str]) 
 def _taken(factor: Factor, visits: Iterable[Record], manifest: Manifest) -> Iterator[DeviceVerdict]:
     """Yield the rows of a factor of another kind: whether each device has taken its settings."""
     names = _names(factor)
-    told: dict[tuple[str, str, str, str], tuple[dict[str, Any], set[str]]] = {}
+    told: dict[Place, tuple[dict[str, Any], set[str]]] = {}
     for trial, end in product(visits, factor["sides"]):
         for device, report in trial["evidence"]["settings"].get(end, {}).items():
             if class_of(device, manifest, trial[end]) in factor["devices"]:
@@ -171,10 +168,9 @@ def _taken(factor: Factor, visits: Iterable[Record], manifest: Manifest) -> Iter
                 )
                 refused.update(report.get("fixed") or {})
                 missed.update(report.get("not_honoured") or ())
-    for (path, end, node, device), (refused, missed) in sorted(
-        told.items(), key=lambda item: item[0]
-    ):
-        verdict_of, reason = _judge_taken(names, refused, missed)
+    for place in sorted(told):
+        path, end, node, device = place
+        verdict_of, reason = _judge_taken(names, *told[place])
         yield {
             "verdict": verdict_of,
             "reason": reason,
@@ -218,6 +214,55 @@ def unsupported_profiles(analysis: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
+def _places(visits: Iterable[Record]) -> list[Place]:
+    """Return where settings and packets were seen."""
+    places: set[Place] = set()
+    for trial, end in product(visits, ENDS):
+        samples = [sample.get(end, {}) for sample in _samples(trial)]
+        for device in trial["evidence"].get("settings", {}).get(end, {}):
+            if any(device in sample for sample in samples):
+                places.add((trial["path"], end, trial[end], device))
+    return sorted(places)
+
+
+def _observed(
+    visits: Iterable[Record], place: Place, bits: Collection[str], profiles: Collection[str]
+) -> list[dict[str, Any]]:
+    """Return what was observed of a device's bits in the visits of these profiles."""
+    path, end, node, device = place
+    return [
+        _observation(trial, end, device, bits)
+        for trial in visits
+        if trial["path"] == path and trial[end] == node and trial["profile"] in profiles
+    ]
+
+
+def _proven(factor: Factor, plan: Plan, seen: Seen, manifest: Manifest) -> Iterator[DeviceVerdict]:
+    """Yield the rows of a feature: what its packets show on each device."""
+    visits, places, csum = seen
+    held_on, held_off, confounded = matched(plan, factor["name"])
+    for place in places:
+        path, end, node, device = place
+        if end not in factor["sides"] or class_of(device, manifest, node) not in factor["devices"]:
+            continue
+        bits = bits_of(factor["settings"], features_of(manifest, node, device), device)
+        on = _observed(visits, place, bits, held_on)
+        off = _observed(visits, place, bits, held_off)
+        if confounded:
+            for observation in on + off:
+                observation["side_effects"] = {}
+        if bits and on and off:
+            yield {
+                **verdict(bits, on, off, csum),
+                "factor": factor["name"],
+                "path": path,
+                "end": end,
+                "node": node,
+                "device": device,
+                "confounded": confounded,
+            }
+
+
 def verdicts_of(plan: Plan, trials: Sequence[Record], manifest: Manifest) -> list[DeviceVerdict]:
     """Return rows ``{"factor", "path", "end", "device", "verdict", "reason", "proof", "share_on",
     "share_off", ...}``.
@@ -227,54 +272,13 @@ def verdicts_of(plan: Plan, trials: Sequence[Record], manifest: Manifest) -> lis
     factors too, as in the design on_off; side effects then belong to no factor.
     """
     visits = list(_visits(trials, "packets"))
-    csum = _tunnel_csum(visits)
-    places = sorted(
-        {
-            (trial["path"], end, trial[end], device)
-            for trial in visits
-            for end in ENDS
-            for device in trial["evidence"].get("settings", {}).get(end, {})
-            if any(device in sample.get(end, {}) for sample in _samples(trial))
-        }
-    )
-    rows = [
-        row
-        for factor in plan["factors"]
-        if KINDS[factor["kind"]].proof == "read_back"
-        for row in _taken(factor, _visits(trials, "settings"), manifest)
-    ]
-    for factor in (
-        factor for factor in plan["factors"] if KINDS[factor["kind"]].proof == "packets"
-    ):
-        on, off, confounded = matched(plan, factor["name"])
-        for path, end, node, device in places:
-            if (
-                end not in factor["sides"]
-                or class_of(device, manifest, node) not in factor["devices"]
-            ):
-                continue
-            bits = bits_of(factor["settings"], features_of(manifest, node, device), device)
-            levels = [
-                [
-                    dict(
-                        _observation(trial, end, device, bits),
-                        **({"side_effects": {}} if confounded else {}),
-                    )
-                    for trial in visits
-                    if trial["path"] == path and trial[end] == node and trial["profile"] in held
-                ]
-                for held in (on, off)
-            ]
-            if bits and all(levels):
-                rows.append(
-                    {
-                        **verdict(bits, levels[0], levels[1], csum),
-                        "factor": factor["name"],
-                        "path": path,
-                        "end": end,
-                        "node": node,
-                        "device": device,
-                        "confounded": confounded,
-                    }
-                )
-    return rows
+    seen = visits, _places(visits), _tunnel_csum(visits)
+    read_back: list[DeviceVerdict] = []
+    proven: list[DeviceVerdict] = []
+    for factor in plan["factors"]:
+        proof = KINDS[factor["kind"]].proof
+        if proof == "read_back":
+            read_back += _taken(factor, _visits(trials, "settings"), manifest)
+        elif proof == "packets":
+            proven += _proven(factor, plan, seen, manifest)
+    return read_back + proven

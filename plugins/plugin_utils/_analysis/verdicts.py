@@ -110,27 +110,35 @@ def _judge(
 ) -> tuple[str | None, str]:
     """Return (verdict, reason) from the observations at the two levels."""
     # A fixed bit is reported only at the level that it does not have already.
-    if any(all(set(bits) <= set(row.get("fixed") or ()) for row in level) for level in (on, off)):
+    if _always_fixed(bits, on) or _always_fixed(bits, off):
         return "unsupported", "fixed by the driver"
-    for bit in bits:
-        if (
-            bit in TUNNEL_FEATURES
-            and tunnel_csum is not None
-            and TUNNEL_FEATURES[bit] != tunnel_csum
-        ):
-            return (
-                "masked",
-                f"{bit} acts only with the tunnel's outer checksum {'on' if not tunnel_csum else 'off'}",
-            )
-    missed = sorted({bit for row in on for bit in row.get("not_honoured") or () if bit in bits})
-    if missed and len(missed) == len(set(bits)):
+    if tunnel_csum is not None:
+        for bit in bits:
+            if TUNNEL_FEATURES.get(bit, tunnel_csum) != tunnel_csum:
+                wanted = "off" if tunnel_csum else "on"
+                return "masked", f"{bit} acts only with the tunnel's outer checksum {wanted}"
+    missed = _missed(bits, on)
+    if missed and missed == set(bits):
+        names = ", ".join(sorted(missed))
         return (
             "masked",
-            f"{', '.join(missed)} was asked for but stays inactive: it depends on another feature",
+            f"{names} was asked for but stays inactive: it depends on another feature",
         )
-    if any(bit in (row.get("not_honoured") or ()) for row in off for bit in bits):
+    if _missed(bits, off):
         return "no_op", "asked off, but it stays active"
     return None, ""
+
+
+def _always_fixed(bits: Collection[str], level: Sequence[Observation]) -> bool:
+    return all(set(bits) <= set(row.get("fixed") or ()) for row in level)
+
+
+def _missed(bits: Collection[str], level: Sequence[Observation]) -> set[str]:
+    """Return the bits that read back differently from what was asked in some visit of a level."""
+    missed: set[str] = set()
+    for row in level:
+        missed.update(row.get("not_honoured") or ())
+    return missed & set(bits)
 
 
 def _mean(rows: Sequence[Observation]) -> float | None:
@@ -154,15 +162,18 @@ def _others(on: Sequence[Observation], off: Sequence[Observation]) -> list[str]:
     what that one changed comes back in this visit. So a bit counts that ended differently at the
     two levels, or that changed in every visit of one level and in none of the other.
     """
-    ended = _ends(on), _ends(off)
-    found = {bit for bit in set(ended[0]) & set(ended[1]) if not ended[0][bit] & ended[1][bit]}
-    for level, here, there in ((on, ended[0], ended[1]), (off, ended[1], ended[0])):
-        found |= {
-            bit
-            for bit in set(here) - set(there)
-            if all(bit in (row.get("side_effects") or ()) for row in level)
-        }
+    ended_on, ended_off = _ends(on), _ends(off)
+    both = set(ended_on) & set(ended_off)
+    found = {bit for bit in both if not ended_on[bit] & ended_off[bit]}
+    found |= _always_changed(on) - set(ended_off)
+    found |= _always_changed(off) - set(ended_on)
     return sorted(found)
+
+
+def _always_changed(level: Sequence[Observation]) -> set[str]:
+    """Return the bits that changed in every visit of a level."""
+    changed = [set(row.get("side_effects") or ()) for row in level]
+    return set.intersection(*changed) if changed else set()
 
 
 def verdict(
@@ -178,25 +189,19 @@ def verdict(
     """
     share_on, share_off = _mean(on), _mean(off)
     others = _others(on, off)
-    proof = proof_of(bits)
+    proof = None
     found, reason = _judge(bits, on, off, tunnel_csum)
-    if (
-        found is None
-        and share_on is not None
-        and share_off is not None
-        and share_on - share_off < DIFFERENCE
-    ):
-        found, reason = (
-            "no_op",
-            f"the packets are the same: {share_on:.0%} of bytes on, {share_off:.0%} off",
-        )
+    if share_on is not None and share_off is not None:
+        proof = proof_of(bits)
+        if found is None and share_on - share_off < DIFFERENCE:
+            found = "no_op"
+            reason = f"the packets are the same: {share_on:.0%} of bytes on, {share_off:.0%} off"
     if found is None and others:
         found, reason = "changed_others", f"it also changed {', '.join(others)}"
-    proven = proof is not None and share_on is not None and share_off is not None
     return {
         "verdict": found or "applied",
         "reason": reason,
-        "proof": f"{proof[0]} {proof[1]}" if proof and proven else "read_back",
+        "proof": " ".join(proof) if proof else "read_back",
         "share_on": share_on,
         "share_off": share_off,
         "others": others,
@@ -205,10 +210,13 @@ def verdict(
 
 def _samples(packets: Document, device: str) -> list[Document]:
     """Return the samples of the node's own device: the node was the client of the warm-up traffic."""
-    ends = [test.get("client") for path in packets.values() for test in path.values()]
-    return [
-        end[device] for end in ends if isinstance(end, dict) and isinstance(end.get(device), dict)
-    ]
+    found = []
+    for path in packets.values():
+        for test in path.values():
+            end = test.get("client")
+            if isinstance(end, dict) and isinstance(end.get(device), dict):
+                found.append(end[device])
+    return found
 
 
 def _proof(feature: str, active: bool, shares: Sequence[float]) -> str:
@@ -233,6 +241,32 @@ def _line(row: Document) -> str:
     return f"{row['device']:<24} {row['feature']:<34} {row['state']:<4} {fixed:<6} {row['proof']}"
 
 
+def _row(device: str, feature: str, state: Document, samples: list[Document]) -> dict[str, Any]:
+    """Return the row of one feature."""
+    shares = [share_of(sample, [feature]) for sample in samples]
+    known = [share for share in shares if share is not None]
+    row = {
+        "device": device,
+        "feature": feature,
+        "state": "on" if state["active"] else "off",
+        "fixed": state["fixed"],
+        "proof": _proof(feature, state["active"], known),
+    }
+    return dict(row, line=_line(row))
+
+
+def _fixed_off_row(device: str, features: list[str]) -> dict[str, Any]:
+    names = ", ".join(features)
+    return {
+        "device": device,
+        "feature": names,
+        "state": "off",
+        "fixed": True,
+        "proof": "read back only",
+        "line": f"{device:<24} fixed off: {names}",
+    }
+
+
 def verify_rows(devices: Document, packets: Document) -> list[dict[str, Any]]:
     """Return rows of all offloads that are on or may be changed, each with the ``line`` that shows
     it.
@@ -243,35 +277,14 @@ def verify_rows(devices: Document, packets: Document) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for device, found in sorted(devices.items()):
         samples, fixed_off = _samples(packets, device), []
+        groups = found.get("groups") or {}
         for feature, state in found.get("features", {}).items():
-            if feature in (found.get("groups") or {}) or not feature.startswith(OFFLOADS):
+            if feature in groups or not feature.startswith(OFFLOADS):
                 continue
             if state["fixed"] and not state["active"]:
                 fixed_off.append(feature)
-                continue
-            shares = [
-                share
-                for share in (share_of(sample, [feature]) for sample in samples)
-                if share is not None
-            ]
-            row = {
-                "device": device,
-                "feature": feature,
-                "state": "on" if state["active"] else "off",
-                "fixed": state["fixed"],
-                "proof": _proof(feature, state["active"], shares),
-            }
-            rows.append(dict(row, line=_line(row)))
+            else:
+                rows.append(_row(device, feature, state, samples))
         if fixed_off:
-            names = ", ".join(fixed_off)
-            rows.append(
-                {
-                    "device": device,
-                    "feature": names,
-                    "state": "off",
-                    "fixed": True,
-                    "proof": "read back only",
-                    "line": f"{device:<24} fixed off: {names}",
-                }
-            )
+            rows.append(_fixed_off_row(device, fixed_off))
     return rows
