@@ -55,8 +55,10 @@ def test_a_nic_that_keeps_its_word_is_clean():
         (wire.flips_a_bit(1e-2, wire.super_packet), payload.WRONG, ["tso", "off"]),
         (wire.loses_last_odd_byte(1e-2), payload.WRONG, ["tx", "off"]),
         (wire.leaves_checksums(1e-2), payload.REFUSED, ["tx", "off"]),
+        (wire.loses_super_packets(1e-2), payload.RETRANSMITTED, ["tso", "off"]),
+        (wire.loses_super_packets(1.0), payload.RETRANSMITTED, ["tso", "off"]),
     ],
-    ids=["flip", "seldom", "tso", "odd", "checksum"],
+    ids=["flip", "seldom", "tso", "odd", "checksum", "lost", "all lost"],
 )
 def test_a_nic_that_lies_is_found_and_its_cure_is_clean(fault, expected, cure):
     with wire.Nodes(fault) as nodes, served(nodes):

@@ -33,11 +33,15 @@ CHECKSUMS = ("TcpInCsumErrors", "UdpInCsumErrors", "Udp6InCsumErrors")
 WRONG = "the payload arrived wrong"
 STALLED = "a connection stalled while the payload was checked"
 REFUSED = "packets arrived with wrong checksums"
+RETRANSMITTED = "many segments were retransmitted"
 LOST = "datagrams of the payload were lost"
 LATE = "connections needed a second SYN"
 STOPPED = "the payload could not be checked to the end"
 LOST_SHARE = 1e-3  # of the datagrams; fewer may be lost without a fault
 FEWEST_LOST = 4
+SENDERS = (("client", "tcp_forward"), ("server", "tcp_reverse"))
+RETRANSMIT_SHARE = 3e-3  # of the segments; fewer are usual where CPUs are busy
+FEWEST_RETRANSMITS = 50
 FEWEST_CHECKSUMS = 2
 LATE_CONNECTIONS = 2
 
@@ -202,6 +206,7 @@ def trouble(payload: Payload) -> str | None:
         WRONG: any(check["wrong"] or check["short"] for check in checks),
         STALLED: any(check["stalled"] for check in checks),
         REFUSED: refused(payload) >= FEWEST_CHECKSUMS,
+        RETRANSMITTED: any(_retransmits(payload, end, name) for end, name in SENDERS),
         LOST: any(map(_loses, checks)),
         LATE: sum(check["late"] for check in checks) >= LATE_CONNECTIONS,
         STOPPED: payload["error"],
@@ -213,6 +218,15 @@ def refused(payload: Payload) -> int:
     """Return how many packets the kernels refused for their checksums, at both ends."""
     gains = product(payload["counters"].values(), CHECKSUMS)
     return sum(gained.get(name, 0) for gained, name in gains)
+
+
+def _retransmits(payload: Payload, end: str, name: str) -> bool:
+    """Return whether one end had to send far more segments again than busy CPUs explain."""
+    again = payload["counters"].get(end, {}).get("TcpRetransSegs", 0)
+    if again < FEWEST_RETRANSMITS or name not in payload["checks"]:
+        return False
+    segments = payload["checks"][name]["bytes"] / max(1, payload["mss"])
+    return again > RETRANSMIT_SHARE * segments
 
 
 def _loses(check: Check) -> bool:

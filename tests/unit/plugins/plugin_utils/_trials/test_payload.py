@@ -41,6 +41,8 @@ def test_a_payload_that_arrived_as_sent_is_no_trouble():
         ({"counters": {"server": {"TcpInCsumErrors": 1}}}, None),
         ({"missing": 4}, payload.LOST),
         ({"missing": 3}, None),
+        ({"counters": {"client": {"TcpRetransSegs": 50}}}, payload.RETRANSMITTED),
+        ({"counters": {"client": {"TcpRetransSegs": 49}}}, None),
         ({"late": 2}, payload.LATE),
         ({"reordered": 50, "duplicated": 3}, None),
         ({"error": "the other end has closed the connection"}, payload.STOPPED),
