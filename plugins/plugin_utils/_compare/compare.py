@@ -14,6 +14,7 @@ information: whatever changed between the campaigns is in them.
 from __future__ import annotations
 
 import warnings
+from itertools import chain
 from typing import Any, Iterable, Iterator, NamedTuple
 
 from ...module_utils._base.errors import InputError
@@ -255,20 +256,18 @@ def manifest_differences(campaigns: list[Campaign]) -> list[ManifestDifference]:
     """Return what differs in the manifests, one value a campaign."""
     nodes = [nodes_of(campaign.manifest) for campaign in campaigns]
     different: list[ManifestDifference] = []
-    for node in sorted({name for own in nodes for name in own}):
+    for node in sorted(set(chain.from_iterable(nodes))):
         befores = [own.get(node, ({}, {}))[0] for own in nodes]
-        for name in sorted(
-            {name for before in befores for name in before if not ALWAYS_DIFFERENT.search(name)}
-        ):
+        for name in sorted(set(chain.from_iterable(befores))):
             values = [before.get(name) for before in befores]
-            if len(set(values)) > 1:
+            if len(set(values)) > 1 and not ALWAYS_DIFFERENT.search(name):
                 different.append({"node": node, "name": name, "values": values})
     return different
 
 
 def _check(baseline: str, compared: list[ComparedCampaign], threshold: float | None) -> None:
     for other in compared:
-        metrics = [metric for table in other["tables"] for metric in table["metrics"]]
+        metrics = list(chain.from_iterable(table["metrics"] for table in other["tables"]))
         if not metrics:
             raise InputError(
                 f"{other['campaign']} has no table that {baseline} has too",

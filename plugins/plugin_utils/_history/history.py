@@ -12,6 +12,7 @@ compared with the scatter between campaigns.
 from __future__ import annotations
 
 import warnings
+from itertools import chain
 from typing import Any, Iterator
 
 from ...module_utils._base.errors import InputError
@@ -184,7 +185,7 @@ def _by_version(
     first version.
     """
     rows: list[VersionRow] = []
-    for what in sorted({label for own in versions for label in own}):
+    for what in sorted(set(chain.from_iterable(versions))):
         values = [own.get(what, "") for own in versions]
         names = list(dict.fromkeys(values))
         for version in names[1:]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from .._figures import history as figures
@@ -121,7 +122,8 @@ def tables(history: History) -> list[dict[str, Any]]:
                 ],
             )
         )
-    names = sorted({name for campaign in history["campaigns"] for name in campaign["versions"]})
+    versions = [campaign["versions"] for campaign in history["campaigns"]]
+    names = sorted(set(chain.from_iterable(versions)))
     found.append(
         _table(
             "The campaigns",

@@ -11,6 +11,7 @@ at the end.
 from __future__ import annotations
 
 import time
+from itertools import chain
 from typing import Any
 
 from .._campaign.nouns import Plan
@@ -48,19 +49,14 @@ def _all(
     findings: dict[str, Any], tables: list[dict[str, Any]]
 ) -> list[tuple[str, dict[str, Any], list[Any]]]:
     """Return ``(place, quantity, [(state, row)])`` of each quantity that is compared."""
-    return [
-        (
-            place(table),
-            quantity,
-            [
-                (standing(row, quantity["better"], findings["matters"]), row)
-                for row in quantity["rows"]
-            ],
-        )
-        for table in tables
-        for quantity in table["quantities"]
-        if quantity["rows"]
-    ]
+    found: list[tuple[str, dict[str, Any], list[Any]]] = []
+    for table in tables:
+        for quantity in table["quantities"]:
+            better, rows = quantity["better"], quantity["rows"]
+            states = [(standing(row, better, findings["matters"]), row) for row in rows]
+            if states:
+                found.append((place(table), quantity, states))
+    return found
 
 
 def _told(rows: list[Any], state: str) -> str:
@@ -85,7 +81,8 @@ def comparisons(findings: dict[str, Any], tables: list[dict[str, Any]]) -> list[
 
 
 def _counted(findings: dict[str, Any], tables: list[dict[str, Any]]) -> str:
-    states = [state for _where, _quantity, rows in _all(findings, tables) for state, _row in rows]
+    found = chain.from_iterable(rows for _where, _quantity, rows in _all(findings, tables))
+    states = [state for state, _row in found]
     counts = [
         f"{states.count(state)} {word}" for state, word in STANDING.items() if state in states
     ]
@@ -120,7 +117,7 @@ def _settled(plan: Plan) -> str:
     """
     if plan["design"] == "search":
         return ""
-    names = [name for look in plan.get("looked") or () for name in look["settled"]]
+    names = list(chain.from_iterable(look["settled"] for look in plan.get("looked") or ()))
     return (
         f"Settled, and out of the plan: {text.listed(names)}." if names else "Nothing is settled."
     )

@@ -8,6 +8,7 @@ what to set.
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import Any
 
 from .._figures import numbers as text
@@ -64,23 +65,20 @@ def _group(entries: list[dict[str, Any]], places: dict[str, str]) -> tuple[str, 
     name, count = goal_name(entries[0]), len(entries)
     led = [(entry, _leaders(entry)[0]) for entry in entries if _leaders(entry)]
     if not led:
-        known = all(
-            row["state"] in ("same", "worse") for entry in entries for row in entry["candidates"]
-        )
+        candidates = chain.from_iterable(entry["candidates"] for entry in entries)
+        known = all(row["state"] in ("same", "worse") for row in candidates)
         return (
             ("same", f"{name}: no setting helps by an amount that matters.")
             if known
             else ("unknown", f"{name}: no setting was shown to help.")
         )
-    times: dict[str, int] = {}
+    leading: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}  # by setting
     for entry, _row in led:
         for row in _leaders(entry):
-            times[setting(row)] = times.get(setting(row), 0) + 1
+            leading.setdefault(setting(row), []).append((entry, row))
+    times = {name: len(pairs) for name, pairs in leading.items()}
     first = max(times, key=times.__getitem__)
-    entry, row = max(
-        ((entry, row) for entry, _row in led for row in _leaders(entry) if setting(row) == first),
-        key=lambda pair: abs(math.log(pair[1]["ratio"])),
-    )
+    entry, row = max(leading[first], key=lambda pair: abs(math.log(pair[1]["ratio"])))
     place = places[entry["table"]] + ENDS.get(entry["end"], "")
     where = (
         f" for {place}"

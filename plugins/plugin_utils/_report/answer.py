@@ -23,6 +23,7 @@ from .phrases import (
     effect,
     line,
     place,
+    rows_of,
     settings,
     span,
 )
@@ -96,9 +97,7 @@ def _nothing(findings: dict[str, Any], tables: list[dict[str, Any]], control: st
         refused = recommended["forbidden"][0]
         gains = [
             (table, quantity, row)
-            for table in tables
-            for quantity in table["quantities"][:1]
-            for row in quantity["rows"]
+            for table, quantity, row in rows_of(tables, first=True)
             if row["profile"] == refused["profile"] and row["verdict"] == "better"
         ]
         gain = ""
@@ -115,9 +114,7 @@ def _costs(tables: list[dict[str, Any]]) -> str:
     """Return what the other profiles were shown to cost."""
     worse = [
         (table, quantity, row)
-        for table in tables
-        for quantity in table["quantities"]
-        for row in quantity["rows"]
+        for table, quantity, row in rows_of(tables)
         if quantity["group"] == "main" and row["verdict"] == "worse"
     ]
     if not worse:
@@ -219,11 +216,8 @@ def acting_together(tables: list[dict[str, Any]]) -> list[Line]:
     """Name the pair of settings that act together most."""
     shown = [
         (table, row)
-        for table in tables
-        for quantity in table["quantities"]
-        if quantity["group"] == "interactions"
-        for row in quantity["rows"]
-        if row["verdict"] in SHOWN
+        for table, quantity, row in rows_of(tables)
+        if quantity["group"] == "interactions" and row["verdict"] in SHOWN
     ]
     if not shown:
         return []
@@ -277,13 +271,7 @@ def _settle(
             if cause and recommended["name"]
             else []
         )
-    rows = [
-        row
-        for table in tables
-        for quantity in table["quantities"][:1]
-        for row in quantity["rows"]
-        if row["ratio"]
-    ]
+    rows = [row for _table, _quantity, row in rows_of(tables, first=True) if row["ratio"]]
     unknown = sum(row["verdict"] == "unknown" for row in rows)
     return [
         line(

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from .._figures import numbers as text
-from .phrases import SHOWN, Line, effect, line, place
+from .phrases import SHOWN, Line, effect, line, place, rows_of
 
 MOST = 6  # sentences; the tables have the rest
 
@@ -22,10 +22,10 @@ def _demands(table: dict[str, Any], profile: str) -> str:
         return ""
     rows = [
         (quantity, row)
-        for quantity in table["quantities"][1:]
+        for _table, quantity, row in rows_of([table])
         if quantity["group"].startswith("service_demand")
-        for row in quantity["rows"]
-        if row["profile"] == profile and row["verdict"] in SHOWN
+        and row["profile"] == profile
+        and row["verdict"] in SHOWN
     ]
     return text.listed(effect(row, quantity["label"]) for quantity, row in rows)
 

@@ -8,6 +8,7 @@ meanwhile.
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import Any, Collection, Iterable, Mapping, Sequence
 
 from .._figures import numbers as text
@@ -84,22 +85,22 @@ def nodes_of(manifest: Mapping[str, Any] | None) -> Nodes:
 def differences(nodes: Nodes) -> list[tuple[str, list[str]]]:
     """Return ``[(name, [value of each node])]`` of what differs between the nodes."""
     befores = [before for before, _after in nodes.values()]
-    names = sorted(
-        set(name for before in befores for name in before if not ALWAYS_DIFFERENT.search(name))
-    )
-    rows = [(name, [before.get(name, text.NONE) for before in befores]) for name in names]
-    return [row for row in rows if len(set(row[1])) > 1]
+    found: list[tuple[str, list[str]]] = []
+    for name in sorted(set(chain.from_iterable(befores))):
+        values = [before.get(name, text.NONE) for before in befores]
+        if len(set(values)) > 1 and not ALWAYS_DIFFERENT.search(name):
+            found.append((name, values))
+    return found
 
 
 def changes(nodes: Nodes) -> list[tuple[str, str, str, str]]:
     """Return ``[(node, name, before, after)]`` of what was not the same after the campaign."""
-    return [
-        (node, name, before.get(name, text.NONE), after.get(name, text.NONE))
-        for node, (before, after) in nodes.items()
-        if after
-        for name in sorted(set(before) | set(after))
-        if before.get(name) != after.get(name) and not ALWAYS_DIFFERENT.search(name)
-    ]
+    found: list[tuple[str, str, str, str]] = []
+    for node, (before, after) in nodes.items():
+        for name in sorted(set(before) | set(after)) if after else ():
+            if before.get(name) != after.get(name) and not ALWAYS_DIFFERENT.search(name):
+                found.append((node, name, before.get(name, text.NONE), after.get(name, text.NONE)))
+    return found
 
 
 def _table(
@@ -126,7 +127,7 @@ def _shown(name: str, value: str) -> str:
 
 def _first_rows(nodes: Nodes, different: Collection[str]) -> list[dict[str, Any]]:
     befores = [before for before, _after in nodes.values()]
-    names = list(dict.fromkeys(name for before in befores for name in before))
+    names = list(dict.fromkeys(chain.from_iterable(befores)))
     rows: list[dict[str, Any]] = []
     for pattern, label in FIRST:
         found = [match for match in map(pattern.fullmatch, names) if match]
@@ -205,12 +206,8 @@ def conditions(
         }
     different, changed = differences(nodes), changes(nodes)
     names = [name for name, _values in different]
-    boots = [
-        value
-        for before, _after in nodes.values()
-        for name, value in before.items()
-        if name.endswith("boot_id")
-    ]
+    known = chain.from_iterable(before.items() for before, _after in nodes.values())
+    boots = [value for name, value in known if name.endswith("boot_id")]
     notes = []
     if len(boots) > 1 and len(set(boots)) == 1:
         notes.append(

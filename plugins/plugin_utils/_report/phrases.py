@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
 from .._campaign.profiles import levels_of
@@ -30,6 +30,16 @@ class Line(TypedDict):
 def line(verdict: str, words: str, command: str = "") -> Line:
     """Return a sentence with its sign."""
     return {"verdict": verdict, "text": words, "command": command}
+
+
+def rows_of(
+    tables: Iterable[dict[str, Any]], first: bool = False
+) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]:
+    """Yield ``(table, quantity, row)`` of all rows, or of those of each table's ``first`` quantity."""
+    for table in tables:
+        for quantity in table["quantities"][: 1 if first else None]:
+            for row in quantity["rows"]:
+                yield table, quantity, row
 
 
 def place(table: dict[str, Any]) -> str:

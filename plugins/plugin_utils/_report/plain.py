@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import textwrap
+from itertools import chain
 from typing import Any, Collection, Iterable, Sequence
 
 from .._figures import numbers as text
-from .phrases import Line
+from .phrases import Line, rows_of
 
 CONSOLE_LINES = 60  # of the table; a larger campaign shows the largest effects of each table
 MARKDOWN_ROWS = 60
@@ -96,16 +97,13 @@ def _group(table: dict[str, Any], most: int) -> list[str]:
 
 def _untested(tables: Iterable[dict[str, Any]]) -> bool:
     return any(
-        text.effect(row).endswith(text.UNTESTED)
-        for table in tables
-        for quantity in table["quantities"]
-        for row in quantity["rows"]
+        text.effect(row).endswith(text.UNTESTED) for _table, _quantity, row in rows_of(tables)
     )
 
 
 def console(page: dict[str, Any]) -> str:
     """Return the answer, a paragraph a sentence, and the comparison as text of at most 100 columns."""
-    answer = [line for item in page["answer"] for line in _wrapped(item)]
+    answer = list(chain.from_iterable(map(_wrapped, page["answer"])))
     return "\n".join([*answer, "", _comparison_text(page)])
 
 
@@ -182,6 +180,10 @@ def _row(table: dict[str, Any], row: dict[str, Any]) -> list[str]:
     ]
 
 
+def _chosen(cells: list[str], numbers: list[int]) -> list[str]:
+    return [cells[number] for number in numbers]
+
+
 def _comparison(page: dict[str, Any]) -> list[str]:
     """Return the comparison and what it means: all rows, or the largest effects of each table."""
     tables = [table for table in page["tables"] if table["quantities"]]
@@ -189,7 +191,9 @@ def _comparison(page: dict[str, Any]) -> list[str]:
         return ["There is nothing to compare: no trial of this campaign gave a result."]
     most = max(1, MARKDOWN_ROWS // len(tables))
     kept = [(table, *chosen(table, most)) for table in tables]
-    rows = [_row(table, row) for table, chosen_rows, _left in kept for row in chosen_rows]
+    rows = []
+    for table, chosen_rows, _left in kept:
+        rows += [_row(table, row) for row in chosen_rows]
     if not rows:
         return ["There is nothing to compare: what the profiles set is not taken by any device."]
     head = [
@@ -202,11 +206,8 @@ def _comparison(page: dict[str, Any]) -> list[str]:
         "p",
         "service demand",
     ]
-    empty = [number for number in range(len(head)) if not any(row[number] for row in rows)]
-    head, *rows = [
-        [cell for number, cell in enumerate(cells) if number not in empty]
-        for cells in [head, *rows]
-    ]
+    used = [number for number, cells in enumerate(zip(*rows)) if any(cells)]
+    head, *rows = [_chosen(cells, used) for cells in [head, *rows]]
     untested = ", ? that it is not known" if _untested(tables) else ""
     notes = [
         f"Ratio to {tables[0]['quantities'][0]['control']}, paired inside blocks; ~ means no difference that "

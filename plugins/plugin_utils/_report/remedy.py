@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from .._campaign.nouns import Plan
 from .._figures import numbers as text
 from .._trials.digest import Digest
+from .phrases import rows_of
 
 MOST_BLOCKS = 60  # a command that asks for more does not help: the difference is not worth it
 CONFIRM_BLOCKS = 6
@@ -62,9 +63,7 @@ def more_blocks(tables: list[dict[str, Any]], plan: Plan) -> Remedy | None:
     """Return the remedy for the largest difference that is not known; None where all is known."""
     unknown = [
         row
-        for table in tables
-        for quantity in table["quantities"][:1]
-        for row in quantity["rows"]
+        for _table, _quantity, row in rows_of(tables, first=True)
         if row["verdict"] == "unknown" and row["ratio"] and row["needs"] and row["needs"]["blocks"]
     ]
     if not unknown:

@@ -8,6 +8,7 @@ to compare.
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import Any, Iterable
 
 from .._figures import numbers as text
@@ -285,19 +286,25 @@ def _fits(found: list[Place]) -> bool:
     return len(found) > 1 and rows > FEW_PROFILES and min(rows, len(found)) <= MATRIX_COLUMNS
 
 
+def _by_profile(quantity: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {row["profile"]: row for row in quantity["rows"]}
+
+
+def _all_same(by_profile: list[dict[str, dict[str, Any]]], profile: str) -> bool:
+    return all(profile in rows and rows[profile]["verdict"] == "same" for rows in by_profile)
+
+
+def _matrix_row(by_profile: list[dict[str, dict[str, Any]]], profile: str) -> list[Any]:
+    return [_matrix_cell(rows.get(profile)) for rows in by_profile]
+
+
 def _matrix(found: list[Place]) -> dict[str, Any]:
-    by_profile = [
-        dict((row["profile"], row) for row in quantity["rows"]) for _table, quantity in found
-    ]
-    profiles = list(dict.fromkeys(profile for rows in by_profile for profile in rows))
-    flat = [
-        profile
-        for profile in profiles
-        if all(profile in rows and rows[profile]["verdict"] == "same" for rows in by_profile)
-    ]
+    by_profile = [_by_profile(quantity) for _table, quantity in found]
+    profiles = list(dict.fromkeys(chain.from_iterable(by_profile)))
+    flat = [profile for profile in profiles if _all_same(by_profile, profile)]
     flat = flat if len(profiles) > LONG or len(flat) == len(profiles) else []
     profiles = [profile for profile in profiles if profile not in flat]
-    body = [[_matrix_cell(rows.get(profile)) for rows in by_profile] for profile in profiles]
+    body = [_matrix_row(by_profile, profile) for profile in profiles]
     matrix = {
         "title": text.listed(dict.fromkeys(quantity["label"] for _table, quantity in found)),
         "caption": f"Ratio to {found[0][1]['control']}; {found[0][1]['better']} is better. ~: no difference that "
@@ -309,21 +316,16 @@ def _matrix(found: list[Place]) -> dict[str, Any]:
             {"label": "Where", "cells": [{"text": profile, "span": 1} for profile in profiles]}
         ]
         rows = [
-            {"label": table["short"], "cells": [line[number] for line in body]}
-            for number, (table, _quantity) in enumerate(found)
+            {"label": table["short"], "cells": list(cells)}
+            for (table, _quantity), cells in zip(found, zip(*body))
         ]
         return dict(matrix, head=heads, rows=rows)
     # A row of the head for what differs; the caption has a workload that all columns share.
-    heads = [
-        {"label": label, "cells": _spans([str(table.get(part)) for table, _quantity in found])}
-        for label, part in (
-            ("pair", "pair"),
-            ("path", "path"),
-            ("MTU", "mtu"),
-            ("workload", "workload"),
-        )
-        if len(set(table.get(part) for table, _quantity in found)) > 1
-    ]
+    heads = []
+    for label in ("pair", "path", "MTU", "workload"):
+        values = [str(table.get(label.lower())) for table, _quantity in found]
+        if len(set(values)) > 1:
+            heads.append({"label": label, "cells": _spans(values)})
     if heads[-1]["label"] != "workload":
         matrix["caption"] = f"{found[0][0]['workload']}. {matrix['caption']}"
     return dict(

@@ -17,6 +17,7 @@ see schemas/analysis.json and report/advice.py.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, Collection, Sequence
 
 from .._analysis.campaign_verdicts import unsupported_profiles
@@ -269,7 +270,7 @@ def findings_of(analysis: dict[str, Any], problems: Sequence[str] = ()) -> dict[
         "searching": bool(analysis["search"]) and claimed(analysis) is analysis["tables"],
         "warnings": warnings,
         "nominated": analysis.get("nominated"),
-        "failed_in": [own for table in analysis["tables"] for own in table["failures"]],
+        "failed_in": list(chain.from_iterable(table["failures"] for table in analysis["tables"])),
         "matters": analysis["methods"]["matters_percent"],
         "one_host": analysis["methods"]["one_host"],
         **{
