@@ -532,8 +532,8 @@ def main(words: list[str]) -> None:
     try:
         found = check(words[1], int(words[2]), float(words[3]), local)
     except OSError as error:
-        sys.exit(f"no server of payload checks answers at {words[1]} port {words[2]}: {error}")
-    print(json.dumps(found), flush=True)
+        raise SystemExit(f"no payload server answers at {words[1]} port {words[2]}: {error}")
+    sys.stdout.write(json.dumps(found) + "\n")
 
 
 if __name__ == "__main__":
