@@ -15,9 +15,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TypedDict
 
-from scipy import stats
-
 from .._campaign.nouns import Plan
+from .._statistics.libraries import stats
 from .._trials.payload import Example, Tally
 
 ALPHA = 0.05
