@@ -108,7 +108,7 @@ def test_the_order_of_a_search_tells_more_in_a_drift_than_nearly_all_random_ones
     generator = np.random.default_rng(1)
     random = [
         told_in_a_drift(factors, [rows[place] for place in generator.permutation(len(rows))])
-        for _ in range(200)
+        for _draw in range(200)
     ]
     assert told_in_a_drift(factors, found) > np.quantile(random, 0.95)
 
