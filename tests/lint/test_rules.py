@@ -37,7 +37,7 @@ ROOMS = {
     "module_utils": [
         ["_base"],
         ["_host"],
-        ["_payload"],
+        ["_payload", "_lying_nic"],
         ["_iproute", "_ethtool", "_ovs", "_nodes", "_machines", "_netperf"],
         ["_kinds", "_lab"],
         ["_restore"],

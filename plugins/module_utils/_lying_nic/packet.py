@@ -1,0 +1,206 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A packet as a tap gives it: a ``struct virtio_net_hdr`` says what the kernel has left to the
+device, then comes the Ethernet frame (linux/virtio_net.h). Pure.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+HEADER = struct.Struct("<BBHHHH14x")  # flags, gso_type, hdr_len, gso_size, csum_start, csum_offset
+FRAME = HEADER.size  # where the Ethernet frame begins
+ETHERNET = 14  # bytes
+NO_OFFLOAD = bytes(HEADER.size)
+NEEDS_CHECKSUM, DATA_VALID = 1, 2  # flags: left to the device; the device vouches for it
+TCP4, TCP6, UDP = 1, 4, 5  # gso_type, without the bits below
+GSO_MASK = 0x1F  # the rest says ECN, and a tunnel over IPv4 or IPv6
+IPV4, IPV6 = 0x0800, 0x86DD
+PROTOCOL_TCP, PROTOCOL_UDP = 6, 17
+VXLAN_PORT, VXLAN = 4789, 8  # bytes of its header
+FIN_AND_PUSH, CWR = 0x09, 0x80
+
+
+class Ip(NamedTuple):
+    """An IP header: where it is, and what it carries."""
+
+    start: int
+    version: int
+    protocol: int  # 0 for a fragment that is not the first
+    payload: int  # where it begins
+
+
+class Layers(NamedTuple):
+    """What is in a packet, by its place in the bytes; the innermost packet of a tunnel."""
+
+    ip: Ip
+    payload: int  # of TCP or UDP, else of IP
+    tunnel: Ip | None  # the outer packet
+
+
+def relies_on_checksum(raw: bytes) -> bool:
+    """Return whether the device has to make the checksum."""
+    return bool(raw[0] & NEEDS_CHECKSUM)
+
+
+def gso_kind(raw: bytes) -> int:
+    """Return what the device has to cut: ``TCP4``, ``TCP6``, ``UDP``, or 0 for nothing."""
+    return raw[1] & GSO_MASK
+
+
+def segment_size(raw: bytes) -> int:
+    """Return how many bytes of payload each segment shall have."""
+    return int(HEADER.unpack_from(raw)[3])
+
+
+def word(raw: bytes, place: int) -> int:
+    """Return 16 bits."""
+    return raw[place] << 8 | raw[place + 1]
+
+
+def _ip_at(raw: bytes, start: int, kind: int) -> Ip | None:
+    if kind == IPV4 and len(raw) >= start + 20:
+        later_fragment = word(raw, start + 6) & 0x1FFF
+        protocol = 0 if later_fragment else raw[start + 9]
+        return Ip(start, 4, protocol, start + 4 * (raw[start] & 15))
+    if kind == IPV6 and len(raw) >= start + 40:
+        return Ip(start, 6, raw[start + 6], start + 40)
+    return None
+
+
+def _behind_transport(raw: bytes, ip: Ip) -> int:
+    if ip.protocol == PROTOCOL_TCP and len(raw) >= ip.payload + 20:
+        return ip.payload + 4 * (raw[ip.payload + 12] >> 4)
+    if ip.protocol == PROTOCOL_UDP:
+        return ip.payload + 8
+    return ip.payload
+
+
+def is_tunnel(raw: bytes, ip: Ip) -> bool:
+    """Return whether an IP packet carries VXLAN."""
+    return (
+        ip.protocol == PROTOCOL_UDP
+        and len(raw) >= ip.payload + 8 + VXLAN + ETHERNET
+        and word(raw, ip.payload + 2) == VXLAN_PORT
+    )
+
+
+def layers(raw: bytes) -> Layers | None:
+    """Return what is in a packet; None for one that is not IP."""
+    if len(raw) < FRAME + ETHERNET:
+        return None
+    outer = _ip_at(raw, FRAME + ETHERNET, word(raw, FRAME + 12))
+    if outer is None or not is_tunnel(raw, outer):
+        return outer and Layers(outer, _behind_transport(raw, outer), None)
+    frame = outer.payload + 8 + VXLAN
+    inner = _ip_at(raw, frame + ETHERNET, word(raw, frame + 12))
+    if inner is None:
+        return Layers(outer, outer.payload + 8, None)
+    return Layers(inner, _behind_transport(raw, inner), outer)
+
+
+# Checksums
+
+
+def ones_sum(data: bytes) -> int:
+    """Return the one's complement sum of 16-bit words (RFC 1071), 0 to 0xfffe."""
+    return int.from_bytes(data + bytes(len(data) % 2), "big") % 0xFFFF
+
+
+def checksum(data: bytes) -> int:
+    """Return the checksum of bytes whose checksum field is zero, or holds a part of the sum; never
+    0, which means "none" in UDP.
+    """
+    return 0xFFFF - ones_sum(data)
+
+
+def put(raw: bytes, place: int, value: int) -> bytes:
+    """Return the packet with 16 bits replaced."""
+    return raw[:place] + struct.pack(">H", value & 0xFFFF) + raw[place + 2 :]
+
+
+def said(raw: bytes, flags: int) -> bytes:
+    """Return the packet with these flags, and nothing left to the device."""
+    return bytes([flags]) + NO_OFFLOAD[1:] + raw[FRAME:]
+
+
+def checksum_place(found: Layers) -> int | None:
+    """Return where the checksum of TCP or UDP is."""
+    offset = {PROTOCOL_TCP: 16, PROTOCOL_UDP: 6}.get(found.ip.protocol)
+    return None if offset is None else found.ip.payload + offset
+
+
+def _pseudo_header(raw: bytes, ip: Ip, length: int) -> bytes:
+    size = 8 if ip.version == 4 else 32
+    addresses = raw[ip.payload - size : ip.payload] if ip.version == 6 else raw[ip.start + 12 :][:8]
+    return addresses + struct.pack(">II", ip.protocol, length)
+
+
+def summed(raw: bytes, found: Layers, upto: int | None = None) -> bytes:
+    """Return the packet with the checksum of TCP or UDP, and nothing left to the device.
+
+    ``upto`` ends the range that the checksum is made over; None is the whole packet.
+    """
+    place = checksum_place(found)
+    if place is None:
+        return said(raw, 0)
+    cleared = put(raw, place, 0)
+    pseudo = _pseudo_header(raw, found.ip, len(raw) - found.ip.payload)
+    value = checksum(pseudo + cleared[found.ip.payload : upto])
+    return said(put(raw, place, value), 0)
+
+
+# Lengths and segments
+
+
+def resized(raw: bytes, found: Layers) -> bytes:
+    """Return the packet with the lengths of its headers as they are, and IPv4's checksums."""
+    raw = _with_length(raw, found.ip)
+    if found.tunnel is None:
+        return raw
+    if word(raw, found.tunnel.payload + 6):
+        raw = put(raw, found.tunnel.payload + 6, 0)  # without an outer checksum (RFC 7348)
+    return _with_length(raw, found.tunnel)
+
+
+def _with_length(raw: bytes, ip: Ip) -> bytes:
+    if ip.protocol == PROTOCOL_UDP:
+        raw = put(raw, ip.payload + 4, len(raw) - ip.payload)
+    if ip.version == 6:
+        return put(raw, ip.start + 4, len(raw) - ip.payload)
+    raw = put(put(raw, ip.start + 2, len(raw) - ip.start), ip.start + 10, 0)
+    return put(raw, ip.start + 10, checksum(raw[ip.start : ip.payload]))
+
+
+def segments(raw: bytes) -> list[bytes]:
+    """Return the segments of a super-packet, or the packet itself, all with their checksums."""
+    found = layers(raw)
+    if found is None:
+        return [raw]
+    size, length = segment_size(raw), len(raw) - found.payload
+    if not gso_kind(raw) or not 0 < size < length:
+        return [summed(raw, found) if relies_on_checksum(raw) else raw]
+    return [_segment(raw, found, start, size) for start in range(0, length, size)]
+
+
+def _segment(raw: bytes, found: Layers, start: int, size: int) -> bytes:
+    begin = found.payload + start
+    part = raw[: found.payload] + raw[begin : begin + size]
+    if found.ip.version == 4:
+        part = put(part, found.ip.start + 4, word(raw, found.ip.start + 4) + start // size)
+    if found.ip.protocol == PROTOCOL_TCP:
+        part = _tcp_segment(part, found.ip.payload, start, begin + size >= len(raw))
+    return summed(resized(part, found), found)
+
+
+def _tcp_segment(part: bytes, tcp: int, start: int, last: bool) -> bytes:
+    number = (int.from_bytes(part[tcp + 4 : tcp + 8], "big") + start) % 2**32
+    flags = part[tcp + 13]
+    if not last:
+        flags &= ~FIN_AND_PUSH
+    if start:
+        flags &= ~CWR
+    head = part[: tcp + 4] + struct.pack(">I", number) + part[tcp + 8 : tcp + 13]
+    return head + bytes([flags]) + part[tcp + 14 :]

@@ -1,0 +1,118 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.offload.lab.plugins.module_utils._lying_nic import packet
+
+ETHERNET = bytes(12)
+TCP_HEAD = struct.pack(">HHIIBBHHH", 1000, 2000, 77, 0, 5 << 4, 0x98, 500, 0, 0)
+
+
+def ipv4(protocol, content, ident=7):
+    head = struct.pack(
+        ">BBHHHBBH4s4s",
+        *(0x45, 0, 20 + len(content), ident, 0, 64, protocol, 0),
+        *(b"\xc0\x00\x02\x01", b"\xc0\x00\x02\x02"),
+    )
+    return struct.pack(">H", packet.IPV4) + head + content
+
+
+def ipv6(protocol, content):
+    head = struct.pack(">IHBB", 6 << 28, len(content), protocol, 64)
+    return struct.pack(">H", packet.IPV6) + head + bytes(range(32)) + content
+
+
+def udp(content, port=2000):
+    return struct.pack(">HHHH", 1000, port, 8 + len(content), 0) + content
+
+
+def vxlan(frame):
+    return udp(bytes(8) + frame, packet.VXLAN_PORT)
+
+
+def sent(frame, kind=0, size=0, flags=packet.NEEDS_CHECKSUM):
+    return packet.HEADER.pack(flags, kind, 0, size, 0, 0) + ETHERNET + frame
+
+
+def is_right(raw):
+    """Return whether the innermost checksum is right."""
+    found = packet.layers(raw)
+    protocol, length = found.ip.protocol, len(raw) - found.ip.payload
+    size = 4 if found.ip.version == 4 else 16
+    addresses = raw[found.ip.payload - 2 * size : found.ip.payload]
+    if found.ip.version == 4:
+        addresses = raw[found.ip.start + 12 : found.ip.start + 20]
+    pseudo = addresses + struct.pack(">II", length, protocol)
+    return packet.ones_sum(pseudo + raw[found.ip.payload :]) == 0
+
+
+FRAMES = {
+    "tcp4": (lambda content: ipv4(6, TCP_HEAD + content), packet.TCP4),
+    "tcp6": (lambda content: ipv6(6, TCP_HEAD + content), packet.TCP6),
+    "udp4": (lambda content: ipv4(17, udp(content)), packet.UDP),
+    "udp6": (lambda content: ipv6(17, udp(content)), packet.UDP),
+    "tunnel": (
+        lambda content: ipv4(17, vxlan(ETHERNET + ipv4(6, TCP_HEAD + content))),
+        packet.TCP4 | 0x20,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+@given(content=st.binary(min_size=1, max_size=700), size=st.integers(1, 300))
+def test_segments_have_the_content_and_right_checksums(name, content, size):
+    frame, kind = FRAMES[name]
+    parts = packet.segments(sent(frame(content), kind, size))
+    behind = packet.layers(parts[0]).payload
+    assert b"".join(part[behind:] for part in parts) == content
+    assert all(map(is_right, parts))
+    assert {part[: packet.FRAME] for part in parts} == {packet.NO_OFFLOAD}
+    assert [len(part) - behind for part in parts[:-1]] == [size] * (len(parts) - 1)
+
+
+def test_segments_of_tcp_count_on_and_the_last_has_the_flags():
+    parts = packet.segments(sent(ipv4(6, TCP_HEAD + b"abcdef"), packet.TCP4, 2))
+    tcp = packet.layers(parts[0]).ip.payload
+    assert [part[tcp + 4 : tcp + 8][-1] for part in parts] == [77, 79, 81]
+    assert [part[tcp + 13] for part in parts] == [0x90, 0x10, 0x18]
+    idents = [packet.word(part, packet.layers(part).ip.start + 4) for part in parts]
+    assert idents == [7, 8, 9]
+
+
+def test_a_tunnel_is_seen_with_its_inner_packet():
+    inner = ETHERNET + ipv4(6, TCP_HEAD + b"x")
+    raw = sent(ipv4(17, vxlan(inner)))
+    found = packet.layers(raw)
+    assert found.tunnel.start == packet.FRAME + 14
+    assert raw[found.payload :] == b"x"
+    ports = ipv4(17, udp(bytes(8) + inner, 4799))
+    assert packet.layers(sent(ports)).tunnel is None
+
+
+def test_a_later_fragment_has_no_ports():
+    frame = bytearray(ipv4(17, b"content of the datagram"))
+    frame[8:10] = b"\x00\xb9"  # behind the type: offset 185
+    found = packet.layers(sent(bytes(frame)))
+    assert (found.ip.protocol, found.payload) == (0, found.ip.payload)
+    assert packet.checksum_place(found) is None
+
+
+@pytest.mark.parametrize("raw", [b"", bytes(24), sent(b"\x08\x06" + bytes(28)), sent(b"\x08\x00")])
+def test_what_is_not_ip_passes(raw):
+    assert packet.layers(raw) is None
+    assert packet.segments(raw) == [raw]
+
+
+@given(st.binary(max_size=200))
+def test_any_frame_is_read_without_an_error(frame):
+    raw = sent(frame)
+    found = packet.layers(raw)
+    if found and len(raw) > found.payload:
+        assert packet.segments(raw)
