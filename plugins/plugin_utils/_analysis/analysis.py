@@ -10,10 +10,11 @@ The shape is in schemas/analysis.json and docs/data-format.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from .._campaign.design import too_few_blocks
-from .._campaign.nouns import Decided, Nominee, Plan
+from .._campaign.nouns import Decided, Factor, Nominee, Plan, SearchRound
 from .._statistics import effects, power
 from .._statistics.family import Family
 from .._statistics.states import MATTERS
@@ -80,7 +81,7 @@ def analyse(
         "methods": _methods(plan, include_marked, one_host),
         "error_rate": _error_rate(family, lacks, plan.get("looked") or ()),
         "trials": _trials(cube),
-        "factors": [{key: factor.get(key) for key in FACTOR_KEYS} for factor in plan["factors"]],
+        "factors": [_varied(factor) for factor in plan["factors"]],
         "profiles": levels,
         "tables": tables,
         "attribution": found,
@@ -94,6 +95,11 @@ def analyse(
         "warnings": list(_warnings(cube, lacks)),
         **({"nominated": _nominated(plan, cube)} if running else {}),
     }
+
+
+def _varied(factor: Factor) -> dict[str, Any]:
+    """Return what a report says of a factor."""
+    return {key: factor.get(key) for key in FACTOR_KEYS}
 
 
 def _methods(plan: Plan, include_marked: bool, one_host: bool) -> dict[str, Any]:
@@ -146,16 +152,19 @@ def _lacks(plan: Plan, cube: Cube, running: bool) -> Unfinished | None:
 
 def _tables(judged: Judged) -> list[dict[str, Any]]:
     failed = of_tables(judged.cube)
-    return [
-        dict(
-            table,
-            id=table_id(table),
-            saturated=saturated(judged.cube, place),
-            failures=failed[place],
-            metrics=[metric.document(place) for metric in judged.metrics if metric.measured(place)],
+    found = []
+    for place, table in enumerate(judged.cube.tables):
+        metrics = [metric.document(place) for metric in judged.metrics if metric.measured(place)]
+        found.append(
+            dict(
+                table,
+                id=table_id(table),
+                saturated=saturated(judged.cube, place),
+                failures=failed[place],
+                metrics=metrics,
+            )
         )
-        for place, table in enumerate(judged.cube.tables)
-    ]
+    return found
 
 
 def _confirmation(judged: Sequence[Judged]) -> dict[str, Any] | None:
@@ -186,16 +195,17 @@ def _search(plan: Plan) -> dict[str, Any] | None:
         "goal": plan["search"]["goal"],
         "ended": decided and decided["ended"],
         "first_visits": first,
-        "rounds": [
-            {
-                "round": one["round"],
-                "standing": one["standing"],
-                "profiles": [visit["profile"] for visit in one["visits"]],
-            }
-            for one in rounds
-        ],
+        "rounds": [_round(one) for one in rounds],
         "nominees": decided["nominees"] if decided else [],
         "standing": decided and decided.get("standing"),
+    }
+
+
+def _round(one: SearchRound) -> dict[str, Any]:
+    return {
+        "round": one["round"],
+        "standing": one["standing"],
+        "profiles": [visit["profile"] for visit in one["visits"]],
     }
 
 
@@ -241,19 +251,22 @@ def _untestable(cube: Cube, tables: Iterable[dict[str, Any]], running: bool) -> 
     """
     plan = cube.plan
     found = dict(plan.get("untestable") or {})
-    seen = {
-        row["profile"]
-        for table in tables
-        for metric in table["metrics"]
-        for row in metric["rows"]
-        if row["median"] is not None
-    }
-    for name in () if running else plan["profiles"]:
+    if running:
+        return found
+    seen = _profiles_with_values(tables)
+    for name in plan["profiles"]:
         if name != plan["control"] and name not in seen:
-            found[name] = (
-                f"no trial of this profile could be used ({cube.unusable.get(name, 'none was measured')})"
-            )
+            why = cube.unusable.get(name, "none was measured")
+            found[name] = f"no trial of this profile could be used ({why})"
     return found
+
+
+def _profiles_with_values(tables: Iterable[dict[str, Any]]) -> set[str]:
+    """Return the profiles of which any metric of any table has a value."""
+    seen: set[str] = set()
+    for metric in chain.from_iterable(table["metrics"] for table in tables):
+        seen.update(row["profile"] for row in metric["rows"] if row["median"] is not None)
+    return seen
 
 
 def _counted(number: int, one: str, many: str) -> str:

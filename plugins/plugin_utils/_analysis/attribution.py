@@ -129,21 +129,26 @@ def _groups(
     the ends swapped.
     """
     factors = {factor["name"]: factor for factor in cube.plan["factors"]}
-    for maerts in (False, True):
-        tables = [
-            place
-            for place, table in enumerate(cube.tables)
-            if (table["test"] == "TCP_MAERTS") is maerts
-            and metric.measured(place)
-            and goal_of(metric.name, table["test"])
-        ]
-        sides = {
-            number: side_of(factors[label["factor"]], "TCP_MAERTS" if maerts else "")
-            for number, label in enumerate(labels)
-            if label["factor"] not in idle
-        }
-        for side in sorted(set(sides.values())) if tables else ():
-            yield side, tables, [number for number, own in sides.items() if own == side]
+    ours = _tables_with_a_goal(cube, metric)
+    for test, tables in (("", ours[False]), ("TCP_MAERTS", ours[True])):
+        if not tables:
+            continue
+        by_side: dict[str, list[int]] = {}
+        for number, label in enumerate(labels):
+            if label["factor"] not in idle:
+                side = side_of(factors[label["factor"]], test)
+                by_side.setdefault(side, []).append(number)
+        for side, chosen in sorted(by_side.items()):
+            yield side, tables, chosen
+
+
+def _tables_with_a_goal(cube: Cube, metric: MetricAnalysis) -> dict[bool, list[int]]:
+    """Return the tables in which a metric serves a goal, by whether their test is TCP_MAERTS."""
+    found: dict[bool, list[int]] = {False: [], True: []}
+    for place, table in enumerate(cube.tables):
+        if metric.measured(place) and goal_of(metric.name, table["test"]):
+            found[table["test"] == "TCP_MAERTS"].append(place)
+    return found
 
 
 def _of_metric(
@@ -189,10 +194,10 @@ def attribution(
     """Return the attributions of a campaign, in the order of goals and tables, without ``idle``
     factors.
     """
-    found = [
-        (list(GOALS).index(entry["goal"]), place, entry)
-        for metric in metrics
-        if metric.compared and metric.by_factor()[0]
-        for place, entry in _of_metric(cube, metric, table_id, idle)
-    ]
-    return [entry for _goal, _place, entry in sorted(found, key=lambda part: part[:2])]
+    found: list[tuple[int, dict[str, Any]]] = []
+    for metric in metrics:
+        if metric.compared and metric.by_factor()[0]:
+            found += _of_metric(cube, metric, table_id, idle)
+    goals = list(GOALS)
+    found.sort(key=lambda part: (goals.index(part[1]["goal"]), part[0]))
+    return [entry for _place, entry in found]

@@ -74,13 +74,13 @@ def single_effects(plan: Plan) -> tuple[Labels, list[int], list[int]]:
 
 def is_factorial(plan: Plan) -> bool:
     """Return whether the plan has every combination of all levels, as a full factorial has."""
-    combinations = {
-        tuple(profile["levels"].get(factor["name"]) for factor in plan["factors"])
-        for profile in plan["profiles"].values()
-    }
-    return plan["design"] == "full_factorial" and combinations == set(
-        itertools.product(*(factor["levels"] for factor in plan["factors"]))
-    )
+    if plan["design"] != "full_factorial":
+        return False
+    names = [factor["name"] for factor in plan["factors"]]
+    combinations: set[tuple[str | None, ...]] = set()
+    for profile in plan["profiles"].values():
+        combinations.add(tuple(profile["levels"].get(name) for name in names))
+    return combinations == set(itertools.product(*(factor["levels"] for factor in plan["factors"])))
 
 
 def screen_effects(plan: Plan) -> tuple[Effects, Effects]:
@@ -106,25 +106,17 @@ def screen_effects(plan: Plan) -> tuple[Effects, Effects]:
         for place, level in enumerate(others):
             labels.append({"factor": factor["name"], "level": level, "base": factor["levels"][0]})
             weights.append(2 * own[0] if len(others) == 1 else own[place] + own.sum(axis=0))
-    told = [
-        {"factors": list(group[0]), "aliases": [list(pair) for pair in group[1:]]}
-        for group in groups
-    ]
+    told: Labels = []
+    for group in groups:
+        same = [list(pair) for pair in group]
+        told.append({"factors": same[0], "aliases": same[1:]})
     return (labels, np.array(weights)), (told, 4 * solve[mains:].reshape(len(told), len(rows)))
 
 
 def _mean_at(plan: Plan, wanted: Mapping[str, str]) -> np.ndarray:
     """Return the weights of the mean over all profiles that have these levels."""
-    fits = np.array(
-        [
-            all(
-                plan["profiles"][name]["levels"][factor] == level
-                for factor, level in wanted.items()
-            )
-            for name in order_of(plan)
-        ],
-        dtype=float,
-    )
+    levels = [plan["profiles"][name]["levels"] for name in order_of(plan)]
+    fits = np.array([wanted.items() <= own.items() for own in levels], dtype=float)
     return fits / fits.sum()
 
 
@@ -150,13 +142,10 @@ def interactions(plan: Plan) -> Effects:
     """
     labels, weights = [], []
     for one, two in itertools.combinations(plan["factors"], 2):
-        corners = {
-            (first, second): _mean_at(
-                plan, {one["name"]: one["levels"][first], two["name"]: two["levels"][second]}
-            )
-            for first in (0, -1)
-            for second in (0, -1)
-        }
+        corners = {}
+        for first, second in itertools.product((0, -1), repeat=2):
+            levels = {one["name"]: one["levels"][first], two["name"]: two["levels"][second]}
+            corners[first, second] = _mean_at(plan, levels)
         labels.append({"factors": [one["name"], two["name"]]})
         weights.append(corners[-1, -1] - corners[0, -1] - corners[-1, 0] + corners[0, 0])
     return labels, np.array(weights).reshape(len(labels), len(plan["profiles"]))

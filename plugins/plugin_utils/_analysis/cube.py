@@ -11,6 +11,7 @@ order.
 from __future__ import annotations
 
 import copy
+from itertools import product
 from typing import Any, Iterable, TypedDict
 
 from .._campaign.nouns import Plan, Visit
@@ -203,7 +204,8 @@ def tables_of(plan: Plan) -> list[Table]:
     """Return the tables of a plan: one for each pair, path, MTU and workload."""
     pairs: list[str | None] = [
         f"{pair['client']}-{pair['server']}" for pair in plan.get("pairs") or ()
-    ] or [None]
+    ]
+    places = product(pairs or [None], plan["paths"], plan["mtus"], plan["workloads"])
     return [
         {
             "pair": pair,
@@ -212,10 +214,7 @@ def tables_of(plan: Plan) -> list[Table]:
             "workload": workload["name"],
             "test": workload["test"],
         }
-        for pair in pairs
-        for path in plan["paths"]
-        for mtu in plan["mtus"]
-        for workload in plan["workloads"]
+        for pair, path, mtu, workload in places
     ]
 
 
@@ -228,16 +227,11 @@ def split(plan: Plan) -> tuple[Plan, Plan | None]:
         parts["confirm" if visit.get("part") == "confirm" else "plan"].append(visit)
     if not parts["confirm"]:
         return plan, None
-    visited = {
-        part: {visit["profile"] for visit in visits} | {plan["control"]}
-        for part, visits in parts.items()
-    }
     confirmed = max(visit["block"] for visit in parts["confirm"]) - plan["blocks"]
 
     def own(part: str) -> Plan:
-        profiles = {
-            name: profile for name, profile in plan["profiles"].items() if name in visited[part]
-        }
+        visited = {visit["profile"] for visit in parts[part]} | {plan["control"]}
+        profiles = {name: profile for name, profile in plan["profiles"].items() if name in visited}
         return {**plan, "visits": parts[part], "profiles": profiles}
 
     return own("plan"), {

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Optional
 
 from .._campaign.nouns import Decided, Plan
@@ -202,7 +203,7 @@ def decide(plan: Plan, trials: Iterable[Trial], look: Look, before: list[Decided
                 measured = found["n"][:, place] > 0
                 known[name] += int(np.sum(measured))
                 open_in[name] += int(np.sum(measured & ~settled[:, place]))
-    gone = {name for own in before for name in own["settled"]}
+    gone = set(chain.from_iterable(own["settled"] for own in before))
     now = [name for name in open_in if name not in gone and known[name] and not open_in[name]]
     return {
         "block": look["block"],

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from .._campaign.design import too_few_blocks
@@ -53,6 +54,7 @@ def effect_rows(labels: Labels, columns: list[list[Any]], table: int) -> list[di
     """Return the effects of one table as dicts: label, ``n``, ``ratio``, interval, p values,
     ``state``, ``needs``.
     """
+    own = [part[table] for part in columns]
     return [
         dict(
             label,
@@ -66,9 +68,7 @@ def effect_rows(labels: Labels, columns: list[list[Any]], table: int) -> list[di
             state=state,
             needs=more,
         )
-        for label, n, ratio, low, high, p, p_report, significant, state, more in zip(
-            labels, *(part[table] for part in columns)
-        )
+        for label, n, ratio, low, high, p, p_report, significant, state, more in zip(labels, *own)
     ]
 
 
@@ -250,13 +250,9 @@ class MetricAnalysis:
             for family, (labels, _weights) in self.families.items()
         }
         if self.claims:
-            effects = {
-                family: [
-                    dict(row, differences=blocks)
-                    for row, blocks in zip(own, ratios(self.differences[family][table]))
-                ]
-                for family, own in effects.items()
-            }
+            for family, own in effects.items():
+                for row, blocks in zip(own, ratios(self.differences[family][table])):
+                    row["differences"] = blocks
         rows = [
             dict(row, median=spread["median"], q1=spread["q1"], q3=spread["q3"])
             for row, spread in zip(effects.pop("rows", []), spreads)
@@ -313,14 +309,7 @@ class MetricAnalysis:
         blocks = self.blocks(table)
         if 0 < blocks < statistics.FEWEST_BLOCKS:
             yield too_few_blocks(blocks, statistics.FEWEST_BLOCKS)
-        left = {
-            name for look in self.plan.get("looked") or () for name in look["settled"]
-        }  # the plan: nothing is lost
-        lacking = [
-            f"{row['profile']} ({row['n']})"
-            for row in rows
-            if row["n"] < blocks and row["profile"] not in left
-        ]
+        lacking = self._lacking(rows, blocks)
         if lacking:
             more = " and more" if len(lacking) > MOST_NAMED else ""
             yield (
@@ -332,6 +321,17 @@ class MetricAnalysis:
         if p <= DRIFT_P and abs(slope) * self.cube.blocks >= DRIFT_TOTAL:
             yield f"values drift by {100 * (math.exp(slope) - 1):+.1f} % a block; pairing inside blocks takes that out"
 
+    def _lacking(self, rows: list[dict[str, Any]], blocks: int) -> list[str]:
+        """Return the profiles that have fewer blocks, each with its number of them."""
+        looks = self.plan.get("looked") or ()
+        # What a look settled is not measured further: that is the plan, and nothing is lost.
+        settled = set(chain.from_iterable(look["settled"] for look in looks))
+        return [
+            f"{row['profile']} ({row['n']})"
+            for row in rows
+            if row["n"] < blocks and row["profile"] not in settled
+        ]
+
 
 def _spread_lists(values: np.ndarray) -> list[list[Any]]:
     n, *numbers = quartiles(values)
@@ -340,7 +340,5 @@ def _spread_lists(values: np.ndarray) -> list[list[Any]]:
 
 def _spreads(lists: list[list[Any]], table: int) -> list[dict[str, Any]]:
     """Return ``{"n", "median", "q1", "q3"}`` of each row of a table."""
-    return [
-        {"n": n, "median": median, "q1": q1, "q3": q3}
-        for n, q1, median, q3 in zip(*(part[table] for part in lists))
-    ]
+    own = [part[table] for part in lists]
+    return [{"n": n, "median": median, "q1": q1, "q3": q3} for n, q1, median, q3 in zip(*own)]

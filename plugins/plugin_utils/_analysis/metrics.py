@@ -158,6 +158,8 @@ def _search(data: Any, key: str) -> Any:
         return None
     if key in data:
         return data[key]
-    return next(
-        (found for found in (_search(value, key) for value in data.values()) if found), None
-    )
+    for value in data.values():
+        found = _search(value, key)
+        if found:
+            return found
+    return None

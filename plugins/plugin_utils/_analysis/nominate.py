@@ -11,6 +11,7 @@ runner-up is the best that was measured: if changes do not add up, the confirmat
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 
 from .._campaign.nouns import Nominee, Plan
 from .._statistics import effects
@@ -40,10 +41,10 @@ def nominees_of(cube: Cube) -> list[Nominee]:
     helping = _helping(part, cube)
     if not helping:
         return []
-    changed = {name: part.changes(name) for name in part.names}
     built = part.plan["design"] in ("one_at_a_time", "leave_one_out")
     chosen = _built(part, helping) if built else _nominee(part, "chosen", helping[0])
-    if built and len({factor for name in helping for factor in changed[name]}) > 1:
+    changed = set(chain.from_iterable(part.changes(name) for name in helping))
+    if built and len(changed) > 1:
         return [chosen, _nominee(part, "runner_up", helping[0])]
     second = _simplest_near(part, helping)
     return [chosen, _nominee(part, "runner_up", second)] if second else [chosen]

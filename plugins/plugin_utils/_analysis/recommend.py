@@ -12,6 +12,7 @@ separated, the one that changes least.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from itertools import chain
 from typing import Any, TypedDict
 
 from .._statistics.libraries import np
@@ -115,29 +116,32 @@ def _against(part: Part, name: str) -> list[Against]:
     """Return a set against each other one that a confirmation visited with it: all at 95 %, for
     information.
     """
-    found = [(other, part.score(name) - part.score(other)) for other in part.names if other != name]
-    return [
-        {
-            "profile": other,
-            "n": int((~np.isnan(gains)).sum()),
-            "ratio": ratios(mean),
-            "low": ratios(low),
-            "high": ratios(high),
-        }
-        for other, gains in found
-        for mean, low, high in [interval(gains)]
-    ]
+    found: list[Against] = []
+    for other in part.names:
+        if other == name:
+            continue
+        gains = part.score(name) - part.score(other)
+        mean, low, high = interval(gains)
+        found.append(
+            {
+                "profile": other,
+                "n": int((~np.isnan(gains)).sum()),
+                "ratio": ratios(mean),
+                "low": ratios(low),
+                "high": ratios(high),
+            }
+        )
+    return found
 
 
 def _costs(parts: list[Part], name: str) -> list[tuple[Part, Piece]]:
     """Return the pieces in which a set is shown to be worse than the control."""
-    return [
-        (part, piece)
-        for part in parts
-        if name in part.names
-        for piece in part.pieces
-        if piece.states()[part.place(name)] == "worse"
-    ]
+    found = []
+    for part in parts:
+        if name in part.names:
+            place = part.place(name)
+            found += [(part, piece) for piece in part.pieces if piece.states()[place] == "worse"]
+    return found
 
 
 def _may_cost(part: Part, name: str, matters: float) -> list[Piece]:
@@ -218,14 +222,8 @@ def _not_told_apart(
     Also those that cost in some table: they are not recommended, but then nothing is the best in
     all of them.
     """
-    others = list(
-        dict.fromkeys(
-            other
-            for part in parts
-            for other in [part.plan["control"], *part.names]
-            if other != name and other not in fails
-        )
-    )
+    measured = chain.from_iterable([part.plan["control"], *part.names] for part in parts)
+    others = [other for other in dict.fromkeys(measured) if other != name and other not in fails]
     alpha = 2 * WRONG / max(1, len(others))
     return [other for other in others if not advantage(parts, other, name, alpha)[2] < matters]
 

@@ -120,12 +120,12 @@ def scores(pieces: list[Piece], what: str = "gains") -> Any:
             )
     if not by_table:
         return None
-    return mean_present(
-        [
-            mean_present([mean_present(ends) for ends in kinds.values()])
-            for kinds in by_table.values()
-        ]
-    )
+    return mean_present([_of_table(kinds) for kinds in by_table.values()])
+
+
+def _of_table(kinds: dict[str, list[Any]]) -> np.ndarray:
+    """Return the mean of work and CPU in one table, each of them the mean of its pieces."""
+    return mean_present([mean_present(pieces) for pieces in kinds.values()])
 
 
 def interval(
@@ -204,6 +204,11 @@ def _spread(differences: np.ndarray) -> tuple[int, float, float]:
     )
 
 
+def _last_score(parts: list[Part], name: str) -> np.ndarray:
+    """Return a set's score in the last part that visited it."""
+    return next(part.score(name) for part in reversed(parts) if part.measured(name))
+
+
 def advantage(parts: list[Part], one: str, other: str, alpha: float) -> tuple[float, float, float]:
     """Return (mean, low, high) of how much more one set scores than another, two-sided at
     ``alpha``.
@@ -214,11 +219,8 @@ def advantage(parts: list[Part], one: str, other: str, alpha: float) -> tuple[fl
     for part in reversed(parts):
         if part.measured(one) and part.measured(other):
             return interval(part.score(one) - part.score(other), alpha)
-    found = [
-        next(part.score(name) for part in reversed(parts) if part.measured(name))
-        for name in (one, other)
-    ]
-    (n, mean, error), (other_n, other_mean, other_error) = (_spread(score) for score in found)
+    n, mean, error = _spread(_last_score(parts, one))
+    other_n, other_mean, other_error = _spread(_last_score(parts, other))
     if min(n, other_n) < 3:
         return mean - other_mean, np.nan, np.nan
     half = effects.t_quantile(1 - alpha / 2, min(n, other_n) - 1) * np.sqrt(error + other_error)

@@ -100,6 +100,12 @@ def table_logs(campaign: Campaign, metric: str, place: int) -> np.ndarray:
     return np.concatenate([statistics.mean_of_visits(data[:1], data[-1:]), data[1:-1]])
 
 
+def logs_of(campaign: Campaign, metric: str, place: int, profiles: list[str]) -> np.ndarray:
+    """Return logarithms (profiles, blocks) of one table, of these profiles in their order."""
+    rows = [campaign.cube.profiles.index(name) for name in profiles]
+    return table_logs(campaign, metric, place)[rows]
+
+
 def _effects(names: list[str], first: np.ndarray, second: np.ndarray) -> list[EffectRow]:
     """Return the rows of effects; row 0 of both is the control.
 
@@ -159,11 +165,10 @@ def _of_metric(metric: str, places: tuple[int, int], pair: tuple[Campaign, Campa
     """Return the comparison of one metric in one table; ``places`` are the table's in both
     campaigns.
     """
-    first, second = (table_logs(campaign, metric, place) for campaign, place in zip(pair, places))
     profiles = [campaign.cube.profiles for campaign in pair]
     shared = [name for name in profiles[0] if name in profiles[1]]
     first, second = (
-        logs[[own.index(name) for name in shared]] for logs, own in zip((first, second), profiles)
+        logs_of(campaign, metric, place, shared) for campaign, place in zip(pair, places)
     )
     about = analysis_metrics.describe(metric, pair[0].cube.tables[places[0]]["test"])
     return {
@@ -186,18 +191,25 @@ def is_compared(metric: str) -> bool:
     )
 
 
+def places_of(campaign: Campaign) -> dict[str, int]:
+    """Return the place of each table in a campaign's arrays, by its id."""
+    return {table_id(table): place for place, table in enumerate(campaign.cube.tables)}
+
+
+def _shared_metrics(pair: tuple[Campaign, Campaign]) -> list[str]:
+    here, there = (campaign.cube for campaign in pair)
+    return [name for name in here.metrics() if name in there.values and is_compared(name)]
+
+
 def _tables(pair: tuple[Campaign, Campaign]) -> Iterator[TableRows]:
     """Yield the tables that both campaigns have."""
-    ids = [
-        {table_id(table): place for place, table in enumerate(campaign.cube.tables)}
-        for campaign in pair
-    ]
-    shared = [
-        name for name in pair[0].cube.metrics() if name in pair[1].cube.values and is_compared(name)
-    ]
-    for name in (name for name in ids[0] if name in ids[1]):
-        places = ids[0][name], ids[1][name]
-        rows = [_of_metric(metric, places, pair) for metric in shared]
+    here, there = (places_of(campaign) for campaign in pair)
+    metrics = _shared_metrics(pair)
+    for name in here:
+        if name not in there:
+            continue
+        places = here[name], there[name]
+        rows = [_of_metric(metric, places, pair) for metric in metrics]
         table = pair[0].cube.tables[places[0]]
         yield {
             "id": name,

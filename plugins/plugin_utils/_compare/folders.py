@@ -129,20 +129,18 @@ def _effects(other: ComparedCampaign) -> list[str]:
 
 
 def _values(other: ComparedCampaign) -> list[str]:
-    lines = [
-        _value_line(table, metric, row)
-        for table in other["tables"]
-        for metric in table["metrics"]
-        for row in metric["values"]
-    ]
+    lines = []
+    for table in other["tables"]:
+        for metric in table["metrics"]:
+            lines += [_value_line(table, metric, row) for row in metric["values"]]
     return [f"## {other['campaign']}: values, for information", _table(VALUE_HEAD, lines)]
 
 
 def _manifest(comparison: Comparison) -> list[str]:
-    lines = [
-        f"- {row['node']} {row['name']}: {' → '.join(str(value) for value in row['values'])}"
-        for row in comparison["manifest"]
-    ]
+    lines = []
+    for row in comparison["manifest"]:
+        values = " → ".join(str(value) for value in row["values"])
+        lines.append(f"- {row['node']} {row['name']}: {values}")
     cut = [f"- and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
     return ["## What differs in the manifests", "\n".join(lines[:MOST_LINES] + cut or ["Nothing."])]
 

@@ -12,17 +12,17 @@ compared with the scatter between campaigns.
 from __future__ import annotations
 
 import warnings
-from itertools import chain
+from itertools import chain, product
 from typing import Any, Iterator
 
 from ...module_utils._base.errors import InputError
 from .._analysis import metrics as analysis_metrics
-from .._analysis.analysis import table_id
 from .._compare.compare import (
     Campaign,
     is_compared,
+    logs_of,
     manifest_differences,
-    table_logs,
+    places_of,
 )
 from .._compare.rows import verdict
 from .._report.conditions import FIRST, nodes_of
@@ -70,10 +70,6 @@ def in_time(campaigns: list[Campaign]) -> list[Campaign]:
     return campaigns
 
 
-def _places(campaign: Campaign) -> dict[str, int]:
-    return {table_id(table): place for place, table in enumerate(campaign.cube.tables)}
-
-
 def _shared(lists: list[list[str]]) -> list[str]:
     """Return the names that are in all lists, in the order of the first."""
     return [name for name in lists[0] if all(name in other for other in lists[1:])]
@@ -83,10 +79,8 @@ def _rows(
     campaigns: list[Campaign], metric: str, table: str, profiles: list[str]
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield (profile, kind, [the blocks of each campaign]) of one table and metric."""
-    logs = [table_logs(campaign, metric, _places(campaign)[table]) for campaign in campaigns]
     rows = [
-        [own[campaign.cube.profiles.index(name)] for name in profiles]
-        for own, campaign in zip(logs, campaigns)
+        logs_of(campaign, metric, places_of(campaign)[table], profiles) for campaign in campaigns
     ]
     yield profiles[0], "value", [own[0] for own in rows]
     for number, profile in enumerate(profiles[1:], 1):
@@ -102,7 +96,7 @@ def _summary(blocks: list[np.ndarray]) -> np.ndarray:
 
 def all_series(campaigns: list[Campaign]) -> tuple[list[Series], np.ndarray]:
     """Return the series that every campaign has, and their means as logarithms (series, campaigns)."""
-    tables = _shared([list(_places(campaign)) for campaign in campaigns])
+    tables = _shared([list(places_of(campaign)) for campaign in campaigns])
     controls = {campaign.cube.profiles[0] for campaign in campaigns}
     if not tables or len(controls) > 1:
         raise InputError(
@@ -111,39 +105,42 @@ def all_series(campaigns: list[Campaign]) -> tuple[list[Series], np.ndarray]:
             "Give campaigns of one campaign file, measured again and again.",
         )
     profiles = _shared([campaign.cube.profiles for campaign in campaigns])
-    metrics = [
-        name
-        for name in _shared([campaign.cube.metrics() for campaign in campaigns])
-        if is_compared(name)
-    ]
+    metrics = _shared([campaign.cube.metrics() for campaign in campaigns])
     found: list[Series] = []
-    means = []
-    for table in tables:
-        test = campaigns[0].cube.tables[_places(campaigns[0])[table]]["test"]
-        for metric in metrics:
-            about = analysis_metrics.describe(metric, test)
-            for profile, kind, blocks in _rows(campaigns, metric, table, profiles):
-                mean, low, high = _summary(blocks)
-                if np.isnan(mean).any():
-                    continue  # a campaign lacks it: nothing can be said of its place
-                means.append(mean)
-                label = f"{about['label']} {about['end']}" if about["end"] else about["label"]
-                found.append(
-                    {
-                        "id": f"{table}/{metric}/{profile}",
-                        "table": table,
-                        "metric": metric,
-                        "label": label,
-                        "unit": about["unit"] if kind == "value" else "ratio to the control",
-                        "better": about["better"],
-                        "profile": profile,
-                        "kind": kind,
-                        "means": ratios(mean),
-                        "low": ratios(low),
-                        "high": ratios(high),
-                    }
-                )
+    means: list[np.ndarray] = []
+    for table, metric in product(tables, filter(is_compared, metrics)):
+        for one, mean in _of_metric(campaigns, metric, table, profiles):
+            found.append(one)
+            means.append(mean)
     return found, np.array(means).reshape(len(found), len(campaigns))
+
+
+def _of_metric(
+    campaigns: list[Campaign], metric: str, table: str, profiles: list[str]
+) -> Iterator[tuple[Series, np.ndarray]]:
+    """Yield the series of one table and metric, each with its means as logarithms."""
+    first = campaigns[0]
+    test = first.cube.tables[places_of(first)[table]]["test"]
+    about = analysis_metrics.describe(metric, test)
+    label = f"{about['label']} {about['end']}" if about["end"] else about["label"]
+    for profile, kind, blocks in _rows(campaigns, metric, table, profiles):
+        mean, low, high = _summary(blocks)
+        if np.isnan(mean).any():
+            continue  # a campaign lacks it: nothing can be said of its place
+        one: Series = {
+            "id": f"{table}/{metric}/{profile}",
+            "table": table,
+            "metric": metric,
+            "label": label,
+            "unit": about["unit"] if kind == "value" else "ratio to the control",
+            "better": about["better"],
+            "profile": profile,
+            "kind": kind,
+            "means": ratios(mean),
+            "low": ratios(low),
+            "high": ratios(high),
+        }
+        yield one, mean
 
 
 def _changes(
@@ -189,7 +186,8 @@ def _by_version(
         values = [own.get(what, "") for own in versions]
         names = list(dict.fromkeys(values))
         for version in names[1:]:
-            here, first = ([value == name for value in values] for name in (version, names[0]))
+            here = [value == version for value in values]
+            first = [value == names[0] for value in values]
             rows += [
                 {
                     "what": what,

@@ -79,68 +79,64 @@ def tables(history: History) -> list[dict[str, Any]]:
     titles = {series["id"]: _title(series) for series in history["series"]}
     found = []
     for change in history["changes"]:
-        found.append(
-            _table(
-                _headline(change),
-                ["Quantity", "After ÷ before", "95 % interval", "Verdict"],
-                [
-                    [
-                        titles[step["series"]],
-                        text.ratio(step["ratio"]),
-                        text.interval(step["low"], step["high"]),
-                        step["verdict"],
-                    ]
-                    for step in change["steps"]
-                ],
-            )
-        )
-        rows = [
-            [row["node"], row["name"], *(value or text.NONE for value in row["values"])]
-            for row in change["manifest"]
-        ] or [["", "Nothing that the manifests record.", "", ""]]
-        found.append(
-            _table(
-                f"What changed in the manifests from {change['before']} to {change['campaign']}",
-                ["Node", "Setting", change["before"], change["campaign"]],
-                rows,
-            )
-        )
+        found += [_change_table(change, titles), _manifest_table(change)]
     if history["versions"]:
-        found.append(
-            _table(
-                "The control by version",
-                ["What", "Version", "Campaigns", "Quantity", "÷ first version"],
-                [
-                    [
-                        row["what"],
-                        row["version"],
-                        str(row["campaigns"]),
-                        titles[row["series"]],
-                        text.ratio(row["ratio"]),
-                    ]
-                    for row in history["versions"]
-                ],
-            )
-        )
-    versions = [campaign["versions"] for campaign in history["campaigns"]]
-    names = sorted(set(chain.from_iterable(versions)))
-    found.append(
-        _table(
-            "The campaigns",
-            ["Number", "Campaign", "Planned", "Blocks", *names],
-            [
-                [
-                    str(number),
-                    campaign["name"],
-                    campaign["created"] or text.NONE,
-                    str(campaign["blocks"]),
-                    *(campaign["versions"].get(name, text.NONE) for name in names),
-                ]
-                for number, campaign in enumerate(history["campaigns"], 1)
-            ],
-        )
-    )
-    return found
+        found.append(_version_table(history, titles))
+    return [*found, _campaign_table(history)]
+
+
+def _change_table(change: HistoryChange, titles: dict[str, str]) -> dict[str, Any]:
+    """Return the quantities that changed."""
+    head = ["Quantity", "After ÷ before", "95 % interval", "Verdict"]
+    rows = [
+        [
+            titles[step["series"]],
+            text.ratio(step["ratio"]),
+            text.interval(step["low"], step["high"]),
+            step["verdict"],
+        ]
+        for step in change["steps"]
+    ]
+    return _table(_headline(change), head, rows)
+
+
+def _manifest_table(change: HistoryChange) -> dict[str, Any]:
+    """Return what differs in the manifests before and after a change."""
+    title = f"What changed in the manifests from {change['before']} to {change['campaign']}"
+    head = ["Node", "Setting", change["before"], change["campaign"]]
+    rows = []
+    for row in change["manifest"]:
+        values = [value or text.NONE for value in row["values"]]
+        rows.append([row["node"], row["name"], *values])
+    return _table(title, head, rows or [["", "Nothing that the manifests record.", "", ""]])
+
+
+def _version_table(history: History, titles: dict[str, str]) -> dict[str, Any]:
+    """Return the control's values under each version."""
+    head = ["What", "Version", "Campaigns", "Quantity", "÷ first version"]
+    rows = [
+        [
+            row["what"],
+            row["version"],
+            str(row["campaigns"]),
+            titles[row["series"]],
+            text.ratio(row["ratio"]),
+        ]
+        for row in history["versions"]
+    ]
+    return _table("The control by version", head, rows)
+
+
+def _campaign_table(history: History) -> dict[str, Any]:
+    """Return the campaigns with the versions that they ran on."""
+    campaigns = history["campaigns"]
+    names = sorted(set(chain.from_iterable(campaign["versions"] for campaign in campaigns)))
+    rows = []
+    for number, campaign in enumerate(campaigns, 1):
+        versions = [campaign["versions"].get(name, text.NONE) for name in names]
+        planned = campaign["created"] or text.NONE
+        rows.append([str(number), campaign["name"], planned, str(campaign["blocks"]), *versions])
+    return _table("The campaigns", ["Number", "Campaign", "Planned", "Blocks", *names], rows)
 
 
 def _drawings(history: History) -> list[dict[str, Any]]:

@@ -37,6 +37,27 @@ class Member:
     metric: str = ""
     again: np.ndarray | None = None
 
+    def noise(self) -> np.ndarray | None:
+        """Return ``again`` in the shape of the differences; None without a second visit."""
+        if self.again is None or np.isnan(self.again).all():
+            return None
+        return np.broadcast_to(self.again, self.differences.shape)
+
+
+def _limit(members: list[tuple[Member, np.ndarray]], place: int) -> None:
+    """Make no claim of one profile have a smaller p value than the order of visits alone gives;
+    each member has its :meth:`Member.noise`.
+    """
+    claims = [member.p[:, place] <= ALPHA for member, _noise in members]
+    if not np.any(np.concatenate(claims)):
+        return
+    least = order_p(
+        np.concatenate([member.differences[:, place] for member, _noise in members]),
+        np.concatenate([noise[:, place] for _member, noise in members]),
+    )
+    for (member, _noise), claimed in zip(members, claims):
+        member.p[claimed, place] = np.maximum(member.p[claimed, place], least)
+
 
 @dataclass
 class Family:
@@ -90,45 +111,31 @@ class Family:
         """Make no p value of a profile that is a claim smaller than what the order of visits alone
         gives.
         """
-        for first in {member.first_block for member in self.members}:
-            own = [
-                (
-                    member.p,
-                    member.differences,
-                    np.broadcast_to(member.again, member.differences.shape),
-                )
-                for member in self.members
-                if member.first_block == first
-                and member.again is not None
-                and not np.isnan(member.again).all()
-            ]  # two visits: signs are as good as orders
-            for place in range(own[0][0].shape[1] if own else 0):
-                shown = [p[:, place] <= ALPHA for p, _differences, _again in own]
-                if np.any(np.concatenate(shown)):
-                    least = order_p(
-                        *(
-                            np.concatenate([part[which][:, place] for part in own])
-                            for which in (1, 2)
-                        )
-                    )
-                    for (p, _differences, _again), claimed in zip(own, shown):
-                        p[claimed, place] = np.maximum(p[claimed, place], least)
+        by_part: dict[int, list[tuple[Member, np.ndarray]]] = {}
+        for member in self.members:
+            noise = member.noise()
+            if noise is not None:  # with two visits alone, signs are as good as orders
+                by_part.setdefault(member.first_block, []).append((member, noise))
+        for own in by_part.values():
+            for place in range(own[0][0].p.shape[1]):
+                _limit(own, place)
 
     def pay(self, level: float, looks: list[tuple[Family, float]]) -> None:
         """Take in the looks before, each with its level; this test's own is ``level``.
 
         All p are then for 5 %.
         """
-        before = [
-            ({(member.kind, member.metric): member.p for member in family.members}, alpha)
-            for family, alpha in looks
-        ]
+        before = [(family.p_values(), alpha) for family, alpha in looks]
         for member in self.members:
             member.p = paid(member.p, level)
             for known, alpha in before:
                 p = known.get((member.kind, member.metric))
                 if p is not None and p.shape == member.p.shape and not member.first_block:
                     member.p = np.fmin(member.p, paid(p, alpha))
+
+    def p_values(self) -> dict[tuple[str, str], Any]:
+        """Return the p values of each member, by its kind and metric."""
+        return {(member.kind, member.metric): member.p for member in self.members}
 
     def counts(self) -> dict[str, int]:
         """Return how many effects of each kind were tested."""
