@@ -122,14 +122,8 @@ class Cube:
 
     def add(self, trial: Trial, include_marked: bool = False, one_host: bool = False) -> None:
         """Add one trial, or count why it is left out."""
-        self.counts["recorded"] += 1
-        self.again += bool(trial.get("again"))
-        place, block = self.place(trial), trial.get("block")
-        self.visited.add((trial.get("mtu"), block, trial.get("visit")))
-        self.beyond += isinstance(block, int) and block > self.first_block + self.blocks
-        marks = {found["guard"] for found in trial.get("marks") or ()}
-        for guard in marks:
-            self.marks[guard] = self.marks.get(guard, 0) + 1
+        self._recorded(trial)
+        place = self.place(trial)
         if place is not None:
             self._outcome(trial, place)
         if trial.get("error"):
@@ -141,19 +135,31 @@ class Cube:
         elif not include_marked and excluded(trial):
             self._excluded(trial)
         else:
-            used = self._seen.setdefault(place, [])
-            used.append(trial.get("trial"))
-            self.counts["used"] += 1
-            self.used_in[place[0]] += 1
-            self.saturated[place[0]] += "cpu_saturation" in marks
-            arrays = self.values
-            for name, value in values_of(trial, one_host).items():
-                if name not in arrays:
-                    arrays[name] = np.full(self.attempts.shape, np.nan)
-                mean = arrays[name][
-                    place
-                ]  # of the trials before this one, where a visit has several
-                arrays[name][place] = value if np.isnan(mean) else mean + (value - mean) / len(used)
+            self._used(trial, place, one_host)
+
+    def _recorded(self, trial: Trial) -> None:
+        """Count a trial, whether it is used or not."""
+        self.counts["recorded"] += 1
+        self.again += bool(trial.get("again"))
+        block = trial.get("block")
+        self.visited.add((trial.get("mtu"), block, trial.get("visit")))
+        self.beyond += isinstance(block, int) and block > self.first_block + self.blocks
+        for guard in _guards(trial):
+            self.marks[guard] = self.marks.get(guard, 0) + 1
+
+    def _used(self, trial: Trial, place: tuple[int, int, int], one_host: bool) -> None:
+        """Take in what a trial measured; where a visit has several, the mean of them."""
+        used = self._seen.setdefault(place, [])
+        used.append(trial.get("trial"))
+        self.counts["used"] += 1
+        self.used_in[place[0]] += 1
+        self.saturated[place[0]] += "cpu_saturation" in _guards(trial)
+        for name, value in values_of(trial, one_host).items():
+            if name not in self.values:
+                self.values[name] = np.full(self.attempts.shape, np.nan)
+            values = self.values[name]
+            before = values[place]
+            values[place] = value if np.isnan(before) else before + (value - before) / len(used)
 
     def _outcome(self, trial: Trial, place: tuple[int, int, int]) -> None:
         """Count a trial as an outcome of its profile: with a result, or stalled."""
@@ -184,6 +190,11 @@ class Cube:
         return sorted(self.values, key=order)
 
 
+def _guards(trial: Trial) -> set[str]:
+    """Return the guards that marked a trial."""
+    return {found["guard"] for found in trial.get("marks") or ()}
+
+
 def stall(trial: Trial) -> str | None:
     """Return how a trial failed, ``failed`` or ``nothing_received``, or None: an outcome of its
     profile.
@@ -196,7 +207,7 @@ def stall(trial: Trial) -> str | None:
         for name in ("throughput_mbps", "transactions_per_s")
         if result.get(name) is not None
     ]
-    nothing = any(found["guard"] == "nothing_received" for found in trial.get("marks") or ())
+    nothing = "nothing_received" in _guards(trial)
     return "nothing_received" if nothing or (rates and not any(rates)) else None
 
 

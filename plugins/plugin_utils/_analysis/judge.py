@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain
-from typing import Optional
+from typing import NamedTuple
 
 from .._campaign.nouns import Decided, Plan
 from .._statistics import effects
@@ -35,16 +35,16 @@ from .sets import Part, part_of
 
 KINDS = {"rows": "comparisons", "main_effects": "main_effects", "interactions": "interactions"}
 
-# A part with its metrics; its members by metric and family; its sets, and the members of their
-# score and of failures.
-Made = tuple[
-    Cube,
-    list[MetricAnalysis],
-    dict[str, dict[str, Member]],
-    Optional[Part],
-    Optional[Member],
-    Optional[Member],
-]
+
+class Made(NamedTuple):
+    """One part of a campaign, with what of it is in the report's test."""
+
+    cube: Cube
+    metrics: list[MetricAnalysis]
+    members: dict[str, dict[str, Member]]  # by metric and family of effects
+    part: Part | None = None
+    score: Member | None = None
+    failures: Member | None = None
 
 
 @dataclass
@@ -80,6 +80,11 @@ def _metric_members(
     return members
 
 
+def _score_member(family: Family, part: Part, first: int) -> Member:
+    scores, again = part.scores[None], part.again[None]
+    return family.add("sets", scores, table_scale(scores, again), first, again=again)
+
+
 def _fail_member(family: Family, cube: Cube, first: int) -> Member | None:
     differences = failures.differences(cube)
     if not differences.shape[1] or not cube.stalls.any():
@@ -108,7 +113,7 @@ def _tested(cube: Cube) -> tuple[Family, list[Made]]:
         first = 0 if own is cube else cube.blocks
         metrics = [MetricAnalysis(own, name) for name in own.metrics()]
         if own.plan["design"] == "search":  # it nominates, and claims nothing
-            made.append((own, metrics, {}, None, None, None))
+            made.append(Made(own, metrics, {}))
             continue
         members = {
             metric.name: _metric_members(family, metric, first, own is cube)
@@ -116,16 +121,9 @@ def _tested(cube: Cube) -> tuple[Family, list[Made]]:
             if metric.claims and "rows" in metric.families
         }
         part = part_of(own, metrics)
-        score = None
-        if part:
-            score = family.add(
-                "sets",
-                part.scores[None],
-                table_scale(part.scores[None], part.again[None]),
-                first,
-                again=part.again[None],
-            )
-        made.append((own, metrics, members, part, score, _fail_member(family, own, first)))
+        score = _score_member(family, part, first) if part else None
+        fails = _fail_member(family, own, first)
+        made.append(Made(own, metrics, members, part, score, fails))
     family.test()
     return family, made
 
@@ -147,22 +145,24 @@ def judge(
             [(_tested(cube.upto(look["block"]))[0], look["alpha"]) for look in looks],
         )
     tested = sum(family.counts().values())
-    judged = []
-    for own, metrics, members, part, score, fails in made:
-        for metric in metrics:
-            if metric.compared:
-                p = {name: member.p for name, member in members.get(metric.name, {}).items()}
-                metric.settle(p, tested, allowed)
-        judged.append(
-            Judged(
-                own,
-                metrics,
-                part,
-                failures.of_profiles(own, fails.p if fails and allowed else None, effects.ALPHA),
-                _shown(part, score, allowed),
-            )
-        )
-    return judged, family
+    return [_judged(own, tested, allowed) for own in made], family
+
+
+def _judged(made: Made, tested: int, allowed: bool) -> Judged:
+    """Return what the report's test says of one part; ``tested`` effects were tested together."""
+    for metric in made.metrics:
+        if metric.compared:
+            members = made.members.get(metric.name, {})
+            p = {name: member.p for name, member in members.items()}
+            metric.settle(p, tested, allowed)
+    p_failures = made.failures.p if made.failures and allowed else None
+    return Judged(
+        made.cube,
+        made.metrics,
+        made.part,
+        failures.of_profiles(made.cube, p_failures, effects.ALPHA),
+        _shown(made.part, made.score, allowed),
+    )
 
 
 def recommend(
@@ -193,24 +193,36 @@ def decide(plan: Plan, trials: Iterable[Trial], look: Look, before: list[Decided
     """
     cube = collect({**plan, "looked": before}, trials).upto(look["block"])
     judged, _family = judge(cube, level=look["alpha"])
-    open_in = dict.fromkeys(cube.profiles[1:], 0)
-    known = {name: 0 for name in open_in}
-    for metric in judged[0].metrics:
-        if metric.claims and "rows" in metric.found:
-            found = metric.found["rows"]
-            settled = found["significant"] | same(found, margin(plan))
-            for place, name in enumerate(open_in):
-                measured = found["n"][:, place] > 0
-                known[name] += int(np.sum(measured))
-                open_in[name] += int(np.sum(measured & ~settled[:, place]))
+    measured, unsettled = _comparisons(judged[0], margin(plan))
     gone = set(chain.from_iterable(own["settled"] for own in before))
-    now = [name for name in open_in if name not in gone and known[name] and not open_in[name]]
+    settled: list[str] = []
+    unanswered: dict[str, int] = {}
+    for place, name in enumerate(cube.profiles[1:]):
+        if name in gone:
+            continue
+        if measured[place] and not unsettled[place]:
+            settled.append(name)
+        else:
+            unanswered[name] = int(unsettled[place])
     return {
         "block": look["block"],
         "alpha": look["alpha"],
-        "settled": now,
-        "answered": len(gone) + len(now) == len(open_in),
-        "open": {
-            name: count for name, count in open_in.items() if name not in gone and name not in now
-        },
+        "settled": settled,
+        "answered": not unanswered,
+        "open": unanswered,
     }
+
+
+def _comparisons(judged: Judged, matters: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many comparisons with the control each profile has, and how many of them are not
+    settled.
+    """
+    measured = unsettled = np.zeros(len(judged.cube.profiles) - 1, dtype=int)
+    for metric in judged.metrics:
+        if metric.claims and "rows" in metric.found:
+            found = metric.found["rows"]
+            known = found["n"] > 0
+            settled = found["significant"] | same(found, matters)
+            measured = measured + known.sum(axis=0)
+            unsettled = unsettled + (known & ~settled).sum(axis=0)
+    return measured, unsettled

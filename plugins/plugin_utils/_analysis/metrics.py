@@ -107,6 +107,18 @@ def _window(end: str, use: Mapping[str, Any], found: dict[str, Any]) -> None:
         found[busy] = sum(percent.values()) - sum(percent.get(kind, 0.0) for kind in IDLE)
 
 
+def _of_probes(cpu: Mapping[str, Any], found: dict[str, Any]) -> None:
+    share = cpu.get("traffic_share")
+    if share is not None and share < TRAFFIC_SHARE:
+        return
+    for end, use in (cpu.get("ends") or {}).items():
+        _window(end, use, found)
+
+
+def _is_one_stream(workload: Mapping[str, Any]) -> bool:
+    return workload.get("streams", 1) == 1 and (workload.get("tenants") or 1) == 1
+
+
 def _of_netperf(result: Mapping[str, Any], one_host: bool, found: dict[str, Any]) -> None:
     ends = (("combined", "local"),) if one_host else (("client", "local"), ("server", "remote"))
     for end, side in ends:
@@ -132,10 +144,9 @@ def values_of(trial: Mapping[str, Any], one_host: bool = False) -> dict[str, flo
         for name in LATENCIES:
             found[f"latency_{name}"] = latency.get(name)
     cpu = trial.get("cpu")
-    if cpu and (cpu.get("traffic_share") is None or cpu["traffic_share"] >= TRAFFIC_SHARE):
-        for end, use in (cpu.get("ends") or {}).items():
-            _window(end, use, found)
-    elif not cpu and workload.get("streams", 1) == 1 and (workload.get("tenants") or 1) == 1:
+    if cpu:
+        _of_probes(cpu, found)
+    elif _is_one_stream(workload):
         _of_netperf(result, one_host, found)
     return {name: value for name, value in found.items() if value is not None}
 

@@ -36,18 +36,22 @@ def nominees_of(cube: Cube) -> list[Nominee]:
         return []
     metrics = [MetricAnalysis(cube, name) for name in cube.metrics()]
     part = part_of(cube, [metric for metric in metrics if metric.claims])
-    if part is None:
+    helping = _helping(part, cube) if part else []
+    if part is None or not helping:
         return []
-    helping = _helping(part, cube)
-    if not helping:
-        return []
-    built = part.plan["design"] in ("one_at_a_time", "leave_one_out")
-    chosen = _built(part, helping) if built else _nominee(part, "chosen", helping[0])
-    changed = set(chain.from_iterable(part.changes(name) for name in helping))
-    if built and len(changed) > 1:
-        return [chosen, _nominee(part, "runner_up", helping[0])]
-    second = _simplest_near(part, helping)
+    if part.plan["design"] not in ("one_at_a_time", "leave_one_out"):
+        chosen, second = _nominee(part, "chosen", helping[0]), _simplest_near(part, helping)
+    else:
+        chosen, second = _built(part, helping), _measured_second(part, helping)
     return [chosen, _nominee(part, "runner_up", second)] if second else [chosen]
+
+
+def _measured_second(part: Part, helping: list[str]) -> str | None:
+    """Return the runner-up to a set that is built of all changes that help: the best that was
+    measured, where they are of several factors.
+    """
+    changed = set(chain.from_iterable(part.changes(name) for name in helping))
+    return helping[0] if len(changed) > 1 else _simplest_near(part, helping)
 
 
 def _helping(part: Part, cube: Cube) -> list[str]:

@@ -55,6 +55,15 @@ class Against(TypedDict):
     high: float | None
 
 
+class Score(TypedDict):
+    """The score of a set over all tables against the control's."""
+
+    n: int
+    ratio: float | None
+    low: float | None
+    high: float | None
+
+
 class Recommendation(TypedDict):
     """What to set; ``name`` is None where nothing is recommended, and ``why`` says why."""
 
@@ -65,7 +74,7 @@ class Recommendation(TypedDict):
     goals: list[str]
     confirmed: bool
     confirmed_by: str | None
-    score: dict[str, Any] | None
+    score: Score | None
     by: list[Effect]
     costs_unknown_in: list[Effect]
     best: bool
@@ -110,6 +119,12 @@ def _effect(part: Part, piece: Piece, name: str, table_id: Callable[[Table], str
         "high": ratios(found["high"][table, place]),
         "state": found["state"][table, place],
     }
+
+
+def _effects(
+    part: Part, pieces: list[Piece], name: str, table_id: Callable[[Table], str]
+) -> list[Effect]:
+    return [_effect(part, piece, name, table_id) for piece in pieces]
 
 
 def _against(part: Part, name: str) -> list[Against]:
@@ -202,15 +217,26 @@ def _pick(part: Part, able: list[str], parts: list[Part]) -> str:
     def score(name: str) -> float:
         return float(np.nanmean(part.score(name)))
 
-    chosen = [name for name in able if part.plan["profiles"][name].get("role") == "chosen"]
-    if part.plan.get("searched") and chosen:
-        # Many visits predict it to be the best. Another one is taken where these here say so with
-        # odds of three to one.
-        better = [name for name in able if advantage(parts, name, chosen[0], 0.5)[1] > 0]
-        return max(better or chosen, key=score)
+    if part.plan.get("searched"):
+        predicted = _predicted(part, able, parts)
+        if predicted:
+            return max(predicted, key=score)
     top = max(able, key=score)
     near = [name for name in able if name == top or not separated(parts, top, name)]
     return min(near, key=lambda name: (len(part.changes(name)), -score(name), name))
+
+
+def _predicted(part: Part, able: list[str], parts: list[Part]) -> list[str]:
+    """Return what a search predicted to be the best, of the sets shown to help, or those that are
+    likely to be better.
+    """
+    chosen = [name for name in able if part.plan["profiles"][name].get("role") == "chosen"]
+    if not chosen:
+        return []
+    # Many visits predict it to be the best. Another one is taken where these here say so with odds
+    # of three to one.
+    better = [name for name in able if advantage(parts, name, chosen[0], 0.5)[1] > 0]
+    return better or chosen
 
 
 def _not_told_apart(
@@ -249,41 +275,50 @@ def recommendation(
     if not able:
         return _stay(parts, forbidden, listed)
     name, matters = _pick(last, able, parts), margin(plan)
-    place, shown = last.place(name), [piece for piece in last.pieces if piece.kind != "latency"]
     behind = _not_told_apart(parts, name, fails, matters)
-    mean, low, high = interval(last.scores[place])
-    profile, second = (
-        last.plan["profiles"][name],
-        len(parts) > 1 or last.plan.get("searched", False),
-    )
-    confirmed_by = "confirmation" if second else None
-    if not second and len(parts[0].names) == 1:
-        confirmed_by = "plan"
+    profile, confirmed_by = last.plan["profiles"][name], _confirmed_by(parts)
+    shown = [piece for piece in last.pieces if piece.kind != "latency"]
+    may_cost = _may_cost(last, name, matters)
     return {
         "name": name,
         "levels": dict(profile["levels"]),
         "changes": last.changes(name),
         "settings": profile.get("settings") or {},
-        "goals": list(
-            dict.fromkeys(piece.goal for piece in last.pieces if piece.states()[place] == "better")
-        ),
+        "goals": _goals(last, name),
         "confirmed": confirmed_by is not None,
         "confirmed_by": confirmed_by,
-        "score": {
-            "ratio": ratios(mean),
-            "low": ratios(low),
-            "high": ratios(high),
-            "n": int((~np.isnan(last.scores[place])).sum()),
-        },
-        "by": [_effect(last, piece, name, table_id) for piece in shown],
-        "costs_unknown_in": [
-            _effect(last, piece, name, table_id) for piece in _may_cost(last, name, matters)
-        ],
+        "score": _score(last, name),
+        "by": _effects(last, shown, name, table_id),
+        "costs_unknown_in": _effects(last, may_cost, name, table_id),
         "best": not behind,
         "not_told_apart": behind,
-        "against": _against(last, name) if second else [],
+        "against": _against(last, name) if confirmed_by == "confirmation" else [],
         "forbidden": listed,
         "why": "",
+    }
+
+
+def _confirmed_by(parts: list[Part]) -> str | None:
+    """Return which part confirms a set: fresh blocks, or a plan that has no other candidate."""
+    if len(parts) > 1 or parts[-1].plan.get("searched"):
+        return "confirmation"
+    return "plan" if len(parts[0].names) == 1 else None
+
+
+def _goals(part: Part, name: str) -> list[str]:
+    """Return the goals for which a set is shown to be better, each once."""
+    place = part.place(name)
+    found = [piece.goal for piece in part.pieces if piece.states()[place] == "better"]
+    return list(dict.fromkeys(found))
+
+
+def _score(part: Part, name: str) -> Score:
+    mean, low, high = interval(part.score(name))
+    return {
+        "ratio": ratios(mean),
+        "low": ratios(low),
+        "high": ratios(high),
+        "n": int((~np.isnan(part.score(name))).sum()),
     }
 
 

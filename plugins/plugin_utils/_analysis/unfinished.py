@@ -33,32 +33,35 @@ def unfinished(
     ``visited`` are (MTU, block, visit) of which any trial was recorded, ``beyond`` counts trials of
     blocks that the plan does not have.
     """
-    left = [
-        visit
-        for visit in plan["visits"]
-        if (visit["mtu"], visit["block"], visit["visit"]) not in visited
-    ]
+    planned = [(visit["mtu"], visit["block"], visit["visit"]) for visit in plan["visits"]]
+    left = [place for place in planned if place not in visited]
     extended = beyond > 0 or bool(plan.get("extended"))
     searching = plan["design"] == "search" and not ("decided" in plan and plan["decided"]["ended"])
-    if not left and not extended and not searching and not running:
+    if not any((left, extended, searching, running)):
         return None
-    one = block_seconds(plan)
-    in_block = len(plan["visits"]) / plan["blocks"] if plan["visits"] else 0
-    seconds = round(one * len(left) / in_block, 1) if one and in_block else None
-    words = ["the campaign is running"] if running else []
-    if left:
-        words.append(f"{len(left)} of {len(plan['visits'])} visits were not measured")
-    if searching:
-        words.append("the search has not ended")
-    if extended:
-        words.append("the record was extended after its plan was made")
+    reasons = (
+        (running, "the campaign is running"),
+        (left, f"{len(left)} of {len(plan['visits'])} visits were not measured"),
+        (searching, "the search has not ended"),
+        (extended, "the record was extended after its plan was made"),
+    )
+    words = " and ".join(text for holds, text in reasons if holds)
     return {
         "visits_missing": len(left),
         "trials_missing": missing,
-        "seconds": seconds,
+        "seconds": _seconds(plan, len(left)),
         "extended": extended,
-        "text": f"{' and '.join(words)}: nothing is claimed",
+        "text": f"{words}: nothing is claimed",
     }
+
+
+def _seconds(plan: Plan, visits: int) -> float | None:
+    """Return about how long some visits take; None where it is not known."""
+    one = block_seconds(plan)
+    if not one or not plan["visits"]:
+        return None
+    in_block = len(plan["visits"]) / plan["blocks"]
+    return round(one * visits / in_block, 1)
 
 
 def claimed(analysis: dict[str, Any]) -> list[dict[str, Any]]:

@@ -275,6 +275,13 @@ def _checked_profiles(campaign: Campaign, where: str) -> tuple[dict[str, Levels]
     return profiles, control
 
 
+def _seconds(campaign: Campaign, profiles: int, blocks: int, search: SearchLimits | None) -> float:
+    """Return about how long all visits take, those of a search at its longest."""
+    planned = MTU_SECONDS + blocks * block_seconds(campaign, profiles)
+    rounds = search["rounds"] if search else 0
+    return len(campaign["mtus"]) * planned + rounds * block_seconds(campaign, 1)
+
+
 def make_plan(campaign: Campaign, created: str) -> Plan:
     """Return the plan (the content of plan.json) of a complete campaign; ``created`` is the time as
     text.
@@ -284,13 +291,9 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
     campaign = {**campaign, "control_visits": control_visits(campaign, len(profiles))}
     blocks = pick_blocks(campaign, len(profiles))
     looks = looks_of(campaign, blocks, where)
-    seconds = len(campaign["mtus"]) * (
-        MTU_SECONDS + blocks * block_seconds(campaign, len(profiles))
-    )
     confirm, _visits, confirm_seconds = confirmation_cost(campaign, len(profiles))
     search = search_of(campaign, profiles) if campaign["design"] == "search" else None
-    if search:
-        seconds += search["rounds"] * block_seconds(campaign, 1)
+    seconds = _seconds(campaign, len(profiles), blocks, search)
     # With all else off, a feature that depends on another would show nothing: what it needs is
     # switched on with it.
     needs = campaign["design"] == "one_at_a_time"
