@@ -11,6 +11,7 @@ from __future__ import annotations
 import pathlib
 import sys
 
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.nominate import nominate
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import plan_file
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
@@ -188,7 +189,7 @@ def broken(folder):
 
 def _payload(wrong):
     first = {"number": 7, "size": 1449, "offset": 1448} if wrong else None
-    counts = {**dict.fromkeys(payload.COUNTS, 0), "sent": 9000, "arrived": 9000, "wrong": wrong}
+    counts = {**dict.fromkeys(result.COUNTS, 0), "sent": 9000, "arrived": 9000, "wrong": wrong}
     counters = {"client": {"TcpInCsumErrors": 0}, "server": {"TcpInCsumErrors": 0}}
     checks = {"tcp_forward": {**counts, "first": first}}
     return {"elapsed_s": 2.0, "mss": 1448, "checks": checks, "counters": counters, "error": None}

@@ -12,24 +12,10 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.errors import LabError
+from ..module_utils._engines.workload import options
 from ..plugin_utils._trials import trials
 
-WORKLOAD = {
-    "test": {"type": "str", "default": "TCP_STREAM"},
-    "duration": {"type": "int", "default": 10},
-    "streams": {"type": "int", "default": 1},
-    "bidirectional": {"type": "bool", "default": False},
-    "message_size": {"type": "str"},
-    "receive_size": {"type": "str"},
-    "send_socket": {"type": "str"},
-    "recv_socket": {"type": "str"},
-    "request_size": {"type": "str"},
-    "response_size": {"type": "str"},
-    "confidence": {"type": "dict"},
-    "cpu": {"type": "bool", "default": True},
-    "interim": {"type": "float"},
-    "warm_up": {"type": "int"},
-}
+WORKLOAD = options()
 ENDPOINT = {
     "address": {"type": "str", "required": True},
     "port": {"type": "int", "default": 12865},
@@ -46,18 +32,18 @@ class ActionModule(ActionBase):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _checked, options = self.validate_argument_spec({**WORKLOAD, **ENDPOINT})
+        _checked, given = self.validate_argument_spec({**WORKLOAD, **ENDPOINT})
         try:
-            result.update(self._measure(options, task_vars))
+            result.update(self._measure(given, task_vars))
         except LabError as error:
             # Not raised: core would then leave out failed_when.
             result.update(failed=True, msg=str(error))
         return result
 
-    def _measure(self, options: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+    def _measure(self, given: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         # As the user gave them: both are checked below.
-        load: Any = {key: options[key] for key in WORKLOAD if options[key] is not None}
-        end: Any = {key: options[key] for key in ENDPOINT if options[key] is not None}
+        load: Any = {key: given[key] for key in WORKLOAD if given[key] is not None}
+        end: Any = {key: given[key] for key in ENDPOINT if given[key] is not None}
         [cell] = trials.checked([{"id": NAME, "workload": load, "endpoints": [end]}])
         answer = self._execute_module(
             module_name="offload.lab.visit",

@@ -15,7 +15,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..module_utils._base.errors import LabError
-from ..module_utils._netperf.spec import SPEC
+from ..module_utils._load.spec import SPEC
 from ..plugin_utils._trials.measure import Measurement
 from ..plugin_utils._trials.nouns import CellToMeasure
 
@@ -81,6 +81,7 @@ class ActionModule(ActionBase):
             "watch": work.sights["watch"],
             "look": None if collect or work.seen else work.sights["look"],
             "reach": work.reach(cells, collect),
+            "engines": work.engines(cells),
         }
         answer: dict[str, Any] = self._execute_module(
             module_name="offload.lab.visit", module_args=arguments, task_vars=task_vars

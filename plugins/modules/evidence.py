@@ -137,7 +137,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
 from ..module_utils._host.module import run_module
-from ..module_utils._netperf.spec import PROBE
+from ..module_utils._load.spec import PROBE
 from ..module_utils._observe import evidence
 from ..module_utils._observe.probe import Probe
 

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: netserver
-short_description: Run netserver on lab addresses only
+short_description: Run the server of an engine on lab addresses only
 version_added: 0.1.0
 description:
-  - Starts one netserver for each address, detached, in the network namespace that has the address.
-  - A netserver is bound to its address, never to all addresses of a node.
+  - Starts one netserver, or the server of another engine, for each address, detached, in the network namespace that has
+    the address.
+  - A server is bound to its address, never to all addresses of a node.
   - Its state is kept in C(/run/offload-lab). Before it signals a process, it checks by start time, command
     line and network namespace that it is the one that it started.
   - If another process holds a port, the task fails before it starts anything.
@@ -47,13 +48,13 @@ options:
     description: With O(endpoints), the TCP port of the control connections.
     type: int
     default: 12865
-  payload:
+  engine:
     description:
-      - Run the server of payload checks instead, which compares what arrives with what was sent, byte for byte. It is
-        Python alone.
-      - With O(endpoints) it listens three ports above O(port).
-    type: bool
-    default: false
+      - Whose server runs. With O(endpoints) V(netperf) listens on O(port), V(payload) three ports above it.
+      - V(payload) compares what arrives with what was sent, byte for byte. It is Python alone.
+    type: str
+    choices: [netperf, payload]
+    default: netperf
   purge:
     description: Also stop the netservers of this module that are not in O(servers).
     type: bool
@@ -109,25 +110,26 @@ from typing import Any, Dict, Iterable, Optional
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
+from ..module_utils._engines.engines import BY_NAME
+from ..module_utils._engines.workload import endpoint
 from ..module_utils._host.module import run_module
-from ..module_utils._netperf import netserver
-from ..module_utils._netperf.command import endpoint
+from ..module_utils._load import servers as running
 
-Known = Dict[str, Optional[netserver.State]]  # by state file
+Known = Dict[str, Optional[running.State]]  # by state file
 
 
-def checked(servers: list[dict[str, Any]], payload: bool) -> list[netserver.Server]:
+def checked(servers: list[dict[str, Any]], engine: str) -> list[running.Server]:
     """Return the servers checked, each once."""
     by_label = {}
     for server in servers:
         end = endpoint(server)
-        known: netserver.Server = {
+        known: running.Server = {
             "netns": end["netns"],
             "address": end["address"],
             "port": end["port"],
-            "payload": payload,
+            "engine": engine,
         }
-        by_label[netserver.label(known)] = known
+        by_label[running.label(known)] = known
     return list(by_label.values())
 
 
@@ -145,45 +147,40 @@ def names(before: Known, paths: Iterable[str]) -> list[str]:
     own name.
     """
     return sorted(
-        netserver.label(there["server"]) if (there := before[path]) else os.path.basename(path)
+        running.label(there["server"]) if (there := before[path]) else os.path.basename(path)
         for path in paths
     )
 
 
-def change(before: Known, stop: list[str], start: list[netserver.Server], check_mode: bool) -> None:
+def change(before: Known, stop: list[str], start: list[running.Server], check_mode: bool) -> None:
     """Stop and start netservers; those that are stopped do not stand in the way of the others."""
-    ours = [netserver.label(there["server"]) for path in stop if (there := before[path])]
-    netserver.require_free(
-        [server for server in start if netserver.label(server) not in ours], check_mode
+    ours = [running.label(there["server"]) for path in stop if (there := before[path])]
+    running.require_free(
+        [server for server in start if running.label(server) not in ours], check_mode
     )
     if not check_mode:
-        netserver.stop_all(stop)
-        netserver.start_all(start)
+        running.stop_all(stop)
+        running.start_all(start)
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the netservers to the wanted state and return the module's result."""
-    payload = module.params["payload"]
-    wanted = checked(
-        module.params["servers"]
-        or servers_of(
-            module.params["endpoints"] or {},
-            module.params["port"] + (network.PAYLOAD_OFFSET if payload else 0),
-        ),
-        payload,
-    )
-    before = netserver.known()
-    stop, start = netserver.plan(before, wanted, module.params["state"], module.params["purge"])
+    params = module.params
+    port = params["port"] + BY_NAME[params["engine"]].port_offset
+    servers = params["servers"] or servers_of(params["endpoints"] or {}, port)
+    wanted = checked(servers, params["engine"])
+    before = running.known()
+    stop, start = running.plan(before, wanted, params["state"], params["purge"])
     change(before, stop, start, module.check_mode)
-    running = names(before, [path for path in before if before[path]])
-    stopped, started = names(before, stop), sorted(netserver.label(server) for server in start)
-    after = sorted((set(running) - set(stopped)) | set(started))
+    alive = names(before, [path for path in before if before[path]])
+    stopped, started = names(before, stop), sorted(running.label(server) for server in start)
+    after = sorted((set(alive) - set(stopped)) | set(started))
     return {
         "changed": bool(stop or start),
         "servers": after,
         "started": started,
         "stopped": stopped,
-        "diff": {"before": "\n".join(running + [""]), "after": "\n".join(after + [""])},
+        "diff": {"before": "\n".join(alive + [""]), "after": "\n".join(after + [""])},
     }
 
 
@@ -202,7 +199,7 @@ def main() -> None:
             },
             "endpoints": {"type": "dict"},
             "port": {"type": "int", "default": network.NETSERVER_PORT},
-            "payload": {"type": "bool", "default": False},
+            "engine": {"type": "str", "choices": list(BY_NAME), "default": "netperf"},
             "purge": {"type": "bool", "default": False},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         },

@@ -177,11 +177,17 @@ rounds:
   elements: list
   sample: []
 tests:
-  description: The netperf tests of the workloads.
+  description: The tests of the workloads.
   returned: success
   type: list
   elements: str
   sample: [TCP_STREAM, UDP_STREAM]
+engines:
+  description: The engines that make the workloads.
+  returned: success
+  type: list
+  elements: str
+  sample: [netperf]
 estimated_s:
   description: A rough estimate of the time in seconds.
   returned: success

@@ -171,6 +171,11 @@ options:
     type: list
     elements: dict
     default: []
+  engines:
+    description: Engines whose servers must answer there. Set by the part on the controller.
+    type: list
+    elements: str
+    default: [netperf]
   spool:
     description: Folder of the spool on the client.
     type: path
@@ -263,14 +268,17 @@ from typing import Any, Callable, Dict, Iterable, List, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._engines import workload
+from ..module_utils._engines.engine import Endpoint, Load
+from ..module_utils._engines.engines import engine_named
 from ..module_utils._host.module import run_module
-from ..module_utils._netperf import command, run, spool
-from ..module_utils._netperf.spec import SPEC
+from ..module_utils._load import run, spool
+from ..module_utils._load.spec import SPEC
 from ..module_utils._observe import controller, evidence
 from ..module_utils._observe.probe import Probe
 from ..module_utils._observe.trial_watch import BothEnds
 
-Checked = Tuple[Dict[str, Any], Dict[str, Any], List[command.Endpoint]]  # name, workload, endpoints
+Checked = Tuple[Dict[str, Any], Load, List[Endpoint]]  # name, workload, endpoints
 
 
 def checked(cells: list[dict[str, Any]] | None) -> list[Checked]:
@@ -280,8 +288,8 @@ def checked(cells: list[dict[str, Any]] | None) -> list[Checked]:
     found = []
     for cell in cells or ():
         name = {"id": cell["id"], "pair": cell["pair"]}
-        ends = list(map(command.endpoint, cell["endpoints"]))
-        found.append((name, command.workload(cell["workload"]), ends))
+        ends = list(map(workload.endpoint, cell["endpoints"]))
+        found.append((name, workload.checked(cell["workload"]), ends))
     return found
 
 
@@ -289,7 +297,7 @@ def planned(cells: list[Checked]) -> dict[str, list[str]]:
     """Return the command lines by cell."""
     found = {}
     for name, load, ends in cells:
-        found[name["id"]] = [" ".join(argv) for argv, _end in command.lines(load, ends)]
+        found[name["id"]] = [" ".join(line.argv) for line in workload.lines(load, ends)]
     return found
 
 
@@ -355,7 +363,9 @@ def collect_and_measure(module: AnsibleModule) -> dict[str, Any]:
     left = spool.collect(params["spool"], params["campaign"]) if params["collect"] else {}
     cells = missing(cells, itertools.chain.from_iterable(left.values()))
     if params["reach"]:
-        run.preflight([command.endpoint(end) for end in params["reach"]])
+        ends = list(map(workload.endpoint, params["reach"]))
+        for name in params["engines"]:
+            run.preflight(engine_named(name), ends)
     result = {
         "changed": False,
         "left": {os.path.basename(path): rows for path, rows in left.items()},

@@ -37,15 +37,14 @@ ROOMS = {
     "module_utils": [
         ["_base"],
         ["_host"],
-        ["_payload", "_lying_nic"],
-        ["_iproute", "_ethtool", "_ovs", "_nodes", "_machines", "_netperf"],
-        ["_kinds", "_lab"],
+        ["_engines", "_lying_nic", "_iproute", "_ethtool", "_ovs", "_nodes", "_machines"],
+        ["_load", "_kinds", "_lab"],
         ["_restore"],
         ["_observe", "_persist"],
         ["_preflight"],
     ],
     "plugin_utils": [
-        ["_action", "_netperf_output", "_paths", "_statistics", "_store"],
+        ["_action", "_paths", "_statistics", "_store"],
         ["_campaign", "_lab"],
         ["_trials", "_request"],
         ["_analysis"],

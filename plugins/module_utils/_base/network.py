@@ -28,8 +28,6 @@ VXLAN_PORT = 4789  # RFC 7348
 NETSERVER_PORT = 12865  # netperf's own
 PROBE_PORT = 12866
 # From netserver's port to that of the first stream's data connection; each stream has its own
-# Of the server of payload checks, beside a netserver.
-PAYLOAD_OFFSET = 3
 DATA_OFFSET = 5
 MOST_STREAMS = 2000  # a thousand streams both ways
 # Bytes by IP version of the underlay: Ethernet 14, IP 20 or 40, UDP 8, VXLAN 8

@@ -11,6 +11,7 @@ from typing import Any, Collection, Dict, Iterable, Sequence, TypedDict
 
 from .._base import network
 from .._base.errors import InputError
+from .._engines.workload import endpoint, stream_argv
 from .._host import netns, runner
 from .._host.waiting import wait_until
 from . import sampler
@@ -94,26 +95,17 @@ def look(params: Params, probe: Probe) -> dict[str, dict[str, Look]]:
 def _start(path: SampledPath, test: str, params: Params) -> subprocess.Popen[str]:
     """Start one stream along a path that lasts longer than all samples."""
     data_port = path.get("data_port") or path["port"] + network.DATA_OFFSET
-    argv = [
-        "netperf",
-        "-H",
-        path["address"],
-        "-L",
-        path["local_address"],
-        "-p",
-        str(path["port"]),
-        "-t",
-        test,
-        "-l",
-        str(int(params["seconds"] * TRIES) + LONGEST),
-        "-P",
-        "0",
-        "--",
-        "-P",
-        f",{data_port + params['tests'].index(test)}",
-    ]
+    end = endpoint(
+        {
+            "address": path["address"],
+            "local": path["local_address"],
+            "port": path["port"],
+            "data_port": data_port,
+        }
+    )
+    seconds = int(params["seconds"] * TRIES) + LONGEST
     return runner.start(
-        argv,
+        stream_argv(test, end, seconds, params["tests"].index(test)),
         path.get("netns"),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -186,7 +178,7 @@ def _sample_streams(
             printed[test] = stream.communicate()[0].strip()
         _wait_for_quiet(path)
     return {
-        test: {"error": printed[test] or "netperf ended early"} if test in ended else samples
+        test: {"error": printed[test] or "the stream ended early"} if test in ended else samples
         for test in tests
     }, done
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 from .._base.errors import LabError
-from .._netperf.run import Watch
+from .._load.run import Watch
 from . import probe
 from .sampler import Device
 
 
 class BothEnds(Watch):
-    """A watch for ``_netperf_run.run_cell``: a snapshot of both ends when all streams run and when
+    """A watch for :func:`.run.run_cell`: a snapshot of both ends when all streams run and when
     the first ends.
 
     ``server`` is the other end's :class:`probe.Probe`; ``client_devices`` and ``server_devices``

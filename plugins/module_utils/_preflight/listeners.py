@@ -13,7 +13,7 @@ from typing import Iterable, Iterator, TypedDict
 
 from .._base.errors import LabError
 from .._host.runner import run
-from .._netperf import netserver
+from .._load import servers
 from .._observe import probe_process
 
 PATIENCE = 3  # seconds for an answer from the other end
@@ -74,7 +74,7 @@ def ours(address: str | None, port: int) -> list[int]:
     """Return the pids of the lab's own listeners there: its netserver's and its probe's."""
     pids = [
         state["pid"]
-        for state in netserver.known().values()
+        for state in servers.known().values()
         if state and (state["server"]["address"], state["server"]["port"]) == (address, port)
     ]
     probe = probe_process.find(address, port) if address else None

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whether a path carries traffic: echoes as long as its MTU that may not be fragmented, and a
-second of netperf.
+second of a stream.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from typing import TypedDict
 
 from .._base import network
 from .._base.errors import InputError, LabError
+from .._engines.engines import engine_that_started
+from .._engines.workload import endpoint, stream_argv
 from .._host.runner import run
 
 ECHOES = 20
 INTERVAL = 0.02  # s between echoes
 MOST_LOST = 5  # per cent: one of the twenty may be lost while neighbours are learned
 HEADERS = {4: 28, 6: 48}  # bytes of IP and ICMP before an echo's data
-SECONDS = 1  # of netperf
-PATIENCE = 15  # s for netperf to end
+SECONDS = 1  # of the stream
+PATIENCE = 15  # s for it to end
 LOSS = re.compile(r"(\d+) packets transmitted, (\d+) received")
 LARGEST_PACKET = (
     65535  # bytes of IPv4's total length (RFC 791); the loopback device has a larger MTU
@@ -86,33 +88,14 @@ def lost(address: str, netns: str | None, size: int) -> int:
 
 
 def rate(address: str, netns: str | None, port: int) -> float:
-    """Return what netperf's TCP_STREAM carries in a second, in Mbit/s."""
-    family = "6" if ":" in address else "4"
-    done = run(
-        [
-            "netperf",
-            "-H",
-            f"{address},{family}",
-            "-p",
-            str(port),
-            "-t",
-            "TCP_STREAM",
-            "-l",
-            str(SECONDS),
-            "-f",
-            "m",
-            "-P",
-            "0",
-            "-v",
-            "0",
-            "--",
-            "-P",
-            f",{port + network.DATA_OFFSET}",
-        ],
-        netns=netns,
-        timeout=PATIENCE,
-    )
-    return float(done.out.split()[-1])
+    """Return what a TCP_STREAM carries in a second, in Mbit/s."""
+    argv = stream_argv("TCP_STREAM", endpoint({"address": address, "port": port}), SECONDS)
+    done = run(argv, netns=netns, timeout=PATIENCE)
+    [row] = engine_that_started(argv).rows(argv, done.out)
+    carried = row["throughput_mbps"]
+    if carried is None:
+        raise LabError("the stream has no rate")
+    return carried
 
 
 def check(path: PathToCheck, port: int) -> Carries:
@@ -140,7 +123,7 @@ def check(path: PathToCheck, port: int) -> Carries:
         )
     try:
         carried = rate(address, netns, port)
-    except (LabError, ValueError, IndexError) as error:
+    except LabError as error:
         last = port + network.DATA_OFFSET + network.MOST_STREAMS - 1
         raise InputError(
             f"ping works, but netperf does not get through ({error})",

@@ -15,9 +15,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TypedDict
 
+from ...module_utils._engines.payload.result import Example
 from .._campaign.nouns import Plan
 from .._statistics.libraries import stats
-from .._trials.payload import Example, Tally
+from .._trials.payload import Tally
 
 ALPHA = 0.05
 Place = tuple[str, int]  # path, MTU

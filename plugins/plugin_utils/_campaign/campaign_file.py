@@ -17,6 +17,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...module_utils._base.errors import InputError, LabError
+from ...module_utils._engines import workload
 from .._paths.path import Pair
 from .._paths.sources import all_paths
 from .factors import read_factor
@@ -76,13 +77,16 @@ OVERRIDES = (
 
 
 def load_schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema ``schemas/<name>.json``; a campaign may name the paths of all sources."""
+    """Return the JSON Schema ``schemas/<name>.json``; a campaign may name the paths of all sources,
+    and give each key of a workload.
+    """
     with open(os.path.join(SCHEMAS, name + ".json"), encoding="utf-8") as stream:
         schema = dict(json.load(stream))
     if name == "campaign":
         paths = list(all_paths())
         items = {"enum": paths, "description": f"Use {', '.join(paths[:-1])} or {paths[-1]}."}
         schema["properties"]["paths"]["items"] = items
+        schema["$defs"]["workload"] = workload.schema()
     return schema
 
 

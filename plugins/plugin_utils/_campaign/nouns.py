@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from ...module_utils._netperf.command import Confidence
+from ...module_utils._engines.workload import Workload
 from .._paths.path import Pair
 from .._statistics.looks import Look
 
@@ -30,29 +30,6 @@ class Factor(TypedDict):
     devices: list[str]  # device classes
     sides: list[str]  # ends: "client", "server"
     needs: list[str]  # features that it cannot act without
-
-
-class Workload(TypedDict):
-    """What netperf runs; sizes are bytes, None leaves the system's own."""
-
-    name: str
-    test: str  # as netperf names it
-    duration: int  # s an iteration
-    streams: int
-    tenants: int | None
-    message_size: int | None
-    send_socket: int | None
-    recv_socket: int | None
-    request_size: int | None
-    response_size: int | None
-    confidence: Confidence | None
-    warm_up: int  # s before the time that counts
-    receive_size: NotRequired[int]
-    bidirectional: NotRequired[bool]
-    cpu: NotRequired[bool]  # netperf's own CPU figures
-    interim: NotRequired[float]  # s
-    client_cpus: NotRequired[list[int]]
-    server_cpus: NotRequired[list[int]]
 
 
 class Cell(TypedDict):

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils._base.errors import InputError
+from ...module_utils._engines.workload import engines_of
 from ...module_utils._host import files
 from . import confirmation, looks
 from .design import (
@@ -197,6 +198,7 @@ def summary(plan: Plan, folder: str) -> dict[str, object]:
         "rounds_of_search": plan["search"]["rounds"] if "search" in plan else 0,
         "looks": len(plan.get("looks") or ()),
         "tests": sorted({workload["test"] for workload in plan["workloads"]}),
+        "engines": engines_of(plan["workloads"]),
         "profiles": {name: profile["settings"] for name, profile in plan["profiles"].items()},
         "totals": {
             "visits": len(plan["visits"]),

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Workloads: what netperf runs. A name such as ``tcp_stream`` stands for a row of :data:`PRESETS`.
+"""Workloads: what the engines run. A name such as ``tcp_stream`` stands for a row of :data:`PRESETS`.
 
 Sizes are bytes; None leaves the system's own. ``duration`` is seconds an iteration, ``warm_up``
 seconds before it that are not counted, ``confidence`` None or ``{"iterations_max",
@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any, Required, TypedDict
 
 from ...module_utils._base.errors import InputError, LabError
-from ...module_utils._netperf import command
-from .nouns import Workload
+from ...module_utils._engines import workload
+from ...module_utils._engines.workload import Workload
 
 PRESETS: dict[str, dict[str, Any]] = {
     "tcp_stream": {"test": "TCP_STREAM", "message_size": 16384},
@@ -27,15 +27,10 @@ PRESETS: dict[str, dict[str, Any]] = {
     # Traffic whose content is compared with what was sent: TCP and UDP, both directions, all sizes.
     "payload": {"test": "PAYLOAD"},
 }
+# A plan has these of each workload, also where its campaign does not give them.
 DEFAULTS: dict[str, Any] = {
-    "message_size": None,
-    "send_socket": None,
-    "recv_socket": None,
-    "request_size": None,
-    "response_size": None,
     "streams": 1,
-    "tenants": None,
-    "confidence": None,
+    **{name: None for name, key in workload.KEYS.items() if key.always},
 }
 CONFIDENCE: dict[str, Any] = {"iterations_min": 3, "level": 99, "width_percent": 5}
 
@@ -45,7 +40,7 @@ class AskedWorkload(TypedDict, total=False):
 
     name: Required[str]
     test: str
-    confidence: command.Confidence
+    confidence: workload.Confidence
 
 
 def read_workload(asked: str | AskedWorkload, duration: int) -> Workload:
@@ -61,17 +56,17 @@ def read_workload(asked: str | AskedWorkload, duration: int) -> Workload:
             f"Give 'test', or use one of these names: {', '.join(PRESETS)}.",
         )
     same_test = asked.get("test", preset.get("test")) == preset.get("test")
-    workload: Any = {**DEFAULTS, "duration": duration, **(preset if same_test else {}), **asked}
-    if workload["confidence"]:
-        workload["confidence"] = _confidence(asked)
+    load: Any = {**DEFAULTS, "duration": duration, **(preset if same_test else {}), **asked}
+    if load["confidence"]:
+        load["confidence"] = _confidence(asked)
     try:
-        workload["warm_up"] = command.workload(workload)["warm_up"]
+        load["warm_up"] = workload.checked(load)["warm_up"]
     except LabError as error:
         raise InputError(str(error), f"workload {asked['name']}") from None
-    return workload
+    return load
 
 
-def _confidence(asked: AskedWorkload) -> command.Confidence:
+def _confidence(asked: AskedWorkload) -> workload.Confidence:
     confidence: Any = {**CONFIDENCE, **asked["confidence"]}
     if confidence["iterations_min"] > confidence["iterations_max"]:
         raise InputError(
@@ -82,9 +77,7 @@ def _confidence(asked: AskedWorkload) -> command.Confidence:
     return confidence
 
 
-def seconds_of(workload: Workload) -> float:
+def seconds_of(load: Workload) -> float:
     """Return how long a cell of this workload measures at most, in seconds, with its warm-up."""
-    confidence = workload["confidence"]
-    return workload["warm_up"] + workload["duration"] * (
-        confidence["iterations_max"] if confidence else 1
-    )
+    confidence = load["confidence"]
+    return load["warm_up"] + load["duration"] * (confidence["iterations_max"] if confidence else 1)

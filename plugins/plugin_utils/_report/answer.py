@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...module_utils._payload.command import TEST as PAYLOAD
+from ...module_utils._engines.payload.command import TEST as PAYLOAD
 from .._campaign.nouns import Plan
 from .._figures import numbers as text
 from .._trials.digest import Digest

@@ -16,11 +16,12 @@ from itertools import chain
 from typing import Any, NotRequired, TypedDict, cast
 
 from ...module_utils._base.errors import InputError
+from ...module_utils._engines.netperf.parse import parse_netperf
+from ...module_utils._engines.netperf.values import Row
+from ...module_utils._engines.workload import Workload
 from .._campaign.campaign_file import validate
 from .._campaign.factors import level_name, read_factor
-from .._campaign.nouns import Factor, Plan, Profile, Visit, Workload
-from .._netperf_output.parse import parse_netperf
-from .._netperf_output.values import Row
+from .._campaign.nouns import Factor, Plan, Profile, Visit
 from .nouns import Mark, Trial
 
 Level = bool | int | str  # YAML reads a bare "off" as a bool

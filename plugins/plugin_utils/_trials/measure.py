@@ -17,7 +17,8 @@ from typing import Any
 
 from ...module_utils._base import network
 from ...module_utils._base.errors import InputError
-from ...module_utils._netperf.command import Endpoint
+from ...module_utils._engines.engine import Endpoint
+from ...module_utils._engines.workload import engines_of
 from .._campaign.nouns import Part, Plan, Visit
 from .._campaign.plan_file import (
     read_confirmation,
@@ -239,6 +240,11 @@ class Measurement:
         for path in self.plan["paths"] if self.plan else ():
             ends += trials.pair_endpoints(path, self.options["endpoints"], self.options["port"])
         return list({(end["netns"], end["address"]): end for end in ends}.values())
+
+    def engines(self, cells: Iterable[CellToMeasure]) -> list[str]:
+        """Return the engines whose servers must answer first: those of a plan, or of plain cells."""
+        loads = self.plan["workloads"] if self.plan else [cell["workload"] for cell in cells]
+        return engines_of(loads)
 
     def record(self, answer: dict[str, Any]) -> list[str]:
         """Record an answer of the module and return the names of the spool files that are done

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from ...module_utils._netperf.command import Endpoint
+from ...module_utils._engines.engine import Endpoint
+from ...module_utils._engines.payload.result import Payload
+from ...module_utils._engines.workload import Workload
 from ...module_utils._observe.packets import Sample
 from ...module_utils._observe.probe import Snapshot
-from .._campaign.nouns import Workload
-from .payload import Payload
 
 NOTHING: Any = {}  # stands for a part that a trial has not
 

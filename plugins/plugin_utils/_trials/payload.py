@@ -1,33 +1,16 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a check of the payload says: messages that arrived, and how they arrived. Pure.
-
-The text is the one line of JSON that :mod:`_payload.traffic` prints.
-"""
+"""What checks of the payload say together: messages that arrived, and how they arrived. Pure."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from itertools import product
 from typing import Any, TypedDict
 
-from ...module_utils._base.errors import ParseError
+from ...module_utils._engines.payload.result import CHECKS, COUNTS, Check, Payload
 
-CHECKS = ("tcp_forward", "tcp_reverse", "udp_forward", "udp_reverse")
-COUNTS = (
-    "sent",
-    "bytes",
-    "arrived",
-    "wrong",
-    "short",
-    "missing",
-    "duplicated",
-    "reordered",
-    "late",
-    "stalled",
-)
 # Errors that the kernel counts, and what each means.
 CHECKSUMS = ("TcpInCsumErrors", "UdpInCsumErrors", "Udp6InCsumErrors")
 WRONG = "the payload arrived wrong"
@@ -44,93 +27,6 @@ RETRANSMIT_SHARE = 3e-3  # of the segments; fewer are usual where CPUs are busy
 FEWEST_RETRANSMITS = 50
 FEWEST_CHECKSUMS = 2
 LATE_CONNECTIONS = 2
-
-
-class Example(TypedDict):
-    """The smallest message that arrived wrong."""
-
-    number: int
-    size: int  # bytes
-    offset: int  # of the first byte that differs
-
-
-class Check(TypedDict):
-    """What became of the messages of one protocol and direction."""
-
-    sent: int
-    bytes: int  # that arrived
-    arrived: int
-    wrong: int  # with another content
-    short: int
-    missing: int
-    duplicated: int
-    reordered: int
-    late: int  # connections whose first SYN was lost
-    stalled: int  # connections without progress
-    first: Example | None
-
-
-class Payload(TypedDict):
-    """The whole check."""
-
-    elapsed_s: float
-    mss: int
-    checks: dict[str, Check]
-    counters: dict[str, dict[str, int]]  # what the kernel's counters gained, by end
-    error: str | None
-
-
-def _count(value: Any, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-        raise ParseError(f"{what} is not a number of the payload's check: {str(value)[:40]!r}", 1)
-    return value
-
-
-def _mapping(value: object, what: str) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise ParseError(f"{what} is not there, or not an object", 1)
-    return value
-
-
-def _example(value: Any) -> Example | None:
-    if value is None:
-        return None
-    given = _mapping(value, "an example")
-    return {
-        "number": _count(given.get("number"), "number"),
-        "size": _count(given.get("size"), "size"),
-        "offset": _count(given.get("offset"), "offset"),
-    }
-
-
-def _check(value: Any) -> Check:
-    given = _mapping(value, "a check")
-    counts: Any = {name: _count(given.get(name), name) for name in COUNTS}
-    counts["first"] = _example(given.get("first"))
-    return counts
-
-
-def parse(text: str) -> Payload:
-    """Return what a check printed; raises :class:`ParseError` for any other text."""
-    try:
-        given = _mapping(json.loads(text), "the check")
-    except (ValueError, RecursionError):
-        raise ParseError(f"not the result of a payload check: {text[:60]!r}", 1) from None
-    elapsed = given.get("elapsed")
-    if isinstance(elapsed, bool) or not isinstance(elapsed, (int, float)) or not 0 < elapsed < 1e9:
-        raise ParseError(f"elapsed is not a number of seconds: {str(elapsed)[:40]!r}", 1)
-    checks = _mapping(given.get("checks"), "checks")
-    counters: dict[str, dict[str, int]] = {}
-    for end, values in _mapping(given.get("counters"), "counters").items():
-        gained = _mapping(values, f"counters of {end}").items()
-        counters[str(end)] = {name: _count(value, name) for name, value in gained}
-    return {
-        "elapsed_s": float(elapsed),
-        "mss": _count(given.get("mss"), "mss"),
-        "checks": {name: _check(checks[name]) for name in CHECKS if name in checks},
-        "counters": counters,
-        "error": str(given["error"]) if given.get("error") else None,
-    }
 
 
 class Tally(TypedDict):

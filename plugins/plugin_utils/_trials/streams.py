@@ -4,48 +4,19 @@
 """Pure: the parsed results of a trial's streams become one result, summed over the time in which
 all of them ran.
 
-A stream is ``{"started", "finished"}`` in seconds since the epoch; a row is what ``parse_netperf``
-gives for its text, and ``length``, the seconds that netperf was asked to run for.
+A stream is ``{"started", "finished"}`` in seconds since the epoch; a row is what its engine read in
+its text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, NotRequired
+from typing import Literal
 
-from .._netperf_output.values import Row
+from ...module_utils._engines.engine import Part, StreamRow
 from .nouns import Result, Stream
-from .payload import Payload
 
-
-class StreamRow(Row):
-    """What netperf's text of one stream says."""
-
-    length: float  # s that netperf was asked to run for
-    payload: NotRequired[Payload]  # of a check of the payload alone
-
-
-Part = tuple[float, float, float]  # start, end, rate
 Quantity = Literal["throughput_mbps", "transactions_per_s"]
-LATENCIES = {
-    "min": "MIN_LATENCY",
-    "mean": "MEAN_LATENCY",
-    "p50": "P50_LATENCY",
-    "p90": "P90_LATENCY",
-    "p99": "P99_LATENCY",
-    "max": "MAX_LATENCY",
-    "stddev": "STDDEV_LATENCY",
-}
-# Units of interim results, as factors to the unit that is summed: Mbit/s, or transactions/s.
-UNITS = {
-    "10^3bits/s": 1e-3,
-    "10^6bits/s": 1.0,
-    "10^9bits/s": 1e3,
-    "Trans/s": 1.0,
-    "KBytes/s": 8 * 1024 / 1e6,
-    "MBytes/s": 8 * 1024**2 / 1e6,
-    "GBytes/s": 8 * 1024**3 / 1e6,
-}
 LATE = 0.1  # of a stream's mean rate; below it its connection was not there yet
 REST = 0.1  # s; a shorter rest after the last interim result says nothing
 
@@ -54,15 +25,7 @@ def interims(row: StreamRow) -> list[Part]:
     """Return a stream's interim results as [(start, end, rate)], in Mbit/s or in transactions/s,
     and what is left.
     """
-    parts = [
-        (
-            part["ending_at"] - part["seconds"],
-            part["ending_at"],
-            part["throughput"] * UNITS[part["unit"]],
-        )
-        for part in row.get("interim") or ()
-        if part.get("unit") in UNITS and part.get("seconds", 0) > 0
-    ]
+    parts = row.get("parts") or []
     return parts + _rest(row, parts)
 
 
@@ -111,7 +74,7 @@ def window(stream: Stream, row: StreamRow, warm_up: float = 0) -> tuple[float, f
         return max(parts[0][0], interims(row)[0][0] + warm_up), parts[-1][1]
     start, end = stream["started"], stream["finished"]
     elapsed = row.get("elapsed_s")
-    if elapsed and (_selector(row, "CONFIDENCE_ITERATION") or 1) == 1:
+    if elapsed and (row.get("iterations") or 1) == 1:
         start = max(start, end - elapsed)
     return start + warm_up, end
 
@@ -141,13 +104,6 @@ def rate_within(row: StreamRow, quantity: Quantity, start: float, end: float) ->
     return sum(seconds * rate for seconds, rate in parts if seconds > 0) / covered
 
 
-def _selector(row: StreamRow, name: str) -> float | None:
-    value = (row.get("selectors") or {}).get(name)
-    return (
-        value if isinstance(value, (int, float)) and value >= 0 else None
-    )  # netperf's -1 is "not known"
-
-
 def _known(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
@@ -175,11 +131,11 @@ def latency(rows: Sequence[StreamRow]) -> dict[str, float | None] | None:
     Percentiles of several streams cannot be joined, so they are left out.
     """
     if len(rows) == 1:
-        found = {name: _selector(rows[0], selector) for name, selector in LATENCIES.items()}
+        found = rows[0].get("latency_us") or {}
         return found if _known(found.values()) else None
     joined = {
-        "min": min(_known(_selector(row, "MIN_LATENCY") for row in rows), default=None),
-        "max": max(_known(_selector(row, "MAX_LATENCY") for row in rows), default=None),
+        "min": min(_known(_latency(row, "min") for row in rows), default=None),
+        "max": max(_known(_latency(row, "max") for row in rows), default=None),
     }
     mean = _mean_latency(rows)
     if mean is not None:
@@ -187,11 +143,15 @@ def latency(rows: Sequence[StreamRow]) -> dict[str, float | None] | None:
     return joined if _known(joined.values()) else None
 
 
+def _latency(row: StreamRow, name: str) -> float | None:
+    return (row.get("latency_us") or {}).get(name)
+
+
 def _mean_latency(rows: Sequence[StreamRow]) -> float | None:
     """Return the mean latency of all transactions; None where a stream does not tell its own."""
     pairs = []
     for row in rows:
-        mean, rate = _selector(row, "MEAN_LATENCY"), row.get("transactions_per_s")
+        mean, rate = _latency(row, "mean"), row.get("transactions_per_s")
         if not mean or not rate:
             return None
         pairs.append((mean, rate))
@@ -269,7 +229,7 @@ def summarise(streams: Sequence[Stream], rows: Sequence[StreamRow], warm_up: flo
 
     Of the first ``warm_up`` seconds of each stream nothing is in rates and overlap.
     """
-    mss = _known(_selector(row, "TRANSPORT_MSS") for row in rows)
+    mss = _known(row.get("mss") for row in rows)
     result = _sums(streams, rows, warm_up)
     result.update(
         {
@@ -280,14 +240,9 @@ def summarise(streams: Sequence[Stream], rows: Sequence[StreamRow], warm_up: flo
             "remote_service_demand": _one(rows, "remote_service_demand"),
             "confidence_met": _confidence_met(rows),
             "confidence_width": _confidence_width(rows),
-            "iterations": max(
-                _known(_selector(row, "CONFIDENCE_ITERATION") for row in rows), default=None
-            ),
+            "iterations": max(_known(row.get("iterations") for row in rows), default=None),
             "mss": min(mss, default=None),
-            "retransmits": _total(
-                [_selector(row, "LOCAL_TRANSPORT_RETRANS") for row in rows]
-                + [_selector(row, "REMOTE_TRANSPORT_RETRANS") for row in rows]
-            ),
+            "retransmits": _total(row.get("retransmits") for row in rows),
             "latency_us": latency(rows),
             "message_size": rows[0].get("message_size"),
             "send_socket_size": rows[0].get("send_socket_size"),

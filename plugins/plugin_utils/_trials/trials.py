@@ -12,17 +12,11 @@ from typing import Any
 
 from ...module_utils._base import checks, network
 from ...module_utils._base.errors import InputError, LabError
-from ...module_utils._netperf.command import (
-    Endpoint,
-    endpoint,
-    seconds,
-    streams_of,
-    workload,
-)
-from ...module_utils._payload.command import TEST as PAYLOAD
-from ...module_utils._payload.command import is_check
+from ...module_utils._engines import workload
+from ...module_utils._engines.engine import Endpoint, StreamRow
+from ...module_utils._engines.engines import engine_that_started
+from ...module_utils._engines.workload import endpoint
 from .._campaign.nouns import Plan, Visit
-from .._netperf_output.parse import parse_netperf
 from .._paths.path import Endpoints
 from .._paths.sources import path_named
 from . import payload
@@ -39,7 +33,7 @@ from .nouns import (
     Stream,
     Trial,
 )
-from .streams import StreamRow, summarise
+from .streams import summarise
 
 SCHEMA = 1
 SENT = ("id", "workload", "endpoints", "pair")  # of a cell, what the client needs
@@ -145,11 +139,11 @@ def checked(cells: Iterable[CellToMeasure]) -> list[CellToMeasure]:
             )
         ids.add(cell["id"])
         try:
-            load, ends = workload(cell["workload"]), [endpoint(end) for end in cell["endpoints"]]
-            streams_of(load, ends)
+            load, ends = workload.checked(cell["workload"]), list(map(endpoint, cell["endpoints"]))
+            workload.lines(load, ends)
         except LabError as error:
             raise InputError(str(error), f"cell {cell['id']}")
-        ready.append({**cell, "endpoints": ends, "seconds": seconds(load)[0]})
+        ready.append({**cell, "endpoints": ends, "seconds": workload.seconds(load)[0]})
     return ready
 
 
@@ -172,30 +166,17 @@ def sent(cell: Mapping[str, object]) -> dict[str, object]:
     return {key: cell[key] for key in SENT if cell.get(key) is not None}
 
 
-def _payload_row(stream: Stream) -> StreamRow:
-    found = payload.parse(stream.get("raw") or "")
-    arrived = sum(check["bytes"] for check in found["checks"].values())
-    row: Any = {
-        "test": PAYLOAD,
-        "throughput_mbps": arrived * 8 / found["elapsed_s"] / 1e6,
-        "elapsed_s": found["elapsed_s"],
-        "length": found["elapsed_s"],
-        "payload": found,
-    }
-    return row
-
-
-def _row(stream: Stream) -> StreamRow:
-    if is_check(stream["argv"]):
-        return _payload_row(stream)
-    rows = parse_netperf(stream.get("raw") or "")
-    if len(rows) != 1:
-        raise LabError(f"netperf's output has {len(rows)} results, not one")
-    error = rows[0].get("error")
-    if error:
-        raise LabError(error)
-    asked = dict(zip(stream["argv"], stream["argv"][1:]))
-    return {**rows[0], "test": asked["-t"], "length": float(asked.get("-l", 0))}
+def _rows(streams: Iterable[Stream]) -> list[tuple[Stream, StreamRow]]:
+    """Return what the processes printed, a row a stream, each with its process."""
+    found = []
+    for stream in streams:
+        engine = engine_that_started(stream["argv"])
+        try:
+            rows = engine.rows(stream["argv"], stream.get("raw") or "")
+        except LabError as error:
+            raise LabError(f"the output of {engine.called} could not be read: {error}") from None
+        found += [(stream, row) for row in rows]
+    return found
 
 
 def result_of(row: Measured) -> tuple[Result, str | None]:
@@ -203,10 +184,11 @@ def result_of(row: Measured) -> tuple[Result, str | None]:
     if row.get("error") or not row.get("streams"):
         return {}, row.get("error") or "no stream was started"
     try:
-        rows = [_row(stream) for stream in row["streams"]]
+        found = _rows(row["streams"])
     except LabError as error:
-        return {}, f"netperf's output could not be read: {error}"
-    result = summarise(row["streams"], rows, row.get("warm_up_s", 0))
+        return {}, str(error)
+    rows = [one for _stream, one in found]
+    result = summarise([stream for stream, _one in found], rows, row.get("warm_up_s", 0))
     checks = [one["payload"] for one in rows if "payload" in one]
     if not checks:
         return result, None

@@ -31,7 +31,7 @@ from pathlib import Path
 
 from scipy import stats
 
-from ansible_collections.offload.lab.plugins.module_utils._netperf.run import Watch
+from ansible_collections.offload.lab.plugins.module_utils._load.run import Watch
 from ansible_collections.offload.lab.plugins.module_utils._observe.probe import Probe
 from ansible_collections.offload.lab.plugins.module_utils._observe.trial_watch import BothEnds
 from ansible_collections.offload.lab.tests.system.lab import CHECKOUT, Lab

@@ -10,6 +10,9 @@ import os
 import re
 from pathlib import Path
 
+from ansible_collections.offload.lab.plugins.module_utils._engines.netperf.parse import (
+    parse_netperf,
+)
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import (
     driver,
     features,
@@ -22,7 +25,6 @@ from ansible_collections.offload.lab.plugins.module_utils._nodes import read_nod
 from ansible_collections.offload.lab.plugins.module_utils._ovs import tables
 from ansible_collections.offload.lab.plugins.module_utils._restore import snapshot
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import campaign_file, plan_file
-from ansible_collections.offload.lab.plugins.plugin_utils._netperf_output.parse import parse_netperf
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import cpu, records
 
 CHECKOUT = Path(__file__).resolve().parents[3]

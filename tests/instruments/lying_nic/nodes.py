@@ -13,8 +13,8 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result, traffic
 from ansible_collections.offload.lab.plugins.module_utils._lying_nic import faults, wire
-from ansible_collections.offload.lab.plugins.module_utils._payload import traffic
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 
 DEVICES = ("lie0", "lie1")
@@ -115,4 +115,4 @@ def served(nodes: Nodes, address: str = SERVER) -> Iterator[None]:
 def checked(nodes: Nodes, seconds: float = 3, address: str = SERVER) -> payload.Payload:
     """Check once from the first node; return what was found."""
     words: Sequence[str] = (sys.executable, traffic.__file__, "check", address, PORT, str(seconds))
-    return payload.parse(nodes.inside(0, *words))
+    return result.parse(nodes.inside(0, *words))

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._engines.workload import endpoint
 from ansible_collections.offload.lab.plugins.module_utils._iproute.link_plan import wanted_devices
 from ansible_collections.offload.lab.plugins.module_utils._kinds.devices import parse_devices
 from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check import (
     longest_name,
     wanted_tenants,
 )
-from ansible_collections.offload.lab.plugins.module_utils._netperf.command import endpoint
 from ansible_collections.offload.lab.plugins.module_utils._observe import evidence
 from ansible_collections.offload.lab.plugins.module_utils._ovs.ports import wanted_ports
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._netperf.spec import SPEC
+from ansible_collections.offload.lab.plugins.module_utils._load.spec import SPEC
 from ansible_collections.offload.lab.plugins.plugin_utils._store import campaign_lock
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.measure import Measurement
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.records import read

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import ParseError
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 
 
 def said(counters=None, error=None, **counts):
     """Return the text of a check in which 1,000 messages arrived as sent, but for ``counts``."""
-    check = {**dict.fromkeys(payload.COUNTS, 0), "sent": 1000, "arrived": 1000, "first": None}
+    check = {**dict.fromkeys(result.COUNTS, 0), "sent": 1000, "arrived": 1000, "first": None}
     return json.dumps(
         {
             "elapsed": 2.0,
@@ -28,7 +29,7 @@ def said(counters=None, error=None, **counts):
 
 
 def test_a_payload_that_arrived_as_sent_is_no_trouble():
-    assert payload.trouble(payload.parse(said())) is None
+    assert payload.trouble(result.parse(said())) is None
 
 
 @pytest.mark.parametrize(
@@ -49,14 +50,14 @@ def test_a_payload_that_arrived_as_sent_is_no_trouble():
     ],
 )
 def test_trouble(found, expected):
-    assert payload.trouble(payload.parse(said(**found))) == expected
+    assert payload.trouble(result.parse(said(**found))) == expected
 
 
 def test_streams_are_summed_and_the_smallest_example_is_kept():
     big = {"number": 3, "size": 1449, "offset": 1448}
     parts = [
-        payload.parse(said(wrong=1, first=big)),
-        payload.parse(said(wrong=2, first={**big, "size": 65})),
+        result.parse(said(wrong=1, first=big)),
+        result.parse(said(wrong=2, first={**big, "size": 65})),
     ]
     whole = payload.joined(parts)["checks"]["udp_forward"]
     assert (whole["wrong"], whole["sent"], whole["first"]["size"]) == (3, 2000, 65)
@@ -65,7 +66,7 @@ def test_streams_are_summed_and_the_smallest_example_is_kept():
 @given(st.text())
 def test_any_text_is_a_check_or_our_error(text):
     with pytest.raises(ParseError, match="line 1"):
-        payload.parse(text)
+        result.parse(text)
 
 
 @given(st.data())
@@ -76,6 +77,6 @@ def test_any_damage_is_our_error_or_a_check(data):
         text[:start] + data.draw(st.text(max_size=5)) + text[start + data.draw(st.integers(0, 9)) :]
     )
     try:
-        assert payload.parse(damaged)["mss"] >= 0
+        assert result.parse(damaged)["mss"] >= 0
     except ParseError as error:
         assert "line 1" in str(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.offload.lab.plugins.module_utils._engines.netperf.netperf import stream_row
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import streams
 
 
@@ -12,8 +13,8 @@ def stream(started, finished):
     return {"started": started, "finished": finished}
 
 
-def row(mbps=None, elapsed=10.0, interim=(), **more):
-    return dict(
+def row(mbps=None, elapsed=10.0, interim=(), length=0.0, **more):
+    run = dict(
         {
             "test": "TCP_STREAM",
             "throughput_mbps": mbps,
@@ -25,6 +26,7 @@ def row(mbps=None, elapsed=10.0, interim=(), **more):
         },
         **more,
     )
+    return stream_row(run, run["test"], length)
 
 
 def parts(start, rates, seconds=1.0, unit="10^6bits/s"):

@@ -1,13 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run one cell: its netperf processes start at a barrier, and each one's text comes back with its
-times.
-"""
+"""Run one cell: its processes start at a barrier, and each one's text comes back with its times."""
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import selectors
@@ -15,16 +12,16 @@ import socket
 import subprocess
 import tempfile
 import time
-from typing import IO, Any, Callable, Iterable, Mapping, Sequence, TypedDict
+from typing import IO, Any, Callable, Iterable, Sequence, TypedDict
 
 from .._base.errors import InputError, LabError
+from .._engines import workload
+from .._engines.engine import Endpoint, Engine, Load, processes
+from .._engines.engines import engine_named
 from .._host import netns as host_netns
 from .._host import runner
-from .._payload.command import TEST as PAYLOAD
-from .._payload.command import descriptors, is_check
-from . import command
 
-# Of util-linux: netperf is killed when this module is, however that happens. A preexec_fn would do
+# Of util-linux: the process is killed when this module is, however that happens. A preexec_fn would do
 # the same and take three times as long, because Python then copies itself for each process (500
 # processes: 2.0 s, with this 0.7 s).
 DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]
@@ -35,7 +32,7 @@ JUMP = 0.1
 
 
 class StreamRecord(TypedDict):
-    """A netperf process in the record of its trial."""
+    """A process in the record of its trial."""
 
     netns: str | None
     argv: list[str]
@@ -47,7 +44,7 @@ class StreamRecord(TypedDict):
 
 
 class _Stream:
-    """One netperf process and what it printed."""
+    """One process and what it printed."""
 
     def __init__(
         self,
@@ -92,9 +89,9 @@ class _Window:
     peer's results.
     """
 
-    def __init__(self, watch: Watch, load: Mapping[str, Any], opened: float) -> None:
-        settle = min(load["duration"] / 4.0, 0.01 * command.processes(load))
-        begin = opened + command.wait_before_traffic(load) + load["warm_up"]
+    def __init__(self, watch: Watch, engine: Engine, load: Load, opened: float) -> None:
+        settle = min(load["duration"] / 4.0, 0.01 * processes(load))
+        begin = opened + engine.wait_before_traffic(load) + load["warm_up"]
         self.pending: list[tuple[float, Callable[[], None]]] = [(begin + settle, watch.opened)]
         if not load["confidence"]:
             self.pending.append((begin + load["duration"], watch.first_ended))
@@ -162,7 +159,7 @@ def _start(
     inherited: tuple[int, ...] = (),
 ) -> list[_Stream]:
     """Start every process; with a barrier (a locked file) each waits until it is opened."""
-    # "flock --no-fork" waits for the lock and then becomes netperf: a barrier without a process of
+    # "flock --no-fork" waits for the lock and then becomes the process: a barrier without a process of
     # its own. The file has no name, so that nothing is left of it when this module is killed: it is
     # opened through our descriptor.
     prefix = DIE_WITH_PARENT
@@ -183,7 +180,9 @@ def _start(
     return streams
 
 
-def _error_of(streams: Sequence[_Stream], timed_out: bool, longest: float) -> str | None:
+def _error_of(
+    engine: Engine, streams: Sequence[_Stream], timed_out: bool, longest: float
+) -> str | None:
     if timed_out:
         return f"did not end within {longest:.0f} s"
     failed = [stream for stream in streams if stream.process.returncode != 0]
@@ -192,10 +191,9 @@ def _error_of(streams: Sequence[_Stream], timed_out: bool, longest: float) -> st
     said = (
         (failed[0].texts["stderr"] or failed[0].texts["stdout"]).decode("utf-8", "replace").strip()
     )
-    what = "the check of the payload" if is_check(failed[0].argv) else "netperf"
     share = f" ({len(failed)} of {len(streams)} streams)" if len(streams) > 1 else ""
     return (
-        f"{what} failed with exit status {failed[0].process.returncode}{share}: "
+        f"{engine.called} failed with exit status {failed[0].process.returncode}{share}: "
         f"{' '.join(said.split())[:300] or 'it said nothing'}"
     )
 
@@ -218,21 +216,21 @@ class Watch:
 
 
 def run_cell(
-    load: Mapping[str, Any], endpoints: Sequence[command.Endpoint], watch: Watch | None = None
+    load: Load, endpoints: Sequence[Endpoint], watch: Watch | None = None
 ) -> dict[str, Any]:
     """Run one cell and return ``{started, finished, streams, error}``; times are seconds since the
     epoch.
 
-    ``load`` and ``endpoints`` are checked, see :mod:`_netperf_command`. A failure is returned, not
+    ``load`` and ``endpoints`` are checked, see :mod:`.._engines.workload`. A failure is returned, not
     raised. Where the wall clock was set meanwhile there is ``clock_jump_s`` too: netperf measures
     by that clock. ``warm_up_s`` is there where the first seconds of each stream are not to be
     counted. ``watch`` is notified when the streams start and when the first of them ends.
     """
     watch = watch or Watch()
-    planned = [(argv, end["netns"]) for argv, end in command.lines(load, endpoints)]
-    longest = command.seconds(load)[1]
-    checks = descriptors() if load["test"] == PAYLOAD else contextlib.nullcontext(())
-    with tempfile.TemporaryFile() as barrier, checks as inherited:
+    engine = engine_named(load["engine"])
+    planned = [(line.argv, line.end["netns"]) for line in engine.lines(load, endpoints)]
+    longest = workload.seconds(load)[1]
+    with tempfile.TemporaryFile() as barrier, engine.inherited() as inherited:
         fcntl.flock(barrier, fcntl.LOCK_EX)
         started = time.time()
         try:
@@ -243,7 +241,9 @@ def run_cell(
         fcntl.flock(barrier, fcntl.LOCK_UN)
         for stream in streams:
             stream.started = max(stream.started, opened) if len(planned) > 1 else stream.started
-        _collect(streams, opened_monotonic + longest, _Window(watch, load, opened_monotonic))
+        _collect(
+            streams, opened_monotonic + longest, _Window(watch, engine, load, opened_monotonic)
+        )
         timed_out = any(stream.finished is None for stream in streams)
         _stop(streams)
         finished, jump = time.time(), time.time() - opened - (time.monotonic() - opened_monotonic)
@@ -254,31 +254,32 @@ def run_cell(
         **({"clock_jump_s": round(jump, 3)} if abs(jump) > JUMP else {}),
         **({"warm_up_s": load["warm_up"]} if load["warm_up"] else {}),
         streams=[stream.record() for stream in streams],
-        error=_error_of(streams, timed_out, longest),
+        error=_error_of(engine, streams, timed_out, longest),
     )
 
 
-def _reach(end: command.Endpoint) -> None:
+def _reach(engine: Engine, end: Endpoint) -> None:
+    port = end["port"] + engine.port_offset
     try:
         with host_netns.inside(end["netns"]):
             source = (end["local"], 0) if end["local"] else None
             socket.create_connection(
-                (end["address"], end["port"]), timeout=15, source_address=source
+                (end["address"], port), timeout=15, source_address=source
             ).close()
     except OSError as error:
-        where = f"{end['address']} port {end['port']}"
+        where = f"{end['address']} port {port}"
         where += f" from namespace {end['netns']}" if end["netns"] else ""
         raise InputError(
-            f"no netserver answers at {where} ({error.strerror or error})",
+            f"no {engine.server} answers at {where} ({error.strerror or error})",
             None,
             "Run the lab playbook: its netperf role starts it; or check for a firewall in between.",
         )
 
 
-def preflight(endpoints: Iterable[command.Endpoint]) -> None:
-    """Raise one clear error when netperf is missing or a netserver does not answer; nothing is
+def preflight(engine: Engine, endpoints: Iterable[Endpoint]) -> None:
+    """Raise one clear error when an engine is missing or its server does not answer; nothing is
     measured before.
     """
-    runner.run(["netperf", "-V"], check=False)
+    runner.run(list(engine.asks), check=False)
     for end in {tuple(sorted(end.items(), key=str)): end for end in endpoints}.values():
-        _reach(end)
+        _reach(engine, end)

@@ -8,8 +8,7 @@ units. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import Any, Sequence, TypedDict
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # Marks of quoted mail and of comments in front of a pasted log.
@@ -42,7 +41,7 @@ class Interim(TypedDict, total=False):
 
 
 class Run:
-    """One netperf run while it is read; ``_netperf_output`` makes the dictionary from it."""
+    """One netperf run while it is read; :mod:`.values` makes the dictionary from it."""
 
     def __init__(self, line: int, test: str | None = None, banner: bool = False) -> None:
         self.line = line

@@ -11,7 +11,7 @@ that also shows where a row is truncated. The header adds the unit, and whether 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from typing import Callable, List, Optional
 
 from .banner import note
 from .scan import (
@@ -276,7 +276,7 @@ def udp_values(words: list[str], places: int) -> tuple[float | None, float | Non
 
 
 ReadRow = Callable[
-    [Scan, Run, list[float | None], list[str]], int
+    [Scan, Run, List[Optional[float]], List[str]], int
 ]  # returns how many lines it read
 ROWS: dict[str | None, ReadRow] = {"stream": stream_row, "rr": rr_row, "udp": udp_row}
 

@@ -79,7 +79,7 @@ def _locked(path: str) -> bool:
 
 
 def _end_module(path: str, patience: float = PATIENCE) -> None:
-    """End the module that still fills a chunk; its netperf processes die with it."""
+    """End the module that still fills a chunk; its processes die with it."""
     headers = [row for row in _rows(path) if isinstance(row.get("pid"), int)]
     for header in headers[-1:]:
         if started_at(header["pid"]) == header.get(

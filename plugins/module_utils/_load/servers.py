@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lab's netservers: known by their state files, verified to be ours before they are signalled.
+"""The engines' servers: known by their state files, verified to be ours before they are signalled.
 
-A state file names pid, start time, command line and network namespace of one netserver. All of them
+A state file names pid, start time, command line and network namespace of one server. All of them
 must still be true of the process: a pid alone may be somebody else's by now.
 """
 
@@ -17,41 +17,38 @@ import subprocess
 from typing import Any, Dict, Iterable, Mapping, Sequence, TypedDict
 
 from .._base.errors import InputError, LabError
+from .._engines.engine import Engine
+from .._engines.engines import engine_named
 from .._host import daemons, runner
 from .._host import netns as host_netns
 from .._host.waiting import wait_until
-from .._payload.command import descriptors, serve_argv
 
 STATE_DIR = daemons.FOLDER
 PREFIX = "netserver-"
 
 
 class Server(TypedDict):
-    """A netserver that is wanted; with ``payload`` the server of payload checks."""
+    """A server that is wanted."""
 
     netns: str | None
     address: str
     port: int
-    payload: bool
+    engine: str
 
 
 State = Dict[str, Any]  # "pid" and "started" of its process, "inode" of its namespace, "server"
 
 
+def engine_of(server: Server) -> Engine:
+    """Return the engine of a server. Versions before 1.0 had netservers alone, and named none."""
+    # Not get(): of a torn state file, server is None, which has to raise TypeError.
+    name = server["engine"] if "engine" in server else "netperf"  # noqa: SIM401
+    return engine_named(name)
+
+
 def argv(server: Server) -> list[str]:
     """Return the command line of a server."""
-    if "payload" in server and server["payload"]:
-        return serve_argv(server["address"], server["port"])
-    family = "6" if ":" in server["address"] else "4"
-    return [
-        "netserver",
-        "-D",
-        "-L",
-        f"{server['address']},{family}",
-        "-p",
-        str(server["port"]),
-        "-N",
-    ]
+    return engine_of(server).serve(server["address"], server["port"])
 
 
 def label(server: Server) -> str:
@@ -61,9 +58,16 @@ def label(server: Server) -> str:
     return f"{netns}{host}:{server['port']}"
 
 
+def name(server: Server) -> str:
+    """Return a server in a message: ``netserver tenant1/192.168.10.2:12865``."""
+    return f"{engine_of(server).server} {label(server)}"
+
+
 def _state_file(server: Server) -> str:
-    name = f"{PREFIX}{server['netns'] or ''}@{server['address'].replace(':', '_')}-{server['port']}.json"
-    return os.path.join(STATE_DIR, name)
+    address = server["address"].replace(":", "_")
+    return os.path.join(
+        STATE_DIR, f"{PREFIX}{server['netns'] or ''}@{address}-{server['port']}.json"
+    )
 
 
 def _is_ours(state: State) -> bool:
@@ -75,7 +79,11 @@ def _is_ours(state: State) -> bool:
     except OSError:
         return False
     # netserver splits its own arguments at the comma, in place.
-    same = ",".join(words) == ",".join(argv(state["server"]))
+    try:
+        expected = argv(state["server"])
+    except InputError:  # an engine that this version has not
+        return False
+    same = ",".join(words) == ",".join(expected)
     return same and host_netns.inode(f"/proc/{pid}/ns/net") == state["inode"]
 
 
@@ -86,19 +94,16 @@ def _read(path: str) -> State | None:
 def known() -> dict[str, State | None]:
     """Return ``{state file: state, or None for one whose process is gone}`` of this node."""
     try:
-        names = sorted(os.listdir(STATE_DIR))
+        files = sorted(os.listdir(STATE_DIR))
     except OSError:
         return {}
-    paths = [
-        os.path.join(STATE_DIR, name)
-        for name in names
-        if name.startswith(PREFIX) and name.endswith(".json")
-    ]
+    ours = [file for file in files if file.startswith(PREFIX) and file.endswith(".json")]
+    paths = [os.path.join(STATE_DIR, file) for file in ours]
     return {path: _read(path) for path in paths}
 
 
 def _is_inside(state: State | None, server: Server) -> bool:
-    """Return whether a netserver runs, in the namespace that has the wanted name now."""
+    """Return whether a server runs, in the namespace that has the wanted name now."""
     if not state:
         return False
     return state["inode"] == host_netns.inode(host_netns.path_of(server["netns"]))
@@ -109,7 +114,7 @@ def plan(
 ) -> tuple[list[str], list[Server]]:
     """Return ``(stop, start)``: state files to remove, and servers to start.
 
-    A netserver in a namespace that was removed and recreated is stopped and started again.
+    A server in a namespace that was removed and recreated is stopped and started again.
     """
     files = {_state_file(server): server for server in wanted}
     if state == "absent":
@@ -149,17 +154,17 @@ def require_free(servers: Iterable[Server], check_mode: bool = False) -> None:
         if error == errno.EADDRNOTAVAIL:
             raise InputError(
                 "the node does not have this address",
-                f"netserver {label(server)}",
+                name(server),
                 "Give an address of the node, and of the namespace if one is given.",
             )
         if error == errno.EADDRINUSE:
             raise InputError(
                 "the port is held by a process that is not the lab's",
-                f"netserver {label(server)}",
+                name(server),
                 "Stop it (ss -ltnp shows which), or choose another port.",
             )
         if error:
-            raise InputError(f"cannot listen ({os.strerror(error)})", f"netserver {label(server)}")
+            raise InputError(f"cannot listen ({os.strerror(error)})", name(server))
 
 
 def _start(server: Server, inherited: tuple[int, ...]) -> subprocess.Popen[str]:
@@ -171,7 +176,7 @@ def _start(server: Server, inherited: tuple[int, ...]) -> subprocess.Popen[str]:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
         cwd="/",
-        pass_fds=inherited if server.get("payload") else (),
+        pass_fds=inherited,
     )
     inode = host_netns.inode(host_netns.path_of(server["netns"]))
     daemons.write(_state_file(server), process.pid, {"inode": inode, "server": server})
@@ -185,21 +190,23 @@ def _listens(server: Server, process: subprocess.Popen[str]) -> bool:
 
 
 def start_all(servers: Sequence[Server]) -> None:
-    """Start netservers, detached from the module, and wait until all of them listen."""
-    with descriptors() as inherited:
+    """Start servers of one engine, detached from the module, and wait until all of them listen."""
+    if not servers:
+        return
+    with engine_of(servers[0]).inherited() as inherited:
         started = [(server, _start(server, inherited)) for server in servers]
         for server, process in started:
             if not _listens(server, process):
                 stop_all(list(map(_state_file, servers)))
                 raise LabError(
                     "did not begin to listen",
-                    f"netserver {label(server)}",
+                    name(server),
                     f"Run '{' '.join(argv(server))}' by hand to see why.",
                 )
 
 
 def stop_all(paths: Sequence[str]) -> None:
-    """End the netservers of these state files, with what they serve, and remove the files."""
-    # The session is the netserver's own: its group has the children that serve a running test.
+    """End the servers of these state files, with what they serve, and remove the files."""
+    # The session is the server's own: its group has the children that serve a running test.
     daemons.stop(filter(None, map(_read, paths)), group=True)
     daemons.forget(*paths)

@@ -6,7 +6,9 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._netperf import command
+from ansible_collections.offload.lab.plugins.module_utils._engines import workload
+from ansible_collections.offload.lab.plugins.module_utils._engines.engine import streams_of
+from ansible_collections.offload.lab.plugins.module_utils._engines.netperf import command
 
 ENDS = [
     {
@@ -21,8 +23,8 @@ ENDS = [
 
 def options(given, test=None, end=None):
     """Return the command line without the list of selectors, as one text."""
-    load = command.workload(given)
-    line = command.argv(load, test or load["test"], end or ENDS[0])
+    load = workload.checked(given)
+    line = command.stream_argv(load, test or load["test"], end or ENDS[0])
     return " ".join(line[: line.index("-k")])
 
 
@@ -92,36 +94,38 @@ def test_options(given, expected):
 def test_addresses_and_port():
     line = options({"test": "TCP_STREAM"})
     assert line.startswith("netperf -H 198.18.0.2,4 -L 198.18.0.1,4 -p 12865 ")
-    six = command.endpoint({"address": "fd00:0::2", "port": "99"})
+    six = workload.endpoint({"address": "fd00:0::2", "port": "99"})
     assert options({"test": "TCP_STREAM"}, end=six).startswith("netperf -H fd00::2,6 -p 99 ")
 
 
 def test_each_stream_has_a_data_port_of_its_own():
-    load = command.workload({"test": "TCP_STREAM", "streams": 2})
+    load = workload.checked({"test": "TCP_STREAM", "streams": 2})
     ports = [
-        command.argv(load, test, end, number)[-3]
-        for number, (test, end) in enumerate(command.streams_of(load, ENDS))
+        command.stream_argv(load, test, end, number)[-3]
+        for number, (test, end) in enumerate(streams_of(load, ENDS))
     ]
     assert ports == [",12870", ",12871"]
 
 
 def test_streams_are_bound_to_the_cpus_by_turns():
-    load = command.workload(
+    load = workload.checked(
         {"test": "TCP_STREAM", "streams": 3, "client_cpus": [2, "4"], "server_cpus": [7]}
     )
     lines = [
-        command.argv(load, test, end, number)
-        for number, (test, end) in enumerate(command.streams_of(load, ENDS))
+        command.stream_argv(load, test, end, number)
+        for number, (test, end) in enumerate(streams_of(load, ENDS))
     ]
     assert [line[line.index("-T") + 1] for line in lines] == ["2,7", "4,7", "2,7"]
     assert "-T 3, " in options({"test": "TCP_RR", "client_cpus": [3]})
     with pytest.raises(InputError, match="server_cpus"):
-        command.workload({"test": "TCP_RR", "server_cpus": [-1]})
+        workload.checked({"test": "TCP_RR", "server_cpus": [-1]})
 
 
 def test_percentiles_are_asked_of_transactions_only():
     for test in command.STREAM_TESTS + command.RR_TESTS:
-        selectors = command.argv(command.workload({"test": test}), test, ENDS[0])[-1].split(",")
+        selectors = command.stream_argv(workload.checked({"test": test}), test, ENDS[0])[-1].split(
+            ","
+        )
         assert ("P99_LATENCY" in selectors) == (test in command.RR_TESTS)
         assert {
             "THROUGHPUT",
@@ -135,8 +139,8 @@ def test_streams_are_dealt_to_tenants():
     ends = [dict(ENDS[0], netns=f"tenant{number}") for number in (1, 2, 3)]
 
     def dealt(**given):
-        load = command.workload(dict(given, test="TCP_STREAM"))
-        return [(test, end["netns"][-1]) for test, end in command.streams_of(load, ends)]
+        load = workload.checked(dict(given, test="TCP_STREAM"))
+        return [(test, end["netns"][-1]) for test, end in streams_of(load, ends)]
 
     assert dealt() == [("TCP_STREAM", "1")]
     assert dealt(streams=2) == [("TCP_STREAM", "1")] * 2
@@ -197,7 +201,7 @@ def test_streams_are_dealt_to_tenants():
 )
 def test_wrong_workloads(given, said):
     with pytest.raises(InputError, match=said):
-        command.workload(given)
+        workload.checked(given)
 
 
 @pytest.mark.parametrize(
@@ -216,18 +220,20 @@ def test_wrong_workloads(given, said):
 )
 def test_wrong_endpoints(given, said):
     with pytest.raises(InputError, match=said):
-        command.endpoint(given)
+        workload.endpoint(given)
 
 
 def test_times():
-    load = command.workload({"test": "TCP_STREAM", "duration": 10})
-    expected, longest = command.seconds(load)
+    load = workload.checked({"test": "TCP_STREAM", "duration": 10})
+    expected, longest = workload.seconds(load)
     assert 10 < expected < 11 and longest > 25
     assert (
-        command.seconds(command.workload({"test": "TCP_STREAM", "duration": 10, "streams": 100}))[0]
+        workload.seconds(workload.checked({"test": "TCP_STREAM", "duration": 10, "streams": 100}))[
+            0
+        ]
         > 12
     )
-    load = command.workload(
+    load = workload.checked(
         {"test": "TCP_STREAM", "duration": 10, "confidence": {"iterations_max": 10}}
     )
-    assert command.seconds(load)[0] > 30 and command.seconds(load)[1] > 130
+    assert workload.seconds(load)[0] > 30 and workload.seconds(load)[1] > 130

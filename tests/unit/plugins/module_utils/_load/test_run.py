@@ -16,9 +16,11 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import (
     CommandError,
     InputError,
 )
+from ansible_collections.offload.lab.plugins.module_utils._engines import workload
+from ansible_collections.offload.lab.plugins.module_utils._engines.engines import engine_named
+from ansible_collections.offload.lab.plugins.module_utils._engines.netperf import command
 from ansible_collections.offload.lab.plugins.module_utils._host import runner
-from ansible_collections.offload.lab.plugins.module_utils._netperf import command
-from ansible_collections.offload.lab.plugins.module_utils._netperf import run as netperf_run
+from ansible_collections.offload.lab.plugins.module_utils._load import run as netperf_run
 
 END = {"netns": None, "local": None, "address": "127.0.0.1", "port": 1, "data_port": 2}
 
@@ -30,11 +32,11 @@ def cell(monkeypatch):
     """
 
     def run(script, watch=None, longest=20, **given):
-        load = command.workload(dict({"test": "TCP_STREAM", "duration": 1}, **given))
+        load = workload.checked(dict({"test": "TCP_STREAM", "duration": 1}, **given))
         numbers = iter(range(1000))
         monkeypatch.setattr(
             command,
-            "argv",
+            "stream_argv",
             lambda _load, _test, _end, _number: [
                 sys.executable,
                 "-S",
@@ -42,7 +44,7 @@ def cell(monkeypatch):
                 script.replace("{n}", str(next(numbers))),
             ],
         )
-        monkeypatch.setattr(command, "seconds", lambda _load: (1, longest))
+        monkeypatch.setattr(workload, "seconds", lambda _load: (1, longest))
         return netperf_run.run_cell(load, [END], watch)
 
     return run
@@ -184,12 +186,17 @@ def test_netperf_dies_with_the_module_and_no_file_stays(tmp_path):
     begun, temporary = tmp_path / "begun", tmp_path / "tmp"
     begun.mkdir()
     temporary.mkdir()
-    script = (
-        "import sys, time\nfrom ansible_collections.offload.lab.plugins.module_utils._netperf import command, "
-        "run\ncommand.argv = lambda *_args: [sys.executable, '-S', '-c', 'import os, sys, time; "
-        "os.mkdir(sys.argv[1] + str(os.getpid())); time.sleep(60)', sys.argv[1]]\nload = "
-        f"command.workload({{'test': 'TCP_STREAM', 'streams': 3}})\nrun.run_cell(load, [{END!r}])\n"
-    )
+    script = f"""\
+import sys
+from ansible_collections.offload.lab.plugins.module_utils._engines import workload
+from ansible_collections.offload.lab.plugins.module_utils._engines.netperf import command
+from ansible_collections.offload.lab.plugins.module_utils._load import run
+
+STREAM = "import os, sys, time; os.mkdir(sys.argv[1] + str(os.getpid())); time.sleep(60)"
+command.stream_argv = lambda *_args: [sys.executable, "-S", "-c", STREAM, sys.argv[1]]
+load = workload.checked({{"test": "TCP_STREAM", "streams": 3}})
+run.run_cell(load, [{END!r}])
+"""
     module = subprocess.Popen(
         [sys.executable, "-c", script, str(begun) + "/"],
         env=dict(
@@ -221,13 +228,15 @@ def test_preflight_names_the_netserver_that_does_not_answer(monkeypatch):
         listening.listen(1)
         deaf.bind(("127.0.0.1", 0))
         here = dict(END, port=listening.getsockname()[1], local="127.0.0.1")
-        netperf_run.preflight([here])
+        netperf_run.preflight(engine_named("netperf"), [here])
         with pytest.raises(InputError, match="no netserver answers at 127.0.0.1 port"):
-            netperf_run.preflight([here, dict(END, port=deaf.getsockname()[1])])
+            netperf_run.preflight(
+                engine_named("netperf"), [here, dict(END, port=deaf.getsockname()[1])]
+            )
 
 
 def test_preflight_says_that_netperf_is_missing(monkeypatch):
     monkeypatch.setattr(runner, "SEARCH_PATH", "/nowhere")
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(CommandError, match="Install the package that provides 'netperf'"):
-        netperf_run.preflight([])
+        netperf_run.preflight(engine_named("netperf"), [])

@@ -17,7 +17,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._host import daemons, netns
 from ansible_collections.offload.lab.plugins.module_utils._host.processes import started_at
-from ansible_collections.offload.lab.plugins.module_utils._netperf import netserver
+from ansible_collections.offload.lab.plugins.module_utils._load import servers
 
 needs_netserver = pytest.mark.skipif(
     shutil.which("netserver", path="/usr/bin:/usr/local/bin") is None,
@@ -28,9 +28,9 @@ needs_netserver = pytest.mark.skipif(
 @pytest.fixture(autouse=True)
 def state_dir(tmp_path, monkeypatch):
     folder = tmp_path / "run"
-    monkeypatch.setattr(netserver, "STATE_DIR", str(folder))
+    monkeypatch.setattr(servers, "STATE_DIR", str(folder))
     yield folder
-    netserver.stop_all(list(netserver.known()))
+    servers.stop_all(list(servers.known()))
 
 
 def free_port():
@@ -40,15 +40,21 @@ def free_port():
 
 
 def server(**more):
-    return dict({"netns": None, "address": "127.0.0.1", "port": free_port()}, **more)
+    return {
+        "netns": None,
+        "address": "127.0.0.1",
+        "port": free_port(),
+        "engine": "netperf",
+        **more,
+    }
 
 
 def listening(where):
-    return netserver._bind_error(where) == errno.EADDRINUSE
+    return servers._bind_error(where) == errno.EADDRINUSE
 
 
 def test_it_listens_on_its_address_only():
-    assert netserver.argv(server(port=99)) == [
+    assert servers.argv(server(port=99)) == [
         "netserver",
         "-D",
         "-L",
@@ -57,26 +63,25 @@ def test_it_listens_on_its_address_only():
         "99",
         "-N",
     ]
-    assert netserver.argv(server(address="fd00::1", port=99))[3] == "fd00::1,6"
+    assert servers.argv(server(address="fd00::1", port=99))[3] == "fd00::1,6"
     assert (
-        netserver.label(server(netns="tenant1", address="fd00::1", port=99))
-        == "tenant1/[fd00::1]:99"
+        servers.label(server(netns="tenant1", address="fd00::1", port=99)) == "tenant1/[fd00::1]:99"
     )
 
 
 @needs_netserver
 def test_started_known_and_stopped(state_dir):
     wanted = [server() for _number in range(3)]
-    netserver.start_all(wanted)
+    servers.start_all(wanted)
     assert all(listening(one) for one in wanted)
-    before = netserver.known()
+    before = servers.known()
     assert sorted(state["server"]["port"] for state in before.values()) == sorted(
         one["port"] for one in wanted
     )
-    assert netserver.plan(before, wanted, "present", False) == ([], [])
-    stop, start = netserver.plan(before, wanted[:1], "present", True)
+    assert servers.plan(before, wanted, "present", False) == ([], [])
+    stop, start = servers.plan(before, wanted[:1], "present", True)
     assert len(stop) == 2 and start == []
-    netserver.stop_all(list(before))
+    servers.stop_all(list(before))
     assert not any(listening(one) for one in wanted)
     assert not state_dir.exists()
 
@@ -85,9 +90,9 @@ def test_started_known_and_stopped(state_dir):
 def test_what_it_serves_ends_with_it():
     """A running test is served by a child, which would keep the port's address busy."""
     where = server()
-    netserver.start_all([where])
+    servers.start_all([where])
     with socket.create_connection((where["address"], where["port"])):
-        pid = list(netserver.known().values())[0]["pid"]
+        pid = list(servers.known().values())[0]["pid"]
         limit = time.time() + 10
         children = []
         while not children and time.time() < limit:
@@ -96,7 +101,7 @@ def test_what_it_serves_ends_with_it():
             )
             children = out.stdout.split()
         assert len(children) == 1
-        netserver.stop_all(list(netserver.known()))
+        servers.stop_all(list(servers.known()))
     limit = time.time() + 10
     while os.path.exists("/proc/" + children[0].decode()) and time.time() < limit:
         time.sleep(0.01)
@@ -115,9 +120,9 @@ def test_it_waits_for_one_that_is_ending_and_has_no_command_line_any_more(monkey
     try:
         process.stdout.readline()
         where = server(port=9)
-        daemons.write(netserver._state_file(where), process.pid, {"server": where, "inode": 0})
-        monkeypatch.setattr(netserver, "_is_ours", lambda _state: True)
-        netserver.stop_all([netserver._state_file(where)])
+        daemons.write(servers._state_file(where), process.pid, {"server": where, "inode": 0})
+        monkeypatch.setattr(servers, "_is_ours", lambda _state: True)
+        servers.stop_all([servers._state_file(where)])
         assert started_at(process.pid) is None
     finally:
         process.kill()
@@ -128,13 +133,13 @@ def test_it_waits_for_one_that_is_ending_and_has_no_command_line_any_more(monkey
 @needs_netserver
 def test_a_dead_one_is_started_again():
     where = server()
-    netserver.start_all([where])
-    pid = list(netserver.known().values())[0]["pid"]
+    servers.start_all([where])
+    pid = list(servers.known().values())[0]["pid"]
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    before = netserver.known()
+    before = servers.known()
     assert list(before.values()) == [None]
-    stop, start = netserver.plan(before, [where], "present", False)
+    stop, start = servers.plan(before, [where], "present", False)
     assert (stop, start) == (list(before), [where])
 
 
@@ -164,8 +169,8 @@ def test_a_process_that_is_not_the_one_that_was_started_is_not_signalled(state_d
         }
         path = state_dir / "netserver-@127.0.0.1-1.json"
         path.write_text(json.dumps(dict(state, **change)))
-        assert netserver.known() == {str(path): None}
-        netserver.stop_all([str(path)])
+        assert servers.known() == {str(path): None}
+        servers.stop_all([str(path)])
         assert other.poll() is None and not path.exists()
     finally:
         other.kill()
@@ -176,7 +181,7 @@ def test_a_process_that_is_not_the_one_that_was_started_is_not_signalled(state_d
 def test_a_torn_state_file_is_nobody(state_dir, content):
     state_dir.mkdir()
     (state_dir / "netserver-x.json").write_text(content)
-    assert list(netserver.known().values()) == [None]
+    assert list(servers.known().values()) == [None]
 
 
 def test_a_port_of_somebody_else_is_said_before_anything_starts():
@@ -186,26 +191,26 @@ def test_a_port_of_somebody_else_is_said_before_anything_starts():
         held.bind(("0.0.0.0", where["port"]))
         held.listen(1)
         with pytest.raises(InputError, match="held by a process that is not the lab's"):
-            netserver.require_free([where])
-    netserver.require_free([where])
+            servers.require_free([where])
+    servers.require_free([where])
 
 
 def test_an_address_that_is_not_here():
     with pytest.raises(InputError, match="the node does not have this address"):
-        netserver.require_free([server(address="192.0.2.1")])
+        servers.require_free([server(address="192.0.2.1")])
     with pytest.raises(InputError, match="no such network namespace"):
-        netserver.require_free([server(netns="no-such-namespace")])
+        servers.require_free([server(netns="no-such-namespace")])
 
 
 def test_one_that_ends_at_once_is_said_and_nothing_is_left(monkeypatch, state_dir):
-    monkeypatch.setattr(netserver, "argv", lambda _server: ["false"])
+    monkeypatch.setattr(servers, "argv", lambda _server: ["false"])
     with pytest.raises(LabError, match="did not begin to listen"):
-        netserver.start_all([server()])
+        servers.start_all([server()])
     assert not state_dir.exists()
 
 
 def plan_names(before, wanted, state="present", purge=False):
-    stop, start = netserver.plan(before, wanted, state, purge)
+    stop, start = servers.plan(before, wanted, state, purge)
     return [os.path.basename(path) for path in stop], start
 
 

@@ -11,11 +11,11 @@ import sys
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
-from ansible_collections.offload.lab.plugins.module_utils._netperf import spool
+from ansible_collections.offload.lab.plugins.module_utils._load import spool
 
 HOLDER = """
 import sys, time
-from ansible_collections.offload.lab.plugins.module_utils._netperf import spool
+from ansible_collections.offload.lab.plugins.module_utils._load import spool
 chunk = spool.Chunk(sys.argv[1], "demo-1", "k1")
 chunk.append({"id": "c1"})
 print("ready", flush=True)

@@ -44,5 +44,6 @@ SPEC = {
     "expect": {"type": "dict"},
     "chunk": {"type": "str"},
     "reach": {"type": "list", "elements": "dict", "default": []},
+    "engines": {"type": "list", "elements": "str", "default": ["netperf"]},
     "spool": {"type": "path", "default": "/var/lib/offload-lab/spool"},
 }

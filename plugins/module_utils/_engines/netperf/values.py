@@ -7,8 +7,7 @@ format. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, TypedDict
+from typing import Any, Iterable, TypedDict
 
 from .banner import reason
 from .scan import Interim, Run, to_mbps

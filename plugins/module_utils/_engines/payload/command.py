@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a node runs :mod:`_payload.traffic`: as a file without a name, so that nothing is left of it.
+"""How a node runs :mod:`.traffic`: as a file without a name, so that nothing is left of it.
 
 Python reads it from a descriptor that the process inherits; its number is part of the command line,
 by which a server is known again.
@@ -15,7 +15,6 @@ import os
 import tempfile
 from typing import Iterator
 
-from .._base import network
 from . import traffic
 
 TEST = "PAYLOAD"
@@ -29,14 +28,9 @@ def serve_argv(address: str, port: int) -> list[str]:
 
 
 def check_argv(address: str, port: int, seconds: int, local: str | None) -> list[str]:
-    """Return the command line of a check; ``port`` is that of the netserver beside the server."""
-    there = [address, str(port + network.PAYLOAD_OFFSET), str(seconds)]
+    """Return the command line of a check; ``port`` is the server's."""
+    there = [address, str(port), str(seconds)]
     return [*SCRIPT, "check", *there, *([local] if local else [])]
-
-
-def is_check(argv: list[str]) -> bool:
-    """Return whether a command line is that of a check."""
-    return argv[:3] == [*SCRIPT, "check"]
 
 
 @contextlib.contextmanager

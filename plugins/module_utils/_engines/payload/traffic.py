@@ -5,7 +5,7 @@
 
 A node runs this file as it is, ``serve ADDRESS PORT`` at one end and ``check ADDRESS PORT SECONDS
 [LOCAL]`` at the other, so it imports nothing of ours. ``check`` prints one line of JSON, see
-:mod:`_payload.result`. Both ends know the whole content: size and place of each message follow from
+:mod:`.result`. Both ends know the whole content: size and place of each message follow from
 its number and a seed.
 """
 
@@ -504,7 +504,7 @@ class Client:
 
 
 def check(address: str, port: int, seconds: float, local: str | None) -> dict[str, object]:
-    """Return what was found, see :mod:`_payload.result`."""
+    """Return what was found, see :mod:`.result`."""
     before, began = counters(), time.monotonic()
     client = Client(address, port, local)
     error = None

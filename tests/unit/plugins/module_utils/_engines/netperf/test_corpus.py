@@ -9,7 +9,9 @@ import csv
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils._netperf_output.parse import parse_netperf
+from ansible_collections.offload.lab.plugins.module_utils._engines.netperf.parse import (
+    parse_netperf,
+)
 from ansible_collections.offload.lab.tests.unit.corpus import corpus_dir
 
 COLUMNS = {

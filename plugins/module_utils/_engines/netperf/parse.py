@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The output of netperf, of every version and format from 2.4 to 2.7, as dictionaries. Pure.
 
-``_netperf_scan`` has the text and the run being read, ``_netperf_banner`` what stands around
-results, ``_netperf_classic`` the tables, ``_netperf_details`` what -v adds to them or leaves of
-them, ``_netperf_omni`` the output by selectors, ``_netperf_values`` the keys of the result.
+:mod:`.scan` has the text and the run being read, :mod:`.banner` what stands around
+results, :mod:`.classic` the tables, :mod:`.details` what -v adds to them or leaves of
+them, :mod:`.omni` the output by selectors, :mod:`.values` the keys of the result.
 """
 
 from __future__ import annotations

@@ -1,0 +1,173 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: what an engine is, the program that makes load, and the nouns that it speaks in.
+
+An engine turns a workload and its endpoints into command lines, has a server, and reads what its
+processes print. All that is particular to one lies in its folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from typing import (
+    Any,
+    ContextManager,
+    Mapping,
+    NamedTuple,
+    Sequence,
+    Tuple,
+    TypedDict,
+)
+
+from .._base.errors import InputError
+
+Load = Mapping[str, Any]  # a workload that :func:`.workload.checked` has checked
+Part = Tuple[float, float, float]  # start and end in s since the epoch, rate
+CROWD = 8  # processes; more of them wait before their traffic, and are counted after a warm-up
+# S: a connection's first packet is retransmitted after 1 s, and once more after 3 s (RFC 6298)
+WARM_UP = 4
+
+
+class Endpoint(TypedDict):
+    """Between what a stream runs: from a namespace and an address of the client to a server."""
+
+    netns: str | None
+    local: str | None
+    address: str
+    port: int  # of netserver; an engine's server listens ``port_offset`` above it
+    data_port: int
+
+
+class Line(NamedTuple):
+    """A process of a cell: its command line, and between what it makes load."""
+
+    argv: list[str]
+    end: Endpoint
+
+
+class StreamRow(TypedDict, total=False):
+    """What the text of one stream says. A number is None, or not there, where it was not said."""
+
+    test: str
+    length: float  # s that the stream was asked to run for
+    elapsed_s: float | None
+    throughput_mbps: float | None  # what arrived
+    throughput_sent_mbps: float | None
+    transactions_per_s: float | None
+    # Rates in Mbit/s or transactions/s over the time of the stream. Those of UDP_STREAM are what
+    # was sent.
+    parts: list[Part]
+    iterations: float | None
+    mss: float | None  # bytes
+    retransmits: float | None  # segments, of both ends
+    latency_us: dict[str, float | None]  # min, mean, p50, p90, p99, max, stddev
+    local_cpu_percent: float | None
+    remote_cpu_percent: float | None
+    local_service_demand: float | None  # us/KB of 1024 bytes, or us/transaction
+    remote_service_demand: float | None
+    confidence_met: bool | None
+    confidence_width: dict[str, float]  # % of the mean, the whole interval, by quantity
+    message_size: int | None  # bytes, as the other sizes
+    send_socket_size: int | None
+    recv_socket_size: int | None
+    payload: Any  # of a check of the payload alone, see :mod:`.payload.result`
+
+
+def processes(load: Load) -> int:
+    """Return the number of streams of a cell.
+
+    Every tenant sends: fewer streams become as many.
+    """
+    return max(load["streams"], load["tenants"]) * (2 if load["bidirectional"] else 1)
+
+
+def require_tenants(load: Load, endpoints: Sequence[Endpoint]) -> None:
+    """Raise InputError where there are fewer endpoints than tenants."""
+    if len(endpoints) < load["tenants"]:
+        raise InputError(
+            f"there are {len(endpoints)} endpoints, fewer than the {load['tenants']} tenants asked "
+            "for",
+            load["name"],
+            "Ask for fewer tenants, or make more in the lab.",
+        )
+
+
+def streams_of(load: Load, endpoints: Sequence[Endpoint]) -> list[tuple[str, Endpoint]]:
+    """Return [(test, endpoint)], one a stream; streams are dealt to the tenants' endpoints in turn.
+
+    Bidirectional runs as many TCP_MAERTS beside the TCP_STREAMs.
+    """
+    require_tenants(load, endpoints)
+    tests = (load["test"], "TCP_MAERTS") if load["bidirectional"] else (load["test"],)
+    each = processes(load) // len(tests)
+    dealt = [endpoints[index % load["tenants"]] for index in range(each)]
+    return list(itertools.product(tests, dealt))
+
+
+class Engine:
+    """What makes load. The first that knows a test is the one that makes it, unless a workload
+    names another.
+    """
+
+    name = ""
+    about = ""  # a phrase
+    tests: tuple[str, ...] = ()
+    called = ""  # its process on the client, in messages
+    server = ""  # its server, in messages
+    commands: tuple[str, ...] = ()  # the programs that a node needs
+    asks: tuple[str, ...] = ()  # a command that shows whether a node has it
+    port_offset = 0  # of its server, above netserver's port
+
+    def refuse(self, load: Load) -> None:
+        """Raise InputError for a workload that this engine cannot make."""
+
+    def can_warm_up(self, load: Load) -> bool:
+        """Return whether the first seconds of a stream can be told from the others."""
+        return bool(load["interim"])
+
+    def usual_warm_up(self, load: Load) -> int:
+        """Return the seconds of traffic before the counted time where the workload names none."""
+        return WARM_UP if self.can_warm_up(load) and processes(load) > CROWD else 0
+
+    def wait_before_traffic(self, load: Load) -> int:
+        """Return the seconds that a process waits between its set-up and its traffic."""
+        return 0
+
+    def argv(self, load: Load, test: str, end: Endpoint, index: int) -> list[str]:
+        """Return the command line of stream ``index`` of a cell."""
+        raise NotImplementedError
+
+    def lines(self, load: Load, endpoints: Sequence[Endpoint]) -> list[Line]:
+        """Return the processes of a cell; one a stream, unless an engine can do with fewer."""
+        found = []
+        for index, (test, end) in enumerate(streams_of(load, endpoints)):
+            found.append(Line(self.argv(load, test, end, index), end))
+        return found
+
+    def serve(self, address: str, port: int) -> list[str]:
+        """Return the command line of the server."""
+        raise NotImplementedError
+
+    def inherited(self) -> ContextManager[tuple[int, ...]]:
+        """Give the descriptors that its processes inherit while the context is open."""
+        return contextlib.nullcontext(())
+
+    def started(self, argv: Sequence[str]) -> bool:
+        """Return whether a command line on the client is one of this engine."""
+        return argv[:1] == [self.commands[0]]
+
+    def rows(self, argv: Sequence[str], raw: str) -> list[StreamRow]:
+        """Return what a process printed, a row a stream; raises LabError where it cannot be read."""
+        raise NotImplementedError
+
+
+def seconds(engine: Engine, load: Load) -> tuple[float, float]:
+    """Return (expected, longest) time of one cell in seconds; the longest is when it is given up."""
+    confidence = load["confidence"] or {"iterations_min": 1, "iterations_max": 1}
+    count, before = processes(load), engine.wait_before_traffic(load) + load["warm_up"]
+    return (
+        confidence["iterations_min"] * load["duration"] + before + 0.3 + 0.01 * count,
+        confidence["iterations_max"] * (load["duration"] + 2) + before + 15 + 0.2 * count,
+    )

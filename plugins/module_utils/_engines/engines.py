@@ -1,0 +1,42 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: which engines there are. A new one is a folder, and a line here."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Sequence
+
+from .._base.errors import InputError
+from .engine import Engine
+from .netperf.netperf import Netperf
+from .payload.payload import PayloadCheck
+
+ENGINES: tuple[Engine, ...] = (Netperf(), PayloadCheck())
+BY_NAME = {engine.name: engine for engine in ENGINES}
+# Each once, in the order of the engines.
+TESTS = tuple(dict.fromkeys(itertools.chain.from_iterable(one.tests for one in ENGINES)))
+
+
+def engine_named(name: object) -> Engine:
+    """Return an engine; raises InputError for a name that none has."""
+    if name not in BY_NAME:
+        raise InputError("unknown engine", repr(name), f"Use one of {', '.join(BY_NAME)}.")
+    return BY_NAME[str(name)]
+
+
+def engine_of(test: str, name: object = None) -> Engine:
+    """Return the engine that makes a test: the one with the name, or the first that knows it."""
+    if name is None:
+        return next(engine for engine in ENGINES if test in engine.tests)
+    engine = engine_named(name)
+    if test not in engine.tests:
+        able = ", ".join(one.name for one in ENGINES if test in one.tests)
+        raise InputError(f"{engine.name} has no test {test}", f"engine {name}", f"Use {able}.")
+    return engine
+
+
+def engine_that_started(argv: Sequence[str]) -> Engine:
+    """Return the engine of a process on the client; netperf where none knows it."""
+    return next((engine for engine in ENGINES if engine.started(argv)), ENGINES[0])

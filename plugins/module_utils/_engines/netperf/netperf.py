@@ -1,0 +1,130 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: engine netperf."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Sequence
+
+from ..._base.errors import LabError
+from ..engine import Endpoint, Engine, Load, Part, StreamRow
+from . import command
+
+if TYPE_CHECKING:
+    from .values import Row
+
+LATENCIES = {
+    "min": "MIN_LATENCY",
+    "mean": "MEAN_LATENCY",
+    "p50": "P50_LATENCY",
+    "p90": "P90_LATENCY",
+    "p99": "P99_LATENCY",
+    "max": "MAX_LATENCY",
+    "stddev": "STDDEV_LATENCY",
+}
+RETRANSMITS = ("LOCAL_TRANSPORT_RETRANS", "REMOTE_TRANSPORT_RETRANS")
+# Units of interim results, as factors to the unit that is summed: Mbit/s, or transactions/s.
+UNITS = {
+    "10^3bits/s": 1e-3,
+    "10^6bits/s": 1.0,
+    "10^9bits/s": 1e3,
+    "Trans/s": 1.0,
+    "KBytes/s": 8 * 1024 / 1e6,
+    "MBytes/s": 8 * 1024**2 / 1e6,
+    "GBytes/s": 8 * 1024**3 / 1e6,
+}
+# What a run has under the same name as a stream.
+SAME = (
+    "elapsed_s",
+    "throughput_mbps",
+    "throughput_sent_mbps",
+    "transactions_per_s",
+    "local_cpu_percent",
+    "remote_cpu_percent",
+    "local_service_demand",
+    "remote_service_demand",
+    "confidence_met",
+    "confidence_width",
+    "message_size",
+    "send_socket_size",
+    "recv_socket_size",
+)
+
+
+def _selector(row: Row, name: str) -> float | None:
+    value = (row.get("selectors") or {}).get(name)
+    # netperf's -1 is "not known"
+    return value if isinstance(value, (int, float)) and value >= 0 else None
+
+
+def _parts(row: Row) -> list[Part]:
+    """Return the interim results as [(start, end, rate)], in Mbit/s or in transactions/s."""
+    parts = []
+    for part in row.get("interim") or ():
+        unit, long = part.get("unit"), part.get("seconds", 0)
+        if unit in UNITS and long > 0:
+            end = part["ending_at"]
+            parts.append((end - long, end, part["throughput"] * UNITS[unit]))
+    return parts
+
+
+def _retransmits(row: Row) -> float | None:
+    """Return the segments that both ends retransmitted, None where neither is known."""
+    counts = [_selector(row, name) for name in RETRANSMITS]
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def stream_row(row: Row, test: str, length: float) -> StreamRow:
+    """Return a run of netperf as the row of a stream."""
+    neutral: Any = {name: row.get(name) for name in SAME}
+    neutral.update(
+        test=test,
+        length=length,
+        parts=_parts(row),
+        iterations=_selector(row, "CONFIDENCE_ITERATION"),
+        mss=_selector(row, "TRANSPORT_MSS"),
+        retransmits=_retransmits(row),
+        latency_us={name: _selector(row, selector) for name, selector in LATENCIES.items()},
+    )
+    return neutral
+
+
+class Netperf(Engine):
+    """netperf, of version 2.7 or later."""
+
+    name = "netperf"
+    about = "netperf 2.7, a process a stream"
+    tests = (*command.STREAM_TESTS, *command.RR_TESTS)
+    called = "netperf"
+    server = "netserver"
+    commands = ("netperf", "netserver")
+    asks = ("netperf", "-V")
+
+    def can_warm_up(self, load: Load) -> bool:
+        # Interim results of UDP_STREAM count what was sent.
+        return super().can_warm_up(load) and load["test"] != "UDP_STREAM"
+
+    def wait_before_traffic(self, load: Load) -> int:
+        return command.wait_before_traffic(load)
+
+    def argv(self, load: Load, test: str, end: Endpoint, index: int) -> list[str]:
+        return command.stream_argv(load, test, end, index)
+
+    def serve(self, address: str, port: int) -> list[str]:
+        family = "6" if ":" in address else "4"
+        return ["netserver", "-D", "-L", f"{address},{family}", "-p", str(port), "-N"]
+
+    def rows(self, argv: Sequence[str], raw: str) -> list[StreamRow]:
+        # On the controller alone: a node with an emulated CPU need not compile its expressions.
+        from .parse import parse_netperf  # noqa: PLC0415
+
+        found = parse_netperf(raw)
+        if len(found) != 1:
+            raise LabError(f"netperf's output has {len(found)} results, not one")
+        error = found[0].get("error")
+        if error:
+            raise LabError(error)
+        asked = dict(zip(argv, argv[1:]))
+        return [stream_row(found[0], asked["-t"], float(asked.get("-l", 0)))]

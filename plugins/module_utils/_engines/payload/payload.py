@@ -1,0 +1,60 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: engine payload, traffic whose content is compared with what was sent."""
+
+from __future__ import annotations
+
+from typing import ContextManager, Sequence
+
+from ..._base.errors import InputError
+from ..engine import Endpoint, Engine, Load, StreamRow
+from . import command, result
+
+
+class PayloadCheck(Engine):
+    """TCP and UDP of known content, both directions, all sizes; Python alone."""
+
+    name = "payload"
+    about = "a check of each byte that arrives; Python alone"
+    tests = (command.TEST,)
+    called = "the check of the payload"
+    server = "the server of payload checks"
+    commands = ("python3",)
+    asks = ("python3", "-V")
+    port_offset = 3
+
+    def refuse(self, load: Load) -> None:
+        if load["confidence"]:
+            raise InputError(
+                "a check of the payload has no confidence interval", repr(command.TEST)
+            )
+
+    def can_warm_up(self, load: Load) -> bool:
+        return False
+
+    def argv(self, load: Load, test: str, end: Endpoint, index: int) -> list[str]:
+        port = end["port"] + self.port_offset
+        return command.check_argv(end["address"], port, load["duration"], end["local"])
+
+    def serve(self, address: str, port: int) -> list[str]:
+        return command.serve_argv(address, port)
+
+    def inherited(self) -> ContextManager[tuple[int, ...]]:
+        return command.descriptors()
+
+    def started(self, argv: Sequence[str]) -> bool:
+        return list(argv[:3]) == [*command.SCRIPT, "check"]
+
+    def rows(self, argv: Sequence[str], raw: str) -> list[StreamRow]:
+        found = result.parse(raw)
+        arrived = sum(check["bytes"] for check in found["checks"].values())
+        return [
+            {
+                "test": command.TEST,
+                "throughput_mbps": arrived * 8 / found["elapsed_s"] / 1e6,
+                "elapsed_s": found["elapsed_s"],
+                "length": found["elapsed_s"],
+                "payload": found,
+            }
+        ]

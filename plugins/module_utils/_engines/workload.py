@@ -1,0 +1,318 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: a workload, the load of one cell: its keys, declared once, and how they are checked.
+
+From :data:`KEYS` come the schema of a campaign file's workloads and the options of module netperf.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Mapping, NamedTuple, Sequence, TypedDict
+
+from .._base import network
+from .._base.checks import boolean, label, mapping, number, size
+from .._base.errors import InputError
+from . import engine as nouns
+from .engine import Endpoint, Engine, Line, Load
+from .engines import BY_NAME, TESTS, engine_of
+
+MAX_UDP_PAYLOAD = 65507  # IPv4: 65535 less the IP and UDP headers
+MOST_CPUS = 8191  # the largest number that a kernel gives a CPU (NR_CPUS of x86)
+Schema = Dict[str, Any]
+
+
+class Key(NamedTuple):
+    """A key of a workload."""
+
+    schema: Schema  # of its value in a campaign file
+    option: dict[str, Any] | None = None  # of module netperf; None where it has none
+    always: bool = False  # in a plan, None where a campaign does not give it
+
+
+def _reference(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _choice(names: Sequence[str]) -> Schema:
+    return {"description": f"Use {', '.join(names[:-1])} or {names[-1]}.", "enum": list(names)}
+
+
+def _whole(least: int, most: int, text: str) -> Schema:
+    return {"description": text, "type": "integer", "minimum": least, "maximum": most}
+
+
+CONFIDENCE: Schema = {
+    "description": "Give iterations_max (3 to 30), iterations_min (from 3), level (95 or 99), "
+    "width_percent.",
+    "type": "object",
+    "required": ["iterations_max"],
+    "additionalProperties": False,
+    "properties": {
+        "iterations_max": {"type": "integer", "minimum": 3, "maximum": 30},
+        "iterations_min": {"type": "integer", "minimum": 3, "maximum": 30},
+        "level": {"enum": [95, 99]},
+        "width_percent": {"type": "number", "exclusiveMinimum": 0, "maximum": 100},
+    },
+}
+INTERIM: Schema = {
+    "description": "Give seconds from 0.05 to 3600.",
+    "type": "number",
+    "minimum": 0.05,
+    "maximum": 3600,
+}
+BYTES = _reference("bytes")
+TEXT = {"type": "str"}  # of an option that takes 16384 or 16K
+KEYS = {
+    "name": Key(_reference("identifier")),
+    "engine": Key(_choice(list(BY_NAME))),
+    "test": Key(_choice(TESTS), {"type": "str", "default": "TCP_STREAM"}),
+    "duration": Key(_reference("seconds"), {"type": "int", "default": 10}),
+    "streams": Key(
+        _whole(1, 1000, "Give 1 to 1000 simultaneous streams."), {"type": "int", "default": 1}
+    ),
+    "bidirectional": Key(
+        {"description": "Give true or false; for TCP_STREAM only.", "type": "boolean"},
+        {"type": "bool", "default": False},
+    ),
+    "message_size": Key(BYTES, TEXT, always=True),
+    "receive_size": Key(BYTES, TEXT),
+    "send_socket": Key(BYTES, TEXT, always=True),
+    "recv_socket": Key(BYTES, TEXT, always=True),
+    "request_size": Key(BYTES, TEXT, always=True),
+    "response_size": Key(BYTES, TEXT, always=True),
+    "tenants": Key(
+        _whole(1, 1000, "Give the number of tenants that send simultaneously."), always=True
+    ),
+    "confidence": Key(CONFIDENCE, {"type": "dict"}, always=True),
+    "cpu": Key(
+        {"description": "Give true or false: the engine's own CPU figures.", "type": "boolean"},
+        {"type": "bool", "default": True},
+    ),
+    "interim": Key(INTERIM, {"type": "float"}),
+    "warm_up": Key(
+        _whole(0, 600, "Give whole seconds from 0 to 600 before the counted time."), {"type": "int"}
+    ),
+    "client_cpus": Key(_reference("cpus")),
+    "server_cpus": Key(_reference("cpus")),
+}
+STREAM_SIZES = ("message_size", "receive_size")
+REQUEST_SIZES = ("request_size", "response_size")
+SIZES = (*STREAM_SIZES, "send_socket", "recv_socket", *REQUEST_SIZES)
+
+
+def schema() -> Schema:
+    """Return the JSON Schema of a workload in a campaign file."""
+    return {
+        "description": f"Use the keys {', '.join(KEYS)}.",
+        "type": "object",
+        "required": ["name"],
+        "additionalProperties": False,
+        "properties": {name: key.schema for name, key in KEYS.items()},
+    }
+
+
+def options() -> dict[str, dict[str, Any]]:
+    """Return the argument spec of a workload's keys, as module netperf has them."""
+    return {name: key.option for name, key in KEYS.items() if key.option}
+
+
+class Confidence(TypedDict):
+    """When a test is repeated."""
+
+    level: int  # %
+    width_percent: float  # of the mean, the whole interval
+    iterations_min: int
+    iterations_max: int
+
+
+class PlannedWorkload(TypedDict):
+    """What each workload of a plan has; sizes are bytes, None leaves the system's own."""
+
+    name: str
+    test: str  # as netperf names it
+    duration: int  # s an iteration
+    streams: int
+    tenants: int | None
+    message_size: int | None
+    send_socket: int | None
+    recv_socket: int | None
+    request_size: int | None
+    response_size: int | None
+    confidence: Confidence | None
+    warm_up: int  # s before the time that counts
+
+
+class Workload(PlannedWorkload, total=False):
+    """A workload in a plan, with what only some campaigns give."""
+
+    engine: str
+    receive_size: int
+    bidirectional: bool
+    cpu: bool  # the engine's own CPU figures
+    interim: float  # s
+    client_cpus: list[int]
+    server_cpus: list[int]
+
+
+def is_stream(test: str) -> bool:
+    """Return whether a test moves data one way, rather than asking and answering."""
+    return not test.endswith("RR")
+
+
+def _confidence(value: Any) -> Confidence | None:
+    """Return the confidence asked for, or None."""
+    if not value:
+        return None
+    given = mapping(value, "confidence", tuple(CONFIDENCE["properties"]))
+    level = number(given.get("level", 99), "confidence level", 95, 99)
+    if level not in (95, 99):
+        raise InputError(
+            "netperf has confidence levels 95 and 99 only", f"confidence level {level}"
+        )
+    least = number(given.get("iterations_min", 3), "iterations_min", 3, 30)
+    most = number(given.get("iterations_max", 10), "iterations_max", 3, 30)
+    if least > most:
+        raise InputError("iterations_min is larger than iterations_max", f"{least} and {most}")
+    return {
+        "level": level,
+        "width_percent": number(given.get("width_percent", 5), "width_percent", 0.1, 100, float),
+        "iterations_min": least,
+        "iterations_max": most,
+    }
+
+
+def _sizes(given: Mapping[str, Any], test: str) -> dict[str, int]:
+    sizes = {}
+    for key in SIZES:
+        if given.get(key) is not None:
+            sizes[key] = size(given[key], key)
+    for key in REQUEST_SIZES if is_stream(test) else STREAM_SIZES:
+        if key in sizes:
+            raise InputError(
+                f"cannot be combined with {test}",
+                key,
+                "Streams have message_size, requests have request_size and response_size.",
+            )
+    for key in ("message_size", *REQUEST_SIZES):
+        if test.startswith("UDP_") and sizes.get(key, 0) > MAX_UDP_PAYLOAD:
+            raise InputError(
+                f"{sizes[key]} bytes do not fit a UDP datagram, which carries at most "
+                f"{MAX_UDP_PAYLOAD}",
+                key,
+            )
+    return sizes
+
+
+def checked(given: Any) -> Load:
+    """Return the workload checked and with its defaults; strings, as a survey gives them, become
+    numbers.
+    """
+    given = mapping(given, "workload", tuple(KEYS))
+    test = str(given.get("test", "")).upper()
+    if test not in TESTS:
+        raise InputError(
+            "unknown netperf test", repr(given.get("test")), f"Use one of {', '.join(TESTS)}."
+        )
+    engine = engine_of(test, given.get("engine"))
+    bidirectional = boolean(given.get("bidirectional", False), "bidirectional")
+    if bidirectional and test != "TCP_STREAM":
+        raise InputError(
+            "only TCP_STREAM can run in both directions simultaneously", f"bidirectional {test}"
+        )
+    load: dict[str, Any] = {
+        "name": label(given.get("name", test.lower()), "workload name"),
+        "engine": engine.name,
+        "test": test,
+        "duration": number(given.get("duration", 10), "duration", 1, 86400),
+        "streams": number(given.get("streams") or 1, "streams", 1, 1000),
+        "tenants": number(given.get("tenants") or 1, "tenants", 1, 1000),
+        "bidirectional": bidirectional,
+        "confidence": _confidence(given.get("confidence")),
+        "cpu": boolean(given.get("cpu", True), "cpu"),
+    }
+    load["interim"] = _interim(given.get("interim"), load)
+    load["warm_up"] = _warm_up(engine, given.get("warm_up"), load)
+    for key in ("client_cpus", "server_cpus"):
+        load[key] = [number(cpu, key, 0, MOST_CPUS) for cpu in given.get(key) or ()]
+    load.update(_sizes(given, test))
+    engine.refuse(load)
+    return load
+
+
+def _interim(value: Any, load: Load) -> float | None:
+    """Return the seconds between interim results, None where there are none.
+
+    They show when a stream really ran: its connection may come a second late, and netperf may wait
+    4 s more for its peer. Of several they show how much of a stream's rate fell into the time of
+    all.
+    """
+    if value is None and not load["confidence"]:
+        return min(1.0, load["duration"] / 10.0)
+    if value in (None, "", 0):
+        return None
+    interim = number(value, "interim", 0.05, 3600, float)
+    if load["confidence"]:
+        raise InputError(
+            "interim results cannot be combined with confidence iterations", load["name"]
+        )
+    return interim
+
+
+def _warm_up(engine: Engine, value: Any, load: Load) -> int:
+    """Return the seconds of traffic before the counted time; only interim results can separate the
+    two.
+    """
+    if value is None:
+        return engine.usual_warm_up(load)
+    seconds = number(value, "warm_up", 0, 600)
+    if seconds and not engine.can_warm_up(load):
+        raise InputError(
+            "a warm-up cannot be combined with confidence, UDP_STREAM, PAYLOAD or interim 0",
+            load["name"],
+            f"Leave warm_up out: the results of {engine.name} cover the whole test there.",
+        )
+    return seconds
+
+
+def endpoint(given: Any) -> Endpoint:
+    """Return one endpoint, checked.
+
+    ``data_port`` is that of the first stream, each further one has the next.
+    """
+    given = mapping(given, "endpoint", ("netns", "local", "address", "port", "data_port"))
+    port = network.port(given.get("port", network.NETSERVER_PORT), "port")
+    local = str(network.address(given["local"], "local address")) if given.get("local") else None
+    address = str(network.address(given.get("address"), "netserver address"))
+    if local and (":" in local) != (":" in address):
+        raise InputError("one address is IPv4 and the other IPv6", f"{local} and {address}")
+    return {
+        "netns": network.namespace_name(given["netns"]) if given.get("netns") else None,
+        "local": local,
+        "address": address,
+        "port": port,
+        "data_port": network.port(
+            given.get("data_port") or port + network.DATA_OFFSET, "data_port"
+        ),
+    }
+
+
+def lines(load: Load, endpoints: Sequence[Endpoint]) -> list[Line]:
+    """Return the processes of a cell, each a command line with its endpoint."""
+    return BY_NAME[load["engine"]].lines(load, endpoints)
+
+
+def seconds(load: Load) -> tuple[float, float]:
+    """Return (expected, longest) time of one cell in seconds."""
+    return nouns.seconds(BY_NAME[load["engine"]], load)
+
+
+def engines_of(loads: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names of the engines that make these workloads of a plan."""
+    return sorted({engine_of(load["test"], load.get("engine")).name for load in loads})
+
+
+def stream_argv(test: str, end: Endpoint, seconds_long: int, index: int = 0) -> list[str]:
+    """Return the command line of a stream that only has to move data, such as one to sample."""
+    load = checked({"test": test, "duration": seconds_long, "cpu": False, "interim": 0})
+    return BY_NAME[load["engine"]].argv(load, test, end, index)
