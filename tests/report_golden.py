@@ -111,10 +111,19 @@ def confirmed(folder):
     planned = list(synthetic.make_trials(plan, truth))
     decided = confirmation_of(plan, nominate(plan, iter(planned)))
     profiles = {**plan["profiles"], **decided["profiles"]}
-    whole = {**plan, "profiles": profiles, "visits": decided["visits"]}
+    visits = [{**visit, "cells": visit["cells"][:1]} for visit in decided["visits"]]
+    whole = {**plan, "profiles": profiles, "visits": visits}
     whole["blocks"] = max(decided["blocks"])
     fresh = [{**trial, "part": "confirm"} for trial in synthetic.make_trials(whole, truth, seed=77)]
+    fresh += [_checked(plan, trial) for trial in fresh]
     put(folder, plan, planned + fresh, confirmation=decided)
+
+
+def _checked(plan, trial):
+    """Return the check of the payload after a trial of a confirmation."""
+    result = {**trial["result"], "payload": _payload(wrong=0)}
+    own = {"id": trial["id"].replace("c001", "c002"), "cell": 2}
+    return {**trial, **own, "workload": plan["verify"], "result": result}
 
 
 def search(folder):

@@ -19,11 +19,20 @@ from .._campaign.workloads import seconds_of
 from .._statistics.components import Scatter, components
 from .._statistics.effects import logs
 from .._statistics.libraries import np
+from .._trials import payload
 from .._trials.guards import excluded
 from .._trials.nouns import Trial
 from .metrics import order, values_of
 
 LISTED = 20  # failures that are named one by one
+
+
+class Contents(TypedDict):
+    """What checks of the payload say of one profile."""
+
+    trials: int  # beside the campaign's own
+    troubled: int  # of these
+    altered: int  # trials, the campaign's own too, in which the payload arrived wrong
 
 
 class Table(TypedDict):
@@ -58,6 +67,9 @@ class Cube:
         self.stall_kinds: dict[
             tuple[int, str], dict[str, int]
         ] = {}  # by table and profile, then by kind
+        self.contents: dict[str, Contents] = {
+            name: {"trials": 0, "troubled": 0, "altered": 0} for name in self.profiles
+        }
         self.used_in = np.zeros(len(self.tables), dtype=int)
         self.saturated = np.zeros(
             len(self.tables), dtype=int
@@ -124,10 +136,13 @@ class Cube:
         """Add one trial, or count why it is left out."""
         self._recorded(trial)
         place = self.place(trial)
+        beside = self._see_content(trial)
         if place is not None:
             self._outcome(trial, place)
         if trial.get("error"):
             self._failed(trial)
+        elif beside:
+            self.counts["used"] += 1
         elif place is None:
             self.counts["unplanned"] += 1
         elif trial.get("trial") in self._seen.get(place, ()):
@@ -171,6 +186,22 @@ class Cube:
             self.stalls[place] += 1
             kinds = self.stall_kinds.setdefault((place[0], trial["profile"]), {})
             kinds[kind] = kinds.get(kind, 0) + 1
+
+    def _see_content(self, trial: Trial) -> bool:
+        """Count what a check of the payload found; return whether it is one beside the campaign's
+        own trials.
+        """
+        found = self.contents.get(trial.get("profile"))
+        if found is None:
+            return False
+        checked = (trial.get("result") or {}).get("payload")
+        found["altered"] += bool(checked and payload.altered(checked))
+        check = self.plan.get("verify")
+        beside = check is not None and (trial.get("workload") or {}).get("name") == check["name"]
+        if beside and (trial.get("error") or not excluded(trial)):
+            found["trials"] += 1
+            found["troubled"] += bool(trial.get("error"))
+        return beside
 
     def _failed(self, trial: Trial) -> None:
         self.counts["failed"] += 1

@@ -4,7 +4,8 @@
 """Failures by profile: a trial that failed or received nothing is an outcome of its profile, never
 only a gap. Pure.
 
-A profile that fails more than the control is not recommended. The bar is low, and not that of the
+A profile that fails more than the control is not recommended, nor is one with which the payload
+arrived wrong in a single trial, unless it does so without any offload too. The bar is low, and not that of the
 report's test: what stalls one time in four may stall only once in six trials.
 """
 
@@ -12,7 +13,9 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+from .._campaign.nouns import Plan
 from .._statistics.libraries import np
+from .._trials.payload import WRONG
 from .cube import Cube
 
 TOLERATED = 0.05  # of a profile's trials, before a share above the control's forbids it
@@ -70,7 +73,7 @@ def of_profiles(cube: Cube, p: np.ndarray | None, alpha: float) -> list[Failures
     """Return what failed of each profile's trials over all tables, the control first; ``p`` of the
     others, or None.
     """
-    attempts, stalls = (by_row(counts).sum(axis=(0, 2)) for counts in (cube.attempts, cube.stalls))
+    attempts, stalls = _all_trials(cube)
     shares = stalls / np.maximum(attempts, 1)
     found: list[Failures] = []
     for place, name in enumerate(cube.profiles):
@@ -90,10 +93,34 @@ def of_profiles(cube: Cube, p: np.ndarray | None, alpha: float) -> list[Failures
                 "share": round(float(shares[place]), 6) if attempts[place] else None,
                 "p_report": own,
                 "shown": shown,
-                "forbids": reason if more and (shown or shares[place] > TOLERATED) else None,
+                "forbids": _altered(cube, name)
+                or (reason if more and (shown or shares[place] > TOLERATED) else None),
             }
         )
     return found
+
+
+def _all_trials(cube: Cube) -> tuple[np.ndarray, np.ndarray]:
+    """Return each profile's trials, and how many of them failed, with checks of the payload."""
+    attempts, stalls = (by_row(counts).sum(axis=(0, 2)) for counts in (cube.attempts, cube.stalls))
+    contents = [cube.contents[name] for name in cube.profiles]
+    return (
+        attempts + [found["trials"] for found in contents],
+        stalls + [found["troubled"] for found in contents],
+    )
+
+
+def _altered(cube: Cube, profile: str) -> str | None:
+    """Return why a profile is forbidden with which the payload arrived wrong, or None."""
+    trials, control = cube.contents[profile]["altered"], cube.profiles[0]
+    if not trials or (cube.contents[control]["altered"] and _is_all_off(cube.plan, control)):
+        return None
+    return f"{WRONG} in {trials} trial{'' if trials == 1 else 's'}"
+
+
+def _is_all_off(plan: Plan, profile: str) -> bool:
+    levels = plan["profiles"][profile]["levels"]
+    return all(levels[factor["name"]] == factor["levels"][0] for factor in plan["factors"])
 
 
 def _control_fails(shares: np.ndarray, attempts: np.ndarray) -> bool:

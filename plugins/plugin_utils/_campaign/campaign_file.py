@@ -24,7 +24,7 @@ from .factors import read_factor
 from .needs import check_needs
 from .nouns import Campaign, Factor
 from .rounds import everybody
-from .workloads import read_workload
+from .workloads import CHECK, check_beside, read_workload
 
 SCHEMAS = os.path.join(os.path.dirname(__file__), "schemas")
 DEFAULTS: dict[str, Any] = {
@@ -51,6 +51,7 @@ DEFAULTS: dict[str, Any] = {
     "goal": "throughput",
     "until": None,
     "control_visits": None,
+    "verify": True,
 }
 # Of a campaign file: PyYAML's time grows with the square of open brackets, its aliases can expand
 # to any size.
@@ -289,6 +290,8 @@ def read_campaign(campaign: object, where: str = "campaign", nodes: Sequence[str
     _fill(full, nodes, where)
     for kind in ("factors", "workloads"):
         _unique([entry["name"] for entry in full[kind]], kind, where)
+    if full["verify"]:
+        _unique([CHECK, *(entry["name"] for entry in full["workloads"])], "workloads", where)
     _unique([tuple(sorted(pair.items())) for pair in full["pairs"]], "pairs", where)
     if full["design"] == "search":
         _check_search(full, where)
@@ -311,6 +314,7 @@ def _fill(full: Any, nodes: Sequence[str], where: str) -> None:
     check_needs(factors, where)
     full["factors"] = factors
     full["workloads"] = [read_workload(asked, full["duration"]) for asked in full["workloads"]]
+    full["verify"] = check_beside(full["workloads"], full["duration"]) if full["verify"] else None
     full["pairs"] = _pairs(full["pairs"], nodes, where)
 
 

@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Iterable
 
 from ...module_utils._base.errors import InputError
-from .design import nominees_of, visits_of
+from .design import nominees_of, visits_of, with_check
 from .factors import settings_of
 from .nouns import (
     Confirmation,
@@ -50,7 +50,8 @@ def confirmation_of(plan: Plan, nominees: Iterable[Nominee]) -> Confirmation:
     first = plan["blocks"] + 1
     blocks = range(first, first + plan["confirm"]) if len(profiles) > 1 else range(0)
     visits: list[Visit] = [
-        {**visit, "part": PART} for visit in visits_of(plan, profiles, control, blocks)
+        {**with_check(plan, visit), "part": PART}
+        for visit in visits_of(plan, profiles, control, blocks)
     ]
     return {
         "schema": SCHEMA,

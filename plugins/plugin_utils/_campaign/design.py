@@ -28,6 +28,7 @@ from .nouns import (
     Remeasure,
     SearchLimits,
     Visit,
+    Workload,
 )
 from .profiles import MOST_PROFILES, profiles_of
 from .rounds import check, rounds_of
@@ -76,17 +77,34 @@ def control_visits(campaign: Outline, profiles: int = 0) -> int:
     return campaign.get("control_visits") or (1 if few else 2)
 
 
+def all_workloads(campaign: Outline) -> list[Workload]:
+    """Return the workloads of a campaign or its plan, with the check of its confirmation."""
+    check = campaign.get("verify")
+    return [*campaign["workloads"], check] if check else campaign["workloads"]
+
+
 def visit_seconds(campaign: Outline) -> float:
     """Return how long a visit of a campaign, or of its plan, takes in seconds: all its rounds."""
+    cells = _places(campaign) * (campaign.get("trials") or 1)
+    return VISIT_SECONDS + cells * sum(
+        seconds_of(workload) + CELL_SECONDS for workload in campaign["workloads"]
+    )
+
+
+def _places(campaign: Outline) -> int:
+    """Return how often a visit measures a workload: on each path, in each round."""
     rounds = (
         campaign["rounds"]
         if "rounds" in campaign
         else rounds_of(campaign["pairs"], campaign["concurrent"])
     )
-    cells = len(campaign["paths"]) * max(1, len(rounds)) * (campaign.get("trials") or 1)
-    return VISIT_SECONDS + cells * sum(
-        seconds_of(workload) + CELL_SECONDS for workload in campaign["workloads"]
-    )
+    return len(campaign["paths"]) * max(1, len(rounds))
+
+
+def check_seconds(campaign: Outline) -> float:
+    """Return how long the checks of the payload at a visit of a confirmation take."""
+    check = campaign.get("verify")
+    return _places(campaign) * (seconds_of(check) + CELL_SECONDS) if check else 0.0
 
 
 def longest_visit_seconds(plan: Plan) -> float:
@@ -95,7 +113,7 @@ def longest_visit_seconds(plan: Plan) -> float:
     """
     trials = (plan.get("trials") or 1) * (MORE_TRIALS if plan["design"] == "search" else 1)
     longest: Plan = {**plan, "trials": trials}
-    return visit_seconds(longest)
+    return visit_seconds(longest) + check_seconds(plan)
 
 
 def block_seconds(campaign: Outline, profiles: int) -> float:
@@ -118,11 +136,9 @@ def confirmation_cost(campaign: Outline, profiles: int) -> tuple[int, int, float
     blocks = campaign.get("confirm", 0) if profiles > 2 else 0
     visited = min(nominees_of(campaign["design"]), profiles - 1) + 1
     mtus = len(campaign["mtus"]) if blocks else 0
-    return (
-        blocks,
-        mtus * blocks * (visited + control_visits(campaign, visited) - 1),
-        mtus * (MTU_SECONDS + blocks * block_seconds(campaign, visited)),
-    )
+    visits = mtus * blocks * (visited + control_visits(campaign, visited) - 1)
+    seconds = mtus * (MTU_SECONDS + blocks * block_seconds(campaign, visited))
+    return blocks, visits, seconds + visits * check_seconds(campaign)
 
 
 def pick_blocks(campaign: Campaign, profiles: int) -> int:
@@ -195,8 +211,30 @@ def _in_order(stays: list[Item], seed: int, mtu: int, block: int) -> list[Item]:
     return _shuffled(stays, seed, mtu, block)
 
 
+def _pair_keys(campaign: Outline) -> list[dict[str, str]]:
+    return [{"pair": f"{pair['client']}-{pair['server']}"} for pair in campaign["pairs"]] or [{}]
+
+
+def _prefix(mtu: int, block: int, visit: int) -> str:
+    return f"m{mtu}-b{block:02d}-v{visit:02d}"
+
+
+def with_check(plan: Plan, visit: Visit) -> Visit:
+    """Return a visit with a check of the payload on each path, after its other cells."""
+    check = plan.get("verify")
+    if not check:
+        return visit
+    prefix = _prefix(visit["mtu"], visit["block"], visit["visit"])
+    cells: list[Any] = list(visit["cells"])
+    for path, pair in product(plan["paths"], _pair_keys(plan)):
+        number = len(cells) + 1
+        place = {"id": f"{prefix}-c{number:03d}", "cell": number}
+        cells.append({**place, **pair, "path": path, "workload": check["name"]})
+    return {**visit, "cells": cells}
+
+
 def _cells(campaign: Outline, prefix: str, *place: object) -> list[Cell]:
-    pairs = [{"pair": f"{pair['client']}-{pair['server']}"} for pair in campaign["pairs"]] or [{}]
+    pairs = _pair_keys(campaign)
     numbers = range(1, (campaign.get("trials") or 0) + 1)
     trials: list[Any] = [{"trial": number} for number in numbers] or [{}]
     cells = [
@@ -234,7 +272,7 @@ def visits_of(
             # measure drift.
             order = _in_order(stays, seed, mtu, block) if shuffled else stays
             for visit, (profile, repeat) in enumerate(order, 1):
-                prefix = f"m{mtu}-b{block:02d}-v{visit:02d}"
+                prefix = _prefix(mtu, block, visit)
                 visits.append(
                     {
                         "block": block,
@@ -309,6 +347,7 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
         "steal_limit": campaign.get("steal_limit"),
         "trials": campaign.get("trials"),
         "search": search,
+        "verify": campaign.get("verify") if confirm else None,
     }
     visits: list[Visit] = []
     for stage in stages(looks, blocks):

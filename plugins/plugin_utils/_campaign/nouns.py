@@ -98,6 +98,7 @@ class Outline(TypedDict):
     untestable: dict[str, str]  # {factor or profile: reason}
     matters: float  # %
     confirm: int  # blocks of the confirmation
+    verify: NotRequired[Workload | None]  # a check of the payload at each visit of the confirmation
     study: NotRequired[str | None]
     steal_limit: NotRequired[float | None]  # % of the CPU time
     trials: NotRequired[int | None]  # of each cell at a visit

@@ -18,6 +18,7 @@ from ...module_utils._host import files
 from . import confirmation, looks
 from .design import (
     SCHEMA,
+    all_workloads,
     control_visits,
     longest_visit_seconds,
 )
@@ -36,6 +37,7 @@ ADDED = (
     "confirm",
     "remeasure",
     "control_visits",
+    "verify",
 )  # keys that plans of earlier versions lack
 MOST_VISITS = 800  # of an event, which must stay small
 
@@ -197,8 +199,8 @@ def summary(plan: Plan, folder: str) -> dict[str, object]:
         "confirm": plan.get("confirm", 0),
         "rounds_of_search": plan["search"]["rounds"] if "search" in plan else 0,
         "looks": len(plan.get("looks") or ()),
-        "tests": sorted({workload["test"] for workload in plan["workloads"]}),
-        "engines": engines_of(plan["workloads"]),
+        "tests": sorted({workload["test"] for workload in all_workloads(plan)}),
+        "engines": engines_of(all_workloads(plan)),
         "profiles": {name: profile["settings"] for name, profile in plan["profiles"].items()},
         "totals": {
             "visits": len(plan["visits"]),

@@ -10,10 +10,12 @@ seconds before it that are not counted, ``confidence`` None or ``{"iterations_ma
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Required, TypedDict
 
 from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._engines import workload
+from ...module_utils._engines.payload.command import TEST as PAYLOAD
 from ...module_utils._engines.workload import Workload
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -32,6 +34,9 @@ DEFAULTS: dict[str, Any] = {
     "streams": 1,
     **{name: None for name, key in workload.KEYS.items() if key.always},
 }
+# What a confirmation measures beside the campaign's own workloads: whether the payload arrives as it was sent.
+CHECK = "payload_check"
+CHECK_SECONDS = 5
 CONFIDENCE: dict[str, Any] = {"iterations_min": 3, "level": 99, "width_percent": 5}
 
 
@@ -64,6 +69,15 @@ def read_workload(asked: str | AskedWorkload, duration: int) -> Workload:
     except LabError as error:
         raise InputError(str(error), f"workload {asked['name']}") from None
     return load
+
+
+def check_beside(workloads: Sequence[Workload], duration: int) -> Workload | None:
+    """Return the check of the payload beside a campaign's own workloads, as long as their trials
+    and 5 s at most; None where one of them checks it already.
+    """
+    if any(workload["test"] == PAYLOAD for workload in workloads):
+        return None
+    return read_workload({"name": CHECK, "test": PAYLOAD}, min(duration, CHECK_SECONDS))
 
 
 def _confidence(asked: AskedWorkload) -> workload.Confidence:

@@ -290,10 +290,12 @@ def answer(
     groups: list[dict[str, Any]],
 ) -> list[Line]:
     """Return the answer: what is broken, then at most six lines; ``groups`` are the panels of trials in two groups."""
-    first = broken.lines(plan, digest.payloads)
-    if first and all(workload["test"] == PAYLOAD for workload in plan["workloads"]):
+    payload = broken.lines(plan, digest.payloads)
+    first = [one for one in payload if one["verdict"] != "same"]
+    clean = [one for one in payload if one["verdict"] == "same"]
+    if payload and all(workload["test"] == PAYLOAD for workload in plan["workloads"]):
         unfinished = _settle(findings, tables, plan, digest) if findings["unfinished"] else []
-        return first + unfinished
+        return payload + unfinished
     if not digest.trials or not any(table["quantities"] for table in tables):
         why = (
             "no trial was recorded"
@@ -302,9 +304,9 @@ def answer(
         )
         cause = remedy.left_out(digest)
         nothing = f"Nothing can be said: {why}{'; ' + cause if cause else ''}."
-        return [*first, line("unknown", nothing)]
+        return [*payload, line("unknown", nothing)]
     lines = _recommendation(findings, tables, plan)
     refused = findings["recommendation"]["name"] is None and findings["recommendation"]["forbidden"]
     lines += failing(findings) if not refused else []
     lines += acting_together(tables) + two_groups(groups) + _costs_unknown(findings, tables)
-    return first + lines[:4] + _settle(findings, tables, plan, digest)
+    return first + lines[:4] + clean + _settle(findings, tables, plan, digest)

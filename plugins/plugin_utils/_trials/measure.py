@@ -19,6 +19,7 @@ from ...module_utils._base import network
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.engine import Endpoint
 from ...module_utils._engines.workload import engines_of
+from .._campaign.design import all_workloads
 from .._campaign.nouns import Part, Plan, Visit
 from .._campaign.plan_file import (
     read_confirmation,
@@ -243,7 +244,7 @@ class Measurement:
 
     def engines(self, cells: Iterable[CellToMeasure]) -> list[str]:
         """Return the engines whose servers must answer first: those of a plan, or of plain cells."""
-        loads = self.plan["workloads"] if self.plan else [cell["workload"] for cell in cells]
+        loads = all_workloads(self.plan) if self.plan else [cell["workload"] for cell in cells]
         return engines_of(loads)
 
     def record(self, answer: dict[str, Any]) -> list[str]:

@@ -99,7 +99,7 @@ def trouble(payload: Payload) -> str | None:
     """
     checks = payload["checks"].values()
     signs = {
-        WRONG: any(check["wrong"] or check["short"] for check in checks),
+        WRONG: altered(payload),
         STALLED: any(check["stalled"] for check in checks),
         REFUSED: refused(payload) >= FEWEST_CHECKSUMS,
         RETRANSMITTED: any(_retransmits(payload, end, name) for end, name in SENDERS),
@@ -108,6 +108,11 @@ def trouble(payload: Payload) -> str | None:
         STOPPED: payload["error"],
     }
     return next((text for text, seen in signs.items() if seen), None)
+
+
+def altered(payload: Payload) -> bool:
+    """Return whether content arrived that is not what was sent."""
+    return any(check["wrong"] or check["short"] for check in payload["checks"].values())
 
 
 def refused(payload: Payload) -> int:

@@ -12,6 +12,7 @@ from .._campaign.confirmation import PART
 from .._campaign.design import (
     CELL_SECONDS,
     VISIT_SECONDS,
+    all_workloads,
     block_seconds,
     confirmation_cost,
 )
@@ -62,7 +63,7 @@ def _costs(plan: Plan, visits: list[Visit], known: Collection[str]) -> list[floa
         if plan.get("rounds") and plan.get("pairs")
         else 1.0
     )
-    loads = {load["name"]: seconds_of(load) + CELL_SECONDS for load in plan["workloads"]}
+    loads = {load["name"]: seconds_of(load) + CELL_SECONDS for load in all_workloads(plan)}
     costs = []
     for visit in visits:
         cells = [loads[cell["workload"]] for cell in visit["cells"] if cell["id"] not in known]

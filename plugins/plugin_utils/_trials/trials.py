@@ -16,6 +16,7 @@ from ...module_utils._engines import workload
 from ...module_utils._engines.engine import Endpoint, StreamRow
 from ...module_utils._engines.engines import engine_that_started
 from ...module_utils._engines.workload import endpoint
+from .._campaign.design import all_workloads
 from .._campaign.nouns import Plan, Visit
 from .._paths.path import Endpoints
 from .._paths.sources import path_named
@@ -89,7 +90,7 @@ def visit_cells(
     """Return the cells of one visit that this pair measures, each with its workload, its endpoints,
     and its place.
     """
-    workloads = {load["name"]: load for load in plan["workloads"]}
+    workloads = {load["name"]: load for load in all_workloads(plan)}
     cells: list[Any] = []
     for cell in visit["cells"]:
         if cell.get("pair") not in (None, pair):

@@ -18,7 +18,13 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 
-BASE = {"TCP_STREAM": 4000.0, "UDP_STREAM": 2000.0, "TCP_RR": 20000.0, "TCP_MAERTS": 3000.0}
+BASE = {
+    "TCP_STREAM": 4000.0,
+    "UDP_STREAM": 2000.0,
+    "TCP_RR": 20000.0,
+    "TCP_MAERTS": 3000.0,
+    "PAYLOAD": 1000.0,
+}
 WOBBLE = (1.00, 1.02, 0.99, 1.01, 0.98, 1.015, 0.995, 1.005, 1.01, 0.99)
 
 

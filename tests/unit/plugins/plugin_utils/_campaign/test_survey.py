@@ -50,6 +50,7 @@ NOT_ASKED = {
     "goal",
     "until",
     "control_visits",
+    "verify",
 }
 ANSWERS = {"text": "20 min", "textarea": "tso, gso", "integer": 7, "float": 1.5}
 
