@@ -288,10 +288,7 @@ def read_campaign(campaign: object, where: str = "campaign", nodes: Sequence[str
     validate(given, "campaign", where)
     full: Any = {**DEFAULTS, **given}
     _fill(full, nodes, where)
-    for kind in ("factors", "workloads"):
-        _unique([entry["name"] for entry in full[kind]], kind, where)
-    if full["verify"]:
-        _unique([CHECK, *(entry["name"] for entry in full["workloads"])], "workloads", where)
+    _check_names(full, where)
     _unique([tuple(sorted(pair.items())) for pair in full["pairs"]], "pairs", where)
     if full["design"] == "search":
         _check_search(full, where)
@@ -316,6 +313,14 @@ def _fill(full: Any, nodes: Sequence[str], where: str) -> None:
     full["workloads"] = [read_workload(asked, full["duration"]) for asked in full["workloads"]]
     full["verify"] = check_beside(full["workloads"], full["duration"]) if full["verify"] else None
     full["pairs"] = _pairs(full["pairs"], nodes, where)
+
+
+def _check_names(full: Any, where: str) -> None:
+    workloads = [workload["name"] for workload in full["workloads"]]
+    if full["verify"]:
+        workloads.append(CHECK)
+    _unique([factor["name"] for factor in full["factors"]], "factors", where)
+    _unique(workloads, "workloads", where)
 
 
 def _check_search(full: Any, where: str) -> None:

@@ -295,6 +295,12 @@ def _in_drift(campaign: Campaign, profiles: Mapping[str, Levels]) -> list[str]:
     return [names[tuple(levels.items())] for levels in rows]
 
 
+def _check(campaign: Campaign, confirm: int) -> Workload | None:
+    """Return the check of the payload of a confirmation of so many blocks, or None."""
+    check = campaign.get("verify")
+    return check if confirm and check else None
+
+
 def _checked_profiles(campaign: Campaign, where: str) -> tuple[dict[str, Levels], str]:
     """Return ``(profiles, control)`` of a campaign that can be planned."""
     profiles, control = profiles_of(campaign)
@@ -347,7 +353,7 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
         "steal_limit": campaign.get("steal_limit"),
         "trials": campaign.get("trials"),
         "search": search,
-        "verify": campaign.get("verify") if confirm else None,
+        "verify": _check(campaign, confirm),
     }
     visits: list[Visit] = []
     for stage in stages(looks, blocks):

@@ -290,12 +290,10 @@ def answer(
     groups: list[dict[str, Any]],
 ) -> list[Line]:
     """Return the answer: what is broken, then at most six lines; ``groups`` are the panels of trials in two groups."""
-    payload = broken.lines(plan, digest.payloads)
-    first = [one for one in payload if one["verdict"] != "same"]
-    clean = [one for one in payload if one["verdict"] == "same"]
-    if payload and all(workload["test"] == PAYLOAD for workload in plan["workloads"]):
+    first, clean = broken.first_and_last(plan, digest.payloads)
+    if first + clean and all(workload["test"] == PAYLOAD for workload in plan["workloads"]):
         unfinished = _settle(findings, tables, plan, digest) if findings["unfinished"] else []
-        return payload + unfinished
+        return first + clean + unfinished
     if not digest.trials or not any(table["quantities"] for table in tables):
         why = (
             "no trial was recorded"
@@ -304,7 +302,7 @@ def answer(
         )
         cause = remedy.left_out(digest)
         nothing = f"Nothing can be said: {why}{'; ' + cause if cause else ''}."
-        return [*payload, line("unknown", nothing)]
+        return [*first, *clean, line("unknown", nothing)]
     lines = _recommendation(findings, tables, plan)
     refused = findings["recommendation"]["name"] is None and findings["recommendation"]["forbidden"]
     lines += failing(findings) if not refused else []

@@ -17,6 +17,14 @@ def lines(plan: Plan, tallies: Tallies) -> list[Line]:
     return [line(signs[row["verdict"]], _words(row, tallies)) for row in found]
 
 
+def first_and_last(plan: Plan, tallies: Tallies) -> tuple[list[Line], list[Line]]:
+    """Return the lines that come before all else, and those of what is clean."""
+    clean, first = list[Line](), list[Line]()
+    for one in lines(plan, tallies):
+        (clean if one["verdict"] == "same" else first).append(one)
+    return first, clean
+
+
 def _words(row: PathVerdict, tallies: Tallies) -> str:
     where = f"over {row['path']} at MTU {row['mtu']}"
     if row["verdict"] == "broken":
