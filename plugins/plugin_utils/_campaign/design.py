@@ -17,6 +17,7 @@ from itertools import product
 from typing import Any, TypeVar
 
 from ...module_utils._base.errors import InputError
+from ...module_utils._engines.workload import Workload
 from .factors import settings_of
 from .looks import BLOCKS, looks_of, stages
 from .nouns import (
@@ -28,7 +29,6 @@ from .nouns import (
     Remeasure,
     SearchLimits,
     Visit,
-    Workload,
 )
 from .profiles import MOST_PROFILES, profiles_of
 from .rounds import check, rounds_of
