@@ -37,9 +37,10 @@ class ActionModule(ControllerAction):
         report = made["files"]["report.html"]
         for line in [*made["table"].splitlines(), "", f"Report: {report}"]:
             Display().display(f"  {line}")
+        told: dict[str, Any] = {**made, "table": made["table"][:MOST_TABLE], "report": report}
         if not self._task.diff:
-            made.pop("diff")
-        return {**made, "table": made["table"][:MOST_TABLE], "report": report}
+            told.pop("diff")
+        return told
 
     def _live(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Keep the report of a running campaign current.

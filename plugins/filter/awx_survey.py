@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
@@ -12,7 +11,7 @@ from ..module_utils._base.errors import InputError
 from ..plugin_utils._campaign.survey import survey
 
 
-def awx_survey(keys: Iterable[str]) -> dict[str, Any]:
+def awx_survey(keys: Iterable[str]) -> dict[str, object]:
     """Return the survey spec of an AWX job template that asks for these keys of a campaign."""
     try:
         return survey(keys)
@@ -23,5 +22,5 @@ def awx_survey(keys: Iterable[str]) -> dict[str, Any]:
 class FilterModule:
     """The filter offload.lab.awx_survey."""
 
-    def filters(self) -> dict[str, Callable[[Iterable[str]], dict[str, Any]]]:
+    def filters(self) -> dict[str, Callable[[Iterable[str]], dict[str, object]]]:
         return {"awx_survey": awx_survey}

@@ -9,10 +9,13 @@ please, is another: such a report shows its intervals and claims nothing.
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from .._campaign.nouns import Plan
 from .._statistics.states import block_seconds
+
+if TYPE_CHECKING:
+    from .nouns import AnalysedTable, Analysis
 
 
 class Unfinished(TypedDict):
@@ -64,9 +67,11 @@ def _seconds(plan: Plan, visits: int) -> float | None:
     return round(one * visits / in_block, 1)
 
 
-def claimed(analysis: dict[str, Any]) -> list[dict[str, Any]]:
+def claimed(analysis: Analysis) -> list[AnalysedTable]:
     """Return the tables of an analysis whose effects may be claimed: a search claims only what was
     confirmed.
     """
-    confirmed = (analysis["confirmation"] or {}).get("tables")
-    return confirmed if analysis["search"] and confirmed else analysis["tables"]
+    confirmed = analysis["confirmation"]
+    if analysis["search"] and confirmed and confirmed["tables"]:
+        return confirmed["tables"]
+    return analysis["tables"]

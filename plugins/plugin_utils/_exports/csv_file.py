@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import csv
 import multiprocessing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from itertools import product
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -22,7 +23,7 @@ from .._trials.digest import (
     PLACE,
     Digest,
 )
-from .._trials.nouns import NOTHING, Trial
+from .._trials.nouns import NOTHING, EndCpu, Result, Trial
 from .._trials.records import stream_records
 
 Outcome = Digest | Exception  # of the process that digests
@@ -42,48 +43,58 @@ RESULTS = (
 )
 LATENCIES = ("mean", "p50", "p90", "p99")
 DEMANDS = ("service_demand_us_per_kb", "service_demand_us_per_transaction")
+OF_AN_END = (*DEMANDS, *(f"{kind}_percent" for kind in KINDS))
 COLUMNS = (
-    PLACE
-    + ("workload",)
-    + WORKLOAD[1:]
-    + RESULTS
-    + tuple(f"latency_{name}_us" for name in LATENCIES)
-    + tuple(
-        f"{end}_{name}"
-        for end in ENDS
-        for name in DEMANDS + tuple(kind + "_percent" for kind in KINDS)
-    )
-    + ("left_out", "marks", "error")
+    *PLACE,
+    "workload",
+    *WORKLOAD[1:],
+    *RESULTS,
+    *(f"latency_{name}_us" for name in LATENCIES),
+    *(f"{end}_{name}" for end, name in product(ENDS, OF_AN_END)),
+    "left_out",
+    "marks",
+    "error",
 )
 
 
-def _cpu_cells(use: Mapping[str, Any]) -> list[float | None]:
+def _cpu_cells(use: EndCpu | None) -> list[float | None]:
     """Return one end's service demand and CPU shares; nice counts as user."""
-    percent = use.get("percent")
-    if not percent:
-        return [None] * (len(DEMANDS) + len(KINDS))
+    percent = use.get("percent") if use else None
+    if not use or not percent:
+        return [None] * len(OF_AN_END)
     shares = [round(percent.get(kind, 0.0), 3) for kind in KINDS]
     shares[0] = round(percent.get("user", 0.0) + percent.get("nice", 0.0), 3)
-    return [use.get(name) for name in DEMANDS] + shares
+    demands = (
+        use.get("service_demand_us_per_kb"),
+        use.get("service_demand_us_per_transaction"),
+    )
+    return [*demands, *shares]
 
 
 def csv_row(trial: Trial) -> list[Any]:
     """Return a trial as one row of :data:`COLUMNS`; None, an empty cell, is what was not measured."""
     result, work = trial.get("result") or NOTHING, trial.get("workload") or NOTHING
-    latency = result.get("latency_us") or NOTHING
-    ends = (trial.get("cpu") or NOTHING).get("ends") or NOTHING
     row = [trial.get(name) for name in PLACE]
     row += [work.get(name) for name in WORKLOAD]
     row += [result.get(name) for name in RESULTS]
-    row += [latency.get(name) for name in LATENCIES]
+    row += _latencies(result)
+    ends = (trial.get("cpu") or NOTHING).get("ends") or NOTHING
     for end in ENDS:
-        row += _cpu_cells(ends.get(end) or NOTHING)
-    marks = "; ".join("{guard}: {reason}".format(**mark) for mark in trial.get("marks") or ())
-    return row + [
-        int(bool(trial.get("error")) or guards.excluded(trial)),
-        marks,
-        trial.get("error"),
-    ]
+        row += _cpu_cells(ends.get(end))
+    return [*row, _left_out(trial), _marks(trial), trial.get("error")]
+
+
+def _latencies(result: Result) -> list[float | None]:
+    latency = result.get("latency_us") or NOTHING
+    return [latency.get(name) for name in LATENCIES]
+
+
+def _left_out(trial: Trial) -> int:
+    return int(bool(trial.get("error")) or guards.excluded(trial))
+
+
+def _marks(trial: Trial) -> str:
+    return "; ".join("{guard}: {reason}".format(**mark) for mark in trial.get("marks") or ())
 
 
 def digest_of(record: str, path: str, control: str) -> Digest:

@@ -8,9 +8,9 @@ The elements are those that Jenkins and GitLab read: testcase, failure, skipped.
 
 from __future__ import annotations
 
-from typing import Any
 from xml.etree import ElementTree
 
+from .._analysis.nouns import AnalysedTable, Analysis
 from .._analysis.unfinished import claimed
 
 
@@ -39,7 +39,7 @@ def document(root: ElementTree.Element) -> str:
     )
 
 
-def _effects(suite: ElementTree.Element, table: dict[str, Any]) -> None:
+def _effects(suite: ElementTree.Element, table: AnalysedTable) -> None:
     """Add a case a comparison.
 
     A worse profile is an answer of the campaign, not a failure of it.
@@ -60,7 +60,7 @@ def _effects(suite: ElementTree.Element, table: dict[str, Any]) -> None:
             )
 
 
-def campaign(analysis: dict[str, Any]) -> str:
+def campaign(analysis: Analysis) -> str:
     """Return an analysis as JUnit XML: it fails where the campaign is unfinished, or a profile
     fails more.
     """

@@ -7,11 +7,13 @@ collector) and Grafana.
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from typing import Iterator
 
+from .._analysis.nouns import AnalysedMetric, Analysis, Estimate, ProfileSpread
 from .._analysis.unfinished import claimed
 
-Sample = tuple[str, dict[str, Any], float]
+Labels = dict[str, "str | int | None"]
+Sample = tuple[str, Labels, float]
 FAMILIES = {
     "offload_lab_value": "Median of a profile, in the unit of the label",
     "offload_lab_effect_ratio": "A profile against the control",
@@ -21,15 +23,10 @@ FAMILIES = {
     "offload_lab_trials": "Trials of the campaign, by what became of them",
     "offload_lab_failed_share": "Share of a profile's trials that failed or received nothing",
 }
-ENDS = {
-    "ratio": "offload_lab_effect_ratio",
-    "low": "offload_lab_effect_low",
-    "high": "offload_lab_effect_high",
-}
 
 
-def _samples(analysis: dict[str, Any]) -> Iterator[Sample]:
-    campaign = {"campaign": analysis["campaign"]}
+def _samples(analysis: Analysis) -> Iterator[Sample]:
+    campaign: Labels = {"campaign": analysis["campaign"]}
     for outcome, number in analysis["trials"].items():
         if isinstance(number, int):
             yield "offload_lab_trials", {**campaign, "outcome": outcome}, number
@@ -37,29 +34,48 @@ def _samples(analysis: dict[str, Any]) -> Iterator[Sample]:
         if row["share"] is not None:
             yield "offload_lab_failed_share", {**campaign, "profile": row["profile"]}, row["share"]
     for table in claimed(analysis):
-        where = {**campaign, **{key: table[key] for key in ("pair", "path", "mtu", "workload")}}
+        where: Labels = {
+            **campaign,
+            "pair": table["pair"],
+            "path": table["path"],
+            "mtu": table["mtu"],
+            "workload": table["workload"],
+        }
         for metric in table["metrics"]:
             if metric["compared"]:
                 yield from _of_metric({**where, "metric": metric["metric"]}, metric)
 
 
-def _of_metric(where: dict[str, Any], metric: dict[str, Any]) -> Iterator[Sample]:
-    for row in (metric["control"], *metric["rows"]):
-        labels = {**where, "profile": row["profile"]}
-        if row["median"] is not None:
-            yield "offload_lab_value", {**labels, "unit": metric["unit"]}, row["median"]
-        for key, family in ENDS.items():
-            if row.get(key) is not None:
-                yield family, labels, row[key]
-        if row.get("state"):
+def _of_metric(where: Labels, metric: AnalysedMetric) -> Iterator[Sample]:
+    yield from _median(where, metric["unit"], metric["control"])
+    for row in metric["rows"]:
+        labels: Labels = {**where, "profile": row["profile"]}
+        yield from _median(where, metric["unit"], row)
+        for family, value in _ends(row):
+            if value is not None:
+                yield family, labels, value
+        if row["state"]:
             yield "offload_lab_effect_state", {**labels, "state": row["state"]}, 1
 
 
-def _escaped(value: Any) -> str:
+def _median(where: Labels, unit: str, row: ProfileSpread) -> Iterator[Sample]:
+    if row["median"] is not None:
+        labels: Labels = {**where, "profile": row["profile"], "unit": unit}
+        yield "offload_lab_value", labels, row["median"]
+
+
+def _ends(row: Estimate) -> Iterator[tuple[str, float | None]]:
+    """Yield what an effect's estimate and the ends of its interval are called, and their values."""
+    yield "offload_lab_effect_ratio", row["ratio"]
+    yield "offload_lab_effect_low", row["low"]
+    yield "offload_lab_effect_high", row["high"]
+
+
+def _escaped(value: object) -> str:
     return str(value).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
-def openmetrics(analysis: dict[str, Any]) -> str:
+def openmetrics(analysis: Analysis) -> str:
     """Return the text. It has no times: Prometheus takes that of its scrape."""
     found: dict[str, list[str]] = {}
     for family, labels, value in _samples(analysis):

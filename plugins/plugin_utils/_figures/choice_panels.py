@@ -8,10 +8,20 @@ act together.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 from .._campaign.nouns import Levels
 from . import numbers as text
+from .nouns import (
+    EffectTable,
+    InteractionPanel,
+    LevelLine,
+    Medians,
+    NamedTable,
+    ParetoPanel,
+    ParetoPoint,
+    QuantityRow,
+)
 
 FEWEST_POINTS = 3
 MOST_INTERACTIONS = 4
@@ -26,7 +36,7 @@ INTERACTION_TEXT = [
 ]
 
 
-def pareto(tables: list[dict[str, Any]], control: str) -> list[dict[str, Any]]:
+def pareto(tables: Sequence[NamedTable], control: str) -> list[ParetoPanel]:
     """Return a panel for each table with three profiles or more whose service demand was measured."""
     panels = []
     for table in tables:
@@ -36,11 +46,11 @@ def pareto(tables: list[dict[str, Any]], control: str) -> list[dict[str, Any]]:
     return panels
 
 
-def _pareto_points(medians: dict[str, dict[str, float]], control: str) -> list[dict[str, Any]]:
+def _pareto_points(medians: dict[str, Medians], control: str) -> list[ParetoPoint]:
     """Return the profiles of which both the throughput and the CPU cost of each end are known."""
     speed = medians.get("throughput") or medians.get("transactions") or {}
     demands = [own for name, own in medians.items() if name.startswith("service_demand")]
-    points = []
+    points: list[ParetoPoint] = []
     for profile, value in speed.items():
         costs = [own.get(profile) for own in demands]
         if value and costs and all(costs):
@@ -50,12 +60,13 @@ def _pareto_points(medians: dict[str, dict[str, float]], control: str) -> list[d
                     "value": value,
                     "cost": sum(filter(None, costs)),
                     "control": profile == control,
+                    "frontier": False,
                 }
             )
     return points
 
 
-def _pareto_panel(table: dict[str, Any], points: list[dict[str, Any]]) -> dict[str, Any]:
+def _pareto_panel(table: NamedTable, points: list[ParetoPoint]) -> ParetoPanel:
     for point in points:
         point["frontier"] = not any(
             other["value"] >= point["value"]
@@ -80,16 +91,16 @@ def _pareto_panel(table: dict[str, Any], points: list[dict[str, Any]]) -> dict[s
 
 
 def interactions(
-    tables: list[dict[str, Any]], profiles: dict[str, Levels], control: str
-) -> list[dict[str, Any]]:
+    tables: Sequence[NamedTable], profiles: dict[str, Levels], control: str
+) -> list[InteractionPanel]:
     """Return a panel for each pair of settings of a full factorial that was shown to act together."""
     panels = []
     for table in tables:
-        ratios = {row["profile"]: row["ratio"] for row in _rows_of(table, "profiles")}
+        ratios = {row["profile"]: row["ratio"] or 1.0 for row in _rows_of(table, "profiles")}
         ratios[control] = 1.0
         rows = _rows_of(table, "interactions")
         shown = [row for row in rows if row["verdict"] not in ("same", "unknown")]
-        shown.sort(key=lambda row: -abs(math.log(row["ratio"])))
+        shown.sort(key=lambda row: -text.distance(row["ratio"]))
         for row in shown[:MOST_INTERACTIONS]:
             panel = _interaction_panel(table, row["label"].split(" × "), ratios, profiles, control)
             if panel:
@@ -97,9 +108,9 @@ def interactions(
     return panels
 
 
-def _rows_of(table: dict[str, Any], group: str) -> list[dict[str, Any]]:
+def _rows_of(table: EffectTable, group: str) -> list[QuantityRow]:
     """Return the rows with a ratio of a group's quantities."""
-    rows: list[dict[str, Any]] = []
+    rows: list[QuantityRow] = []
     for quantity in table["quantities"]:
         if quantity["group"] == group:
             rows += [row for row in quantity["rows"] if row["ratio"]]
@@ -124,12 +135,12 @@ def _mean_ratios(
 
 
 def _interaction_panel(
-    table: dict[str, Any],
+    table: NamedTable,
     factors: list[str],
     ratios: dict[str, float],
     profiles: dict[str, Levels],
     control: str,
-) -> dict[str, Any] | None:
+) -> InteractionPanel | None:
     """Return the panel of two factors with two levels each, or None."""
     first, second = factors
     levels, others = (_levels_of(factor, profiles, control) for factor in factors)
@@ -137,7 +148,8 @@ def _interaction_panel(
     if len(levels) != 2 or len(others) != 2 or len(means) != 4:
         return None
     low, high = levels
-    lines, sentences = [], []
+    lines: list[LevelLine] = []
+    sentences = []
     for other in others:
         values = [means[low, other], means[high, other]]
         lines.append({"label": f"{second}={other}", "values": values})

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import Any
 
 from . import marks, scales
 from .marks import WIDTH, Figure
+from .nouns import InteractionPanel, ParetoPanel, ParetoPoint
 
 HEIGHT, TOP, LEFT, RIGHT = 250, 26, 52, 18
 BOTTOM = HEIGHT - 42
@@ -18,7 +18,7 @@ SMALL_LETTER = 5.8  # pixels
 Room = tuple[float, float, float, float]  # left, top, right, bottom, in pixels
 
 
-def pareto(panel: dict[str, Any], title: str) -> Figure:
+def pareto(panel: ParetoPanel, title: str) -> Figure:
     """Draw each profile's throughput against its CPU cost; the line joins those that no other beats
     in both.
     """
@@ -48,13 +48,13 @@ def pareto(panel: dict[str, Any], title: str) -> Figure:
     return figure
 
 
-def _mark(point: dict[str, Any], right: scales.Scale, up: scales.Scale) -> str:
+def _mark(point: ParetoPoint, right: scales.Scale, up: scales.Scale) -> str:
     draw = marks.square if point["control"] else marks.circle
     return draw(right.at(point["value"]), up.at(point["cost"]), 3.6)
 
 
 def _names(
-    figure: Figure, points: list[dict[str, Any]], right: scales.Scale, up: scales.Scale
+    figure: Figure, points: list[ParetoPoint], right: scales.Scale, up: scales.Scale
 ) -> None:
     """Name the control and those on the line, where a name has room."""
     taken = [_room_of_mark(right.at(point["value"]), up.at(point["cost"])) for point in points]
@@ -109,7 +109,7 @@ def _ticks(scale: scales.Scale) -> list[tuple[float, str]]:
     return [(place, scales.tick_label(place)) for place in places if scale.holds(place)][:8]
 
 
-def interaction(panel: dict[str, Any], title: str) -> Figure:
+def interaction(panel: InteractionPanel, title: str) -> Figure:
     """Draw two settings: the ratio to the control at each level of the first, a line for each level
     of the second.
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from itertools import chain
-from typing import Any
 
 from . import marks, scales
 from .marks import WIDTH, Figure
+from .nouns import PicturedQuantity, QuantityRow
 
 TOP, BOTTOM, RIGHT = 22, 36, 14
 ROW_WITH_DOTS = 26
@@ -25,14 +25,12 @@ LOOKS = {
 }
 
 
-def forest(quantity: dict[str, Any], title: str) -> Figure:
+def forest(quantity: PicturedQuantity, title: str) -> Figure:
     """Draw effects with their intervals; the band of a row is the noise floor from the A/A visits
     of its table.
     """
     rows = [row for row in quantity["rows"] if row["ratio"]]
-    dots = [_dots(row) for row in rows]
-    if sum(map(len, dots)) > MOST_DOTS:
-        dots = [[] for _row in rows]
+    dots = _all_dots(rows)
     step, raised = (ROW_WITH_DOTS, 4) if any(dots) else (marks.ROW, 0)
     left = marks.label_width(row["label"] for row in rows)
     bottom = TOP + step * len(rows)
@@ -40,12 +38,7 @@ def forest(quantity: dict[str, Any], title: str) -> Figure:
     floors = [row.get("floor") or quantity.get("noise_floor") for row in rows]
     scale = scales.ratio_scale(_range(rows, dots, floors), left, WIDTH - RIGHT)
     middles = [TOP + step * (place + 0.5) - raised for place in range(len(rows))]
-    bands = []
-    for place, floor in enumerate(floors):
-        if floor:
-            top = TOP + step * place
-            bands.append(marks.box(scale.at(1 / floor), top, scale.at(floor), top + step))
-    figure.shape("f-band", bands)
+    _bands(figure, scale, floors, step)
     figure.shape("s-muted", [marks.line((scale.at(1.0), TOP), (scale.at(1.0), bottom))])
     _blocks(figure, scale, dots, middles)
     _intervals(figure, scale, rows, middles)
@@ -57,7 +50,25 @@ def forest(quantity: dict[str, Any], title: str) -> Figure:
     return figure
 
 
-def _dots(row: dict[str, Any]) -> list[float]:
+def _bands(figure: Figure, scale: scales.Scale, floors: list[float | None], step: float) -> None:
+    """Draw the noise floor behind each row."""
+    bands = []
+    for place, floor in enumerate(floors):
+        if floor:
+            top = TOP + step * place
+            bands.append(marks.box(scale.at(1 / floor), top, scale.at(floor), top + step))
+    figure.shape("f-band", bands)
+
+
+def _all_dots(rows: list[QuantityRow]) -> list[list[float]]:
+    """Return the ratios of each row's blocks; of too many none are drawn."""
+    dots = [_dots(row) for row in rows]
+    if sum(map(len, dots)) > MOST_DOTS:
+        return [[] for _row in rows]
+    return dots
+
+
+def _dots(row: QuantityRow) -> list[float]:
     return [value for value in row.get("blocks") or () if value]
 
 
@@ -78,7 +89,7 @@ def _blocks(
 
 
 def _range(
-    rows: list[dict[str, Any]], dots: list[list[float]], floors: list[float | None]
+    rows: list[QuantityRow], dots: list[list[float]], floors: list[float | None]
 ) -> list[float]:
     """Return the ratios that the axis holds: intervals and floors, and dots that are not too far
     out.
@@ -95,12 +106,12 @@ def _range(
 
 
 def _intervals(
-    figure: Figure, scale: scales.Scale, rows: list[dict[str, Any]], middles: list[float]
+    figure: Figure, scale: scales.Scale, rows: list[QuantityRow], middles: list[float]
 ) -> None:
     """Draw a filled circle for better, a filled square for worse, a hollow circle for same, a
     diamond for unknown.
     """
-    forms: dict[tuple[str, str, bool], list[tuple[dict[str, Any], float]]] = {}
+    forms: dict[tuple[str, str, bool], list[tuple[QuantityRow, float]]] = {}
     for row, middle in zip(rows, middles):
         look = LOOKS.get(row["verdict"], ("same", "diamond", False))
         forms.setdefault(look, []).append((row, middle))
@@ -120,7 +131,7 @@ def _intervals(
         )
         figure.shape(
             f"f-{colour}" if filled else f"h-{colour}",
-            [draw[form](scale.at(row["ratio"]), middle) for row, middle in members],
+            [draw[form](scale.at(row["ratio"] or 1.0), middle) for row, middle in members],
         )
 
 

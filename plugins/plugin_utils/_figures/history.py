@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from . import marks, scales
 from .marks import WIDTH, Figure
+from .nouns import Trend
 
 HEIGHT, TOP, LEFT, RIGHT = 170, 22, 50, 14
 BOTTOM = HEIGHT - 40
 MOST_TICKS = 12
 
 
-def trend(series: dict[str, Any], changes: dict[int, str], title: str) -> Figure:
+def trend(series: Trend, changes: dict[int, str], title: str) -> Figure:
     """Draw a series; ``changes`` are ``{place of the first campaign after it: verdict}``."""
     means = series["means"]
     ends = [

@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from . import marks, scales
 from .marks import ROW, WIDTH, Figure
+from .nouns import CpuPanel, CpuRow, HeatPanel, Shares
 
 HEAT_STEPS = 9
 HEAT_ROW = 16
 GAP, RIGHT = 22, 14
 
 
-def cpu(panel: dict[str, Any], title: str) -> Figure:
+def cpu(panel: CpuPanel, title: str) -> Figure:
     """Draw CPU time by kind, stacked, a bar a profile, the ends side by side; per cent of all CPUs
     of a host.
     """
@@ -42,14 +42,12 @@ def cpu(panel: dict[str, Any], title: str) -> Figure:
     return figure
 
 
-def _most(row: dict[str, Any]) -> float:
+def _most(row: CpuRow) -> float:
     """Return the CPU time of a row's busiest end."""
     return max(sum(kinds.values()) for kinds in row["kinds"].values())
 
 
-def _stacks(
-    figure: Figure, scale: scales.Scale, kinds: list[str], uses: list[dict[str, float]]
-) -> None:
+def _stacks(figure: Figure, scale: scales.Scale, kinds: list[str], uses: list[Shares]) -> None:
     """Draw the bars of one end, a kind after the other from left to right."""
     edges = [0.0] * len(uses)
     for kind in kinds:
@@ -62,7 +60,7 @@ def _stacks(
         figure.shape(f"f-{kind}", boxes)
 
 
-def heat(panel: dict[str, Any], title: str) -> Figure:
+def heat(panel: HeatPanel, title: str) -> Figure:
     """Draw softirq time of each CPU, a row a profile, the ends above each other; per cent of each
     CPU's time.
     """
@@ -72,36 +70,33 @@ def heat(panel: dict[str, Any], title: str) -> Figure:
     width = panel["most"] / HEAT_STEPS
     for number, end in enumerate(panel["ends"]):
         top = 38 + part * number
+        bottom = top + HEAT_ROW * len(names)
         cpus = panel["cpus"][end]
         scale = scales.Scale(0, len(cpus), left, WIDTH - RIGHT)
-        gap = 0.5 if len(cpus) <= 32 else 0.1
-        steps: list[list[str]] = [[] for _step in range(HEAT_STEPS)]
-        for place, row in enumerate(panel["rows"]):
-            for column, share in enumerate(row["shares"][end]):
-                steps[min(HEAT_STEPS - 1, int(share / width))].append(
-                    marks.box(
-                        scale.at(column) + gap,
-                        top + HEAT_ROW * place + 0.5,
-                        scale.at(column + 1) - gap,
-                        top + HEAT_ROW * (place + 1) - 0.5,
-                    )
-                )
-        for step, cells in enumerate(steps):
-            figure.shape(f"f-heat{step}", cells)
+        _heat_map(figure, scale, top, [row["shares"][end] for row in panel["rows"]], width)
         shown = range(0, len(cpus), max(1, math.ceil(len(cpus) / 16)))
-        bottom = top + HEAT_ROW * len(names)
         scales.across(figure, scale, bottom, [(place + 0.5, str(cpus[place])) for place in shown])
         figure.words(
             ((left + WIDTH - RIGHT) / 2, bottom + 26), f"CPU of the {end}", "small muted", "middle"
         )
-        marks.row_labels(
-            figure, names, left - 5, [top + HEAT_ROW * (place + 0.5) for place in range(len(names))]
-        )
-    marks.legend(
-        figure,
-        [
-            *((f"{step * width:.0f}", f"f-heat{step}", "square") for step in range(HEAT_STEPS)),
-            ("% softirq", "", ""),
-        ],
-    )
+        middles = [top + HEAT_ROW * (place + 0.5) for place in range(len(names))]
+        marks.row_labels(figure, names, left - 5, middles)
+    steps = [(f"{step * width:.0f}", f"f-heat{step}", "square") for step in range(HEAT_STEPS)]
+    marks.legend(figure, [*steps, ("% softirq", "", "")])
     return figure
+
+
+def _heat_map(
+    figure: Figure, scale: scales.Scale, top: float, rows: list[list[float]], width: float
+) -> None:
+    """Draw the cells of one end, those of one colour together; ``width`` is what a colour spans."""
+    gap = 0.5 if scale.high <= 32 else 0.1
+    steps: list[list[str]] = [[] for _step in range(HEAT_STEPS)]
+    for place, shares in enumerate(rows):
+        upper, lower = top + HEAT_ROW * place + 0.5, top + HEAT_ROW * (place + 1) - 0.5
+        for column, share in enumerate(shares):
+            step = min(HEAT_STEPS - 1, int(share / width))
+            left, right = scale.at(column) + gap, scale.at(column + 1) - gap
+            steps[step].append(marks.box(left, upper, right, lower))
+    for step, cells in enumerate(steps):
+        figure.shape(f"f-heat{step}", cells)

@@ -9,7 +9,9 @@ Pure: values in, text out, the same for HTML, Markdown and the console.
 from __future__ import annotations
 
 import math
-from typing import Any, Iterable
+from typing import Iterable
+
+from .nouns import StatedEffect
 
 NONE = "–"  # a value that is not there
 SAME = "~"  # no difference that matters
@@ -40,13 +42,18 @@ def ratio(value: float | None) -> str:
     return f"{value:.{3 if abs(math.log(value)) < 0.05 else 2}f}"
 
 
-def effect(row: dict[str, Any]) -> str:
+def effect(row: StatedEffect) -> str:
     """Return an effect as printed: its ratio, ~ where there is no difference that matters, with ?
     where unknown.
     """
     if row["verdict"] == "same":
         return SAME
     return ratio(row["ratio"]) + (UNTESTED if row["verdict"] == "unknown" and row["ratio"] else "")
+
+
+def distance(value: float | None) -> float:
+    """Return how far a ratio is from 1, as a logarithm without a sign; 0 where it is not known."""
+    return abs(math.log(value)) if value else 0.0
 
 
 def interval(low: float | None, high: float | None) -> str:

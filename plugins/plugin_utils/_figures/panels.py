@@ -7,12 +7,26 @@ CPU.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
 
 from .._campaign.nouns import Plan
 from .._trials.digest import ENDS, KINDS, Digest
+from .._trials.digest import Table as TableKey
 from . import numbers as text
+from .nouns import (
+    CpuPanel,
+    CpuRow,
+    EffectTable,
+    HeatPanel,
+    HeatRow,
+    MaybeMedians,
+    NamedTable,
+    PlainRow,
+    Shares,
+)
+
+OfCpus = Mapping[tuple[str, str], "dict[int, float] | None"]  # {(profile, end): {CPU: %}}
 
 MOST_ROWS = 41  # profiles in one figure
 LEAST_SHOWN = 0.05  # per cent of a host; a kind with less everywhere is left out
@@ -28,25 +42,25 @@ HEAT_TEXT = [
 ]
 
 
-def table_key(table: dict[str, Any]) -> tuple[Any, ...]:
+def table_key(table: EffectTable) -> TableKey:
     """Return a table as the digest names it."""
     return table["path"], table["mtu"], table["workload"]
 
 
-def _profiles(table: dict[str, Any], plan: Plan) -> dict[str, str]:
+def _profiles(table: EffectTable, plan: Plan) -> dict[str, str]:
     """Return the first profiles of a table, and how the report calls each."""
     rows = table["quantities"][0]["rows"][: MOST_ROWS - 1]
     return {plan["control"]: plan["control"], **{row["profile"]: row["label"] for row in rows}}
 
 
-def cpu(tables: list[dict[str, Any]], plan: Plan) -> list[dict[str, Any]]:
+def cpu(tables: Sequence[NamedTable], plan: Plan) -> list[CpuPanel]:
     """Return a panel a table: ``rows`` of profiles with the share of each kind at each end, in per
     cent.
     """
     found = []
     for table in tables:
         ends = [end for end in ENDS if end in table["cpu"]]
-        rows = []
+        rows: list[CpuRow] = []
         for profile, label in _profiles(table, plan).items():
             kinds = {end: _kinds(table["cpu"][end], profile) for end in ends}
             if any(kinds.values()):
@@ -56,22 +70,19 @@ def cpu(tables: list[dict[str, Any]], plan: Plan) -> list[dict[str, Any]]:
     return found
 
 
-def _kinds(kinds: dict[str, dict[str, float]], profile: str) -> dict[str, float]:
+def _kinds(kinds: dict[str, MaybeMedians], profile: str) -> Shares:
     """Return the shares by kind of a profile, or ``busy`` alone where nothing finer was measured.
 
     Medians of kinds need not add up to what a host has: a sum above 100 is brought back to it.
     """
     wanted = [kind for kind in KINDS if kind in kinds] or ["busy"]
-    shares = {
-        kind: kinds[kind][profile]
-        for kind in wanted
-        if kind in kinds and kinds[kind].get(profile) is not None
-    }
+    measured = {kind: kinds[kind].get(profile) for kind in wanted if kind in kinds}
+    shares = {kind: share for kind, share in measured.items() if share is not None}
     total = max(sum(shares.values()), 100.0)
     return {kind: share * 100.0 / total for kind, share in shares.items()}
 
 
-def _shown_kinds(rows: list[dict[str, Any]]) -> list[str]:
+def _shown_kinds(rows: list[CpuRow]) -> list[str]:
     """Return the kinds of which some host spent enough to be seen."""
     most = dict.fromkeys((*KINDS, "busy"), 0.0)
     for row in rows:
@@ -81,16 +92,14 @@ def _shown_kinds(rows: list[dict[str, Any]]) -> list[str]:
     return [kind for kind, share in most.items() if share >= LEAST_SHOWN] or ["busy"]
 
 
-def _busiest_end(row: dict[str, Any]) -> float:
+def _busiest_end(row: CpuRow) -> float:
     return max(sum(use.values()) for use in row["kinds"].values())
 
 
-def _cpu_panel(
-    table: dict[str, Any], rows: list[dict[str, Any]], ends: list[str]
-) -> dict[str, Any]:
+def _cpu_panel(table: NamedTable, rows: list[CpuRow], ends: list[str]) -> CpuPanel:
     kinds = _shown_kinds(rows)
     columns = list(product(ends, kinds))
-    cells = []
+    cells: list[PlainRow] = []
     for row in rows:
         shares = [text.number(row["kinds"][end].get(kind)) for end, kind in columns]
         cells.append({"cells": [row["label"], *shares]})
@@ -109,12 +118,9 @@ def _cpu_panel(
     }
 
 
-def heat(tables: list[dict[str, Any]], plan: Plan, digest: Digest) -> list[dict[str, Any]]:
+def heat(tables: Sequence[NamedTable], plan: Plan, digest: Digest) -> list[HeatPanel]:
     """Return a panel a table: softirq per cent of each CPU at each end, a row a profile."""
-    streams = {
-        work["name"]: (work.get("streams") or 1) * (work.get("tenants") or 1)
-        for work in plan["workloads"]
-    }
+    streams = _streams(plan)
     found = []
     for table in sorted(tables, key=lambda table: -streams.get(table["workload"], 1))[:MOST_HEAT]:
         labels = _profiles(table, plan)
@@ -129,22 +135,30 @@ def heat(tables: list[dict[str, Any]], plan: Plan, digest: Digest) -> list[dict[
     return found
 
 
+def _streams(plan: Plan) -> dict[str, int]:
+    """Return how many streams each workload has, of all tenants."""
+    return {
+        work["name"]: (work.get("streams") or 1) * (work.get("tenants") or 1)
+        for work in plan["workloads"]
+    }
+
+
 def _heat_panel(
-    table: dict[str, Any],
-    labels: dict[str, str],
-    shares: dict[tuple[str, str], Any],
-    ends: list[str],
-) -> dict[str, Any]:
-    lacking = {profile for (profile, end), own in shares.items() if end in ends and not own}
-    profiles = [profile for profile in labels if profile not in lacking]
+    table: NamedTable, labels: dict[str, str], shares: OfCpus, ends: list[str]
+) -> HeatPanel:
+    profiles = [profile for profile in labels if _measured(shares, profile, ends)]
     cpus = {end: _cpus(shares, profiles, end) for end in ends}
-    rows, cells, most = [], [], 0.0
+    rows: list[HeatRow] = []
+    cells: list[PlainRow] = []
+    most = 0.0
     for profile in profiles:
-        own = {end: _in_order(shares[profile, end], cpus[end]) for end in ends}
+        own = {end: _in_order(shares[profile, end] or {}, cpus[end]) for end in ends}
         rows.append({"label": labels[profile], "shares": own})
         for end, values in own.items():
             cells.append({"cells": [labels[profile], end, *_heat_numbers(values, cpus[end])]})
             most = max(most, *values)
+    profiles_told = text.count(len(rows), "profile")
+    cpus_told = text.count(max(map(len, cpus.values())), "CPU")
     return {
         "title": table["title"],
         "rows": rows,
@@ -155,16 +169,24 @@ def _heat_panel(
             "text": ["Profile", "End"],
             "rows": cells,
         },
-        "most": next((top for top in HEAT_TOPS if top >= most), HEAT_TOPS[-1]),
-        "summary": "Heat map of softirq time, {} by {}.".format(
-            text.count(len(rows), "profile"), text.count(max(map(len, cpus.values())), "CPU")
-        ),
+        "most": _top(most),
+        "summary": f"Heat map of softirq time, {profiles_told} by {cpus_told}.",
     }
 
 
-def _cpus(shares: dict[tuple[str, str], Any], profiles: list[str], end: str) -> list[int]:
+def _measured(shares: OfCpus, profile: str, ends: list[str]) -> bool:
+    """Return whether a profile's shares are known at all of the ends."""
+    return all(shares[profile, end] for end in ends)
+
+
+def _top(most: float) -> int:
+    """Return where the scale ends."""
+    return next((top for top in HEAT_TOPS if top >= most), HEAT_TOPS[-1])
+
+
+def _cpus(shares: OfCpus, profiles: list[str], end: str) -> list[int]:
     """Return the CPUs of an end of which some profile has a share."""
-    return sorted(set[int]().union(*(shares[profile, end] for profile in profiles)))
+    return sorted(set[int]().union(*(shares[profile, end] or () for profile in profiles)))
 
 
 def _in_order(shares: dict[int, float], cpus: list[int]) -> list[float]:

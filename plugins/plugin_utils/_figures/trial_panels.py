@@ -8,13 +8,17 @@ are spread.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from statistics import median
-from typing import Any
+from typing import NamedTuple
 
 from .._campaign.nouns import Plan
 from .._trials.digest import Digest, TrialPoint
 from . import numbers as text
+from .nouns import NamedTable, PlainRow, SpreadPanel, TimeMark, TimePanel
 from .panels import table_key
+
+Groups = tuple[list[float], list[float]]
 
 MOST_POINTS = 600  # trials drawn one by one; above that, blocks are
 MOST_SPREAD_ROWS = 16
@@ -35,7 +39,7 @@ APART = 5.5  # how far apart the middles of two groups are, in standard deviatio
 FARTHER_THAN = 1.15  # and as a ratio: closer groups mislead nobody
 
 
-def over_time(tables: list[dict[str, Any]], plan: Plan, digest: Digest) -> list[dict[str, Any]]:
+def over_time(tables: Sequence[NamedTable], plan: Plan, digest: Digest) -> list[TimePanel]:
     """Return a panel a table: the control's trials, the others' and those left out; blocks where
     there are many.
     """
@@ -47,32 +51,36 @@ def over_time(tables: list[dict[str, Any]], plan: Plan, digest: Digest) -> list[
     return panels
 
 
-# From which length in seconds on time is shown in which unit, and the seconds of it.
-UNITS = ((7200, "h", 3600.0), (180, "min", 60.0), (0, "s", 1.0))
+class TimeUnit(NamedTuple):
+    """A unit of time, and from which length on it is used; both in seconds."""
+
+    least: float
+    name: str
+    seconds: float
+
+
+UNITS = (TimeUnit(7200, "h", 3600.0), TimeUnit(180, "min", 60.0), TimeUnit(0, "s", 1.0))
 
 
 def _time_panel(
-    table: dict[str, Any], control: str, points: list[TrialPoint], start: float
-) -> dict[str, Any]:
-    length = max(point.started for point in points) - start
-    unit, scale = next((unit, scale) for least, unit, scale in UNITS if length >= least)
-    used = [point for point in points if point.used and point.value is not None]
-    left_out = [
-        ((point.started - start) / scale, point.value or 0.0) for point in points if not point.used
-    ]
-    draw = _blocks if len(points) > MOST_POINTS else _singly
-    of_control = [point for point in used if point.profile == control]
+    table: NamedTable, control: str, points: list[TrialPoint], start: float
+) -> TimePanel:
+    unit = _unit(points, start)
+    used, left_out = _parted(points, lambda point: point.used)
+    used = [point for point in used if point.value is not None]
+    of_control, others = _parted(used, lambda point: point.profile == control)
+    many = len(points) > MOST_POINTS
+    draw = _blocks if many else _singly
     quantity = table["quantities"][0]
     return {
         "title": table["title"],
-        "control": draw(of_control, start, scale),
-        "others": draw([point for point in used if point.profile != control], start, scale),
-        "left_out": left_out[:MOST_POINTS],
-        "time_unit": unit,
-        "summarised": draw is _blocks,
+        "control": draw(of_control, start, unit.seconds),
+        "others": draw(others, start, unit.seconds),
+        "left_out": _singly(left_out[:MOST_POINTS], start, unit.seconds),
+        "time_unit": unit.name,
         "control_name": control,
         "unit": f"{quantity['label']}, {quantity['unit']}",
-        "caption": BLOCKS_TEXT if draw is _blocks else "",
+        "caption": BLOCKS_TEXT if many else "",
         "summary": f"{quantity['label']} of {text.count(len(used), 'trial')} over time, and {len(left_out)} left out.",
         "numbers": {
             "head": ["Block", f"{control}: median, {quantity['unit']}"],
@@ -82,11 +90,25 @@ def _time_panel(
     }
 
 
-def _singly(
-    points: list[TrialPoint], start: float, scale: float
-) -> list[tuple[float, float | None]]:
-    """Return (time, value) of each point."""
-    return [((point.started - start) / scale, point.value) for point in points]
+def _unit(points: list[TrialPoint], start: float) -> TimeUnit:
+    length = max(point.started for point in points) - start
+    return next(unit for unit in UNITS if length >= unit.least)
+
+
+def _parted(
+    points: list[TrialPoint], belongs: Callable[[TrialPoint], bool]
+) -> tuple[list[TrialPoint], list[TrialPoint]]:
+    """Return the points that belong, and the others."""
+    inside: list[TrialPoint] = []
+    outside: list[TrialPoint] = []
+    for point in points:
+        (inside if belongs(point) else outside).append(point)
+    return inside, outside
+
+
+def _singly(points: list[TrialPoint], start: float, scale: float) -> list[TimeMark]:
+    """Return a mark for each trial; what has no value is at 0."""
+    return [TimeMark((point.started - start) / scale, point.value or 0.0) for point in points]
 
 
 def _by_block(points: list[TrialPoint]) -> list[tuple[int, list[TrialPoint]]]:
@@ -101,26 +123,25 @@ def _values(points: list[TrialPoint]) -> list[float]:
     return sorted(point.value for point in points if point.value is not None)
 
 
-def _block_medians(points: list[TrialPoint]) -> list[dict[str, list[str]]]:
+def _block_medians(points: list[TrialPoint]) -> list[PlainRow]:
     return [
         {"cells": [str(block), text.number(median(_values(members)))]}
         for block, members in _by_block(points)
     ]
 
 
-def _blocks(
-    points: list[TrialPoint], start: float, scale: float
-) -> list[tuple[float, float, float, float]]:
-    """Return (median time, quartile, median, quartile) of each block's points."""
-    rows = []
+def _blocks(points: list[TrialPoint], start: float, scale: float) -> list[TimeMark]:
+    """Return a mark for each block, at the median of its times."""
+    found = []
     for _block, members in _by_block(points):
         values = _values(members)
-        at = median((point.started - start) / scale for point in members)
-        rows.append((at, values[len(values) // 4], median(values), values[(3 * len(values)) // 4]))
-    return rows
+        time = median((point.started - start) / scale for point in members)
+        low, high = values[len(values) // 4], values[(3 * len(values)) // 4]
+        found.append(TimeMark(time, median(values), low, high))
+    return found
 
 
-def two_groups(values: list[float]) -> tuple[list[float], list[float]] | None:
+def two_groups(values: list[float]) -> Groups | None:
     """Return values above 0 as two groups that lie far apart, or None: the split with the least
     scatter inside.
     """
@@ -146,7 +167,7 @@ def _squares(values: list[float]) -> float:
     return sum((value - mean) ** 2 for value in values)
 
 
-def spread(tables: list[dict[str, Any]], plan: Plan, digest: Digest) -> list[dict[str, Any]]:
+def spread(tables: Sequence[NamedTable], plan: Plan, digest: Digest) -> list[SpreadPanel]:
     """Return a panel for each table in which a profile's trials fall into two groups."""
     panels = []
     for table in tables:
@@ -161,10 +182,8 @@ def spread(tables: list[dict[str, Any]], plan: Plan, digest: Digest) -> list[dic
 
 
 def _spread_panel(
-    table: dict[str, Any],
-    values: dict[str, list[float]],
-    groups: dict[str, tuple[list[float], list[float]] | None],
-) -> dict[str, Any]:
+    table: NamedTable, values: dict[str, list[float]], groups: dict[str, Groups | None]
+) -> SpreadPanel:
     quantity = table["quantities"][0]
     control = next(iter(values))
     shown = sorted(values, key=lambda profile: (profile != control, groups[profile] is None))[

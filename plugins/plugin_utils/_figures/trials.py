@@ -5,65 +5,74 @@
 
 from __future__ import annotations
 
-from itertools import chain
-from typing import Any
-
 from . import marks, scales
 from .marks import WIDTH, Figure
+from .nouns import SpreadPanel, TimeMark, TimePanel
 
 HEIGHT, TOP, LEFT, RIGHT = 190, 24, 50, 14
 BOTTOM = HEIGHT - 42
 SPREAD_ROW = 24
-LOOKS = {"others": "h-same", "control": "f-better"}
 
 
-def over_time(panel: dict[str, Any], title: str) -> Figure:
+def over_time(panel: TimePanel, title: str) -> Figure:
     """Draw trials over time: control and others, or each block's median and middle half; left out
     ones as crosses.
     """
     figure = Figure(title, panel["summary"], HEIGHT)
-    left_out = panel["left_out"]
-    points = [*panel["others"], *panel["control"], *left_out]
-    times = [point[0] for point in points]
-    most = max(chain.from_iterable(point[1:] for point in points))
-    pad = 0.02 * max(max(times) - min(times), 1e-6)
-    up = scales.Scale(0.0, (most or 1.0) * 1.06, BOTTOM, TOP)
-    right = scales.Scale(min(times) - pad, max(times) + pad, LEFT, WIDTH - RIGHT)
+    points = [*panel["others"], *panel["control"], *panel["left_out"]]
+    right, up = _scales(points)
+    last = max(one.time for one in points)
     scales.upwards(figure, up, LEFT, WIDTH - RIGHT, scales.labelled(scales.even_ticks(up.high, 4)))
-    ticks = [place for place in scales.even_ticks(max(times), 6) if place >= right.low]
-    scales.across(figure, right, BOTTOM, scales.labelled(ticks))
-    for name, look in LOOKS.items():
-        middles = panel[name]
-        if panel["summarised"]:
-            figure.shape(f"s-{look[2:]}", [_half(block, right, up) for block in panel[name]])
-            middles = [(at, middle) for at, _low, middle, _high in panel[name]]
-        draw = marks.square if name == "control" else marks.circle
-        figure.shape(look, [draw(right.at(at), up.at(value), 2.2) for at, value in middles])
-    figure.shape(
-        "s-worse", [marks.cross(right.at(at), up.at(value), 2.6) for at, value in left_out]
-    )
-    figure.words(
-        (WIDTH / 2, HEIGHT - 12),
-        f"{panel['time_unit']} since the first trial",
-        "small muted",
-        "middle",
-    )
+    scales.across(figure, right, BOTTOM, scales.labelled(_time_ticks(right, last)))
+    _middles(figure, panel["others"], "same", right, up)
+    _middles(figure, panel["control"], "better", right, up)
+    crosses = [marks.cross(right.at(one.time), up.at(one.value), 2.6) for one in panel["left_out"]]
+    figure.shape("s-worse", crosses)
+    axis = f"{panel['time_unit']} since the first trial"
+    figure.words((WIDTH / 2, HEIGHT - 12), axis, "small muted", "middle")
     items = [
         (panel["unit"] + ":", "", ""),
         (marks.short(panel["control_name"], 14), "f-better", "small square"),
         ("others", "h-same", "circle"),
     ]
-    marks.legend(figure, items + [("left out", "s-worse", "cross")] * bool(left_out))
+    if panel["left_out"]:
+        items.append(("left out", "s-worse", "cross"))
+    marks.legend(figure, items)
     return figure
 
 
-def _half(block: tuple[float, float, float, float], right: scales.Scale, up: scales.Scale) -> str:
-    """Return the line over the middle half of a block."""
-    at, low, _middle, high = block
-    return marks.line((right.at(at), up.at(low)), (right.at(at), up.at(high)))
+def _scales(points: list[TimeMark]) -> tuple[scales.Scale, scales.Scale]:
+    """Return the scales of the times and of the values."""
+    times = [one.time for one in points]
+    most = max(max(one.value, one.high or 0.0) for one in points)
+    pad = 0.02 * max(max(times) - min(times), 1e-6)
+    right = scales.Scale(min(times) - pad, max(times) + pad, LEFT, WIDTH - RIGHT)
+    return right, scales.Scale(0.0, (most or 1.0) * 1.06, BOTTOM, TOP)
 
 
-def spread(panel: dict[str, Any], title: str) -> Figure:
+def _time_ticks(right: scales.Scale, last: float) -> list[float]:
+    return [place for place in scales.even_ticks(last, 6) if right.holds(place)]
+
+
+def _middles(
+    figure: Figure, points: list[TimeMark], colour: str, right: scales.Scale, up: scales.Scale
+) -> None:
+    """Draw the control's marks filled and square, others hollow and round; of a block a line over
+    its middle half, too.
+    """
+    is_control = colour == "better"
+    draw = marks.square if is_control else marks.circle
+    halves = []
+    for one in points:
+        if one.low is not None and one.high is not None:
+            x = right.at(one.time)
+            halves.append(marks.line((x, up.at(one.low)), (x, up.at(one.high))))
+    figure.shape(f"s-{colour}", halves)
+    middles = [draw(right.at(one.time), up.at(one.value), 2.2) for one in points]
+    figure.shape(f"f-{colour}" if is_control else f"h-{colour}", middles)
+
+
+def spread(panel: SpreadPanel, title: str) -> Figure:
     """Draw the trials of each profile along one line each, so that two modes are seen as two."""
     names = [row["label"] for row in panel["rows"]]
     left, bottom = marks.label_width(names, 160), 14 + SPREAD_ROW * len(names)

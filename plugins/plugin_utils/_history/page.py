@@ -154,7 +154,7 @@ def _drawings(history: History) -> list[dict[str, Any]]:
             "caption": "",
             "numbers": None,
             "ident": f"trend-{number}",
-            "drawing": figures.trend(dict(one), changed.get(one["id"], {}), _title(one)),
+            "drawing": figures.trend(one, changed.get(one["id"], {}), _title(one)),
         }
         for number, one in enumerate(ordered[:MOST], 1)
     ]

@@ -16,12 +16,21 @@ import json
 import os
 import shutil
 import time
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from .._report.report import make_report
 from .._store.files import write_changed
 from .._trials.records import stream_records
 from .standing import section
+
+
+class Refreshed(TypedDict):
+    """Whether a report was made, and what to say of it."""
+
+    made: bool
+    line: str
+    cost: NotRequired[float]  # seconds
+
 
 STATE = "live.json"
 A_BLOCK, SHARE = (
@@ -71,7 +80,7 @@ def _keep(folder: str, record: str, cost: float, blocks: float, since: float) ->
     )
 
 
-def refresh(folder: str) -> dict[str, Any]:
+def refresh(folder: str) -> Refreshed:
     """Make the report of a running campaign, where it costs little; return ``made`` and ``line``,
     what to say of it.
     """
@@ -95,7 +104,7 @@ def refresh(folder: str) -> dict[str, Any]:
     return {"made": True, "cost": cost, "line": f"live report: {made['standing']} ({cost:.1f} s)"}
 
 
-def end(folder: str) -> dict[str, Any]:
+def end(folder: str) -> Refreshed:
     """Make the ordinary report where a live one was made, and return what :func:`refresh` does."""
     path = os.path.join(folder, STATE)
     if not os.path.exists(path):

@@ -11,12 +11,16 @@ at the end.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from itertools import chain
-from typing import Any
+from typing import NamedTuple
 
+from .._analysis.nouns import Estimate
 from .._campaign.nouns import Plan
 from .._figures import numbers as text
-from .._report.phrases import Line, line, place
+from .._figures.nouns import EffectTable, QuantityRow
+from .._report.nouns import Findings, RunningCampaign, Sentence
+from .._report.phrases import line, place
 from .._trials import progress
 from .._trials.digest import Digest
 
@@ -31,7 +35,7 @@ STANDING = {
 SHOWN = 6  # comparisons that a line of a table names
 
 
-def standing(row: dict[str, Any], better: str | None, matters: float) -> str:
+def standing(row: Estimate, better: str | None, matters: float) -> str:
     """Return how a comparison stands by its interval alone: ``better``, ``worse``, ``same`` or
     ``unknown``.
     """
@@ -45,44 +49,67 @@ def standing(row: dict[str, Any], better: str | None, matters: float) -> str:
     return "better" if (low > 1) == (better == "higher") else "worse"
 
 
-def _all(
-    findings: dict[str, Any], tables: list[dict[str, Any]]
-) -> list[tuple[str, dict[str, Any], list[Any]]]:
-    """Return ``(place, quantity, [(state, row)])`` of each quantity that is compared."""
-    found: list[tuple[str, dict[str, Any], list[Any]]] = []
+class RowStanding(NamedTuple):
+    """How one row stands so far."""
+
+    state: str
+    row: QuantityRow
+
+
+class QuantityStanding(NamedTuple):
+    """How the rows of a quantity stand so far."""
+
+    place: str
+    label: str
+    rows: list[RowStanding]
+
+
+def _all(findings: Findings, tables: Sequence[EffectTable]) -> list[QuantityStanding]:
+    """Return how each quantity that is compared stands."""
+    found = []
     for table in tables:
         for quantity in table["quantities"]:
-            better, rows = quantity["better"], quantity["rows"]
-            states = [(standing(row, better, findings["matters"]), row) for row in rows]
-            if states:
-                found.append((place(table), quantity, states))
+            rows = [
+                RowStanding(standing(row, quantity["better"], findings["matters"]), row)
+                for row in quantity["rows"]
+            ]
+            if rows:
+                found.append(QuantityStanding(place(table), quantity["label"], rows))
     return found
 
 
-def _told(rows: list[Any], state: str) -> str:
-    named = [
-        f"{row['label']} {text.ratio(row['ratio'])} ({text.interval(row['low'], row['high'])})"
-        if state in ("better", "worse")
-        else row["label"]
-        for own, row in rows
-        if own == state
-    ]
-    return f"{STANDING[state]}: {text.listed(named[:SHOWN] + [f'{len(named) - SHOWN} more'] * (len(named) > SHOWN))}"
+def _told(rows: Sequence[QuantityRow], state: str) -> str:
+    """Return the rows of one state, in words."""
+    named = [_named(row, state) for row in rows[:SHOWN]]
+    if len(rows) > SHOWN:
+        named.append(f"{len(rows) - SHOWN} more")
+    return f"{STANDING[state]}: {text.listed(named)}"
 
 
-def comparisons(findings: dict[str, Any], tables: list[dict[str, Any]]) -> list[Line]:
+def _named(row: QuantityRow, state: str) -> str:
+    if state not in ("better", "worse"):
+        return row["label"]
+    interval = text.interval(row["low"], row["high"])
+    return f"{row['label']} {text.ratio(row['ratio'])} ({interval})"
+
+
+def comparisons(findings: Findings, tables: Sequence[EffectTable]) -> list[Sentence]:
     """Return how each comparison stands, a line for each quantity of a table."""
-    lines = []
-    for where, quantity, rows in _all(findings, tables):
-        states = {state for state, _row in rows}
-        words = "; ".join(_told(rows, state) for state in STANDING if state in states)
-        lines.append(line("note", f"{text.sentence(quantity['label'])} for {where}: {words}."))
-    return lines
+    return [line("note", _sentence(found)) for found in _all(findings, tables)]
 
 
-def _counted(findings: dict[str, Any], tables: list[dict[str, Any]]) -> str:
-    found = chain.from_iterable(rows for _where, _quantity, rows in _all(findings, tables))
-    states = [state for state, _row in found]
+def _sentence(found: QuantityStanding) -> str:
+    told = []
+    for state in STANDING:
+        rows = [own.row for own in found.rows if own.state == state]
+        if rows:
+            told.append(_told(rows, state))
+    return f"{text.sentence(found.label)} for {found.place}: {'; '.join(told)}."
+
+
+def _counted(findings: Findings, tables: Sequence[EffectTable]) -> str:
+    found = chain.from_iterable(quantity.rows for quantity in _all(findings, tables))
+    states = [own.state for own in found]
     counts = [
         f"{states.count(state)} {word}" for state, word in STANDING.items() if state in states
     ]
@@ -91,22 +118,23 @@ def _counted(findings: dict[str, Any], tables: list[dict[str, Any]]) -> str:
     )
 
 
-def _nominated(findings: dict[str, Any]) -> str:
+def _nominated(findings: Findings) -> str:
     names = [findings["names"][nominee["name"]] for nominee in findings["nominated"]]
     if not names:
         return "Nothing is nominated so far."
     return f"Nominated so far: {names[0]}{f'; after it {names[1]}' if len(names) > 1 else ''}."
 
 
-def _predicted(findings: dict[str, Any], plan: Plan) -> str:
+def _predicted(findings: Findings, plan: Plan) -> str:
     """Return how a search stands that has not nominated anything yet."""
-    told = [one["standing"] for one in findings["search"]["rounds"] if one["standing"]["best"]]
+    rounds = findings["search"]["rounds"] if findings["search"] else []
+    told = [one["standing"] for one in rounds if one["standing"]["best"]]
     if not told:
         return "The first visits of the search are made: nothing is predicted yet."
     last = told[-1]
     gain = f"{text.ratio(last['gain'])} times {plan['control']} ({text.interval(last['low'], last['high'])})"
     return (
-        f"Predicted to be the best after {last['visits']} visits: {findings['names'][last['best']]}, {gain}, "
+        f"Predicted to be the best after {last['visits']} visits: {findings['names'][last['best'] or '']}, {gain}, "
         f"{last['sure']:.0%} sure. Only what is confirmed will be claimed."
     )
 
@@ -123,50 +151,62 @@ def _settled(plan: Plan) -> str:
     )
 
 
-def section(
-    findings: dict[str, Any], tables: list[dict[str, Any]], plan: Plan, digest: Digest, now: float
-) -> dict[str, Any]:
-    """Return what the page says of a running campaign: ``answer``, ``line``, ``standing``,
-    ``reload``.
-    """
-    left = progress.seconds_left(plan, plan["visits"], digest.ids, digest.starts)
-    visits = len(
-        {place[:3] for place in digest.starts}
-        & {(visit["mtu"], visit["block"], visit["visit"]) for visit in plan["visits"]}
-    )
+def _how_far(plan: Plan, digest: Digest) -> str:
+    """Return how much is done, and how long the rest takes."""
+    planned = {(visit["mtu"], visit["block"], visit["visit"]) for visit in plan["visits"]}
+    done = len({place[:3] for place in digest.starts} & planned)
     undecided = progress.to_come(plan, plan["visits"])[0]
-    planned = f"at most {len(plan['visits']) + undecided}" if undecided else len(plan["visits"])
-    pace = (
-        progress.pace(plan, plan["visits"], digest.starts)
-        * (plan["estimated_s"] or 0)
-        / plan["blocks"]
-    )
-    due = time.strftime("%H:%M UTC", time.gmtime(now + max(60.0, LATE * pace)))
+    total = f"{len(plan['visits'])}"
+    if undecided:
+        total = f"at most {len(plan['visits']) + undecided}"
+    left = progress.seconds_left(plan, plan["visits"], digest.ids, digest.starts)
+    return f"{done} of {total} visits done, about {progress.time_text(left)}"
+
+
+def _due(plan: Plan, digest: Digest, now: float) -> float:
+    """Return when the page is renewed, if nobody stopped the campaign."""
+    pace = progress.pace(plan, plan["visits"], digest.starts)
+    block = pace * (plan["estimated_s"] or 0) / plan["blocks"]
+    return now + max(60.0, LATE * block)
+
+
+def _running(plan: Plan, digest: Digest, now: float) -> list[Sentence]:
+    due = time.strftime("%H:%M UTC", time.gmtime(_due(plan, digest, now)))
     made = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
-    how_far = f"{visits} of {planned} visits done, about {progress.time_text(left)}"
-    running = [
-        line(
-            "unknown",
-            f"Running: {how_far}. Nothing is claimed before the end. {_settled(plan)}".rstrip(),
-        ),
+    words = (
+        f"Running: {_how_far(plan, digest)}. Nothing is claimed before the end. {_settled(plan)}"
+    )
+    return [
+        line("unknown", words.rstrip()),
         line(
             "note",
             f"As of {made}. If it is after {due} and this line has not changed, the campaign has "
             "stopped: start it again with the same command, and it goes on.",
         ),
     ]
+
+
+def _begun_small(words: str) -> str:
+    return words[0].lower() + words[1:]
+
+
+def section(
+    findings: Findings, tables: Sequence[EffectTable], plan: Plan, digest: Digest, now: float
+) -> RunningCampaign:
+    """Return what the page says of a running campaign."""
+    running, how_far = _running(plan, digest, now), _how_far(plan, digest)
     if findings["searching"]:
         predicted = _predicted(findings, plan)
-        return {
-            "reload": RELOAD,
-            "standing": [],
-            "line": f"{how_far}; {predicted[0].lower() + predicted[1:]}",
-            "answer": [*running, line("note", predicted)],
-        }
+        return RunningCampaign(
+            reload=RELOAD,
+            line=f"{how_far}; {_begun_small(predicted)}",
+            answer=[*running, line("note", predicted)],
+            standing=[],
+        )
     counted, nominated = _counted(findings, tables), _nominated(findings)
-    return {
-        "reload": RELOAD,
-        "standing": comparisons(findings, tables),
-        "line": f"{how_far}; {counted[0].lower() + counted[1:]}. {nominated}",
-        "answer": [*running, line("note", nominated), line("note", f"{counted}.")],
-    }
+    return RunningCampaign(
+        reload=RELOAD,
+        line=f"{how_far}; {_begun_small(counted)}. {nominated}",
+        answer=[*running, line("note", nominated), line("note", f"{counted}.")],
+        standing=comparisons(findings, tables),
+    )

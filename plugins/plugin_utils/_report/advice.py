@@ -7,13 +7,16 @@ what to set.
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from itertools import chain
-from typing import Any
+from typing import NamedTuple
 
+from .._analysis.nouns import Attributed, Contender
+from .._analysis.recommend import Effect
 from .._figures import numbers as text
+from .._figures.nouns import EffectTable, PlainRow, PlainTable
 from . import phrases
-from .phrases import Line
+from .nouns import Findings, Recommended, Sentence
 
 GOALS = {
     "tcp_throughput": "TCP throughput",
@@ -43,63 +46,65 @@ MOST_SENTENCES = 8
 FOLD = 16  # rows; a longer table is folded
 
 
-def goal_name(entry: dict[str, Any]) -> str:
+class Lead(NamedTuple):
+    """A setting that leads, and where."""
+
+    entry: Attributed
+    row: Contender
+
+
+def goal_name(entry: Attributed) -> str:
     """Return a goal's name, with the end whose setting is meant where the ends were varied apart."""
     side = "" if entry["side"] == "both" else f", set at the {entry['side']}"
     return GOALS.get(entry["goal"], entry["goal"]) + side
 
 
-def setting(row: dict[str, Any]) -> str:
+def setting(row: Contender) -> str:
     """Return a candidate as a setting: ``tso=on``."""
     return f"{row['factor']}={row['level']}"
 
 
-def _leaders(entry: dict[str, Any]) -> list[dict[str, Any]]:
+def _leaders(entry: Attributed) -> list[Contender]:
     return [row for row in entry["candidates"] if row["factor"] in entry["leaders"]]
 
 
-def _group(entries: list[dict[str, Any]], places: dict[str, str]) -> tuple[str, str]:
-    """Return ``(verdict, sentence)`` on one goal over all its tables: what leads, where most, and
-    where none does.
+def _group(entries: list[Attributed], places: dict[str, str]) -> Sentence:
+    """Return a sentence on one goal over all its tables: what leads, where most, and where none
+    does.
     """
-    name, count = goal_name(entries[0]), len(entries)
-    led = [(entry, _leaders(entry)[0]) for entry in entries if _leaders(entry)]
-    if not led:
-        candidates = chain.from_iterable(entry["candidates"] for entry in entries)
-        known = all(row["state"] in ("same", "worse") for row in candidates)
-        return (
-            ("same", f"{name}: no setting helps by an amount that matters.")
-            if known
-            else ("unknown", f"{name}: no setting was shown to help.")
-        )
-    leading: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}  # by setting
-    for entry, _row in led:
+    leading: dict[str, list[Lead]] = {}  # by setting
+    for entry in entries:
         for row in _leaders(entry):
-            leading.setdefault(setting(row), []).append((entry, row))
-    times = {name: len(pairs) for name, pairs in leading.items()}
+            leading.setdefault(setting(row), []).append(Lead(entry, row))
+    if not leading:
+        return _nobody_leads(entries)
+    times = {name: len(leads) for name, leads in leading.items()}
     first = max(times, key=times.__getitem__)
-    entry, row = max(leading[first], key=lambda pair: abs(math.log(pair[1]["ratio"])))
-    place = places[entry["table"]] + ENDS.get(entry["end"], "")
-    where = (
-        f" for {place}"
-        if count == 1
-        else f" in {times[first]} of {count} comparisons, most for {place}"
-    )
+    most = max(leading[first], key=lambda lead: text.distance(lead.row["ratio"]))
+    place = places[most.entry["table"]] + ENDS.get(most.entry["end"] or "", "")
+    where = f" for {place}"
+    if len(entries) > 1:
+        where = f" in {times[first]} of {len(entries)} comparisons, most for {place}"
     others = [other for other in times if other != first]
-    also = (
-        f". Not shown to differ from it, or leading elsewhere: {text.listed(others[:4])}"
-        if others
-        else ""
-    )
-    return (
-        "better",
-        f"{name}: {first} leads{where}: {phrases.effect(row)}{also}{_ahead(entry, row)}.",
-    )
+    also = ""
+    if others:
+        also = f". Not shown to differ from it, or leading elsewhere: {text.listed(others[:4])}"
+    words = f"{phrases.effect(most.row)}{also}{_ahead(most)}."
+    return phrases.line("better", f"{goal_name(entries[0])}: {first} leads{where}: {words}")
 
 
-def _ahead(entry: dict[str, Any], leader: dict[str, Any]) -> str:
+def _nobody_leads(entries: list[Attributed]) -> Sentence:
+    candidates = chain.from_iterable(entry["candidates"] for entry in entries)
+    name = goal_name(entries[0])
+    if all(row["state"] in ("same", "worse") for row in candidates):
+        return phrases.line("same", f"{name}: no setting helps by an amount that matters.")
+    return phrases.line("unknown", f"{name}: no setting was shown to help.")
+
+
+def _ahead(lead: Lead) -> str:
     """Say what gained more than a leader but was not shown: too noisy, or too few blocks were left."""
-    ahead = entry["candidates"][: entry["candidates"].index(leader)]
+    candidates = lead.entry["candidates"]
+    ahead = candidates[: candidates.index(lead.row)]
     found = [
         f"{setting(row)} ({text.ratio(row['ratio'])} in {text.count(row['n'], 'block')})"
         for row in ahead
@@ -108,34 +113,28 @@ def _ahead(entry: dict[str, Any], leader: dict[str, Any]) -> str:
     return f". Gained more there, but was not shown: {text.listed(found)}" if found else ""
 
 
-def sentences(attribution: list[dict[str, Any]], tables: list[dict[str, Any]]) -> list[Line]:
+def sentences(attribution: list[Attributed], tables: Sequence[EffectTable]) -> list[Sentence]:
     """Return the answer's sentences, one a goal and side, in the order of the goals."""
-    places = dict((table["id"], phrases.place(table)) for table in tables)
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    places = {table["id"]: phrases.place(table) for table in tables}
+    groups: dict[tuple[str, str], list[Attributed]] = {}
     for entry in attribution:
         groups.setdefault((entry["goal"], entry["side"]), []).append(entry)
     found = [_group(entries, places) for entries in groups.values()]
-    return [phrases.line(verdict, words) for verdict, words in found[:MOST_SENTENCES]]
+    return found[:MOST_SENTENCES]
 
 
-def _next(entry: dict[str, Any]) -> str:
+def _next(entry: Attributed) -> str:
     """Return the best setting behind the leaders that was shown to help too."""
-    row = next(
-        (
-            row
-            for row in entry["candidates"]
-            if row["state"] == "better" and row not in _leaders(entry)
-        ),
-        None,
-    )
-    return f"{setting(row)} {text.ratio(row['ratio'])}" if row else text.NONE
+    leaders = _leaders(entry)
+    for row in entry["candidates"]:
+        if row["state"] == "better" and row not in leaders:
+            return f"{setting(row)} {text.ratio(row['ratio'])}"
+    return text.NONE
 
 
-def leader_table(
-    attribution: list[dict[str, Any]], titles: dict[str, str]
-) -> dict[str, Any] | None:
+def leader_table(attribution: list[Attributed], titles: dict[str, str]) -> PlainTable | None:
     """Return who leads in each table, as rows; None without attribution."""
-    rows = []
+    rows: list[PlainRow] = []
     for entry in attribution:
         leaders = _leaders(entry)
         names = ", ".join(
@@ -145,42 +144,34 @@ def leader_table(
         apart = "no" if leaders else ""
         if entry["separated"]:
             apart = "yes"
-        where = titles[entry["table"]] + ENDS.get(entry["end"], "")
+        where = titles[entry["table"]] + ENDS.get(entry["end"] or "", "")
         rows.append({"cells": [goal_name(entry), where, names or text.SAME, apart, _next(entry)]})
+    if not rows:
+        return None
     head = ["Goal", "Where", "Leads: ratio (95 % interval)", "Apart?", "Next"]
-    caption = "~: no setting was shown to help. Apart: shown to be better than every other setting."
-    return (
-        {
-            "title": "Which setting leads",
-            "head": head,
-            "text": head,
-            "rows": rows,
-            "folded": len(rows) > FOLD,
-            "caption": caption,
-        }
-        if rows
-        else None
-    )
-
-
-def _evidence(row: dict[str, Any], titles: dict[str, str]) -> dict[str, Any]:
-    words = STATES[row["state"]]
     return {
-        "cells": [
-            titles.get(row["table"], row["table"]),
-            _quantity(row),
-            text.ratio(row["ratio"]),
-            text.interval(row["low"], row["high"]),
-            words,
-        ]
+        "title": "Which setting leads",
+        "head": head,
+        "text": head,
+        "rows": rows,
+        "folded": len(rows) > FOLD,
+        "caption": "~: no setting was shown to help. Apart: shown to be better than every other setting.",
     }
 
 
-def _quantity(row: dict[str, Any]) -> str:
-    return f"{QUANTITIES[row['metric'].split('_')[0]]}{ENDS.get(row['end'], '')}"
+def _evidence(row: Effect, titles: dict[str, str]) -> PlainRow:
+    where = titles.get(row["table"], row["table"])
+    interval = text.interval(row["low"], row["high"])
+    ratio = text.ratio(row["ratio"])
+    return {"cells": [where, quantity_name(row), ratio, interval, STATES[row["state"]]]}
 
 
-def notes(findings: dict[str, Any]) -> list[str]:
+def quantity_name(row: Effect) -> str:
+    """Return what was measured: ``service demand at the client``."""
+    return QUANTITIES[row["metric"].split("_")[0]] + ENDS.get(row["end"] or "", "")
+
+
+def notes(findings: Findings) -> list[str]:
     """Return what is to be known of the recommendation, as sentences."""
     advice = findings["recommendation"]
     why = (
@@ -216,42 +207,34 @@ def notes(findings: dict[str, Any]) -> list[str]:
     return words
 
 
-def _against(findings: dict[str, Any]) -> dict[str, Any] | None:
+def _against(findings: Findings) -> PlainTable | None:
     """Return the recommended set against the others that were confirmed with it, as a table; None
     without.
     """
-    rows = [
-        {
-            "cells": [
-                findings["names"][row["profile"]],
-                text.ratio(row["ratio"]),
-                text.interval(row["low"], row["high"]),
-            ]
-        }
-        for row in findings["recommendation"]["against"]
-    ]
+    rows: list[PlainRow] = []
+    for row in findings["recommendation"]["against"]:
+        interval = text.interval(row["low"], row["high"])
+        rows.append(
+            {"cells": [findings["names"][row["profile"]], text.ratio(row["ratio"]), interval]}
+        )
+    if not rows:
+        return None
     head = ["Set", "The recommended one against it", "95 % interval"]
-    return (
-        {
-            "head": head,
-            "text": head[:1],
-            "rows": rows,
-            "folded": False,
-            "title": "The recommended set against the others that were visited with it",
-            "caption": (
-                "In the same fresh blocks, over all tables, throughput and CPU cost counted alike: above 1 the "
-                "recommended set is better. For information: not in the report's test."
-            ),
-        }
-        if rows
-        else None
-    )
+    return {
+        "head": head,
+        "text": head[:1],
+        "rows": rows,
+        "folded": False,
+        "title": "The recommended set against the others that were visited with it",
+        "caption": (
+            "In the same fresh blocks, over all tables, throughput and CPU cost counted alike: above 1 the "
+            "recommended set is better. For information: not in the report's test."
+        ),
+    }
 
 
-def recommendations(findings: dict[str, Any], titles: dict[str, str]) -> dict[str, Any]:
-    """Return the recommended set for the page: ``{"set", "confirmed", "notes", "table",
-    "against"}``.
-    """
+def recommendations(findings: Findings, titles: dict[str, str]) -> Recommended:
+    """Return the recommended set for the page."""
     advice = findings["recommendation"]
     head = ["Where", "What", "Ratio to the control", "95 % interval", ""]
     rows = [_evidence(row, titles) for row in advice["by"] if row["ratio"]]
@@ -261,17 +244,12 @@ def recommendations(findings: dict[str, Any], titles: dict[str, str]) -> dict[st
             "For these hosts, drivers and workloads only. recommended.yml has it for playbooks/apply.yml."
         )
     chosen = phrases.settings(advice["changes"] or advice["levels"], 12) if advice["name"] else ""
-    return {
-        "set": chosen,
-        "confirmed": advice["confirmed"],
-        "notes": words,
-        "against": _against(findings),
-        "table": {
-            "head": head,
-            "text": head[:2] + head[4:],
-            "rows": rows,
-            "folded": len(rows) > FOLD,
-            "title": "The recommended set against the control, table by table",
-            "caption": "",
-        },
+    table: PlainTable = {
+        "head": head,
+        "text": head[:2] + head[4:],
+        "rows": rows,
+        "folded": len(rows) > FOLD,
+        "title": "The recommended set against the control, table by table",
+        "caption": "",
     }
+    return Recommended(chosen, advice["confirmed"], words, table, _against(findings))

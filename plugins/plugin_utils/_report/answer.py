@@ -7,20 +7,26 @@ what settles it.
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from collections.abc import Sequence
 
 from ...module_utils._engines.payload.command import TEST as PAYLOAD
+from .._analysis.failures import Failures
+from .._analysis.nouns import Estimate, SearchPath
+from .._analysis.recommend import Recommendation
+from .._analysis.unfinished import Unfinished
 from .._campaign.nouns import Plan
 from .._figures import numbers as text
+from .._figures.nouns import EffectTable, SpreadPanel
 from .._trials.digest import Digest
 from . import broken, remedy
+from .advice import quantity_name
+from .nouns import Findings, Sentence
 from .phrases import (
     MAIN,
     SHOWN,
-    Line,
     alike,
     effect,
+    largest,
     line,
     place,
     rows_of,
@@ -37,18 +43,6 @@ DESIGNS = {
     "full_factorial": "in all combinations: each one's effect, and which of them act together",
     "profiles": "in the profiles that the campaign names",
 }
-QUANTITIES = {
-    "throughput": "throughput",
-    "transactions": "transaction rate",
-    "service": "service demand",
-    "latency": "latency",
-}
-ENDS = {
-    "client": " at the client",
-    "server": " at the server",
-    "combined": " of both ends",
-    None: "",
-}
 
 
 def question(plan: Plan) -> str:
@@ -59,75 +53,73 @@ def question(plan: Plan) -> str:
     return f"What {'does' if len(factors) == 1 else 'do'} {what} do, {design}?"
 
 
-def _metric(row: dict[str, Any]) -> str:
-    return QUANTITIES[row["metric"].split("_")[0]] + ENDS[row["end"]]
-
-
-def _gain(recommended: dict[str, Any], places: dict[str, str], control: str) -> str:
+def _gain(recommended: Recommendation, places: dict[str, str], control: str) -> str:
     """Return by how much a set is better: the largest effect that is shown, and in how many tables."""
-    main = [row for row in recommended["by"] if row["metric"] in MAIN]
-    rows = [row for row in main if row["state"] == "better"] or [
-        row for row in recommended["by"] if row["state"] == "better"
-    ]
-    if not rows:
+    shown = [row for row in recommended["by"] if row["state"] == "better"]
+    main = [row for row in shown if row["metric"] in MAIN]
+    if not shown:
         return f"better than {control}{_mean_gain(recommended['score'])}"
-    top = max(rows, key=lambda row: abs(math.log(row["ratio"])))
-    kind = [row for row in recommended["by"] if row["metric"] == top["metric"]]
-    many = (
-        f"; shown in {sum(row['state'] == 'better' for row in kind)} of {len(kind)} tables"
-        if len(kind) > 1
-        else ""
-    )
-    return (
-        f"{effect(top, _metric(top), control)} for {places.get(top['table'], top['table'])}{many}"
-    )
+    top = max(main or shown, key=lambda row: text.distance(row["ratio"]))
+    where = places.get(top["table"], top["table"])
+    often = _how_often(recommended, top["metric"])
+    return f"{effect(top, quantity_name(top), control)} for {where}{often}"
 
 
-def _mean_gain(score: dict[str, Any] | None) -> str:
+def _how_often(recommended: Recommendation, metric: str) -> str:
+    """Return in how many tables a metric is shown to be better; nothing where there is one."""
+    states = [row["state"] for row in recommended["by"] if row["metric"] == metric]
+    if len(states) == 1:
+        return ""
+    return f"; shown in {states.count('better')} of {len(states)} tables"
+
+
+def _mean_gain(score: Estimate | None) -> str:
     if not score:
         return ""
-    amount = text.size(score["ratio"]) + span(score)
+    amount = text.size(score["ratio"] or 1.0) + span(score)
     return f" by {amount} on average over all tables, throughput and CPU cost counted alike"
 
 
-def _nothing(findings: dict[str, Any], tables: list[dict[str, Any]], control: str) -> str:
+def _nothing(findings: Findings, tables: Sequence[EffectTable], control: str) -> str:
     """Return why nothing is recommended."""
     recommended = findings["recommendation"]
-    if recommended["forbidden"]:
-        refused = recommended["forbidden"][0]
-        gains = [
-            (table, quantity, row)
-            for table, quantity, row in rows_of(tables, first=True)
-            if row["profile"] == refused["profile"] and row["verdict"] == "better"
-        ]
-        gain = ""
-        if gains:
-            table, quantity, row = max(gains, key=lambda found: abs(math.log(found[2]["ratio"])))
-            gain = f"gave {effect(row, quantity['label'], control)} for {place(table)}, but "
-        more = len(recommended["forbidden"]) - 1
-        others = f" ({text.count(more, 'more profile')} refused, too)" if more else ""
-        return f"Nothing is recommended: {refused['profile']} {gain}is refused: {refused['reason']}{others}."
-    return f"Nothing is recommended: {recommended['why']}."
+    if not recommended["forbidden"]:
+        return f"Nothing is recommended: {recommended['why']}."
+    refused = recommended["forbidden"][0]
+    gains = [
+        found
+        for found in rows_of(tables, first=True)
+        if found.row["profile"] == refused["profile"] and found.row["verdict"] == "better"
+    ]
+    gain = ""
+    if gains:
+        most = largest(gains)
+        words = effect(most.row, most.quantity["label"], control)
+        gain = f"gave {words} for {place(most.table)}, but "
+    more = len(recommended["forbidden"]) - 1
+    others = f" ({text.count(more, 'more profile')} refused, too)" if more else ""
+    return f"Nothing is recommended: {refused['profile']} {gain}is refused: {refused['reason']}{others}."
 
 
-def _costs(tables: list[dict[str, Any]]) -> str:
+def _costs(tables: Sequence[EffectTable]) -> str:
     """Return what the other profiles were shown to cost."""
     worse = [
-        (table, quantity, row)
-        for table, quantity, row in rows_of(tables)
-        if quantity["group"] == "main" and row["verdict"] == "worse"
+        found
+        for found in rows_of(tables)
+        if found.quantity["group"] == "main" and found.row["verdict"] == "worse"
     ]
     if not worse:
         return "other settings were shown to cost, and none to help"
-    table, quantity, row = max(worse, key=lambda found: abs(math.log(found[2]["ratio"])))
-    profiles = len({own["profile"] for _table, _quantity, own in worse})
+    most = largest(worse)
+    profiles = len({found.row["profile"] for found in worse})
     more = f", the most of {profiles} profiles that were shown to cost" if profiles > 1 else ""
-    return f"{row['label']} gave {effect(row, quantity['label'])} for {place(table)}{more}; none was shown to help"
+    words = f"{effect(most.row, most.quantity['label'])} for {place(most.table)}"
+    return f"{most.row['label']} gave {words}{more}; none was shown to help"
 
 
 def _recommendation(
-    findings: dict[str, Any], tables: list[dict[str, Any]], plan: Plan
-) -> list[Line]:
+    findings: Findings, tables: Sequence[EffectTable], plan: Plan
+) -> list[Sentence]:
     """Return the first lines: what to set or why nothing, and whether that is confirmed."""
     recommended, control = findings["recommendation"], plan["control"]
     places = {table["id"]: place(table) for table in tables}
@@ -147,9 +139,9 @@ def _recommendation(
     return [first, line("note", _confirmed(recommended, findings, plan))]
 
 
-def _confirmed(recommended: dict[str, Any], findings: dict[str, Any], plan: Plan) -> str:
+def _confirmed(recommended: Recommendation, findings: Findings, plan: Plan) -> str:
     apart = f" {alike(findings)}" if recommended["not_told_apart"] else ""
-    if recommended["confirmed_by"] == "confirmation":
+    if recommended["confirmed_by"] == "confirmation" and findings["confirmation"]:
         blocks = findings["confirmation"]["blocks"]
         return (
             f"Confirmed in {text.count(blocks, 'fresh block')} after it was chosen; the number is from there."
@@ -163,7 +155,7 @@ def _confirmed(recommended: dict[str, Any], findings: dict[str, Any], plan: Plan
     return f"It was chosen and measured in the same blocks, so its number may be too good.{apart}"
 
 
-def _open_end(search: dict[str, Any] | None) -> str:
+def _open_end(search: SearchPath | None) -> str:
     """Say of a search that ended without an answer that another set may be better."""
     if not search or search["ended"] == "answered" or not search["standing"]:
         return ""
@@ -173,7 +165,7 @@ def _open_end(search: dict[str, Any] | None) -> str:
     )
 
 
-def _costs_unknown(findings: dict[str, Any], tables: list[dict[str, Any]]) -> list[Line]:
+def _costs_unknown(findings: Findings, tables: Sequence[EffectTable]) -> list[Sentence]:
     """Say where it is not known whether the recommended set costs more than matters."""
     rows, places = (
         findings["recommendation"]["costs_unknown_in"],
@@ -181,7 +173,9 @@ def _costs_unknown(findings: dict[str, Any], tables: list[dict[str, Any]]) -> li
     )
     if not rows:
         return []
-    words = [f"{_metric(row)} for {places.get(row['table'], row['table'])}" for row in rows[:1]]
+    words = [
+        f"{quantity_name(row)} for {places.get(row['table'], row['table'])}" for row in rows[:1]
+    ]
     words += [f"{len(rows) - 1} more"] if len(rows) > 1 else []
     return [
         line(
@@ -192,48 +186,55 @@ def _costs_unknown(findings: dict[str, Any], tables: list[dict[str, Any]]) -> li
     ]
 
 
-def failing(findings: dict[str, Any]) -> list[Line]:
-    """Say which profiles fail more than the control."""
-    control = findings["failures"][0] if findings["failures"] else None
-    worse = [
-        row
-        for row in findings["failures"]
-        if row["forbids"] and (row["shown"] or row["failed"] > 1)
-    ]
-    if not control or not worse:
+def failing(findings: Findings) -> list[Sentence]:
+    """Say which profiles fail more than the control, or that the control fails more than others."""
+    if not findings["failures"]:
         return []
-    shares = [f"{row['profile']} {row['failed']} of {row['trials']}" for row in worse[:3]]
-    return [
-        line(
-            "worse",
-            f"Trials that failed or received nothing: {text.listed(shares)}, of {control['profile']} "
-            f"{control['failed']} of {control['trials']}. What fails more is not recommended.",
-        )
-    ]
+    control, *profiles = findings["failures"]
+    worse = [row for row in profiles if _fails(row)]
+    if worse:
+        shares = [f"{row['profile']} {_share(row)}" for row in worse[:3]]
+        words = f"{text.listed(shares)}, of {control['profile']} {_share(control)}"
+        end = "What fails more is not recommended."
+    elif _fails(control):
+        words = f"{_share(control)} with the control, {control['profile']}"
+        end = f"Another profile fails less, so {control['profile']} is not recommended."
+    else:
+        return []
+    return [line("worse", f"Trials that failed or received nothing: {words}. {end}")]
 
 
-def acting_together(tables: list[dict[str, Any]]) -> list[Line]:
+def _fails(row: Failures) -> bool:
+    return bool(row["forbids"]) and (row["shown"] or row["failed"] > 1)
+
+
+def _share(row: Failures) -> str:
+    return f"{row['failed']} of {row['trials']}"
+
+
+def acting_together(tables: Sequence[EffectTable]) -> list[Sentence]:
     """Name the pair of settings that act together most."""
     shown = [
-        (table, row)
-        for table, quantity, row in rows_of(tables)
-        if quantity["group"] == "interactions" and row["verdict"] in SHOWN
+        found
+        for found in rows_of(tables)
+        if found.quantity["group"] == "interactions" and found.row["verdict"] in SHOWN
     ]
     if not shown:
         return []
-    table, row = max(shown, key=lambda found: abs(math.log(found[1]["ratio"])))
+    most = largest(shown)
     more = f" ({len(shown) - 1} more below)" if len(shown) > 1 else ""
-    pair = text.listed(row["label"].split(" × "))
+    pair = text.listed(most.row["label"].split(" × "))
+    interval = text.interval(most.row["low"], most.row["high"])
     return [
         line(
             "note",
-            f"{pair} act together: both on give {text.ratio(row['ratio'])} of what their single effects "
-            f"would make ({text.interval(row['low'], row['high'])}), for {place(table)}{more}.",
+            f"{pair} act together: both on give {text.ratio(most.row['ratio'])} of what their single effects "
+            f"would make ({interval}), for {place(most.table)}{more}.",
         )
     ]
 
 
-def two_groups(panels: list[dict[str, Any]]) -> list[Line]:
+def two_groups(panels: Sequence[SpreadPanel]) -> list[Sentence]:
     """Say where trials fall into two groups."""
     if not panels:
         return []
@@ -248,63 +249,68 @@ def two_groups(panels: list[dict[str, Any]]) -> list[Line]:
 
 
 def _settle(
-    findings: dict[str, Any], tables: list[dict[str, Any]], plan: Plan, digest: Digest
-) -> list[Line]:
+    findings: Findings, tables: Sequence[EffectTable], plan: Plan, digest: Digest
+) -> list[Sentence]:
     """Join what is missing, why, and the one command that adds it."""
     recommended, cause = findings["recommendation"], text.sentence(remedy.left_out(digest))
     start = f"{cause}. " if cause else ""
     if findings["unfinished"]:
-        seconds = findings["unfinished"]["seconds"]
-        time = f", about {text.seconds(seconds)}" if seconds else ""
-        return [line("note", f"{start}To finish it{time}:", remedy.GO_ON)]
+        return [line("note", f"{start}{_to_finish(findings['unfinished'])}", remedy.GO_ON)]
     if recommended["name"] and not recommended["confirmed"]:
         confirm = remedy.confirmation(plan)
         return [line("note", f"{start}{confirm.words}", confirm.command)]
-    needed = (
-        remedy.more_blocks(tables, plan)
-        if not recommended["name"] or recommended["costs_unknown_in"]
-        else None
-    )
-    if needed is None:
-        return (
-            [line("note", f"{cause}. The answer does not need them.")]
-            if cause and recommended["name"]
-            else []
-        )
-    rows = [row for _table, _quantity, row in rows_of(tables, first=True) if row["ratio"]]
+    needed = None
+    if not recommended["name"] or recommended["costs_unknown_in"]:
+        needed = remedy.more_blocks(tables, plan)
+    if needed:
+        words = f"{start}{_not_known(tables)}: {needed.words}"
+        return [line("unknown", words, needed.command)]
+    if cause and recommended["name"]:
+        return [line("note", f"{cause}. The answer does not need them.")]
+    return []
+
+
+def _to_finish(lacks: Unfinished) -> str:
+    time = f", about {text.seconds(lacks['seconds'])}" if lacks["seconds"] else ""
+    return f"To finish it{time}:"
+
+
+def _not_known(tables: Sequence[EffectTable]) -> str:
+    """Return in how many comparisons it is not known whether there is a difference."""
+    rows = [found.row for found in rows_of(tables, first=True) if found.row["ratio"]]
     unknown = sum(row["verdict"] == "unknown" for row in rows)
-    return [
-        line(
-            "unknown",
-            f"{start}Not known in {unknown} of {text.count(len(rows), 'comparison')}: {needed.words}",
-            needed.command,
-        )
-    ]
+    return f"Not known in {unknown} of {text.count(len(rows), 'comparison')}"
 
 
 def answer(
-    findings: dict[str, Any],
-    tables: list[dict[str, Any]],
+    findings: Findings,
+    tables: Sequence[EffectTable],
     plan: Plan,
     digest: Digest,
-    groups: list[dict[str, Any]],
-) -> list[Line]:
+    groups: Sequence[SpreadPanel],
+) -> list[Sentence]:
     """Return the answer: what is broken, then at most six lines; ``groups`` are the panels of trials in two groups."""
     first, clean = broken.first_and_last(plan, digest.payloads)
     if first + clean and all(workload["test"] == PAYLOAD for workload in plan["workloads"]):
         unfinished = _settle(findings, tables, plan, digest) if findings["unfinished"] else []
         return first + clean + unfinished
-    if not digest.trials or not any(table["quantities"] for table in tables):
-        why = (
-            "no trial was recorded"
-            if not digest.trials
-            else "no trial gave a result that can be compared"
-        )
-        cause = remedy.left_out(digest)
-        nothing = f"Nothing can be said: {why}{'; ' + cause if cause else ''}."
+    nothing = _no_result(tables, digest)
+    if nothing:
         return [*first, *clean, line("unknown", nothing)]
     lines = _recommendation(findings, tables, plan)
-    refused = findings["recommendation"]["name"] is None and findings["recommendation"]["forbidden"]
-    lines += failing(findings) if not refused else []
+    if findings["recommendation"]["name"] or not findings["recommendation"]["forbidden"]:
+        lines += failing(findings)
     lines += acting_together(tables) + two_groups(groups) + _costs_unknown(findings, tables)
     return first + lines[:4] + clean + _settle(findings, tables, plan, digest)
+
+
+def _no_result(tables: Sequence[EffectTable], digest: Digest) -> str:
+    """Return why nothing can be said; nothing where there is a result."""
+    if not digest.trials:
+        why = "no trial was recorded"
+    elif not any(table["quantities"] for table in tables):
+        why = "no trial gave a result that can be compared"
+    else:
+        return ""
+    cause = remedy.left_out(digest)
+    return f"Nothing can be said: {why}{'; ' + cause if cause else ''}."

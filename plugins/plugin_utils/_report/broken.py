@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from .._analysis.integrity import Contrast, PathVerdict, Tallies, verdicts
 from .._campaign.nouns import Plan
-from .phrases import Line, line
+from .nouns import Sentence
+from .phrases import line
 
 
-def lines(plan: Plan, tallies: Tallies) -> list[Line]:
+def lines(plan: Plan, tallies: Tallies) -> list[Sentence]:
     """Return the lines, what is broken first."""
     signs = {"broken": "worse", "broken without": "worse", "suspect": "unknown", "clean": "same"}
     found = sorted(verdicts(plan, tallies), key=lambda row: list(signs).index(row["verdict"]))
     return [line(signs[row["verdict"]], _words(row, tallies)) for row in found]
 
 
-def first_and_last(plan: Plan, tallies: Tallies) -> tuple[list[Line], list[Line]]:
+def first_and_last(plan: Plan, tallies: Tallies) -> tuple[list[Sentence], list[Sentence]]:
     """Return the lines that come before all else, and those of what is clean."""
-    clean, first = list[Line](), list[Line]()
+    clean, first = list[Sentence](), list[Sentence]()
     for one in lines(plan, tallies):
         (clean if one["verdict"] == "same" else first).append(one)
     return first, clean

@@ -5,16 +5,18 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from collections.abc import Sequence
 
 from .._figures import numbers as text
-from .phrases import SHOWN, Line, effect, line, place, rows_of
+from .._figures.nouns import EffectTable, Quantity, QuantityRow
+from .._statistics.states import Needs
+from .nouns import Sentence
+from .phrases import SHOWN, effect, line, place, rows_of
 
 MOST = 6  # sentences; the tables have the rest
 
 
-def _demands(table: dict[str, Any], profile: str) -> str:
+def _demands(table: EffectTable, profile: str) -> str:
     """Return what the same profile did to service demand, where that was shown and says more than
     the throughput.
     """
@@ -30,14 +32,14 @@ def _demands(table: dict[str, Any], profile: str) -> str:
     return text.listed(effect(row, quantity["label"]) for quantity, row in rows)
 
 
-def _settled_by(needs: dict[str, Any] | None) -> str:
+def _settled_by(needs: Needs | None) -> str:
     """Return what would tell a difference that is not known, as the end of a sentence."""
     if not needs or not needs["text"]:
         return ""
     return f"; {needs['text']} would tell" if needs["blocks"] else f"; {needs['text']}"
 
 
-def _one_profile(table: dict[str, Any], quantity: dict[str, Any], row: dict[str, Any]) -> str:
+def _one_profile(table: EffectTable, quantity: Quantity, row: QuantityRow) -> str:
     """Return a sentence where one profile is compared with the control."""
     where, what, control = place(table), quantity["label"], quantity["control"]
     if row["verdict"] == "unknown":
@@ -52,12 +54,12 @@ def _one_profile(table: dict[str, Any], quantity: dict[str, Any], row: dict[str,
     return f"{where}: {row['label']} gave {effect(row, what, control)}{', with ' if demands else ''}{demands}."
 
 
-def _profiles(table: dict[str, Any], quantity: dict[str, Any]) -> str:
+def _profiles(table: EffectTable, quantity: Quantity) -> str:
     """Return a sentence where several profiles are compared with the control."""
     where, what, control = place(table), quantity["label"], quantity["control"]
     shown = sorted(
         (row for row in quantity["rows"] if row["verdict"] in SHOWN),
-        key=lambda row: -abs(math.log(row["ratio"])),
+        key=lambda row: -text.distance(row["ratio"]),
     )
     profiles = text.count(len(quantity["rows"]), "profile")
     if not shown:
@@ -71,7 +73,7 @@ def _profiles(table: dict[str, Any], quantity: dict[str, Any]) -> str:
     return f"{where}: {len(shown)} of {profiles} differ from {control}: {leaders}{' and others' * (len(shown) > 3)}."
 
 
-def sentence(table: dict[str, Any]) -> tuple[str, str, float]:
+def sentence(table: EffectTable) -> tuple[str, str, float]:
     """Return ``(verdict, sentence, size)`` for a table, from its main quantity; ``size`` ranks the
     sentences.
     """
@@ -80,12 +82,12 @@ def sentence(table: dict[str, Any]) -> tuple[str, str, float]:
     if not rows:
         return "unknown", f"{place(table)}: nothing to compare with {quantity['control']}.", -1.0
     shown = [row for row in rows if row["verdict"] in SHOWN]
-    top = max(shown or rows, key=lambda row: abs(math.log(row["ratio"])))
+    top = max(shown or rows, key=lambda row: text.distance(row["ratio"]))
     words = _one_profile(table, quantity, top) if len(rows) == 1 else _profiles(table, quantity)
-    return top["verdict"], words, abs(math.log(top["ratio"])) if shown else 0.0
+    return top["verdict"], words, text.distance(top["ratio"]) if shown else 0.0
 
 
-def by_table(tables: list[dict[str, Any]]) -> list[Line]:
+def by_table(tables: Sequence[EffectTable]) -> list[Sentence]:
     """Return the sentences: one a table, or those of the largest effects, in table order."""
     found = [sentence(table) for table in tables if table["quantities"]]
     keep = sorted(range(len(found)), key=lambda number: -found[number][2])[:MOST]

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import re
 from itertools import chain
-from typing import Any, Collection, Iterable, Mapping, Sequence
+from typing import Any, Collection, Iterable, Iterator, Sequence
 
+from .._analysis.campaign_verdicts import Manifest
 from .._figures import numbers as text
+from .._figures.nouns import PlainRow, PlainTable
+from .nouns import MeasuredOn
 
 # What a reader looks for first: how its dotted name in the manifest looks, and what it is called;
 # in table order.
@@ -52,28 +55,34 @@ NUMA = re.compile(r"links\.(.+)\.numa_node")
 IRQ = re.compile(r"links\.(.+)\.irq_affinity\.\d+")
 MOST_LISTS = 16  # of different CPU lists of a device's interrupts in a sentence
 MOST = 60  # rows of one table; manifest.json has the rest
+MOST_OPEN = 12  # differences in a table that is not folded
 Nodes = dict[
     str, tuple[dict[str, str], dict[str, str]]
 ]  # {node: what it was before and after}, flat
+NodeUse = tuple[str, str, str, int, float]  # profile, node, end, visits, busy %
 
 
 def flatten(value: Any, name: str = "") -> dict[str, str]:
     """Return ``{dotted name: text}`` of nested data; lists of plain values are one text."""
-    if isinstance(value, dict):
-        flat: dict[str, str] = {}
-        for key in value:
-            flat.update(flatten(value[key], f"{name}.{key}" if name else str(key)))
-        return flat
+    if isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
+        value = {str(number): item for number, item in enumerate(value)}
+    if not isinstance(value, dict):
+        return {name: _plain(value)}
+    flat: dict[str, str] = {}
+    for key, part in value.items():
+        flat.update(flatten(part, f"{name}.{key}" if name else str(key)))
+    return flat
+
+
+def _plain(value: Any) -> str:
     if isinstance(value, list):
-        if any(isinstance(item, (dict, list)) for item in value):
-            return flatten(dict((str(number), item) for number, item in enumerate(value)), name)
-        return {name: " ".join(str(item) for item in value)}
+        return " ".join(map(str, value))
     if isinstance(value, bool):
-        return {name: "on" if value else "off"}
-    return {name: text.NONE if value is None else str(value)}
+        return "on" if value else "off"
+    return text.NONE if value is None else str(value)
 
 
-def nodes_of(manifest: Mapping[str, Any] | None) -> Nodes:
+def nodes_of(manifest: Manifest) -> Nodes:
     """Return ``{node: (before, after)}``, both flat; ``after`` is empty when it was not recorded."""
     nodes = (manifest or {}).get("nodes") or {}
     flat = {}
@@ -105,8 +114,8 @@ def changes(nodes: Nodes) -> list[tuple[str, str, str, str]]:
 
 def _table(
     title: str, head: list[str], rows: Sequence[Iterable[str]], folded: bool = False
-) -> dict[str, Any]:
-    cut = [{"cells": list(row)} for row in rows[:MOST]]
+) -> PlainTable:
+    cut: list[PlainRow] = [{"cells": list(row)} for row in rows[:MOST]]
     caption = f"The first {MOST} of {len(rows)}; manifest.json has all." if len(rows) > MOST else ""
     return {
         "title": title,
@@ -125,10 +134,10 @@ def _shown(name: str, value: str) -> str:
     return value
 
 
-def _first_rows(nodes: Nodes, different: Collection[str]) -> list[dict[str, Any]]:
+def _first_rows(nodes: Nodes, different: Collection[str]) -> list[PlainRow]:
     befores = [before for before, _after in nodes.values()]
     names = list(dict.fromkeys(chain.from_iterable(befores)))
-    rows: list[dict[str, Any]] = []
+    rows: list[PlainRow] = []
     for pattern, label in FIRST:
         found = [match for match in map(pattern.fullmatch, names) if match]
         for match in found[:6]:
@@ -146,34 +155,40 @@ def placement(nodes: Nodes) -> list[str]:
     """
     found = []
     for node, (before, _after) in nodes.items():
-        governors = [
-            name
-            for name in before.get("host.cpus.governor", "").split(", ")
-            if name != "performance"
-        ]
-        if any(governors):
-            found.append(
-                f"{node}: the CPU governor is {text.listed(governors)}, so clock rates follow the load."
-            )
-        for match in filter(None, map(NUMA.fullmatch, before)):
-            place = before[match.group(0)]
-            if place != "-1" and before.get("host.cpus.numa_nodes", "0") != "0":
-                found.append(
-                    f"{node}: {match.group(1)} is at NUMA node {place}. Processes that run at another one are "
-                    "slower; client_cpus and server_cpus of a workload bind netperf."
-                )
-        cpus: dict[str, set[str]] = {}
-        for match in filter(None, map(IRQ.fullmatch, before)):
-            cpus.setdefault(match.group(1), set()).add(before[match.group(0)])
-        found += [
-            f"{node}: the interrupts of {device} go to CPUs {', '.join(sorted(lists))}."
-            for device, lists in cpus.items()
-            if len(lists) <= MOST_LISTS
-        ]
+        told = [*_governors(before), *_numa_nodes(before), *_interrupts(before)]
+        found += [f"{node}: {words}" for words in told]
     return found
 
 
-def _of_nodes(rows: Sequence[tuple[str, str, str, int, float]]) -> list[dict[str, Any]]:
+def _governors(before: dict[str, str]) -> Iterator[str]:
+    names = before.get("host.cpus.governor", "").split(", ")
+    slow = [name for name in names if name != "performance"]
+    if any(slow):
+        yield f"the CPU governor is {text.listed(slow)}, so clock rates follow the load."
+
+
+def _numa_nodes(before: dict[str, str]) -> Iterator[str]:
+    if before.get("host.cpus.numa_nodes", "0") == "0":
+        return
+    for match in filter(None, map(NUMA.fullmatch, before)):
+        place = before[match.group(0)]
+        if place != "-1":
+            yield (
+                f"{match.group(1)} is at NUMA node {place}. Processes that run at another one are "
+                "slower; client_cpus and server_cpus of a workload bind netperf."
+            )
+
+
+def _interrupts(before: dict[str, str]) -> Iterator[str]:
+    cpus: dict[str, set[str]] = {}  # lists of CPUs, by device
+    for match in filter(None, map(IRQ.fullmatch, before)):
+        cpus.setdefault(match.group(1), set()).add(before[match.group(0)])
+    for device, lists in cpus.items():
+        if len(lists) <= MOST_LISTS:
+            yield f"the interrupts of {device} go to CPUs {', '.join(sorted(lists))}."
+
+
+def _of_nodes(rows: Sequence[NodeUse]) -> list[PlainTable]:
     """Return the table of what the nodes of tenants did, from its rows; none where there are none."""
     if not rows:
         return []
@@ -182,77 +197,67 @@ def _of_nodes(rows: Sequence[tuple[str, str, str, int, float]]) -> list[dict[str
         for profile, node, end, visits, busy in rows
     ]
     table = _table("CPU of the tenants' nodes", ["Profile", "Node", "Visits", "Busy, %"], cells)
-    return [
-        {
-            **table,
-            "caption": "Median of visits, from one visit's settings to the next's, with what lies between "
-            "trials. It stands beside the CPU of the ends, and is not added to it.",
-        }
-    ]
+    table["caption"] = (
+        "Median of visits, from one visit's settings to the next's, with what lies between "
+        "trials. It stands beside the CPU of the ends, and is not added to it."
+    )
+    return [table]
 
 
-def conditions(
-    manifest: Mapping[str, Any] | None, node_cpu: Sequence[tuple[str, str, str, int, float]] = ()
-) -> dict[str, Any]:
-    """Return the conditions for the report: ``{"notes": [text], "tables": [table]}``."""
-    nodes = nodes_of(manifest)
-    if not nodes:
-        return {
-            "notes": [
-                "What the campaign ran on was not recorded: the results folder has no manifest.json. "
-                "These numbers cannot be compared with those of another host."
-            ],
-            "tables": [],
-        }
-    different, changed = differences(nodes), changes(nodes)
-    names = [name for name, _values in different]
+def _share_one_kernel(nodes: Nodes) -> bool:
     known = chain.from_iterable(before.items() for before, _after in nodes.values())
     boots = [value for name, value in known if name.endswith("boot_id")]
-    notes = []
-    if len(boots) > 1 and len(set(boots)) == 1:
-        notes.append(
+    return len(boots) > 1 and len(set(boots)) == 1
+
+
+def _notes(nodes: Nodes, different: int, changed: int) -> Iterator[str]:
+    """Yield what to know of the nodes, as sentences; the numbers count settings."""
+    if _share_one_kernel(nodes):
+        yield (
             "The nodes share one kernel: they compete for the same CPUs, and CPU use is reported once, as "
             "combined."
         )
-    notes.append(
-        f"The ends differ in {text.count(len(different), 'setting')}, marked below."
-        if different
-        else "No difference between the ends was found."
-    )
-    if not any(after for _before, after in nodes.values()):
-        notes.append("What the nodes were like after the campaign was not recorded.")
-    elif changed:
-        notes.append(
-            f"{text.count(len(changed), 'setting was', 'settings were')} not the same after the campaign."
-        )
+    if different:
+        yield f"The ends differ in {text.count(different, 'setting')}, marked below."
     else:
-        notes.append("Everything was the same after the campaign as before.")
-    notes += placement(nodes)
-    first = _first_rows(nodes, names)
-    head = ["Condition"] + list(nodes)
-    tables = [
+        yield "No difference between the ends was found."
+    if not any(after for _before, after in nodes.values()):
+        yield "What the nodes were like after the campaign was not recorded."
+    elif changed:
+        yield f"{text.count(changed, 'setting was', 'settings were')} not the same after the campaign."
+    else:
+        yield "Everything was the same after the campaign as before."
+    yield from placement(nodes)
+
+
+def conditions(manifest: Manifest, node_cpu: Sequence[NodeUse] = ()) -> MeasuredOn:
+    """Return the conditions for the report."""
+    nodes = nodes_of(manifest)
+    if not nodes:
+        note = (
+            "What the campaign ran on was not recorded: the results folder has no manifest.json. "
+            "These numbers cannot be compared with those of another host."
+        )
+        return MeasuredOn([note], [])
+    different, changed = differences(nodes), changes(nodes)
+    names = [name for name, _values in different]
+    head = ["Condition", *nodes]
+    tables: list[PlainTable] = [
         {
             "title": "The ends",
             "head": head,
             "text": head,
-            "rows": first,
+            "rows": _first_rows(nodes, names),
             "folded": False,
             "caption": "",
         }
     ]
     if different:
-        tables.append(
-            _table(
-                "Differences between the ends",
-                ["Setting"] + list(nodes),
-                [[name] + values for name, values in different],
-                folded=len(different) > 12,
-            )
-        )
+        rows = [[name, *values] for name, values in different]
+        folded = len(different) > MOST_OPEN
+        tables.append(_table("Differences between the ends", ["Setting", *nodes], rows, folded))
     if changed:
-        tables.append(
-            _table(
-                "Changed between before and after", ["Node", "Setting", "Before", "After"], changed
-            )
-        )
-    return {"notes": notes, "tables": tables + _of_nodes(node_cpu)}
+        head = ["Node", "Setting", "Before", "After"]
+        tables.append(_table("Changed between before and after", head, changed))
+    notes = list(_notes(nodes, len(different), len(changed)))
+    return MeasuredOn(notes, tables + _of_nodes(node_cpu))

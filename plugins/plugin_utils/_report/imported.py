@@ -13,41 +13,61 @@ those of throughput and CPU in a service demand too. The manual of netperf print
 from __future__ import annotations
 
 import math
-from typing import Any, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, product
+from typing import NamedTuple
 
 from .._campaign.nouns import Plan
 from .._figures import numbers as text
+from .._trials.nouns import Result, Trial
+
+
+class ImportedQuantity(NamedTuple):
+    """What is compared: its value in a result, and the confidence widths that bear on it."""
+
+    label: str
+    value: Callable[[Result], float | None]
+    widths: tuple[str, ...]
+
 
 QUANTITIES = (
-    ("throughput", "throughput_mbps", ("throughput",)),
-    ("the sender's service demand", "local_service_demand", ("throughput", "local_cpu")),
-    ("the receiver's service demand", "remote_service_demand", ("throughput", "remote_cpu")),
+    ImportedQuantity("throughput", lambda result: result.get("throughput_mbps"), ("throughput",)),
+    ImportedQuantity(
+        "the sender's service demand",
+        lambda result: result.get("local_service_demand"),
+        ("throughput", "local_cpu"),
+    ),
+    ImportedQuantity(
+        "the receiver's service demand",
+        lambda result: result.get("remote_service_demand"),
+        ("throughput", "remote_cpu"),
+    ),
 )
 
 
-Result = Mapping[str, Any]
 Results = dict[str, list[Result]]  # by profile
+RunPair = tuple[Result, Result]  # the control's and a profile's
 
 
-def _half_width(result: Result, names: Iterable[str]) -> float | None:
+def _half_width(result: Result, names: Sequence[str]) -> float | None:
     """Return the relative half width in %, or None where netperf printed none (its wish was met, or
     it had none).
     """
-    widths: list[Any] = [(result.get("confidence_width") or {}).get(name) for name in names]
-    return None if None in widths else math.hypot(*(width / 2 for width in widths))
+    printed = result.get("confidence_width") or {}
+    widths = [printed[name] for name in names if printed.get(name) is not None]
+    return math.hypot(*(width / 2 for width in widths)) if len(widths) == len(names) else None
 
 
 def _differences(
-    pairs: Iterable[tuple[Result, Result]], key: str, names: Sequence[str]
+    pairs: Iterable[RunPair], quantity: ImportedQuantity
 ) -> Iterator[tuple[float, float | None]]:
     """Yield ``(difference in %, its half width in % or None)`` of pairs of results, control first."""
     for control, other in pairs:
-        if control.get(key) and other.get(key):
-            one, two = _half_width(control, names), _half_width(other, names)
-            yield (
-                100 * (other[key] / control[key] - 1),
-                None if one is None or two is None else math.hypot(one, two),
-            )
+        before, after = quantity.value(control), quantity.value(other)
+        if before and after:
+            one, two = _half_width(control, quantity.widths), _half_width(other, quantity.widths)
+            half = None if one is None or two is None else math.hypot(one, two)
+            yield 100 * (after / before - 1), half
 
 
 def _sentence(
@@ -69,41 +89,56 @@ def _sentence(
     )
 
 
-def _places(trials: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int, str], Results]:
-    """Return ``{place: {profile: [results]}}``; a place is a path, MTU and workload."""
-    found: dict[tuple[str, int, str], Results] = {}
+class RunPlace(NamedTuple):
+    """Where a run was made."""
+
+    path: str
+    mtu: int
+    workload: str
+
+
+def _places(trials: Iterable[Trial]) -> dict[RunPlace, Results]:
+    """Return the results by place, then by profile."""
+    found: dict[RunPlace, Results] = {}
     for trial in trials:
         if trial["result"]:
-            place = trial["path"], trial["mtu"], trial["workload"]["name"]
+            place = RunPlace(trial["path"], trial["mtu"], trial["workload"]["name"])
             found.setdefault(place, {}).setdefault(trial["profile"], []).append(trial["result"])
     return found
 
 
-def worth(plan: Plan, trials: Iterable[Mapping[str, Any]]) -> list[str]:
+def _pairs(places: Iterable[Results], control: str, profile: str) -> list[RunPair]:
+    """Return the results of the control and of a profile that were made one beside the other."""
+    pairs: list[RunPair] = []
+    for profiles in places:
+        pairs += zip(profiles.get(control, ()), profiles.get(profile, ()))
+    return pairs
+
+
+def _was_repeated(places: Iterable[Results]) -> bool:
+    runs = chain.from_iterable(profiles.values() for profiles in places)
+    return any(len(results) > 1 for results in runs)
+
+
+def worth(plan: Plan, trials: Iterable[Trial]) -> list[str]:
     """Return sentences: how many runs, how many missed their confidence, and what each difference
     is worth.
     """
-    trials = list(trials)
+    trials, control = list(trials), plan["control"]
     runs = [trial["result"] for trial in trials if trial["result"]]
     missed = sum(result.get("confidence_met") is False for result in runs)
     found = [
         f"imported from {plan['source']}: {text.count(len(runs), 'run')}, of which {missed} missed the confidence "
         "that was asked for"
     ]
-    places = _places(trials)
-    if all(len(results) == 1 for profiles in places.values() for results in profiles.values()):
+    places = _places(trials).values()
+    if not _was_repeated(places):
         found.append(
             "no run was repeated: there is no interval, and no difference between profiles is a finding"
         )
-    for profile in plan["profiles"]:
-        pairs = [
-            pair
-            for profiles in places.values()
-            if profile != plan["control"]
-            for pair in zip(profiles.get(plan["control"], ()), profiles.get(profile, ()))
-        ]
-        for label, key, names in QUANTITIES:
-            differences = list(_differences(pairs, key, names))
-            if differences:
-                found.append(_sentence(profile, plan["control"], label, differences))
+    others = [profile for profile in plan["profiles"] if profile != control]
+    for profile, quantity in product(others, QUANTITIES):
+        differences = list(_differences(_pairs(places, control, profile), quantity))
+        if differences:
+            found.append(_sentence(profile, control, quantity.label, differences))
     return found

@@ -1,50 +1,49 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The content of the page, as text and rows, the same for HTML and Markdown; report/html.py adds
-the figures.
-"""
+"""The report as one value, the same for the console, Markdown and HTML."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from .._campaign.design import control_visits
 from .._campaign.nouns import Plan
 from .._figures import numbers as text
 from .._figures import trial_panels
+from .._figures.nouns import NamedTable
 from .._search import section as search_section
+from .._store.manifest import Manifest
 from .._trials.digest import Digest
-from . import advice, by_table, conditions, phrases
+from . import advice, by_table, conditions, evidence, figures, phrases
 from . import answer as answers
 from . import tables as effect_tables
+from .nouns import (
+    CampaignReport,
+    Details,
+    Fact,
+    Findings,
+    Repeat,
+    RunningCampaign,
+    SearchSection,
+    Study,
+)
 
 FILES = (
-    ("plan.json", "factors, design, seed and order; enough to run it again"),
-    ("manifest.json", "what was measured on: both ends, before and after"),
-    ("trials.jsonl", "one record a trial, with netperf's raw text"),
-    ("analysis.json", "effects, intervals, leaders and recommendations as data"),
-    ("trials.csv", "one row a trial, for a spreadsheet"),
-    ("recommended.yml", "the settings that the evidence supports, for playbooks/apply.yml"),
-    ("report.md", "this report for a merge request"),
-    ("report.txt", "the comparison for a console"),
-    ("junit.xml", "each comparison as a case, for a pipeline"),
-    ("metrics.prom", "values and effects for Prometheus"),
+    Fact("plan.json", "factors, design, seed and order; enough to run it again"),
+    Fact("manifest.json", "what was measured on: both ends, before and after"),
+    Fact("trials.jsonl", "one record a trial, with netperf's raw text"),
+    Fact("analysis.json", "effects, intervals, leaders and recommendations as data"),
+    Fact("trials.csv", "one row a trial, for a spreadsheet"),
+    Fact("recommended.yml", "the settings that the evidence supports, for playbooks/apply.yml"),
+    Fact("report.md", "this report for a merge request"),
+    Fact("report.txt", "the comparison for a console"),
+    Fact("junit.xml", "each comparison as a case, for a pipeline"),
+    Fact("metrics.prom", "values and effects for Prometheus"),
 )
-PROOFS = {
-    "read_back": "read back",
-    "out super_share": "longer than the MTU on the way out",
-    "in super_share": "longer than the MTU on the way in",
-    "out tunnel_super_share": "tunnelled and longer than the MTU on the way out",
-    "out csum_not_ready_share": "on the way out without a checksum yet",
-    "in csum_valid_share": "on the way in with the checksum checked",
-}
 Standing = Callable[
-    [dict[str, Any], list[dict[str, Any]], Plan, Digest], dict[str, Any]
+    [Findings, Sequence[NamedTable], Plan, Digest], RunningCampaign
 ]  # live/standing.section
-FOLD = 24  # rows of a table; a longer one is folded
 FOOTER = "Made by offload.lab from the results folder alone: the same folder gives the same report, byte for byte."
 READING = (
     "A ratio of 1.20 means a fifth more than the control in the same block. A filled mark is a difference that was "
@@ -56,281 +55,170 @@ READING = (
 NOISE_FLOOR = " The grey band is the noise floor: what two visits to the control differ by."
 
 
-def facts(plan: Plan, digest: Digest) -> list[tuple[str, str]]:
-    """Return the campaign in figures, as (label, value)."""
-    length = text.seconds(digest.last - digest.first) if digest.first and digest.last else text.NONE
-    state = [f"{digest.trials:,}"]
-    state += [f"{digest.failed:,} failed"] if digest.failed else []
-    state += [f"{digest.left_out:,} left out"] if digest.left_out else []
+def facts(plan: Plan, digest: Digest) -> list[Fact]:
+    """Return the campaign in figures."""
     pairs = [f"{pair['client']}-{pair['server']}" for pair in plan.get("pairs") or ()]
     found = [
-        ("trials", ", ".join(state)),
-        ("blocks", plan["blocks"]),
-        ("profiles", len(plan["profiles"])),
-        ("paths", ", ".join(plan["paths"])),
-        ("MTU", ", ".join(str(mtu) for mtu in plan["mtus"] if mtu)),
-        ("pairs", ", ".join(pairs)),
-        ("seed", plan["seed"]),
-        ("took", length),
+        Fact("trials", _trials(digest)),
+        Fact("blocks", str(plan["blocks"])),
+        Fact("profiles", str(len(plan["profiles"]))),
+        Fact("paths", ", ".join(plan["paths"])),
+        Fact("MTU", ", ".join(str(mtu) for mtu in plan["mtus"] if mtu)),
+        Fact("pairs", ", ".join(pairs)),
+        Fact("seed", "" if plan["seed"] is None else str(plan["seed"])),
+        Fact("took", _took(digest)),
     ]
-    return [(label, str(value)) for label, value in found if value not in ("", None, text.NONE)]
+    return [fact for fact in found if fact.value]
+
+
+def _trials(digest: Digest) -> str:
+    counts = [f"{digest.trials:,}"]
+    if digest.failed:
+        counts.append(f"{digest.failed:,} failed")
+    if digest.left_out:
+        counts.append(f"{digest.left_out:,} left out")
+    return ", ".join(counts)
+
+
+def _took(digest: Digest) -> str:
+    if not digest.first or not digest.last:
+        return ""
+    return text.seconds(digest.last - digest.first)
+
+
+def _first_few(words: list[str], most: int) -> str:
+    others = ["others"] if len(words) > most else []
+    return text.listed(words[:most] + others)
 
 
 def caveats(
-    findings: dict[str, Any],
-    tables: list[dict[str, Any]],
+    findings: Findings,
+    tables: Sequence[NamedTable],
     digest: Digest,
-    manifest: Mapping[str, Any] | None,
+    manifest: Manifest | None,
 ) -> list[str]:
     """Return what a reader must know before relying on the answer."""
-    found = list(findings["warnings"])
-    saturated = [
-        phrases.place(table) for table in tables if table["saturated"] and table["quantities"]
-    ]
+    found = [*findings["warnings"], *_of_machines(findings, tables)]
+    if digest.errors:
+        error, times = max(digest.errors.items(), key=lambda item: (item[1], item[0]))
+        found.append(f"the most frequent error, {text.count(times, 'time')}: {error}")
+    empty = [table["title"] for table in tables if not table["quantities"]]
+    if empty and digest.trials:
+        found.append(f"no result at all for {_first_few(empty, 6)}")
+    if not manifest:
+        found.append("what the campaign ran on was not recorded (no manifest.json)")
+    return [text.sentence(item).rstrip(".") + "." for item in found]
+
+
+def _of_machines(findings: Findings, tables: Sequence[NamedTable]) -> list[str]:
+    """Return what limits the numbers on these machines."""
+    found = []
+    measured = [table for table in tables if table["quantities"]]
+    saturated = [phrases.place(table) for table in measured if table["saturated"]]
     if saturated:
-        places = text.listed(saturated[:4] + ["others"] * (len(saturated) > 4))
         found.append(
-            f"a CPU was busy all the time for {places}: it limits the throughput there, so throughput "
-            "and service demand are one piece of evidence, not two"
+            f"a CPU was busy all the time for {_first_few(saturated, 4)}: it limits the throughput there, so "
+            "throughput and service demand are one piece of evidence, not two"
         )
     if findings["one_host"]:
         found.append(
             "both ends share the CPUs of one machine: what the sender saves the receiver uses, so gains "
             "on two hosts can be smaller or larger"
         )
-    if digest.errors:
-        error, times = max(digest.errors.items(), key=lambda item: (item[1], item[0]))
-        found.append(f"the most frequent error, {text.count(times, 'time')}: {error}")
-    empty = [table["title"] for table in tables if not table["quantities"]]
-    if empty and digest.trials:
-        found.append(
-            f"no result at all for {text.listed(empty[:6] + ['others'] * (len(empty) > 6))}"
-        )
-    if not manifest:
-        found.append("what the campaign ran on was not recorded (no manifest.json)")
-    return [text.sentence(item).rstrip(".") + "." for item in found]
+    return found
 
 
-def _judged(row: dict[str, Any]) -> str:
-    """Return in words what the failures of a profile mean."""
-    if row["shown"]:
-        return "shown to fail more"
-    return "not recommended" if row["forbids"] else ""
-
-
-def failures(findings: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the failures by profile as a table; None where nothing failed."""
-    rows = findings["failures"]
-    if not any(row["failed"] for row in rows):
-        return None
-    kinds: dict[str, dict[str, int]] = {}
-    for own in findings["failed_in"]:
-        for kind, times in own["kinds"].items():
-            held = kinds.setdefault(own["profile"], {})
-            held[kind] = held.get(kind, 0) + times
-    head = ["Profile", "Trials", "Failed", "Share", "p, report", "How", ""]
-    return {
-        "head": head,
-        "text": [head[0], head[5], head[6]],
-        "rows": [
-            {
-                "cells": [
-                    row["profile"],
-                    f"{row['trials']:,}",
-                    f"{row['failed']:,}",
-                    _share(row["share"]),
-                    text.p_value(row["p_report"]),
-                    ", ".join(
-                        f"{kind.replace('_', ' ')} {times}"
-                        for kind, times in kinds.get(row["profile"], {}).items()
-                    ),
-                    _judged(row),
-                ]
-            }
-            for row in rows
-        ],
-    }
-
-
-def _share(value: float | None) -> str:
-    return text.NONE if value is None else f"{value:.0%}"
-
-
-def _evidence(row: Mapping[str, Any]) -> str:
-    """Return what a verdict rests on, in words."""
-    seen = PROOFS.get(row["proof"], row["proof"].replace("_", " "))
-    if row["proof"] != "read_back":
-        seen += f": {_share(row['share_on'])} of bytes at on, {_share(row['share_off'])} at off"
-    return f"{seen}; {row['reason']}" if row["reason"] else seen
-
-
-def verdicts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what each factor was seen to do, a row a device; paths with the same verdict are one
-    row.
-    """
-    if not rows:
-        return {
-            "notes": ["No evidence of what the settings did was recorded with the trials."],
-            "rows": [],
-            "folded": False,
-        }
-    merged: dict[tuple[str, ...], list[str]] = {}
-    for row in rows:
-        key = row["factor"], row["node"], row["end"], row["device"], row["verdict"], _evidence(row)
-        merged.setdefault(key, []).append(row["path"])
-    found = [
-        {
-            "factor": factor,
-            "device": f"{node} ({end}) {device}, {text.listed(paths)}",
-            "verdict": verdict,
-            "evidence": evidence,
-        }
-        for (factor, node, end, device, verdict, evidence), paths in merged.items()
-    ]
-    notes = [
-        "What each setting was seen to do, in packets sampled on the device and in what the kernel reads back."
-    ]
-    if any(row.get("confounded") for row in rows):
-        notes.append(
-            "The settings were changed together, so another setting may have caused a verdict."
-        )
-    return {"notes": notes, "rows": found, "folded": len(found) > FOLD}
-
-
-def _listed(trial: Mapping[str, Any]) -> dict[str, Any]:
-    where = f"{trial['path']} · {trial['mtu']} · {(trial['workload'] or {}).get('name')}"
-    why = trial["error"] or "; ".join(mark["reason"] for mark in trial["marks"])
-    return {"cells": [trial["id"], where, trial["profile"], why]}
-
-
-def marked(digest: Digest) -> dict[str, Any]:
-    """Return the trials that were left out, marked or failed: by guard, by error, and the first
-    ones singly.
-    """
-    if not digest.guards and not digest.failed:
-        return {
-            "summary": "None: every trial gave a result and no guard marked one.",
-            "tables": [],
-            "trials": None,
-        }
-    guards = [
-        {"cells": [name, str(seen["trials"]), str(seen["left_out"]), seen["reason"]]}
-        for name, seen in sorted(digest.guards.items())
-    ]
-    errors = [
-        {"cells": [error, str(times)]}
-        for error, times in sorted(digest.errors.items(), key=lambda item: (-item[1], item[0]))[:20]
-    ]
-    tables = [
-        {
-            "head": ["Guard", "Trials", "Left out", "First reason"],
-            "text": ["Guard", "First reason"],
-            "rows": guards,
-        },
-        {"head": ["Error", "Trials"], "text": ["Error"], "rows": errors},
-    ]
-    head = ["Trial", "Where", "Profile", "Why"]
-    total = digest.failed + digest.left_out
-    trials = {
-        "head": head,
-        "text": head,
-        "rows": [_listed(trial) for trial in digest.listed],
-        "caption": (
-            f"The first {len(digest.listed)} of {total:,}; trials.csv has all."
-            if total > len(digest.listed)
-            else ""
-        ),
-    }
-    reasons = ", ".join(
-        f"{name} {seen['left_out']:,}"
-        for name, seen in sorted(digest.guards.items())
-        if seen["left_out"]
-    )
-    reasons = f" ({reasons})" if reasons else ""
-    return {
-        "summary": f"{text.count(digest.trials, 'trial')}: {digest.failed:,} failed, {digest.left_out:,} left out "
-        f"because a guard marked them{reasons}. Other marks are warnings.",
-        "tables": [table for table in tables if table["rows"]],
-        "trials": trials if trials["rows"] else None,
-    }
-
-
-def repeat(plan: Plan) -> dict[str, str]:
+def repeat(plan: Plan) -> Repeat:
     """Return how to run the same campaign again."""
     name = plan["name"]
     if plan.get("kind") == "imported":
-        return {
-            "note": f"Imported from {plan['source']}; module import_logs makes the same campaign from it again.",
-            "command": f"ansible-playbook offload.lab.report -e offload_lab_report_folder=results/{name}",
-        }
-    return {
-        "note": f"The order of blocks, visits and cells follows from seed {plan['seed']}; plan.json has it. The same "
+        return Repeat(
+            note=f"Imported from {plan['source']}; module import_logs makes the same campaign from it again.",
+            command=f"ansible-playbook offload.lab.report -e offload_lab_report_folder=results/{name}",
+        )
+    return Repeat(
+        note=f"The order of blocks, visits and cells follows from seed {plan['seed']}; plan.json has it. The same "
         "campaign with the same seed is measured in the same order.",
-        "command": "\n".join(
+        command="\n".join(
             (
                 "ansible-playbook -i INVENTORY offload.lab.measure -e offload_lab_campaign_file=CAMPAIGN.yml \\",
                 f"  -e '{{offload_lab_campaign_overrides: {{seed: {plan['seed']}}}, offload_lab_results_dir: again}}'",
                 f"ansible-playbook offload.lab.report -e offload_lab_report_folder=again/{name}",
             )
         ),
-    }
+    )
+
+
+def _details(
+    findings: Findings, tables: Sequence[NamedTable], running: RunningCampaign | None
+) -> Details:
+    if running:
+        return Details("Comparison by comparison, so far", running.standing)
+    lines = advice.sentences(findings["attribution"], tables) or by_table.by_table(tables)
+    return Details("Setting by setting, table by table", lines)
+
+
+def _error_rate(findings: Findings) -> str:
+    return (
+        f"{text.sentence(findings['error_rate']['text'])}. A difference below {findings['matters']:g} % "
+        "does not matter here (matters)."
+    )
+
+
+def _search(findings: Findings, tables: Sequence[NamedTable]) -> SearchSection | None:
+    found = search_section.section(
+        findings["search"],
+        findings["recommendation"],
+        findings["names"],
+        confirmed=findings["confirmation"] is not None,
+    )
+    if found is None:
+        return None
+    return SearchSection(found["text"], found["table"], effect_tables.visited(tables))
 
 
 def page(
-    findings: dict[str, Any],
+    findings: Findings,
     plan: Plan,
     digest: Digest,
-    manifest: Mapping[str, Any] | None,
+    manifest: Manifest | None,
+    *,
     standing: Standing | None = None,
-) -> dict[str, Any]:
-    """Return the page as data; ``findings`` come from report/view.py, ``standing`` is given while
-    it runs.
+    study: Study | None = None,
+) -> CampaignReport:
+    """Return the report; ``findings`` come from report/view.py, ``standing`` is given while the
+    campaign runs.
     """
     tables = effect_tables.name_tables(findings["tables"])
-    titles = dict((table["id"], table["short"]) for table in tables)
-    groups = trial_panels.spread([table for table in tables if table["quantities"]], plan, digest)
+    measured = [table for table in tables if table["quantities"]]
+    groups = trial_panels.spread(measured, plan, digest)
+    titles = {table["id"]: table["short"] for table in tables}
     running = standing(findings, tables, plan, digest) if standing else None
-    items = running["answer"] if running else answers.answer(findings, tables, plan, digest, groups)
-    details = (
-        running["standing"]
-        if running
-        else (advice.sentences(findings["attribution"], tables) or by_table.by_table(tables))
+    lines = running.answer if running else answers.answer(findings, tables, plan, digest, groups)
+    noise_floor = NOISE_FLOOR if control_visits(plan) == 2 else ""
+    return CampaignReport(
+        name=plan["name"],
+        question=answers.question(plan),
+        running=running,
+        answer=lines,
+        error_rate=_error_rate(findings),
+        details=_details(findings, tables, running),
+        caveats=caveats(findings, tables, digest, manifest),
+        facts=facts(plan, digest),
+        recommended=advice.recommendations(findings, titles),
+        overview=effect_tables.matrices(tables),
+        leaders=advice.leader_table(findings["attribution"], titles),
+        study=study,
+        search=_search(findings, tables),
+        tables=measured,
+        effects=figures.with_forests(effect_tables.blocks(tables)),
+        reading=READING.format(matters=findings["matters"]) + noise_floor,
+        figures=figures.sections(measured, plan, digest, groups),
+        failures=evidence.failures(findings),
+        evidence=evidence.evidence(findings["verdicts"]),
+        conditions=conditions.conditions(manifest, digest.node_cpu.rows()),
+        marked=evidence.marked(digest),
+        repeat=repeat(plan),
+        files=FILES,
+        footer="Made by offload.lab while the campaign runs." if running else FOOTER,
     )
-    return {
-        "running": running,
-        "name": plan["name"],
-        "question": answers.question(plan),
-        "answer": items,
-        "shown": items[0]["verdict"] == "better",
-        "details": details,
-        "details_title": "Comparison by comparison, so far"
-        if running
-        else "Setting by setting, table by table",
-        "groups": groups,
-        "headline": " ".join(re.sub(":$", ".", item["text"]) for item in items[:2]),
-        "error_rate": f"{text.sentence(findings['error_rate']['text'])}. A difference below {findings['matters']:g} % "
-        "does not matter here (matters).",
-        "failures": failures(findings),
-        "search": search_section.section(
-            findings["search"],
-            findings["recommendation"],
-            findings["names"],
-            confirmed=findings["confirmation"] is not None,
-        ),
-        "visited": effect_tables.visited(tables) if findings["search"] else [],
-        "caveats": caveats(findings, tables, digest, manifest),
-        "facts": facts(plan, digest),
-        "recommendations": advice.recommendations(findings, titles),
-        "leaders": advice.leader_table(findings["attribution"], titles),
-        "overview": effect_tables.matrices(tables),
-        "tables": tables,
-        "blocks": effect_tables.blocks(tables),
-        "reading": READING.format(matters=findings["matters"])
-        + NOISE_FLOOR * (control_visits(plan) == 2),
-        "verdicts": verdicts(findings["verdicts"]),
-        "conditions": conditions.conditions(manifest, digest.node_cpu.rows()),
-        "marked": marked(digest),
-        "repeat": repeat(plan),
-        "files": FILES,
-        "footer": "Made by offload.lab while the campaign runs." if running else FOOTER,
-    }

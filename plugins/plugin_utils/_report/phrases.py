@@ -6,10 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Generic, NamedTuple, TypedDict, TypeVar
 
+from .._analysis.nouns import Estimate, SearchPath
+from .._campaign.nouns import Nominee, Search
 from .._campaign.profiles import levels_of
 from .._figures import numbers as text
+from .._figures.nouns import EffectTable, Quantity, QuantityRow
+from .nouns import Findings, Sentence
 
 MAIN = ("throughput", "transactions")
 SHOWN = ("better", "worse")  # the states that the report claims
@@ -17,32 +21,36 @@ MOST_NAMED = 12  # settings of a level in a sentence
 MOST_ALIKE = 3  # sets in a sentence
 
 
-class Line(TypedDict):
-    """A sentence with its sign: better, worse, same, unknown or note; ``command`` is what to run,
-    or nothing.
-    """
-
-    verdict: str
-    text: str
-    command: str
-
-
-def line(verdict: str, words: str, command: str = "") -> Line:
+def line(verdict: str, words: str, command: str = "") -> Sentence:
     """Return a sentence with its sign."""
     return {"verdict": verdict, "text": words, "command": command}
 
 
-def rows_of(
-    tables: Iterable[dict[str, Any]], first: bool = False
-) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]:
-    """Yield ``(table, quantity, row)`` of all rows, or of those of each table's ``first`` quantity."""
+Table = TypeVar("Table", bound=EffectTable)
+
+
+class RowPlace(NamedTuple, Generic[Table]):
+    """A row, with the quantity and the table that it is of."""
+
+    table: Table
+    quantity: Quantity
+    row: QuantityRow
+
+
+def rows_of(tables: Iterable[Table], first: bool = False) -> Iterator[RowPlace[Table]]:
+    """Yield all rows, or those of each table's ``first`` quantity."""
     for table in tables:
         for quantity in table["quantities"][: 1 if first else None]:
             for row in quantity["rows"]:
-                yield table, quantity, row
+                yield RowPlace(table, quantity, row)
 
 
-def place(table: dict[str, Any]) -> str:
+def largest(found: Iterable[RowPlace[Table]]) -> RowPlace[Table]:
+    """Return the row with the largest effect."""
+    return max(found, key=lambda one: text.distance(one.row["ratio"]))
+
+
+def place(table: EffectTable) -> str:
     """Return where a table's numbers were taken: ``TCP_STREAM over tenant_vxlan at MTU 9000``."""
     name, test = table["workload"], table["test"]
     name = test if test.lower() == name.lower() else f"{name} ({test})"
@@ -53,14 +61,14 @@ def place(table: dict[str, Any]) -> str:
     return f"{name} over {table['path']}{mtu}{pair}"
 
 
-def span(row: dict[str, Any]) -> str:
+def span(row: Estimate) -> str:
     """Return an effect's 95 % interval in words: ``(67 to 71 %)``, ``(between 2.0 % less and 3.1 %
     more)``.
     """
     low, high = row["low"], row["high"]
     if low is None or high is None:
         return ""
-    if row["ratio"] >= 2:
+    if (row["ratio"] or 0) >= 2:
         return f" ({low:.2f} to {high:.2f})"
     if low < 1 < high:
         return f" (between {text.change(low)} and {text.change(high)})"
@@ -70,15 +78,15 @@ def span(row: dict[str, Any]) -> str:
     return f" ({text.percent(near)[:-2]} to {text.percent(far)})"
 
 
-def effect(row: dict[str, Any], what: str = "", than: str = "") -> str:
+def effect(row: Estimate, what: str = "", than: str = "") -> str:
     """Return an effect in words: ``84 % more throughput than all_off (71 to 97 %)``."""
-    if row["ratio"] >= 2:
+    ratio = row["ratio"] or 1.0
+    if ratio >= 2:
         amount, joined = (f"the {what}", "of") if what else ("as much", "as")
         other = f" {joined} {than}" if than else ""
-        return f"{row['ratio']:.2f} times {amount}{other}{span(row)}"
-    return " ".join(
-        filter(None, [text.change(row["ratio"]), what, than and f"than {than}"])
-    ) + span(row)
+        return f"{ratio:.2f} times {amount}{other}{span(row)}"
+    words = [text.change(ratio), what, than and f"than {than}"]
+    return " ".join(filter(None, words)) + span(row)
 
 
 def settings(levels: dict[str, str], most: int = 6) -> str:
@@ -103,7 +111,7 @@ def settings(levels: dict[str, str], most: int = 6) -> str:
     return "; ".join(words)
 
 
-def alike(findings: dict[str, Any]) -> str:
+def alike(findings: Findings) -> str:
     """Name the sets that were not shown to differ from the recommended one; nothing where there is
     none.
     """
@@ -116,7 +124,14 @@ def alike(findings: dict[str, Any]) -> str:
     return f"Not shown to differ from it: {named}{fewest}."
 
 
-def set_name(name: str, levels: Mapping[str, str], factors: Sequence[Mapping[str, Any]]) -> str:
+class FactorLevels(TypedDict):
+    """What a name needs to know of a factor."""
+
+    name: str
+    levels: list[str]  # the first is "off"
+
+
+def set_name(name: str, levels: Mapping[str, str], factors: Sequence[FactorLevels]) -> str:
     """Return how the report calls a set: by its name or, where that is shorter, by what is off:
     ``all_on but gso``.
 
@@ -134,25 +149,23 @@ def set_name(name: str, levels: Mapping[str, str], factors: Sequence[Mapping[str
 
 
 def set_names(
-    factors: Sequence[Mapping[str, Any]],
+    factors: Sequence[FactorLevels],
     profiles: Mapping[str, Mapping[str, str]],
-    search: Mapping[str, Any] | None,
-    nominated: Iterable[Mapping[str, Any]] = (),
+    search: SearchPath | Search | None,
+    nominated: Iterable[Nominee] = (),
 ) -> dict[str, str]:
     """Return what :func:`set_name` says of all profiles, and of sets that were predicted or
     nominated.
 
     ``profiles`` are levels by name, ``search`` is that of analysis.json, or search.json.
     """
-    off, sets = (
-        {factor["name"]: factor["levels"][0] for factor in factors},
-        dict[str, Mapping[str, str]](),
-    )
+    off = {factor["name"]: factor["levels"][0] for factor in factors}
+    sets: dict[str, Mapping[str, str]] = {}
     if search:
         standings = [*(one["standing"] for one in search["rounds"]), search.get("standing")]
-        sets.update(
-            {own["best"]: levels_of(own["best"], off) for own in standings if own and own["best"]}
-        )
+        predicted = [own["best"] for own in standings if own and own["best"]]
+        sets.update((name, levels_of(name, off)) for name in predicted)
         nominated = [*nominated, *search["nominees"]]
-    sets.update({nominee["name"]: nominee["levels"] for nominee in nominated}, **profiles)
+    sets.update((nominee["name"], nominee["levels"]) for nominee in nominated)
+    sets.update(profiles)
     return {name: set_name(name, levels, factors) for name, levels in sets.items()}

@@ -1,35 +1,75 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report without figures: report.md, which fits a merge request, and a table for a console of
-100 columns.
+"""The report without figures, two templates of it: report.txt, for a console of 100 columns, and
+report.md, which fits a merge request.
 """
 
 from __future__ import annotations
 
-import math
 import textwrap
-from itertools import chain
-from typing import Any, Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import compress
+from typing import NamedTuple
 
+from .._analysis.nouns import Estimate
 from .._figures import numbers as text
-from .phrases import Line, rows_of
+from .._figures.nouns import NamedTable, PlainTable, QuantityRow
+from . import html
+from .nouns import CampaignReport, DeviceEvidence, Sentence
+from .phrases import SHOWN, rows_of
 
 CONSOLE_LINES = 60  # of the table; a larger campaign shows the largest effects of each table
 MARKDOWN_ROWS = 60
 NAME = 37  # columns for a profile or place in the console
+WIDTHS = (8, 17, 6, 14, 11)  # of median, middle half, ratio, interval and service demand
 SIGNS = {"better": "▲ ", "worse": "▼ ", "same": "~ ", "unknown": "? ", "note": ""}
+HEAD = (
+    "where",
+    "profile",
+    "median, control → profile",
+    "middle half",
+    "ratio",
+    "95 % interval",
+    "p",
+    "service demand",
+)
 
 
-def _size(row: dict[str, Any]) -> float:
-    return (
-        -abs(math.log(row["ratio"]))
-        if row["ratio"] and row["verdict"] in ("better", "worse")
-        else 0.0
-    )
+class Chosen(NamedTuple):
+    """The rows of a table's main quantity that are shown, and how many are not."""
+
+    rows: list[QuantityRow]
+    left: int
 
 
-def _demands(table: dict[str, Any], profile: str | None) -> str:
+class ConsoleTable(NamedTuple):
+    """A table in the console, line by line."""
+
+    lines: list[str]
+    left: str  # what says how many profiles are not shown, or nothing
+
+
+class Compared(NamedTuple):
+    """The comparison in Markdown: a table, where there is anything to compare, and what it means."""
+
+    table: PlainTable | None
+    note: str
+
+
+def _size(row: QuantityRow) -> float:
+    return -text.distance(row["ratio"]) if row["verdict"] in SHOWN else 0.0
+
+
+def chosen(table: NamedTable, most: int) -> Chosen:
+    """Return all rows of a table's main quantity in their order, or the ``most`` largest effects."""
+    rows = table["quantities"][0]["rows"]
+    if len(rows) <= most:
+        return Chosen(rows, 0)
+    return Chosen(sorted(rows, key=_size)[:most], len(rows) - most)
+
+
+def _demands(table: NamedTable, profile: str | None) -> str:
     """Return the ratios of service demand at the ends, ``0.58 / 0.61``."""
     found = []
     for quantity in table["quantities"]:
@@ -39,139 +79,95 @@ def _demands(table: dict[str, Any], profile: str | None) -> str:
     return " / ".join(found)
 
 
-def chosen(table: dict[str, Any], most: int) -> tuple[list[dict[str, Any]], int]:
-    """Return ``(rows, left out)`` of a table's main quantity: all in their order, or the ``most``
-    largest effects.
-    """
-    rows = table["quantities"][0]["rows"]
-    if len(rows) <= most:
-        return rows, 0
-    return sorted(rows, key=_size)[:most], len(rows) - most
-
-
-def _line(*cells: str) -> str:
+def _columns(*cells: str) -> str:
     """Return a line of the console: name, median, middle half, ratio, interval, service demand."""
-    widths = (8, 17, 6, 14, 11)
-    rest = " ".join(f"{cell:>{width}}" for cell, width in zip(cells[1:], widths))
+    rest = " ".join(f"{cell:>{width}}" for cell, width in zip(cells[1:], WIDTHS))
     return f"  {cells[0][:NAME]:<{NAME}} {rest}".rstrip()
 
 
-def _group(table: dict[str, Any], most: int) -> list[str]:
-    """Return the lines of one table in the console."""
+def _heads(table: NamedTable) -> list[str]:
+    """Return the head; a long title is on a line of its own."""
     quantity = table["quantities"][0]
     demand = "demand" if _demands(table, None) else ""
-    long = len(table["title"]) > NAME  # then on a line of its own
-    heads = _line(
-        "" if long else table["title"],
-        quantity["unit"],
-        "middle half",
-        "ratio",
-        "95 % interval",
-        demand,
-    )
-    lines = [table["title"], heads] if long else [heads[2:]]
+    heads = (quantity["unit"], "middle half", "ratio", "95 % interval", demand)
+    if len(table["title"]) > NAME:
+        return [table["title"], _columns("", *heads)]
+    return [_columns(table["title"], *heads)[2:]]
+
+
+def _console_table(table: NamedTable, most: int) -> ConsoleTable:
+    quantity, lines = table["quantities"][0], _heads(table)
     control = quantity["control_row"]
     if control:
-        lines.append(
-            _line(
-                quantity["control"],
-                text.number(control["median"]),
-                text.spread(control["q1"], control["q3"]),
-                "1",
-            )
-        )
+        spread = text.spread(control["q1"], control["q3"])
+        lines.append(_columns(quantity["control"], text.number(control["median"]), spread, "1"))
     rows, left = chosen(table, most)
     for row in rows:
-        lines.append(
-            _line(
-                row["label"],
-                text.number(row["median"]),
-                text.spread(row["q1"], row["q3"]),
-                text.effect(row),
-                _interval(row),
-                _demands(table, row["profile"]),
-            )
-        )
-    return lines + ([f"  ... {text.count(left, 'profile')} more: see report.html"] if left else [])
+        median, spread = text.number(row["median"]), text.spread(row["q1"], row["q3"])
+        demands = _demands(table, row["profile"])
+        cells = row["label"], median, spread, text.effect(row), _interval(row), demands
+        lines.append(_columns(*cells))
+    return ConsoleTable(lines, text.count(left, "profile") if left else "")
 
 
-def _untested(tables: Iterable[dict[str, Any]]) -> bool:
-    return any(
-        text.effect(row).endswith(text.UNTESTED) for _table, _quantity, row in rows_of(tables)
-    )
+def _untested(tables: Iterable[NamedTable]) -> bool:
+    return any(text.effect(found.row).endswith(text.UNTESTED) for found in rows_of(tables))
 
 
-def console(page: dict[str, Any]) -> str:
-    """Return the answer, a paragraph a sentence, and the comparison as text of at most 100 columns."""
-    answer = list(chain.from_iterable(map(_wrapped, page["answer"])))
-    return "\n".join([*answer, "", _comparison_text(page)])
-
-
-def _wrapped(item: Line) -> list[str]:
+def _wrapped(item: Sentence) -> str:
     """Return a sentence of the answer as lines; a command stays whole, to be copied."""
     words = f"{SIGNS[item['verdict']] or '- '}{item['text']}".replace(" %", "\u00a0%")
     lines = textwrap.wrap(
         words, 98, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
     )
-    return [line.replace("\u00a0", " ") for line in lines] + [f"  {item['command']}"] * bool(
-        item["command"]
+    if item["command"]:
+        lines.append(f"  {item['command']}")
+    return "\n".join(lines).replace("\u00a0", " ")
+
+
+def console(report: CampaignReport) -> str:
+    """Return the answer, a paragraph a sentence, and the comparison as text of at most 100 columns."""
+    tables = report.tables
+    most = max(1, CONSOLE_LINES // len(tables) - 3) if tables else 0
+    return _render(
+        "report.txt.j2",
+        report,
+        compared=[_console_table(table, most) for table in tables],
+        untested=_untested(tables),
+        has_demands=any(_demands(table, None) for table in tables),
     )
-
-
-def _comparison_text(page: dict[str, Any]) -> str:
-    tables = [table for table in page["tables"] if table["quantities"]]
-    if not tables:
-        return "Nothing to compare: no trial gave a result.\n"
-    most = max(1, CONSOLE_LINES // len(tables) - 3)
-    groups = ["\n".join(_group(table, most)) for table in tables]
-    notes = [
-        f"ratio: to {tables[0]['quantities'][0]['control']}, paired in blocks; ~: no difference that matters"
-        + ("; ?: not known" if _untested(tables) else "")
-    ]
-    if any(_demands(table, None) for table in tables):
-        notes.append(
-            "demand: the same for CPU time per KB or transaction, client / server; less is better"
-        )
-    if page["marked"]["tables"]:
-        notes += textwrap.wrap(page["marked"]["summary"], 98)
-    return "\n\n".join([*groups, "\n".join(notes)]) + "\n"
 
 
 def _escape(value: object) -> str:
     return str(value).replace("|", "\\|").replace("\n", " ")
 
 
-def markdown_table(
-    head: Sequence[str], rows: Iterable[Sequence[Any]], right: Collection[str] = ()
-) -> str:
-    """Return a Markdown table; ``right`` are the heads of columns of numbers."""
-    marks = ["---:" if name in right else "---" for name in head]
-    return "\n".join(f"| {' | '.join(map(_escape, cells))} |" for cells in [head, marks, *rows])
+def _markdown_table(table: PlainTable) -> str:
+    """Return a table in Markdown; numbers are on the right."""
+    marks = ["---" if head in table["text"] else "---:" for head in table["head"]]
+    rows = [table["head"], marks, *(row["cells"] for row in table["rows"])]
+    return "\n".join(f"| {' | '.join(map(_escape, cells))} |" for cells in rows)
 
 
-def _plain_table(table: dict[str, Any]) -> str:
-    return markdown_table(
-        table["head"],
-        [row["cells"] for row in table["rows"]],
-        [head for head in table["head"] if head not in table["text"]],
-    )
-
-
-def _interval(row: dict[str, Any]) -> str:
+def _interval(row: Estimate) -> str:
     return text.interval(row["low"], row["high"]) if row["low"] else ""
 
 
-def _row(table: dict[str, Any], row: dict[str, Any]) -> list[str]:
+def _medians(table: NamedTable, row: QuantityRow) -> str:
+    """Return the median of a profile, and that of the control before it where it has one."""
+    if row["median"] is None:
+        return ""
     quantity = table["quantities"][0]
-    medians = (
-        f"{text.number(row['median'])} {quantity['unit']}" if row["median"] is not None else ""
-    )
-    if medians and quantity["control_row"]:
-        medians = f"{text.number(quantity['control_row']['median'])} → {medians}"
+    median = f"{text.number(row['median'])} {quantity['unit']}"
+    control = quantity["control_row"]
+    return f"{text.number(control['median'])} → {median}" if control else median
+
+
+def _row(table: NamedTable, row: QuantityRow) -> list[str]:
     return [
         table["short"],
         row["label"],
-        medians,
+        _medians(table, row),
         text.spread(row["q1"], row["q3"]),
         text.effect(row),
         _interval(row),
@@ -180,120 +176,67 @@ def _row(table: dict[str, Any], row: dict[str, Any]) -> list[str]:
     ]
 
 
-def _chosen(cells: list[str], numbers: list[int]) -> list[str]:
-    return [cells[number] for number in numbers]
+def _without_empty_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> PlainTable:
+    used = [any(column) for column in zip(*rows)]
+    kept = list(compress(head, used))
+    return {
+        "head": kept,
+        "text": kept[:2],
+        "rows": [{"cells": list(compress(cells, used))} for cells in rows],
+    }
 
 
-def _comparison(page: dict[str, Any]) -> list[str]:
+def _compared(tables: Sequence[NamedTable]) -> Compared:
     """Return the comparison and what it means: all rows, or the largest effects of each table."""
-    tables = [table for table in page["tables"] if table["quantities"]]
     if not tables:
-        return ["There is nothing to compare: no trial of this campaign gave a result."]
-    most = max(1, MARKDOWN_ROWS // len(tables))
-    kept = [(table, *chosen(table, most)) for table in tables]
-    rows = []
-    for table, chosen_rows, _left in kept:
-        rows += [_row(table, row) for row in chosen_rows]
+        return Compared(
+            None, "There is nothing to compare: no trial of this campaign gave a result."
+        )
+    most, rows, left = max(1, MARKDOWN_ROWS // len(tables)), [], 0
+    for table in tables:
+        shown = chosen(table, most)
+        rows += [_row(table, row) for row in shown.rows]
+        left += shown.left
     if not rows:
-        return ["There is nothing to compare: what the profiles set is not taken by any device."]
-    head = [
-        "where",
-        "profile",
-        "median, control → profile",
-        "middle half",
-        "ratio",
-        "95 % interval",
-        "p",
-        "service demand",
-    ]
-    used = [number for number, cells in enumerate(zip(*rows)) if any(cells)]
-    head, *rows = [_chosen(cells, used) for cells in [head, *rows]]
+        return Compared(
+            None, "There is nothing to compare: what the profiles set is not taken by any device."
+        )
+    found = _without_empty_columns(HEAD, rows)
     untested = ", ? that it is not known" if _untested(tables) else ""
     notes = [
         f"Ratio to {tables[0]['quantities'][0]['control']}, paired inside blocks; ~ means no difference that "
         f"matters{untested}; p is corrected for the whole report."
     ]
-    notes += (
-        ["Service demand: its ratio at client / server; less is better."]
-        if "service demand" in head
-        else []
-    )
-    left = sum(left for _table, _rows, left in kept)
-    notes += [f"{text.count(left, 'smaller effect')} not shown here."] if left else []
-    return [markdown_table(head, rows, head[2:]), " ".join(notes)]
+    if "service demand" in found["head"]:
+        notes.append("Service demand: its ratio at client / server; less is better.")
+    if left:
+        notes.append(f"{text.count(left, 'smaller effect')} not shown here.")
+    return Compared(found, " ".join(notes))
 
 
-def _advice(page: dict[str, Any]) -> list[str]:
-    advice = page["recommendations"]
-    state = "confirmed" if advice["confirmed"] else "not confirmed"
-    chosen = [f"**{advice['set']}** ({state})"] if advice["set"] else []
-    table = [_plain_table(advice["table"])] if advice["table"]["rows"] else []
-    if advice["against"]:
-        own = advice["against"]
-        table += [f"**{own['title']}**", _plain_table(own), own["caption"]]
-    return [*chosen, *table, "\n".join(advice["notes"])]
+def _verdicts(rows: Sequence[DeviceEvidence]) -> PlainTable:
+    head = ["factor", "device", "verdict", "evidence"]
+    return {"head": head, "text": head, "rows": [{"cells": list(row)} for row in rows]}
 
 
-def _conditions(page: dict[str, Any]) -> list[str]:
-    conditions = page["conditions"]
-    parts = ["\n".join(conditions["notes"])]
-    parts += [
-        f"**{table['title']}**\n\n{_plain_table(table)}"
-        for table in conditions["tables"]
-        if not table["folded"]
-    ]
-    return parts
-
-
-def _verdicts(page: dict[str, Any]) -> list[str]:
-    rows = [
-        [row["factor"], row["device"], row["verdict"], row["evidence"]]
-        for row in page["verdicts"]["rows"]
-    ]
-    table = [markdown_table(["factor", "device", "verdict", "evidence"], rows)] if rows else []
-    return [*page["verdicts"]["notes"], *table]
-
-
-def _code(command: str) -> str:
-    return f" `{command}`" if command else ""
-
-
-def markdown(page: dict[str, Any]) -> str:
+def markdown(report: CampaignReport) -> str:
     """Return report.md: the answer, the table, the conditions, and where the rest is."""
-    answer = "\n".join(
-        f"- {SIGNS[item['verdict']]}{item['text']}{_code(item['command'])}"
-        for item in page["answer"]
+    return _render(
+        "report.md.j2",
+        report,
+        compared=_compared(report.tables),
+        verdicts=_verdicts(report.evidence.rows),
     )
-    details = "\n".join(f"- {SIGNS[item['verdict']]}{item['text']}" for item in page["details"])
-    parts = [f"# {page['name']}", page["question"], answer, page["error_rate"]]
-    parts += [f"**{page['details_title']}**", details] if details else []
-    if page["caveats"]:
-        parts += [
-            "**What to know before relying on it**",
-            "\n".join(f"- {item}" for item in page["caveats"]),
-        ]
-    parts.append(" · ".join(f"{label} {value}" for label, value in page["facts"]))
-    if page["study"]:
-        parts += ["## As in the study", page["study"]["note"]]
-        parts += [
-            f"**{table['caption']}**\n\n{_plain_table(table)}" for table in page["study"]["tables"]
-        ]
-    if page["search"]:
-        parts += ["## The search", *page["search"]["text"], _plain_table(page["search"]["table"])]
-    parts += [
-        "## Comparison",
-        *_comparison(page),
-        "## Settings the evidence supports",
-        *_advice(page),
-    ]
-    parts += ["## Failures by profile", _plain_table(page["failures"])] if page["failures"] else []
-    parts += ["## Verdicts and evidence", *_verdicts(page), "## Conditions", *_conditions(page)]
-    parts += ["## Trials left out, marked or failed", page["marked"]["summary"]]
-    parts += [_plain_table(table) for table in page["marked"]["tables"]]
-    parts += [
-        "## How to repeat it",
-        page["repeat"]["note"],
-        f"```\n{page['repeat']['command']}\n```",
-        "Figures: report.html. Numbers: trials.csv, analysis.json, trials.jsonl. All are in the results folder.",
-    ]
-    return "\n\n".join(parts) + "\n"
+
+
+def _render(name: str, report: CampaignReport, **other: object) -> str:
+    """Return a template of the report as text: nothing is escaped."""
+    environment = html.environment().overlay(autoescape=False, keep_trailing_newline=True)
+    environment.finalize = None
+    environment.filters.update(
+        sign=lambda item: SIGNS[item["verdict"]],
+        wrapped=_wrapped,
+        table=_markdown_table,
+        lines=lambda words: "\n".join(textwrap.wrap(words, 98)),
+    )
+    return environment.get_template(name).render(vars(report), **other)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from .._campaign.nouns import Plan
 from .._figures import numbers as text
+from .._figures.nouns import EffectTable, QuantityRow
 from .._trials.digest import Digest
 from .phrases import rows_of
 
@@ -25,7 +27,7 @@ class Remedy(NamedTuple):
     command: str
 
 
-def measure(overrides: dict[str, Any]) -> str:
+def measure(overrides: Mapping[str, int]) -> str:
     """Return the command that measures the campaign again, in a folder of its own."""
     words = json.dumps(
         {"offload_lab_campaign_overrides": overrides, "offload_lab_results_dir": "again"}
@@ -59,36 +61,44 @@ def _were(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
-def more_blocks(tables: list[dict[str, Any]], plan: Plan) -> Remedy | None:
+def _can_settle(row: QuantityRow) -> bool:
+    """Return whether a comparison is not known, and blocks would tell."""
+    if row["verdict"] != "unknown" or not row["ratio"]:
+        return False
+    return bool(row["needs"] and row["needs"]["blocks"])
+
+
+def more_blocks(tables: Sequence[EffectTable], plan: Plan) -> Remedy | None:
     """Return the remedy for the largest difference that is not known; None where all is known."""
-    unknown = [
-        row
-        for _table, _quantity, row in rows_of(tables, first=True)
-        if row["verdict"] == "unknown" and row["ratio"] and row["needs"] and row["needs"]["blocks"]
-    ]
+    rows = [found.row for found in rows_of(tables, first=True)]
+    unknown = [row for row in rows if _can_settle(row)]
     if not unknown:
         return None
-    row = max(unknown, key=lambda row: (abs(math.log(row["ratio"])), row["label"]))
-    searched = plan["design"] == "search"  # only what it confirms is compared in blocks
-    asked, n, planned = (
-        row["needs"]["blocks"],
-        row["n"],
-        plan["confirm"] if searched else plan["blocks"],
-    )
-    blocks = planned + math.ceil(asked * planned / max(n, 1))  # as many are lost again
+    row = max(unknown, key=lambda row: (text.distance(row["ratio"]), row["label"]))
+    key = "confirm" if plan["design"] == "search" else "blocks"  # what a search compares in blocks
+    planned = plan["confirm"] if key == "confirm" else plan["blocks"]
+    return _blocks_for(row, planned, key, "it" if len(unknown) == 1 else "the largest of them")
+
+
+def _blocks_for(row: QuantityRow, planned: int, key: str, which: str) -> Remedy | None:
+    """Return how many blocks settle a comparison, in place of the ``planned`` ones."""
+    needs = row["needs"]
+    if not needs or not needs["blocks"]:
+        return None
+    blocks = planned + math.ceil(needs["blocks"] * planned / max(row["n"], 1))  # as many are lost
     if blocks > MOST_BLOCKS:
         return Remedy(
             f"more than {MOST_BLOCKS} blocks would be needed. The differences are small against the noise: a "
             "quieter machine helps more.",
             "",
         )
-    seconds = row["needs"]["seconds"]
-    time = f", about {text.seconds(seconds / asked * blocks)}" if seconds else ""
-    which = "it" if len(unknown) == 1 else "the largest of them"
+    time = ""
+    if needs["seconds"]:
+        time = f", about {text.seconds(needs['seconds'] / needs['blocks'] * blocks)}"
     words = f"{blocks} blocks would settle {which}{time}:"
-    if n < planned:
-        words = f"{n} of {planned} blocks could be compared; {words}"
-    return Remedy(words, measure({"confirm" if searched else "blocks": blocks}))
+    if row["n"] < planned:
+        words = f"{row['n']} of {planned} blocks could be compared; {words}"
+    return Remedy(words, measure({key: blocks}))
 
 
 def confirmation(plan: Plan) -> Remedy:

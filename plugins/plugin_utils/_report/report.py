@@ -17,20 +17,23 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, TypedDict, cast
 
 from ...module_utils._base.errors import InputError, LabError
 from .._analysis.campaign_verdicts import DeviceVerdict, verdicts_of
+from .._analysis.nouns import Analysis
 from .._analysis.unfinished import claimed
 from .._campaign import plan_file
-from .._campaign.nouns import Plan
+from .._campaign.nouns import Levels, Plan
 from .._exports import csv_file, junit, openmetrics, recommended
+from .._store.manifest import Manifest
 from .._trials.digest import Digest
 from .._trials.nouns import Trial
 from .._trials.records import stream_records
 from . import html, imported, plain, study
 from . import page as report_page
+from .nouns import CampaignReport
 from .view import findings_of
 
 LIVE = ("report.txt", "report.md", "report.html")  # what is made of a running campaign
@@ -68,18 +71,26 @@ def read_json(path: str) -> Any:
 def _analyse(
     plan: Plan,
     trials: Iterable[Trial],
-    manifest: Mapping[str, Any] | None,
+    manifest: Manifest | None,
     verdicts: Callable[[], list[DeviceVerdict]],
     running: bool,
-) -> dict[str, Any]:
+) -> Analysis:
     """Analyse with scipy, which takes a while to import."""
     from .._analysis.analysis import analyse  # noqa: PLC0415
 
-    return analyse(plan, trials, manifest, verdicts=verdicts, running=running)
+    return cast(Analysis, analyse(plan, trials, manifest, verdicts=verdicts, running=running))
 
 
-def _read(folder: str) -> tuple[Plan, dict[str, Any] | None, str]:
-    """Return ``(plan, manifest, path of the trials)`` of a results folder."""
+class Folder(NamedTuple):
+    """What a results folder has."""
+
+    plan: Plan
+    manifest: Manifest | None
+    trials: str  # path
+
+
+def _read(folder: str) -> Folder:
+    """Read a results folder."""
     plan = plan_file.read_whole_plan(folder)
     if plan is None:
         raise InputError(
@@ -94,7 +105,7 @@ def _read(folder: str) -> tuple[Plan, dict[str, Any] | None, str]:
             folder,
             "Run the campaign first: nothing has been measured yet.",
         )
-    return plan, read_json(os.path.join(folder, "manifest.json")), trials
+    return Folder(plan, read_json(os.path.join(folder, "manifest.json")), trials)
 
 
 def _write(folder: str, name: str, text: str) -> None:
@@ -126,8 +137,15 @@ def _digested(
             yield digested, stream_records(record, problems), problems
 
 
-def _make(folder: str, new: str, standing: report_page.Standing | None) -> dict[str, Any]:
-    """Write all outputs of the campaign in ``folder`` into the folder ``new``; return the page."""
+class ReportOfAnalysis(NamedTuple):
+    """A report and the analysis that it is of."""
+
+    report: CampaignReport
+    analysis: Analysis
+
+
+def _make(folder: str, new: str, standing: report_page.Standing | None) -> ReportOfAnalysis:
+    """Write all outputs of the campaign in ``folder`` into the folder ``new``."""
     plan, manifest, trials = _read(folder)
     with _digested(trials, new, plan["control"], standing is not None) as (
         digested,
@@ -147,18 +165,18 @@ def _make(folder: str, new: str, standing: report_page.Standing | None) -> dict[
         findings["warnings"] = (
             imported.worth(plan, stream_records(trials, [])) + findings["warnings"]
         )
-    page = report_page.page(findings, plan, digest, manifest, standing)
-    page["study"] = study.section(plan, analysis)
-    _write(
-        new, "analysis.json", json.dumps(analysis, indent=1, sort_keys=True, allow_nan=False) + "\n"
-    )
-    _write(new, "recommended.yml", recommended.recommended(findings, plan, manifest))
-    _write(new, "report.txt", plain.console(page))
-    _write(new, "report.md", plain.markdown(page))
-    _write(new, "report.html", html.render(page, plan, digest))
+    repeated = study.section(plan, analysis)
+    report = report_page.page(findings, plan, digest, manifest, standing=standing, study=repeated)
+    known = dict(manifest) if manifest else None
+    whole = json.dumps(analysis, indent=1, sort_keys=True, allow_nan=False)
+    _write(new, "analysis.json", f"{whole}\n")
+    _write(new, "recommended.yml", recommended.recommended(dict(findings), plan, known))
+    _write(new, "report.txt", plain.console(report))
+    _write(new, "report.md", plain.markdown(report))
+    _write(new, "report.html", html.render(report))
     _write(new, "junit.xml", junit.campaign(analysis))
     _write(new, "metrics.prom", openmetrics.openmetrics(analysis))
-    return page
+    return ReportOfAnalysis(report, analysis)
 
 
 def _same(new: str, old: str) -> bool:
@@ -171,37 +189,48 @@ def _text(path: str) -> str:
     return ""
 
 
-def _artifacts(analysis: dict[str, Any]) -> dict[str, Any]:
-    """Return what a job keeps of the analysis: how many effects are in each state, and the
-    recommended levels.
-    """
-    effects = [
-        row.get("effect") or row
-        for table in claimed(analysis)
-        for metric in table["metrics"]
-        for row in metric.get("main_effects") or metric["rows"]
-    ]
+class Artifacts(TypedDict):
+    """What a job keeps of the analysis."""
+
+    states: dict[str, int]  # how many effects are in each
+    recommended: Levels
+
+
+def _artifacts(analysis: Analysis) -> Artifacts:
+    states: Counter[str] = Counter()
+    for table in claimed(analysis):
+        for metric in table["metrics"]:
+            effects = metric.get("main_effects") or metric["rows"]
+            found = [effect.get("state") for effect in effects]
+            states.update(filter(None, found))
     wanted = analysis["recommendation"]
-    states = Counter(effect["state"] for effect in effects if effect.get("state"))
     return {
         "states": dict(sorted(states.items())),
         "recommended": wanted["changes"] or wanted["levels"],
     }
 
 
-def make_report(
-    folder: str, check: bool = False, standing: report_page.Standing | None = None
-) -> dict[str, Any]:
-    """Make the report of the campaign whose results are in ``folder``; with ``check`` nothing in it
-    is changed.
+class Diff(TypedDict):
+    """Two texts, as Ansible shows them."""
 
-    ``standing`` is given while the campaign runs (see live/standing.py): then it claims nothing,
-    and only what people read is written.
+    before_header: str
+    after_header: str
+    before: str
+    after: str
 
-    Returns ``{"changed", "files", "headline", "standing", "table", "states", "recommended",
-    "diff"}``.
-    """
-    folder = os.path.abspath(folder)
+
+class MadeReport(Artifacts):
+    """What is said of a report that was made; ``standing`` is of a running campaign."""
+
+    changed: bool
+    files: dict[str, str]
+    headline: str
+    standing: str | None
+    table: str
+    diff: Diff
+
+
+def _folder_for_new(folder: str, check: bool, running: bool) -> str:
     if not os.path.isdir(folder):
         raise InputError(
             "there is no such folder",
@@ -209,37 +238,56 @@ def make_report(
             "Give the folder of one campaign, such as results/demo.",
         )
     try:
-        new = tempfile.mkdtemp(
-            prefix=".live-" if standing else ".report-", dir=None if check else folder
-        )
+        prefix = ".live-" if running else ".report-"
+        return tempfile.mkdtemp(prefix=prefix, dir=None if check else folder)
     except OSError as error:
         raise InputError(
             f"the report cannot be written ({error.strerror})", folder, "Make the folder writable."
         )
+
+
+def _changed(new: str, folder: str, names: Iterable[str]) -> list[str]:
+    return [
+        name for name in names if not _same(os.path.join(new, name), os.path.join(folder, name))
+    ]
+
+
+def _told(made: ReportOfAnalysis, folder: str, new: str, changed: bool) -> MadeReport:
+    running = made.report.running
+    return {
+        "changed": changed,
+        "files": {name: os.path.join(folder, name) for name in OUTPUTS},
+        "headline": made.report.headline,
+        "standing": running.line if running else None,
+        "table": _text(os.path.join(new, "report.txt")),
+        "diff": {
+            "before_header": "report.md",
+            "after_header": "report.md",
+            "before": _text(os.path.join(folder, "report.md")),
+            "after": _text(os.path.join(new, "report.md")),
+        },
+        **_artifacts(made.analysis),
+    }
+
+
+def make_report(
+    folder: str, check: bool = False, standing: report_page.Standing | None = None
+) -> MadeReport:
+    """Make the report of the campaign whose results are in ``folder``; with ``check`` nothing in it
+    is changed.
+
+    ``standing`` is given while the campaign runs (see live/standing.py): then it claims nothing,
+    and only what people read is written.
+    """
+    folder = os.path.abspath(folder)
+    new = _folder_for_new(folder, check, standing is not None)
     try:
-        page = _make(folder, new, standing)
-        changed = [
-            name
-            for name in (LIVE if standing else OUTPUTS)
-            if not _same(os.path.join(new, name), os.path.join(folder, name))
-        ]
-        result = {
-            "changed": bool(changed),
-            "files": dict((name, os.path.join(folder, name)) for name in OUTPUTS),
-            "headline": page["headline"],
-            "standing": (page["running"] or {}).get("line"),
-            "table": _text(os.path.join(new, "report.txt")),
-            "diff": dict(
-                before_header="report.md",
-                after_header="report.md",
-                before=_text(os.path.join(folder, "report.md")),
-                after=_text(os.path.join(new, "report.md")),
-            ),
-        }
-        result.update(_artifacts(json.loads(_text(os.path.join(new, "analysis.json")))))
+        made = _make(folder, new, standing)
+        changed = _changed(new, folder, LIVE if standing else OUTPUTS)
+        told = _told(made, folder, new, bool(changed))
         for name in [] if check else changed:
             os.replace(os.path.join(new, name), os.path.join(folder, name))
-        return result
+        return told
     except OSError as error:
         raise LabError(
             f"the report cannot be written ({error.strerror})",

@@ -10,11 +10,15 @@ prints.
 
 from __future__ import annotations
 
-from typing import Any, Collection, Iterable, Optional
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple, Optional
 
 from .._analysis.campaign_verdicts import unsupported_profiles
+from .._analysis.nouns import AnalysedMetric, AnalysedTable, Analysis, ProfileEffect
 from .._campaign.nouns import Plan
 from .._figures import numbers as text
+from .._figures.nouns import PlainRow, PlainTable
+from .nouns import Study
 
 MBPS = ("throughput", "Mbit/s", "throughput", None)
 CHANGE = ("change", "%", "throughput", "percent")
@@ -37,10 +41,18 @@ NONE, SAME = "–", "~"
 
 
 Column = tuple[str, str, str, Optional[str]]
-Metrics = dict[str, dict[Optional[str], dict[str, Any]]]  # {metric: {end: metric of the analysis}}
+Metrics = dict[str, dict[Optional[str], AnalysedMetric]]  # {metric: {end: ...}}
 
 
-def _metrics(table: dict[str, Any]) -> Metrics:
+class StudyColumn(NamedTuple):
+    """A column: its title, its metric, and what is printed of it."""
+
+    title: str
+    metric: AnalysedMetric
+    what: str | None
+
+
+def _metrics(table: AnalysedTable) -> Metrics:
     """Return {metric: {end: metric of the analysis}}; throughput has the end None."""
     found: Metrics = {}
     for metric in table["metrics"]:
@@ -61,97 +73,113 @@ def _signed(value: float, digits: int) -> str:
     return f"{value:+,.{digits}f}"
 
 
-def _cell(metric: dict[str, Any], profile: str, what: str | None) -> str:
+def _cell(column: StudyColumn, profile: str) -> str:
     """Return what is printed of one profile; the control has no change."""
-    control = metric["control"]
+    control, what = column.metric["control"], column.what
     if profile == control["profile"]:
         return _number(control["median"]) if what is None else NONE
-    row = next((row for row in metric["rows"] if row["profile"] == profile), None)
+    row = {row["profile"]: row for row in column.metric["rows"]}.get(profile)
     if row is None or row.get("median") is None:
         return NONE
     if what is None:
         return _number(row["median"])
     if row["state"] == "same":
         return SAME
+    return _change(row, control["median"], what)
+
+
+def _change(row: ProfileEffect, control: float | None, what: str) -> str:
+    """Return a profile's difference to the control: ``percent``, or in the metric's unit."""
     unknown = "?" if row["state"] == "unknown" else ""
     if what == "percent":
-        return NONE if row.get("ratio") is None else _signed((row["ratio"] - 1) * 100, 1) + unknown
-    return (
-        NONE
-        if control["median"] is None
-        else _signed(row["median"] - control["median"], 2) + unknown
-    )
+        ratio = row.get("ratio")
+        return NONE if ratio is None else _signed((ratio - 1) * 100, 1) + unknown
+    median = row["median"]
+    if control is None or median is None:
+        return NONE
+    return _signed(median - control, 2) + unknown
 
 
-def _heads(
-    columns: Iterable[Column], metrics: Metrics
-) -> list[tuple[str, dict[str, Any], str | None]]:
-    """Return ``[(head, metric, what)]``: a quantity of both ends has a column for each of them."""
+def _heads(columns: Iterable[Column], metrics: Metrics) -> list[StudyColumn]:
+    """Return the columns of a table: a quantity of both ends has one for each of them."""
     heads = []
     for title, unit, name, what in columns:
-        for end, metric in sorted(
-            metrics.get(name, {}).items(), key=lambda item: ENDS.index(item[0] or "combined")
-        ):
+        ends = metrics.get(name, {})
+        for end in sorted(ends, key=lambda end: ENDS.index(end or "combined")):
             place = "" if end in (None, "combined") else f" {end}"
-            heads.append((f"{title}{place}, {unit}", metric, what))
+            heads.append(StudyColumn(f"{title}{place}, {unit}", ends[end], what))
     return heads
 
 
+class StudyRow(NamedTuple):
+    """A profile with one workload; ``cells`` are by their column's title."""
+
+    workload: str
+    profile: str
+    cells: dict[str, str]
+
+
+def _rows(
+    table: AnalysedTable, heads: list[StudyColumn], control: str, impossible: Collection[str]
+) -> list[StudyRow]:
+    if not heads:
+        return []
+    rows = []
+    for profile in [control, *(row["profile"] for row in heads[0].metric["rows"])]:
+        if profile in impossible:
+            rows.append(StudyRow(table["workload"], f"{profile}: unsupported", {}))
+        else:
+            cells = {column.title: _cell(column, profile) for column in heads}
+            rows.append(StudyRow(table["workload"], profile, cells))
+    return rows
+
+
+def _printed(row: StudyRow, titles: Sequence[str]) -> PlainRow:
+    return {"cells": [row.workload, row.profile, *(row.cells.get(title, NONE) for title in titles)]}
+
+
 def _table(
-    study: str, group: list[dict[str, Any]], control: str, impossible: Collection[str]
-) -> dict[str, Any]:
-    rows: list[tuple[str, str, dict[str, str]]] = []
-    head = ["Workload", "Profile"]
+    study: str, group: Sequence[AnalysedTable], control: str, impossible: Collection[str]
+) -> PlainTable:
+    rows: list[StudyRow] = []
+    titles: dict[str, None] = {}
     for table in group:
         heads = _heads(COLUMNS[study], _metrics(table))
-        head += [title for title, _metric, _what in heads if title not in head]
-        throughput = next((metric for title, metric, _what in heads), None)
-        profiles = [control] + [row["profile"] for row in throughput["rows"]] if throughput else []
-        for profile in profiles:
-            if profile in impossible:
-                rows.append((table["workload"], f"{profile}: unsupported", {}))
-                continue
-            cells = {title: _cell(metric, profile, what) for title, metric, what in heads}
-            rows.append((table["workload"], profile, cells))
+        titles.update(dict.fromkeys(column.title for column in heads))
+        rows += _rows(table, heads, control, impossible)
     place = group[0]
     mtu = f"MTU {place['mtu']}" if place["mtu"] else None
     return {
         "caption": " · ".join(filter(None, (place["path"], mtu, place.get("pair")))),
-        "head": head,
-        "text": head[:2],
-        "rows": [
-            {"cells": [workload, profile] + [cells.get(title, NONE) for title in head[2:]]}
-            for workload, profile, cells in rows
-        ],
+        "head": ["Workload", "Profile", *titles],
+        "text": ["Workload", "Profile"],
+        "rows": [_printed(row, list(titles)) for row in rows],
     }
 
 
-def section(plan: Plan, analysis: dict[str, Any]) -> dict[str, Any] | None:
-    """Return ``{"note", "tables"}`` of a campaign that repeats a study, or None."""
+def section(plan: Plan, analysis: Analysis) -> Study | None:
+    """Return the section of a campaign that repeats a study, or None."""
     study = plan.get("study")
     if not study:
         return None
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    impossible = unsupported_profiles(analysis)
+    groups: dict[tuple[str, ...], list[AnalysedTable]] = {}
     for table in analysis["tables"]:
-        groups.setdefault((table["mtu"], table["path"], table.get("pair")), []).append(table)
+        key = str(table["mtu"]), str(table["path"]), str(table.get("pair"))
+        groups.setdefault(key, []).append(table)
+    tables = [_table(study, groups[key], analysis["control"], impossible) for key in sorted(groups)]
+    return Study(_note(plan, analysis["control"], impossible), tables)
+
+
+def _note(plan: Plan, control: str, impossible: dict[str, str]) -> str:
     note = (
         f"Medians of {text.count(plan['blocks'], 'block')} in the units of the study; changes are to "
-        f"{analysis['control']}, paired inside blocks. {SAME}: no difference that matters. ?: not known."
+        f"{control}, paired inside blocks. {SAME}: no difference that matters. ?: not known."
     )
     if plan["blocks"] < 6:
         note += " So few blocks carry no test: a change here may be noise, and is no finding."
-    untestable = [
-        f"{name} was not varied: {reason}."
-        for name, reason in (plan.get("untestable") or {}).items()
-    ]
-    impossible = unsupported_profiles(analysis)
-    untestable += [f"{name} is unsupported here: {reason}." for name, reason in impossible.items()]
-    return {
-        "note": " ".join([note, *untestable]),
-        "tables": [
-            _table(study, group, analysis["control"], impossible)
-            for _key, group in sorted(
-                groups.items(), key=lambda item: [str(part) for part in item[0]]
-            )
-        ],
-    }
+    for name, reason in (plan.get("untestable") or {}).items():
+        note += f" {name} was not varied: {reason}."
+    for name, reason in impossible.items():
+        note += f" {name} is unsupported here: {reason}."
+    return note

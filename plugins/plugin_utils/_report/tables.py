@@ -7,126 +7,164 @@ to compare.
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any, Iterable
+from typing import NamedTuple
 
+from .._analysis.nouns import Spread
 from .._figures import numbers as text
+from .._figures.nouns import (
+    EffectTable,
+    NamedTable,
+    PlainRow,
+    PlainTable,
+    Quantity,
+    QuantityRow,
+)
 from . import phrases
+from .nouns import (
+    Cells,
+    Matrix,
+    MatrixCell,
+    MatrixHead,
+    MatrixRow,
+    PageTable,
+    PrintedQuantity,
+    PrintedSpread,
+    Span,
+)
 
 LONG = 12  # rows of an overview; in a longer one those without any difference are named in one line
 FEW_PROFILES = 2  # beside the control: then a table holds all paths and workloads, one a row
 MATRIX_COLUMNS = 16
 AT_ODDS = 0.03  # how far medians and ratio are apart, as a logarithm, before a reader wonders
-PARTS = ("pair", "path", "mtu", "workload")
+MOST_AT_ODDS = 4  # rows in a sentence
+ByProfile = dict[str, QuantityRow]
 
 
-def name_tables(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the tables with a ``title``, and a ``short`` name that leaves out what is the same for
-    all.
-    """
-    vary = [part for part in PARTS if len(set(table.get(part) for table in tables)) > 1] or [
-        "path",
-        "workload",
-    ]
-    named = []
-    for table in tables:
-        words: dict[str, Any] = {part: table.get(part) for part in PARTS}
-        words["mtu"] = f"MTU {table['mtu']}" if table["mtu"] else None
-        title = [words[part] for part in ("path", "mtu", "workload")]
-        if "pair" in vary:
-            title.append(words["pair"])
-        short = " · ".join(words[part] for part in PARTS if part in vary and words[part])
-        named.append(dict(table, title=" · ".join(filter(None, title)), short=short))
-    return named
-
-
-def cells(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of effects as printed."""
+def _parts(table: EffectTable) -> dict[str, str]:
+    """Return the parts of a table's name, in their order."""
+    mtu = f"MTU {table['mtu']}" if table["mtu"] else ""
     return {
-        "label": row["label"],
-        "verdict": row["verdict"],
-        "control": False,
-        "median": text.number(row["median"]),
-        "spread": text.spread(row["q1"], row["q3"]),
-        "effect": text.effect(row),
-        "interval": text.interval(row["low"], row["high"]) if row["low"] else "",
-        "p": text.p_value(row["p"]),
-        "base": row.get("base")
-        and {
-            "median": text.number(row["base"]["median"]),
-            "spread": text.spread(row["base"]["q1"], row["base"]["q3"]),
-        },
+        "pair": table["pair"] or "",
+        "path": table["path"],
+        "mtu": mtu,
+        "workload": table["workload"],
     }
 
 
-def _control_cells(quantity: dict[str, Any]) -> dict[str, Any]:
-    row = dict(
-        quantity["control_row"],
-        label=quantity["control"],
-        verdict="same",
-        ratio=1.0,
-        low=None,
-        high=None,
-        p=None,
-    )
-    return dict(cells(row), effect="1", control=True)
+def _varying(named: Sequence[dict[str, str]]) -> list[str]:
+    """Return which parts of the names are not the same for all."""
+    vary = []
+    for part in ("pair", "path", "mtu", "workload"):
+        if len({parts[part] for parts in named}) > 1:
+            vary.append(part)
+    return vary or ["path", "workload"]
 
 
-def caption(quantity: dict[str, Any]) -> str:
-    """Return what a reader must know of one quantity's table."""
-    parts = [f"{quantity['unit']}, {quantity['better']} is better"] + (
-        [_blocks(quantity)] if quantity["rows"] else []
-    )
-    if quantity["pivot"]:
-        parts += ["the grey band of a row is its table's noise floor (A/A)"] * any(
-            row.get("floor") for row in quantity["rows"]
-        )
-    elif quantity.get("noise_floor"):
+def name_tables(tables: Sequence[EffectTable]) -> list[NamedTable]:
+    """Return the tables with a ``title``, and a ``short`` name that leaves out what is the same for
+    all.
+    """
+    parts_of_all = [_parts(table) for table in tables]
+    vary = _varying(parts_of_all)
+    named: list[NamedTable] = []
+    for table, parts in zip(tables, parts_of_all):
+        title = [parts["path"], parts["mtu"], parts["workload"]]
+        if "pair" in vary:
+            title.append(parts["pair"])
+        short = [parts[part] for part in parts if part in vary]
+        named.append({**table, "title": _joined(title), "short": _joined(short)})
+    return named
+
+
+def _joined(words: Iterable[str]) -> str:
+    return " · ".join(filter(None, words))
+
+
+def _spread(row: Spread) -> PrintedSpread:
+    return {"median": text.number(row["median"]), "spread": text.spread(row["q1"], row["q3"])}
+
+
+def cells(row: QuantityRow) -> Cells:
+    """Return a row of effects as printed."""
+    base = row.get("base")
+    return {
+        **_spread(row),
+        "label": row["label"],
+        "verdict": row["verdict"],
+        "control": False,
+        "effect": text.effect(row),
+        "interval": text.interval(row["low"], row["high"]) if row["low"] else "",
+        "p": text.p_value(row["p"]),
+        "base": _spread(base) if base else None,
+    }
+
+
+def _control_cells(label: str, row: Spread) -> Cells:
+    return {
+        **_spread(row),
+        "label": label,
+        "verdict": "same",
+        "control": True,
+        "effect": "1",
+        "interval": "",
+        "p": text.p_value(None),
+        "base": None,
+    }
+
+
+def caption(quantity: Quantity, turned: bool = False) -> str:
+    """Return what a reader must know of one quantity's table; ``turned`` has a row for each place."""
+    parts = [f"{quantity['unit']}, {quantity['better']} is better"]
+    if quantity["rows"]:
+        parts.append(_blocks(quantity))
+    if quantity["noise_floor"]:
         parts.append(f"noise floor (A/A) {text.size(quantity['noise_floor'])}")
-    if quantity.get("smallest"):
+    elif turned and any(row.get("floor") for row in quantity["rows"]):
+        parts.append("the grey band of a row is its table's noise floor (A/A)")
+    if quantity["smallest"]:
         parts.append(f"smallest effect that could have shown {text.size(quantity['smallest'])}")
     return "; ".join(parts)
 
 
-def _blocks(quantity: dict[str, Any]) -> str:
+def _blocks(quantity: Quantity) -> str:
     """Return how many blocks the rows rest on."""
     counts = sorted({row["n"] for row in quantity["rows"]})
-    return (
-        text.count(counts[0], "block")
-        if len(counts) == 1
-        else f"{counts[0]} to {counts[-1]} blocks"
-    )
+    if len(counts) == 1:
+        return text.count(counts[0], "block")
+    return f"{counts[0]} to {counts[-1]} blocks"
 
 
-def at_odds(quantity: dict[str, Any]) -> str:
+def at_odds(quantity: Quantity) -> str:
     """Name the rows whose medians say something else than their ratio, and why: they rest on
     different trials.
     """
-    odd = []
-    for row in quantity["rows"]:
-        base = row.get("base") or quantity["control_row"]
-        if not (base and base["median"] and row["median"] and row["low"] and row["high"]):
-            continue
-        medians = row["median"] / base["median"]
-        if (
-            not row["low"] <= medians <= row["high"]
-            and abs(math.log(medians / row["ratio"])) > AT_ODDS
-        ):
-            odd.append(
-                f"{row['label']} ({text.number(base['median'])} → {text.number(row['median'])}, ratio "
-                f"{text.ratio(row['ratio'])})"
-            )
-    return (
-        f"Medians are over all trials of a profile, ratios are inside blocks and count: {text.listed(odd[:4])}."
-        if (odd)
-        else ""
-    )
+    odd = list(filter(None, (_odd(row, quantity["control_row"]) for row in quantity["rows"])))
+    if not odd:
+        return ""
+    rows = text.listed(odd[:MOST_AT_ODDS])
+    return f"Medians are over all trials of a profile, ratios are inside blocks and count: {rows}."
 
 
-def summary(title: str, quantity: dict[str, Any]) -> str:
+def _odd(row: QuantityRow, control: Spread | None) -> str:
+    """Return a row whose medians say something else than its ratio, or nothing."""
+    base = row.get("base") or control
+    low, high, ratio = row["low"], row["high"], row["ratio"]
+    if not base or not base["median"] or not row["median"]:
+        return ""
+    if not low or not high or not ratio:
+        return ""
+    medians = row["median"] / base["median"]
+    if low <= medians <= high or text.distance(medians / ratio) <= AT_ODDS:
+        return ""
+    before, after = text.number(base["median"]), text.number(row["median"])
+    return f"{row['label']} ({before} → {after}, ratio {text.ratio(ratio)})"
+
+
+def summary(title: str, quantity: Quantity) -> str:
     """Return a figure's text equivalent."""
-    shown = [row for row in quantity["rows"] if row["verdict"] in ("better", "worse")]
+    shown = [row for row in quantity["rows"] if row["verdict"] in phrases.SHOWN]
     lead = "; ".join(
         f"{row['label']} {text.ratio(row['ratio'])}{phrases.span(row)}" for row in shown[:5]
     )
@@ -136,200 +174,229 @@ def summary(title: str, quantity: dict[str, Any]) -> str:
     )
 
 
-def decorate(table: dict[str, Any], number: int) -> dict[str, Any]:
-    """Return a named table with the text that its part of the page needs."""
-    quantities = []
-    for place, quantity in enumerate(table["quantities"]):
-        rows = (
-            [_control_cells(quantity)] if quantity["control_row"] and not quantity["pivot"] else []
-        )
+class ToPrint(NamedTuple):
+    """What is compared in one table of the page; ``turned`` has a row for each place."""
+
+    title: str
+    notes: list[str]
+    quantities: list[Quantity]
+    turned: bool
+
+
+def decorate(table: ToPrint, number: int) -> PageTable:
+    """Return a table with the text that its part of the page needs."""
+    quantities: list[PrintedQuantity] = []
+    for place, quantity in enumerate(table.quantities):
+        rows = [cells(row) for row in quantity["rows"]]
+        if quantity["control_row"] and not table.turned:
+            rows.insert(0, _control_cells(quantity["control"], quantity["control_row"]))
         quantities.append(
-            dict(
-                quantity,
-                caption=caption(quantity),
-                at_odds=at_odds(quantity),
-                summary=summary(table["title"], quantity),
-                ident=f"t{number}-{place}",
-                table_rows=rows + [cells(row) for row in quantity["rows"]],
-            )
+            {
+                **quantity,
+                "turned": table.turned,
+                "caption": caption(quantity, table.turned),
+                "at_odds": at_odds(quantity),
+                "summary": summary(table.title, quantity),
+                "ident": f"t{number}-{place}",
+                "table_rows": rows,
+                "drawing": None,
+            }
         )
-    return dict(
-        table,
-        id=f"t{number}",
-        quantities=quantities,
-        notes=[text.sentence(note) for note in table["notes"]],
-    )
+    notes = [text.sentence(note) for note in table.notes]
+    return PageTable(f"t{number}", table.title, notes, quantities)
 
 
-def pivot(tables: list[dict[str, Any]]) -> dict[str, Any]:
+def pivot(tables: Sequence[NamedTable]) -> ToPrint:
     """Return the tables turned: one table, a quantity each, and a row for each path, MTU and
     workload.
     """
-    turned: dict[str, dict[str, Any]] = {}
+    turned: dict[str, Quantity] = {}
     for table in tables:
         for quantity in table["quantities"]:
-            held = turned.setdefault(
-                quantity["name"], dict(quantity, rows=[], pivot=True, blocks=0)
-            )
+            empty: Quantity = {
+                **quantity,
+                "rows": [],
+                "blocks": 0,
+                "noise_floor": None,  # each row has its own
+                "smallest": None,
+            }
+            held = turned.setdefault(quantity["name"], empty)
             held["blocks"] = max(held["blocks"], quantity["blocks"])
-            for row in quantity["rows"]:
-                label = (
-                    table["short"]
-                    if len(quantity["rows"]) == 1
-                    else f"{table['short']}: {row['label']}"
-                )
-                held["rows"].append(
-                    dict(
-                        row,
-                        label=label,
-                        base=quantity["control_row"],
-                        floor=quantity["noise_floor"],
-                    )
-                )
-            held["noise_floor"] = None  # each row has its own
-            held["smallest"] = max(
-                filter(None, (held["smallest"], quantity["smallest"])), default=None
-            )
-    profiles = list(
-        dict.fromkeys(row["profile"] for quantity in turned.values() for row in quantity["rows"])
-    )
+            held["rows"] += _turned_rows(table, quantity)
+            smallest = filter(None, (held["smallest"], quantity["smallest"]))
+            held["smallest"] = max(smallest, default=None)
+    rows = chain.from_iterable(quantity["rows"] for quantity in turned.values())
+    profiles = dict.fromkeys(row["profile"] for row in rows)
     control = tables[0]["quantities"][0]["control"]
+    quantities = sorted(turned.values(), key=lambda quantity: quantity["group"] != "main")
+    title = f"{text.listed(profiles)} against {control}"
+    return ToPrint(title, _turned_notes(tables), quantities, turned=True)
+
+
+def _turned_rows(table: NamedTable, quantity: Quantity) -> list[QuantityRow]:
+    """Return the rows of one place, named by it, with its control and its noise floor."""
+    rows: list[QuantityRow] = []
+    for row in quantity["rows"]:
+        label = table["short"]
+        if len(quantity["rows"]) > 1:
+            label = f"{label}: {row['label']}"
+        base, floor = quantity["control_row"], quantity["noise_floor"]
+        rows.append({**row, "label": label, "base": base, "floor": floor})
+    return rows
+
+
+def _turned_notes(tables: Sequence[NamedTable]) -> list[str]:
+    """Return what is said of the tables, each note once, with the places that it is of."""
     said: dict[str, list[str]] = {}
     for table in tables:
         for note in table["notes"]:
             said.setdefault(note, []).append(table["short"])
-    notes = [f"{note.rstrip('.')} ({'; '.join(places)})." for note, places in said.items()]
-    return {
-        "title": f"{text.listed(profiles)} against {control}",
-        "notes": notes,
-        "quantities": sorted(turned.values(), key=lambda quantity: quantity["group"] != "main"),
-    }
+    return [f"{note.rstrip('.')} ({'; '.join(places)})." for note, places in said.items()]
 
 
-def blocks(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def blocks(tables: Sequence[NamedTable]) -> list[PageTable]:
     """Return the tables as the page shows them, ready to print."""
-    tables = [
-        dict(table, quantities=[dict(quantity, pivot=False) for quantity in table["quantities"]])
-        for table in tables
-        if table["quantities"]
-    ]
-    most = max(
-        [len(quantity["rows"]) for table in tables for quantity in table["quantities"]] or [0]
-    )
+    tables = [table for table in tables if table["quantities"]]
+    quantities = chain.from_iterable(table["quantities"] for table in tables)
+    most = max((len(quantity["rows"]) for quantity in quantities), default=0)
     if len(tables) > 1 and 0 < most <= FEW_PROFILES:
-        tables = [pivot(tables)]
-    return [decorate(table, number) for number, table in enumerate(tables, 1)]
+        return [decorate(pivot(tables), 1)]
+    shown = [
+        ToPrint(table["title"], table["notes"], table["quantities"], turned=False)
+        for table in tables
+    ]
+    return [decorate(table, number) for number, table in enumerate(shown, 1)]
 
 
-def visited(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def visited(tables: Sequence[NamedTable]) -> list[PlainTable]:
     """Return what each set of a search measured, a table for each named table that has a set to
     compare.
     """
     return [_visited(table) for table in tables if any(table["medians"].values())]
 
 
-def _visited(table: dict[str, Any]) -> dict[str, Any]:
+def _visited(table: NamedTable) -> PlainTable:
     """Return what each set of a search measured in a named table, those that were not visited
     again, too.
     """
-    quantities = [
-        quantity for quantity in table["quantities"] if table["medians"].get(quantity["name"])
-    ]
-    head = ["Set", *(f"{quantity['label']}, {quantity['unit']}" for quantity in quantities)]
-    found = [table["medians"][quantity["name"]] for quantity in quantities]
-    rows = [{"cells": [name, *(text.number(own.get(name)) for own in found)]} for name in found[0]]
-    told = (
-        "Medians over the trials of a set, most of them of one visit. They are not tested: what drifts between "
-        "visits is in them, too."
-    )
+    head, found = ["Set"], []
+    for quantity in table["quantities"]:
+        medians = table["medians"].get(quantity["name"])
+        if medians:
+            head.append(f"{quantity['label']}, {quantity['unit']}")
+            found.append(medians)
+    rows: list[PlainRow] = []
+    for name in found[0]:
+        rows.append({"cells": [name, *(text.number(medians.get(name)) for medians in found)]})
     return {
         "title": f"What each set measured, {table['title']}",
         "head": head,
         "text": head[:1],
         "rows": rows,
         "folded": True,
-        "caption": told,
+        "caption": (
+            "Medians over the trials of a set, most of them of one visit. They are not tested: what drifts between "
+            "visits is in them, too."
+        ),
     }
 
 
-def _spans(words: Iterable[str]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    for word in words:
-        if found and found[-1]["text"] == word:
-            found[-1]["span"] += 1
-        else:
-            found.append({"text": word, "span": 1})
-    return found
+class QuantityPlace(NamedTuple):
+    """A table, and a quantity of it."""
+
+    table: NamedTable
+    quantity: Quantity
 
 
-def _matrix_cell(row: dict[str, Any] | None) -> dict[str, Any]:
-    if row is None or row["ratio"] is None:
-        return {"verdict": "unknown", "text": text.NONE}
-    return {"verdict": row["verdict"], "text": cells(row)["effect"]}
-
-
-def matrices(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def matrices(tables: Sequence[NamedTable]) -> list[Matrix]:
     """Return the overview, profiles by tables: the main quantity, then service demand at each end."""
-    groups: dict[str, list[Place]] = {}
+    groups: dict[str, list[QuantityPlace]] = {}
     for table in tables:
         for quantity in table["quantities"]:
             if quantity["group"] not in ("profiles", "interactions"):
-                groups.setdefault(quantity["group"], []).append((table, quantity))
+                groups.setdefault(quantity["group"], []).append(QuantityPlace(table, quantity))
     return [_matrix(found) for found in groups.values() if _fits(found)]
 
 
-Place = tuple[dict[str, Any], dict[str, Any]]  # a table and a quantity of it
-
-
-def _fits(found: list[Place]) -> bool:
-    rows = max(len(quantity["rows"]) for _table, quantity in found)
+def _fits(found: list[QuantityPlace]) -> bool:
+    rows = max(len(place.quantity["rows"]) for place in found)
     return len(found) > 1 and rows > FEW_PROFILES and min(rows, len(found)) <= MATRIX_COLUMNS
 
 
-def _by_profile(quantity: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _by_profile(quantity: Quantity) -> ByProfile:
     return {row["profile"]: row for row in quantity["rows"]}
 
 
-def _all_same(by_profile: list[dict[str, dict[str, Any]]], profile: str) -> bool:
+def _all_same(by_profile: list[ByProfile], profile: str) -> bool:
     return all(profile in rows and rows[profile]["verdict"] == "same" for rows in by_profile)
 
 
-def _matrix_row(by_profile: list[dict[str, dict[str, Any]]], profile: str) -> list[Any]:
-    return [_matrix_cell(rows.get(profile)) for rows in by_profile]
+def _matrix_cell(row: QuantityRow | None) -> MatrixCell:
+    if row is None or row["ratio"] is None:
+        return MatrixCell("unknown", text.NONE)
+    return MatrixCell(row["verdict"], text.effect(row))
 
 
-def _matrix(found: list[Place]) -> dict[str, Any]:
-    by_profile = [_by_profile(quantity) for _table, quantity in found]
-    profiles = list(dict.fromkeys(chain.from_iterable(by_profile)))
+def _matrix_row(by_profile: list[ByProfile], profile: str) -> MatrixRow:
+    return MatrixRow(profile, [_matrix_cell(rows.get(profile)) for rows in by_profile])
+
+
+def _flat(profiles: list[str], by_profile: list[ByProfile]) -> list[str]:
+    """Return the profiles without any difference, where they are not shown."""
     flat = [profile for profile in profiles if _all_same(by_profile, profile)]
-    flat = flat if len(profiles) > LONG or len(flat) == len(profiles) else []
-    profiles = [profile for profile in profiles if profile not in flat]
-    body = [_matrix_row(by_profile, profile) for profile in profiles]
-    matrix = {
-        "title": text.listed(dict.fromkeys(quantity["label"] for _table, quantity in found)),
-        "caption": f"Ratio to {found[0][1]['control']}; {found[0][1]['better']} is better. ~: no difference that "
+    return flat if len(profiles) > LONG or len(flat) == len(profiles) else []
+
+
+def _matrix(found: list[QuantityPlace]) -> Matrix:
+    by_profile = [_by_profile(place.quantity) for place in found]
+    profiles = list(dict.fromkeys(chain.from_iterable(by_profile)))
+    flat = _flat(profiles, by_profile)
+    rows = [_matrix_row(by_profile, profile) for profile in profiles if profile not in flat]
+    first = found[0]
+    matrix = Matrix(
+        title=text.listed(dict.fromkeys(place.quantity["label"] for place in found)),
+        caption=f"Ratio to {first.quantity['control']}; {first.quantity['better']} is better. ~: no difference that "
         "matters. ?: not known.",
-        "flat": f"No difference that matters in any column: {text.listed(flat)}." if flat else "",
-    }
-    if len(found) > MATRIX_COLUMNS:
-        heads = [
-            {"label": "Where", "cells": [{"text": profile, "span": 1} for profile in profiles]}
-        ]
-        rows = [
-            {"label": table["short"], "cells": list(cells)}
-            for (table, _quantity), cells in zip(found, zip(*body))
-        ]
-        return dict(matrix, head=heads, rows=rows)
-    # A row of the head for what differs; the caption has a workload that all columns share.
-    heads = []
-    for label in ("pair", "path", "MTU", "workload"):
-        values = [str(table.get(label.lower())) for table, _quantity in found]
-        if len(set(values)) > 1:
-            heads.append({"label": label, "cells": _spans(values)})
-    if heads[-1]["label"] != "workload":
-        matrix["caption"] = f"{found[0][0]['workload']}. {matrix['caption']}"
-    return dict(
-        matrix,
-        head=heads,
-        rows=[{"label": profile, "cells": line} for profile, line in zip(profiles, body)],
+        flat=f"No difference that matters in any column: {text.listed(flat)}." if flat else "",
+        head=_matrix_head(found),
+        rows=rows,
     )
+    if len(found) > MATRIX_COLUMNS:
+        return _turned(matrix, found)
+    if matrix.head[-1].label != "workload":
+        # The caption has a workload that all columns share.
+        return matrix._replace(caption=f"{first.table['workload']}. {matrix.caption}")
+    return matrix
+
+
+def _matrix_head(found: list[QuantityPlace]) -> list[MatrixHead]:
+    """Return a row of the head for each part of the places that differs."""
+    tables = [place.table for place in found]
+    parts = {
+        "pair": [str(table["pair"]) for table in tables],
+        "path": [table["path"] for table in tables],
+        "MTU": [str(table["mtu"]) for table in tables],
+        "workload": [table["workload"] for table in tables],
+    }
+    return [
+        MatrixHead(label, _spans(words)) for label, words in parts.items() if len(set(words)) > 1
+    ]
+
+
+def _spans(words: Iterable[str]) -> list[Span]:
+    """Return words that follow each other as one cell of the head."""
+    found: list[Span] = []
+    for word in words:
+        if found and found[-1].text == word:
+            found[-1] = Span(word, found[-1].span + 1)
+        else:
+            found.append(Span(word, 1))
+    return found
+
+
+def _turned(matrix: Matrix, found: list[QuantityPlace]) -> Matrix:
+    """Return a matrix with a row for each place, and a column for each profile."""
+    profiles = [Span(row.label, 1) for row in matrix.rows]
+    columns = zip(*(row.cells for row in matrix.rows))
+    rows = [MatrixRow(place.table["short"], list(own)) for place, own in zip(found, columns)]
+    return matrix._replace(head=[MatrixHead("Where", profiles)], rows=rows)

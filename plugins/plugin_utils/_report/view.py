@@ -4,26 +4,30 @@
 """From analysis.json to what the report shows. The only file of the report that knows the shape of
 the analysis.
 
-A table has ``id``, ``pair``, ``path``, ``mtu``, ``workload``, ``test``, ``notes``, ``cpu`` and
-``quantities``, the main one first. A quantity has ``name``, ``group``, ``label``, ``unit``,
-``better``, ``blocks``, ``control`` (what its ratios are to), ``control_row`` (None where it has no
-median), ``noise_floor`` and ``smallest`` (ratios above 1, or None) and ``rows`` of ``profile``,
-``label``, ``n``, ``median``, ``q1``, ``q3``, ``ratio``, ``low``, ``high``, ``p``, ``verdict`` (the
-state of the comparison), ``needs`` and ``blocks`` (the ratio of each block). Of a search they are
-the tables of its confirmation, once there is one: what it visited before claims nothing. ``names``
-is how each profile is called. Attribution, recommendation and failures are passed on as they are:
-see schemas/analysis.json and report/advice.py.
+What it makes is in _figures/nouns.py and nouns.py. Of a search the tables are those of its
+confirmation, once there is one: what it visited before claims nothing. Attribution, recommendation
+and failures are passed on as they are: see schemas/analysis.json and report/advice.py.
 """
 
 from __future__ import annotations
 
 from itertools import chain
-from typing import Any, Collection, Sequence
+from typing import Collection, Sequence
 
 from .._analysis.campaign_verdicts import unsupported_profiles
+from .._analysis.nouns import (
+    AnalysedMetric,
+    AnalysedTable,
+    Analysis,
+    ComparedEffect,
+    InteractionEffect,
+    Spread,
+)
 from .._analysis.unfinished import claimed
 from .._campaign.profiles import differing
 from .._figures import numbers as text
+from .._figures.nouns import EffectTable, MaybeMedians, Medians, Quantity, QuantityRow
+from .nouns import Findings
 from .phrases import set_names
 
 MAIN = ("throughput", "transactions")
@@ -32,11 +36,11 @@ ENDS = {"client": " at the client", "server": " at the server", "combined": " of
 SHOWN_LATENCIES = ("latency_mean", "latency_p99")
 
 
-def _label(metric: dict[str, Any]) -> str:
-    return LABELS.get(metric["metric"], metric["label"]) + ENDS.get(metric["end"], "")
+def _label(metric: AnalysedMetric) -> str:
+    return LABELS.get(metric["metric"], metric["label"]) + ENDS.get(metric["end"] or "", "")
 
 
-def _shown(metric: dict[str, Any]) -> bool:
+def _shown(metric: AnalysedMetric) -> bool:
     """Effects on CPU shares say little without the throughput: service demand stands for them."""
     name = metric["metric"]
     return metric["compared"] and (
@@ -44,14 +48,17 @@ def _shown(metric: dict[str, Any]) -> bool:
     )
 
 
-def _row(row: dict[str, Any], label: str) -> dict[str, Any]:
+NOT_MEASURED: Spread = {"n": 0, "median": None, "q1": None, "q3": None}  # of no single profile
+
+
+def _row(row: ComparedEffect, profile: str, label: str, spread: Spread) -> QuantityRow:
     return {
-        "profile": row.get("profile") or label,
+        "profile": profile,
         "label": label,
         "n": row["n"],
-        "median": row.get("median"),
-        "q1": row.get("q1"),
-        "q3": row.get("q3"),
+        "median": spread["median"],
+        "q1": spread["q1"],
+        "q3": spread["q3"],
         "ratio": row["ratio"],
         "low": row["low"],
         "high": row["high"],
@@ -62,13 +69,13 @@ def _row(row: dict[str, Any], label: str) -> dict[str, Any]:
     }
 
 
-def _quantity(metric: dict[str, Any], rows: list[dict[str, Any]], **other: Any) -> dict[str, Any]:
-    found = {
+def _quantity(metric: AnalysedMetric, rows: list[QuantityRow]) -> Quantity:
+    return {
         "name": metric["metric"],
         "group": "main" if metric["metric"] in MAIN else metric["metric"],
         "label": _label(metric),
         "unit": metric["unit"],
-        "better": metric["better"],
+        "better": metric["better"] or "",
         "blocks": max([row["n"] for row in rows] or [0]),
         "control": metric["control"]["profile"],
         "control_row": metric["control"],
@@ -76,84 +83,98 @@ def _quantity(metric: dict[str, Any], rows: list[dict[str, Any]], **other: Any) 
         "smallest": metric.get("smallest_detectable"),
         "rows": rows,
     }
-    found.update(other)
-    return found
 
 
-def together(row: dict[str, Any]) -> str:
+def together(row: InteractionEffect) -> str:
     """Return the name of an interaction, and those that a screen cannot separate from it."""
     return " or ".join(" × ".join(pair) for pair in [row["factors"], *row.get("aliases", ())])
 
 
+def _main_effects(metric: AnalysedMetric) -> Quantity:
+    """Return what each setting does on average over all others; its control is no profile."""
+    rows = []
+    for row in metric["main_effects"]:
+        label = f"{row['factor']}={row['level']}"
+        rows.append(_row(row, label, label, NOT_MEASURED))
+    return {
+        **_quantity(metric, rows),
+        "control": "the factor's first level",
+        "control_row": None,
+    }
+
+
+def _interactions(metric: AnalysedMetric) -> Quantity:
+    """Return what pairs of settings do beyond what each does alone."""
+    rows = []
+    for row in metric.get("interactions") or ():
+        label = together(row)
+        rows.append(_row(row, label, label, NOT_MEASURED))
+    return {
+        **_quantity(metric, rows),
+        "name": "interactions",
+        "group": "interactions",
+        "control_row": None,
+        "label": f"interactions, {_label(metric)}",
+        "control": "no interaction",
+    }
+
+
+def _of_profiles(metric: AnalysedMetric, rows: list[QuantityRow]) -> Quantity:
+    """Return the profiles that main effects and interactions rest on."""
+    return {
+        **_quantity(metric, rows),
+        "name": "profiles",
+        "group": "profiles",
+        "label": f"{_label(metric)} of each profile",
+    }
+
+
 def _quantities(
-    metrics: list[dict[str, Any]], left_out: Collection[str], names: dict[str, str]
-) -> list[dict[str, Any]]:
+    metrics: list[AnalysedMetric], left_out: Collection[str], names: dict[str, str]
+) -> list[Quantity]:
     """Return the quantities of one table.
 
     A full factorial shows its main effects first, then what they rest on.
     """
     found, after = [], []
     for metric in metrics:
-        rows = [
-            _row(row, names[row["profile"]])
-            for row in metric["rows"]
-            if row["profile"] not in left_out
-        ]
+        compared = [row for row in metric["rows"] if row["profile"] not in left_out]
+        rows = [_row(row, row["profile"], names[row["profile"]], row) for row in compared]
         if not metric.get("main_effects"):
             found.append(_quantity(metric, rows))
             continue
-        main = [_row(row, "{factor}={level}".format(**row)) for row in metric["main_effects"]]
-        found.append(_quantity(metric, main, control="the factor's first level", control_row=None))
+        found.append(_main_effects(metric))
         if metric["metric"] in MAIN:
-            both = [_row(row, together(row)) for row in metric.get("interactions") or ()]
-            after.append(
-                _quantity(
-                    metric,
-                    both,
-                    name="interactions",
-                    group="interactions",
-                    control_row=None,
-                    label=f"interactions, {_label(metric)}",
-                    control="no interaction",
-                )
-            )
-            after.append(
-                _quantity(
-                    metric,
-                    rows,
-                    name="profiles",
-                    group="profiles",
-                    label=f"{_label(metric)} of each profile",
-                )
-            )
+            after += [_interactions(metric), _of_profiles(metric, rows)]
     return found + [quantity for quantity in after if quantity["rows"]]
 
 
-def _cpu(table: dict[str, Any], control: str) -> dict[str, dict[str, dict[str, float]]]:
+def _cpu(table: AnalysedTable, control: str) -> dict[str, dict[str, MaybeMedians]]:
     """Return ``{end: {kind: {profile: median per cent}}}`` of one table."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    found: dict[str, dict[str, MaybeMedians]] = {}
     for metric in table["metrics"]:
         if metric["metric"].startswith("cpu_"):
             kind = metric["metric"].rsplit("_", 1)[1]
-            medians = dict((row["profile"], row["median"]) for row in metric["rows"])
+            medians: MaybeMedians = {row["profile"]: row["median"] for row in metric["rows"]}
             medians[control] = metric["control"]["median"]
-            found.setdefault(metric["end"], {})[kind] = medians
+            found.setdefault(metric["end"] or "", {})[kind] = medians
     return found
 
 
-def _notes(metrics: list[dict[str, Any]], said: Collection[str]) -> list[str]:
+def _notes(metrics: list[AnalysedMetric], said: Collection[str]) -> list[str]:
     """Return the warnings of a table's metrics; what is said of all of them, or of the campaign, is
     not said again.
     """
+    labels: dict[str, list[str]] = {}  # of the metrics that each warning is of
+    for metric in metrics:
+        for warning in dict.fromkeys(metric.get("warnings") or ()):
+            labels.setdefault(warning, []).append(_label(metric))
     notes = []
-    for warning in dict.fromkeys(
-        note for metric in metrics for note in metric.get("warnings") or ()
-    ):
-        names = [_label(metric) for metric in metrics if warning in (metric.get("warnings") or ())]
-        if warning not in said:
-            notes.append(
-                ("" if len(names) == len(metrics) else ", ".join(names) + ": ") + warning + "."
-            )
+    for warning, names in labels.items():
+        if warning in said:
+            continue
+        start = "" if len(names) == len(metrics) else f"{', '.join(names)}: "
+        notes.append(f"{start}{warning}.")
     return notes
 
 
@@ -171,24 +192,20 @@ def _not_compared(unsupported: dict[str, str]) -> list[str]:
 
 
 def _medians(
-    metrics: list[dict[str, Any]], left_out: Collection[str], names: dict[str, str]
-) -> dict[str, dict[str, float]]:
+    metrics: list[AnalysedMetric], left_out: Collection[str], names: dict[str, str]
+) -> dict[str, Medians]:
     """Return ``{metric: {name: median}}``, the control first."""
     medians = {}
     for metric in filter(_shown, metrics):
-        rows = [
-            metric["control"],
-            *(row for row in metric["rows"] if row["profile"] not in left_out),
-        ]
+        compared = [row for row in metric["rows"] if row["profile"] not in left_out]
+        rows = [metric["control"], *compared]
         medians[metric["metric"]] = {
             names[row["profile"]]: row["median"] for row in rows if row["median"] is not None
         }
     return medians
 
 
-def _add_visited(
-    tables: list[dict[str, Any]], visited: dict[str, dict[str, dict[str, float]]]
-) -> None:
+def _add_visited(tables: list[EffectTable], visited: dict[str, dict[str, Medians]]) -> None:
     """Add to the tables of a search's confirmation the medians of all sets, by the table's id."""
     for table in tables:
         for metric, medians in visited.get(table["id"], {}).items():
@@ -196,38 +213,42 @@ def _add_visited(
 
 
 def _table(
-    table: dict[str, Any],
-    analysis: dict[str, Any],
+    table: AnalysedTable,
+    analysis: Analysis,
     left_out: Collection[str],
     names: dict[str, str],
-) -> dict[str, Any]:
+) -> EffectTable:
     metrics = [metric for metric in table["metrics"] if _shown(metric)]
-    return dict(
-        (
-            (key, table[key])
-            for key in ("id", "pair", "path", "mtu", "workload", "test", "saturated", "failures")
-        ),
-        notes=_notes(metrics, analysis["warnings"]),
-        cpu=_cpu(table, analysis["control"]),
-        medians=_medians(metrics, left_out, names),
-        quantities=_quantities(metrics, left_out, names),
-    )
+    return {
+        "id": table["id"],
+        "pair": table["pair"],
+        "path": table["path"],
+        "mtu": table["mtu"],
+        "workload": table["workload"],
+        "test": table["test"],
+        "saturated": table["saturated"],
+        "failures": table["failures"],
+        "notes": _notes(metrics, analysis["warnings"]),
+        "cpu": _cpu(table, analysis["control"]),
+        "medians": _medians(metrics, left_out, names),
+        "quantities": _quantities(metrics, left_out, names),
+    }
 
 
-def _common_notes(tables: list[dict[str, Any]]) -> list[str]:
+def _common_notes(tables: list[EffectTable]) -> list[str]:
     """Take out of the tables and return what is said of each of them: it belongs to the campaign."""
     measured = [table for table in tables if table["quantities"]]
-    common = [
-        note
-        for note in (measured[0]["notes"] if len(measured) > 1 else ())
-        if all(note in table["notes"] for table in measured)
-    ]
+    if len(measured) < 2:
+        return []
+    common = list(measured[0]["notes"])
+    for table in measured:
+        common = [note for note in common if note in table["notes"]]
     for table in measured:
         table["notes"] = [note for note in table["notes"] if note not in common]
     return common
 
 
-def _changes_fewest(analysis: dict[str, Any]) -> bool:
+def _changes_fewest(analysis: Analysis) -> bool:
     """Return whether no set that was not shown to differ from the recommended one changes fewer
     settings.
     """
@@ -243,48 +264,43 @@ def _changes_fewest(analysis: dict[str, Any]) -> bool:
     )
 
 
-def findings_of(analysis: dict[str, Any], problems: Sequence[str] = ()) -> dict[str, Any]:
+def _damaged(problems: Sequence[str]) -> list[str]:
+    if not problems:
+        return []
+    return [f"damaged lines in trials.jsonl, {len(problems)} of them: {'; '.join(problems[:3])}"]
+
+
+def findings_of(analysis: Analysis, problems: Sequence[str] = ()) -> Findings:
     """Return an analysis as the report shows it; ``problems`` are texts on lines of trials.jsonl
     that are damaged.
     """
     unsupported = unsupported_profiles(analysis)
-    names = set_names(
-        analysis["factors"], analysis["profiles"], analysis["search"], analysis.get("nominated", ())
-    )
+    nominated = analysis.get("nominated", ())
+    names = set_names(analysis["factors"], analysis["profiles"], analysis["search"], nominated)
     tables = [_table(table, analysis, unsupported, names) for table in claimed(analysis)]
     if analysis["search"]:
         _add_visited(
             tables,
             {own["id"]: _medians(own["metrics"], unsupported, names) for own in analysis["tables"]},
         )
-    damaged = (
-        [f"damaged lines in trials.jsonl, {len(problems)} of them: {'; '.join(problems[:3])}"]
-        if problems
-        else []
-    )
-    warnings = analysis["warnings"] + _not_compared(unsupported) + _common_notes(tables) + damaged
+    warnings = [*analysis["warnings"], *_not_compared(unsupported), *_common_notes(tables)]
     return {
         "tables": tables,
         "names": names,
         "changes_fewest": _changes_fewest(analysis),
         "searching": bool(analysis["search"]) and claimed(analysis) is analysis["tables"],
-        "warnings": warnings,
-        "nominated": analysis.get("nominated"),
+        "warnings": warnings + _damaged(problems),
+        "nominated": list(nominated),
         "failed_in": list(chain.from_iterable(table["failures"] for table in analysis["tables"])),
         "matters": analysis["methods"]["matters_percent"],
         "one_host": analysis["methods"]["one_host"],
-        **{
-            key: analysis[key]
-            for key in (
-                "attribution",
-                "recommendation",
-                "failures",
-                "confirmation",
-                "search",
-                "unfinished",
-                "error_rate",
-                "untestable",
-                "verdicts",
-            )
-        },
+        "attribution": analysis["attribution"],
+        "recommendation": analysis["recommendation"],
+        "failures": analysis["failures"],
+        "confirmation": analysis["confirmation"],
+        "search": analysis["search"],
+        "unfinished": analysis["unfinished"],
+        "error_rate": analysis["error_rate"],
+        "untestable": analysis["untestable"],
+        "verdicts": analysis["verdicts"],
     }

@@ -26,6 +26,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._figures import (
     trial_panels,
     trials,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils._figures.nouns import TimeMark
 from ansible_collections.offload.lab.plugins.plugin_utils._report.html import environment
 
 LONG = "tx-udp_tnl-csum-segmentation-and-some-more=on"
@@ -68,16 +69,15 @@ HEAT = {
     "summary": "words",
 }
 TIME = {
-    "control": [(0.0, 900.0), (2.0, 1000.0)],
-    "others": [(1.0, 950.0)],
-    "left_out": [(1.5, 0.0)],
-    "summarised": False,
+    "control": [TimeMark(0.0, 900.0), TimeMark(2.0, 1000.0)],
+    "others": [TimeMark(1.0, 950.0)],
+    "left_out": [TimeMark(1.5, 0.0)],
     "time_unit": "min",
     "control_name": LONG,
     "unit": "throughput, Mbit/s",
     "summary": "words",
 }
-BLOCKS = dict(TIME, summarised=True, control=[(0.5, 900.0, 950.0, 1000.0)], others=[], left_out=[])
+BLOCKS = dict(TIME, control=[TimeMark(0.5, 950.0, 900.0, 1000.0)], others=[], left_out=[])
 SPREAD = {
     "rows": [{"label": "all_off", "values": [900.0, 1900.0]}, {"label": LONG, "values": [1000.0]}],
     "unit": "throughput, Mbit/s",

@@ -191,6 +191,45 @@ def test_a_saturated_cpu_and_ends_that_share_cpus_are_to_be_known():
     assert told[1].startswith("Both ends share the CPUs of one machine")
 
 
+def fails(profile, failed, forbids):
+    return {
+        "profile": profile,
+        "trials": 32,
+        "failed": failed,
+        "shown": forbids,
+        "forbids": "why" if forbids else None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (
+            [fails("all_on", 1, False), fails("tso=off", 9, True), fails("gro=off", 0, False)],
+            "tso=off 9 of 32, of all_on 1 of 32. What fails more is not recommended.",
+        ),
+        (
+            [fails("all_on", 16, True), fails("tso=off", 0, False)],
+            "16 of 32 with the control, all_on. Another profile fails less, so all_on is not recommended.",
+        ),
+        (
+            [fails("all_on", 16, True), fails("tso=off", 20, True), fails("gro=off", 0, False)],
+            "tso=off 20 of 32, of all_on 16 of 32. What fails more is not recommended.",
+        ),
+    ],
+)
+def test_a_control_that_fails_is_named_once(rows, told):
+    (line,) = answer.failing({"failures": rows})
+    assert line["text"] == f"Trials that failed or received nothing: {told}"
+
+
+def test_nothing_is_said_where_nothing_fails_more():
+    assert (
+        answer.failing({"failures": [fails("all_on", 3, False), fails("tso=off", 2, False)]}) == []
+    )
+    assert answer.failing({"failures": []}) == []
+
+
 def test_the_headline_does_not_announce_a_command_that_it_leaves_out(tmp_path):
     plan = synthetic.make_plan(1)
     trials = [trial for trial in synthetic.make_trials(plan) if trial["block"] == 1]

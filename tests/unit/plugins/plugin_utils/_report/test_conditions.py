@@ -17,10 +17,7 @@ from ansible_collections.offload.lab.tests.report_pages import manifest
 
 def cells(found, title):
     return [
-        row["cells"]
-        for table in found["tables"]
-        if table["title"] == title
-        for row in table["rows"]
+        row["cells"] for table in found.tables if table["title"] == title for row in table["rows"]
     ]
 
 
@@ -29,37 +26,35 @@ def test_changes_during_the_campaign():
     assert cells(found, "Changed between before and after") == [
         ["node2", "links.underlay0.mtu", "9000", "1500"]
     ]
-    assert "1 setting was not the same after the campaign." in found["notes"]
+    assert "1 setting was not the same after the campaign." in found.notes
 
 
 def test_nodes_of_one_kernel_are_told():
     shared = manifest()
     for parts in shared["nodes"].values():
         parts["before"]["host"]["boot_id"] = "same"
-    assert conditions(shared)["notes"][0].startswith("The nodes share one kernel")
+    assert conditions(shared).notes[0].startswith("The nodes share one kernel")
 
 
 def test_where_device_and_interrupts_are():
     link = {"numa_node": "1", "irq_affinity": {"40": "8-15", "41": "8-15"}}
     host = {"cpus": {"numa_nodes": "0-1"}}
     found = conditions({"nodes": {"node1": {"before": {"host": host, "links": {"eth1": link}}}}})
-    assert [note.partition(". ")[0] for note in found["notes"] if note.startswith("node1")] == [
+    assert [note.partition(". ")[0] for note in found.notes if note.startswith("node1")] == [
         "node1: eth1 is at NUMA node 1",
         "node1: the interrupts of eth1 go to CPUs 8-15.",
     ]
     alone = {"numa_node": "-1"}
     found = conditions({"nodes": {"node1": {"before": {"host": host, "links": {"eth1": alone}}}}})
-    assert not [note for note in found["notes"] if note.startswith("node1")]
+    assert not [note for note in found.notes if note.startswith("node1")]
 
 
 def test_without_a_manifest_or_an_after():
-    assert "was not recorded" in conditions(None)["notes"][0]
+    assert "was not recorded" in conditions(None).notes[0]
     half = manifest()
     for parts in half["nodes"].values():
         del parts["after"]
-    assert (
-        "What the nodes were like after the campaign was not recorded." in conditions(half)["notes"]
-    )
+    assert "What the nodes were like after the campaign was not recorded." in conditions(half).notes
 
 
 JSON = st.recursive(
@@ -88,10 +83,10 @@ def test_any_manifest_part_becomes_text(value):
 
 
 def test_the_nodes_of_tenants_have_a_table_of_their_own():
-    assert [table["title"] for table in conditions(manifest(), [])["tables"]] == [
-        table["title"] for table in conditions(manifest())["tables"]
+    assert [table["title"] for table in conditions(manifest(), []).tables] == [
+        table["title"] for table in conditions(manifest()).tables
     ]
-    table = conditions(manifest(), [("all_on", "node1", "client", 3, 41.25)])["tables"][-1]
+    table = conditions(manifest(), [("all_on", "node1", "client", 3, 41.25)]).tables[-1]
     assert (
         table["rows"] == [{"cells": ["all_on", "node1 (client)", "3", "41.2"]}]
         and "not added" in table["caption"]

@@ -299,7 +299,7 @@ def test_a_job_keeps_the_states_and_the_recommended_levels():
     without_factors = {
         "rows": [
             {"profile": "all_off"},
-            {"profile": "all_on", "effect": {"state": "better"}},
+            {"profile": "all_on", "state": "better"},
             {"profile": "other", "state": None},
         ]
     }

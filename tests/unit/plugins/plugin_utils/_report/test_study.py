@@ -42,12 +42,12 @@ def analysis(verdict="better", end="combined"):
 
 
 def rows(found):
-    return [row["cells"] for row in found["tables"][0]["rows"]]
+    return [row["cells"] for row in found.tables[0]["rows"]]
 
 
 def test_study_001_prints_changes_in_percent_and_in_megabits():
     found = section(plan("tso_ports", blocks=8), analysis())
-    assert found["tables"][0]["head"] == [
+    assert found.tables[0]["head"] == [
         "Workload",
         "Profile",
         "throughput, Mbit/s",
@@ -71,8 +71,8 @@ def test_a_change_that_does_not_matter_is_not_printed_and_an_unknown_one_has_a_q
 
 
 def test_few_blocks_are_said():
-    assert "may be noise" in section(plan("tso_ports", blocks=2), analysis())["note"]
-    assert "may be noise" not in section(plan("tso_ports", blocks=6), analysis())["note"]
+    assert "may be noise" in section(plan("tso_ports", blocks=2), analysis()).note
+    assert "may be noise" not in section(plan("tso_ports", blocks=6), analysis()).note
 
 
 def plan(study, **more):
@@ -84,8 +84,8 @@ def test_what_a_device_refuses_is_unsupported_and_has_no_figures():
     found = section(
         plan("vxlan_rss", untestable={"xps": "no queues"}), dict(analysis(), verdicts=[row])
     )
-    assert "xps was not varied: no queues." in found["note"]
-    assert "all_on is unsupported here: Operation not supported." in found["note"]
+    assert "xps was not varied: no queues." in found.note
+    assert "all_on is unsupported here: Operation not supported." in found.note
     assert rows(found)[1][1] == "all_on: unsupported" and set(rows(found)[1][2:]) == {"–"}
     taken = dict(analysis(), verdicts=[row, dict(row, verdict="applied")])
     assert rows(section(plan("vxlan_rss"), taken))[1][1] == "all_on"  # one device took it
@@ -93,12 +93,12 @@ def test_what_a_device_refuses_is_unsupported_and_has_no_figures():
 
 def test_both_ends_have_columns_of_their_own():
     found = section(plan("tso_ports", blocks=8), analysis(end="client"))
-    assert "service demand client, µs/KB" in found["tables"][0]["head"]
+    assert "service demand client, µs/KB" in found.tables[0]["head"]
 
 
 @pytest.mark.parametrize("study", COLUMNS)
 def test_every_study_has_its_columns(study):
-    assert section(plan(study, blocks=6), analysis())["tables"][0]["rows"]
+    assert section(plan(study, blocks=6), analysis()).tables[0]["rows"]
 
 
 def test_another_campaign_has_no_such_section():

@@ -71,13 +71,13 @@ def test_one_profile_gives_one_table_of_all_places():
         ]
     )
     (block,) = tables.blocks(named)
-    (quantity,) = block["quantities"]
-    assert block["title"] == "all_on against all_off" and quantity["noise_floor"] is None
+    (quantity,) = block.quantities
+    assert block.title == "all_on against all_off" and quantity["noise_floor"] is None
     assert [row["floor"] for row in quantity["rows"]] == [1.09, 1.015]  # each table has its own
     assert (
         "6 blocks; the grey band of a row is its table's noise floor (A/A)" in quantity["caption"]
     )
-    assert block["notes"] == ["Drifts (physical · MTU 9000; tenant · MTU 1500)."]
+    assert block.notes == ["Drifts (physical · MTU 9000; tenant · MTU 1500)."]
     assert [
         (cell["label"], cell["effect"], cell["base"]["median"]) for cell in quantity["table_rows"]
     ] == [("physical · MTU 9000", "1.50", "100.0"), ("tenant · MTU 1500", "~", "100.0")]
@@ -90,7 +90,7 @@ def test_without_a_test_a_ratio_has_a_question_mark_and_no_floor_is_told():
     ]
     for one in few:
         one["quantities"][0].update(noise_floor=None, smallest=None)
-    (quantity,) = tables.blocks(tables.name_tables(few))[0]["quantities"]
+    (quantity,) = tables.blocks(tables.name_tables(few))[0].quantities
     assert [cell["effect"] for cell in quantity["table_rows"]] == ["0.72?", "0.72?"]
     assert quantity["caption"] == "Mbit/s, higher is better; 6 blocks"
 
@@ -111,9 +111,7 @@ def test_a_search_shows_what_each_set_measured_and_no_table_where_no_set_is_comp
 def test_a_caption_counts_the_blocks_of_its_rows():
     rows = [row("a", 1.5, "better"), dict(row("b", 1.5, "better"), n=4)]
     quantity = table("physical", 9000, rows)["quantities"][0]
-    assert tables.caption(dict(quantity, pivot=False)).startswith(
-        "Mbit/s, higher is better; 4 to 6 blocks; "
-    )
+    assert tables.caption(quantity).startswith("Mbit/s, higher is better; 4 to 6 blocks; ")
 
 
 def test_medians_that_say_something_else_than_their_ratio_are_explained():
@@ -136,18 +134,16 @@ def test_without_a_profile_to_compare_the_control_is_there():
     (first, _second) = tables.blocks(
         tables.name_tables([table("physical", 9000, []), table("tenant", 9000, [])])
     )
-    assert [cell["label"] for cell in first["quantities"][0]["table_rows"]] == ["all_off"]
+    assert [cell["label"] for cell in first.quantities[0]["table_rows"]] == ["all_off"]
 
 
 def test_overview_has_a_column_a_table_and_names_what_never_differs():
     named = tables.name_tables([many("physical", mtu, tables.LONG + 1) for mtu in (1500, 9000)])
     (matrix,) = tables.matrices(named)
-    assert [[cell["text"] for cell in level["cells"]] for level in matrix["head"]] == [
-        ["1500", "9000"]
-    ]
-    assert matrix["caption"].startswith("tcp_stream. Ratio to all_off; ")
-    assert [line["label"] for line in matrix["rows"]] == ["p00"]
-    assert matrix["flat"].startswith("No difference that matters in any column: p01, p02")
+    assert [[cell.text for cell in level.cells] for level in matrix.head] == [["1500", "9000"]]
+    assert matrix.caption.startswith("tcp_stream. Ratio to all_off; ")
+    assert [line.label for line in matrix.rows] == ["p00"]
+    assert matrix.flat.startswith("No difference that matters in any column: p01, p02")
 
 
 def test_overview_is_turned_when_there_are_many_tables_and_left_out_when_both_are_many():
@@ -155,8 +151,7 @@ def test_overview_is_turned_when_there_are_many_tables_and_left_out_when_both_ar
         [many("physical", mtu, 3) for mtu in range(tables.MATRIX_COLUMNS + 1)]
     )
     (matrix,) = tables.matrices(wide)
-    assert len(matrix["rows"]) == tables.MATRIX_COLUMNS + 1 and len(
-        matrix["rows"][0]["cells"]
-    ) == len(matrix["head"][0]["cells"])
+    assert len(matrix.rows) == tables.MATRIX_COLUMNS + 1
+    assert len(matrix.rows[0].cells) == len(matrix.head[0].cells)
     both = tables.name_tables([many("physical", mtu, 17) for mtu in range(17)])
     assert tables.matrices(both) == []
