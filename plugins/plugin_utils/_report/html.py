@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 
 
-def environment() -> jinja2.Environment:
-    """Return the Jinja2 environment of the report; everything is escaped that is not said to be
-    safe.
+def environment(*, is_page: bool = True) -> jinja2.Environment:
+    """Return the Jinja2 environment of the report: of a page everything is escaped that is not said
+    to be safe, of a text nothing.
     """
     try:
         import jinja2  # noqa: PLC0415
@@ -33,12 +33,14 @@ def environment() -> jinja2.Environment:
         )
     new = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
+        autoescape=is_page,
+        keep_trailing_newline=not is_page,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    new.finalize = _keep_units_together
+    if is_page:
+        new.finalize = _keep_units_together
     new.filters["capfirst"] = text.sentence
     return new
 

@@ -230,9 +230,8 @@ def markdown(report: CampaignReport) -> str:
 
 
 def _render(name: str, report: CampaignReport, **other: object) -> str:
-    """Return a template of the report as text: nothing is escaped."""
-    environment = html.environment().overlay(autoescape=False, keep_trailing_newline=True)
-    environment.finalize = None
+    """Return a template of the report as text."""
+    environment = html.environment(is_page=False)
     environment.filters.update(
         sign=lambda item: SIGNS[item["verdict"]],
         wrapped=_wrapped,

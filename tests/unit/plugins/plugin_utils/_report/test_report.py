@@ -31,6 +31,27 @@ def test_texts_are_the_golden_ones(tmp_path, name):
         assert content == (FOLDER / name / text).read_text(), text
 
 
+def _words(text):
+    return " ".join(text.replace("\u00a0", " ").split())
+
+
+@pytest.mark.parametrize("name", ["confirmed", "broken", "unfinished", "search"])
+def test_console_markdown_and_page_say_what_the_report_says(tmp_path, name):
+    folder, new = tmp_path / "results", tmp_path / "new"
+    new.mkdir()
+    CAMPAIGNS[name](folder)
+    told = report._make(str(folder), str(new), None).report
+    console, markdown = (_words((new / text).read_text()) for text in ("report.txt", "report.md"))
+    page = _words(" ".join(Page((new / "report.html").read_text()).words))
+    answer = [_words(item["text"]) for item in told.answer]
+    assert answer
+    assert [words for words in answer if words not in console] == []
+    for text in (markdown, page):
+        wanted = [*answer, *(item["text"] for item in told.details.lines), *told.caveats]
+        wanted += [*told.recommended.notes, *told.conditions.notes, told.marked.summary]
+        assert [words for words in wanted if _words(words) not in text] == []
+
+
 def leave_one_out():
     plan = synthetic.make_plan(
         3, blocks=8, design="leave_one_out", paths=("physical",), name="golden"
