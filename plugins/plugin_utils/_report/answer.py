@@ -290,7 +290,7 @@ def answer(
     groups: Sequence[SpreadPanel],
 ) -> list[Sentence]:
     """Return the answer: what is broken, then at most six lines; ``groups`` are the panels of trials in two groups."""
-    first, clean = broken.first_and_last(plan, digest.payloads)
+    first, clean = broken.first_and_last(plan, digest.checks)
     if first + clean and all(workload["test"] == PAYLOAD for workload in plan["workloads"]):
         unfinished = _settle(findings, tables, plan, digest) if findings["unfinished"] else []
         return first + clean + unfinished

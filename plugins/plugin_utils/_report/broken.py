@@ -5,56 +5,106 @@
 
 from __future__ import annotations
 
-from .._analysis.integrity import Contrast, PathVerdict, Tallies, verdicts
+import math
+from collections.abc import Mapping
+
+from .._analysis.blame import Blame
+from .._analysis.integrity import PathVerdict, verdicts
 from .._campaign.nouns import Plan
+from .._figures import numbers as text
+from .._trials.payload import Checks
 from .nouns import Sentence
 from .phrases import line
 
+SIGNS = {
+    "broken": "worse",
+    "broken everywhere": "worse",
+    "broken without": "worse",
+    "suspect": "unknown",
+    "clean": "same",
+}
 
-def lines(plan: Plan, tallies: Tallies) -> list[Sentence]:
+
+def lines(plan: Plan, checks: Checks) -> list[Sentence]:
     """Return the lines, what is broken first."""
-    signs = {"broken": "worse", "broken without": "worse", "suspect": "unknown", "clean": "same"}
-    found = sorted(verdicts(plan, tallies), key=lambda row: list(signs).index(row["verdict"]))
-    return [line(signs[row["verdict"]], _words(row, tallies)) for row in found]
+    found = sorted(verdicts(plan, checks), key=lambda row: list(SIGNS).index(row["verdict"]))
+    return [line(SIGNS[row["verdict"]], WORDS[row["verdict"]](row)) for row in found]
 
 
-def first_and_last(plan: Plan, tallies: Tallies) -> tuple[list[Sentence], list[Sentence]]:
+def first_and_last(plan: Plan, checks: Checks) -> tuple[list[Sentence], list[Sentence]]:
     """Return the lines that come before all else, and those of what is clean."""
     clean, first = list[Sentence](), list[Sentence]()
-    for one in lines(plan, tallies):
+    for one in lines(plan, checks):
         (clean if one["verdict"] == "same" else first).append(one)
     return first, clean
 
 
-def _words(row: PathVerdict, tallies: Tallies) -> str:
-    where = f"over {row['path']} at MTU {row['mtu']}"
-    if row["verdict"] == "broken":
-        guilty = "; ".join(_compared(row, one, tallies) for one in row["guilty"])
-        return f"Broken {where}: {guilty}.{_example(row)}"
-    if row["verdict"] == "broken without":
-        return (
-            f"Broken without these offloads too {where}: {row['kind']} with every profile."
-            f"{_example(row)} Look for the cause elsewhere: the path's MTU, the wire, the other end."
-        )
-    if row["verdict"] == "suspect":
-        return (
-            f"Suspect {where}: {row['kind']} in some of {row['trials']} trials, too few to say "
-            f"which setting does it.{_example(row)} More blocks would tell."
-        )
+def _where(row: PathVerdict) -> str:
+    return f"over {row['path']} at MTU {row['mtu']}"
+
+
+def _broken(row: PathVerdict) -> str:
+    blames = "; of the other profiles, ".join(map(_blamed, row["blames"]))
+    advice = f"switch {text.listed(row['off'])} off" if row["off"] else "leave all of them on"
+    return f"Broken {_where(row)}: {blames}; {advice}.{_example(row)}"
+
+
+def _blamed(blame: Blame) -> str:
+    under, without = blame["under"], blame["without"]
     return (
-        f"Clean {where}: all {row['messages']:,} messages of {row['trials']} trials arrived as "
-        f"sent. With 95 % confidence, fewer than 1 in {1 / row['bound']:,.0f} arrives otherwise."
+        f"{blame['kind']} in {under['troubled']} of {under['trials']} trials with "
+        f"{condition(blame['settings'])}, in {without['troubled']} of {without['trials']} without "
+        f"(p = {blame['p']:.2g})"
     )
 
 
-def _compared(row: PathVerdict, one: Contrast, tallies: Tallies) -> str:
-    with_it = tallies[row["path"], row["mtu"], one["with_it"]]
-    without = tallies[row["path"], row["mtu"], one["without"]]
-    kind = max(with_it["kinds"], key=lambda name: with_it["kinds"][name])
+def condition(settings: Mapping[str, bool]) -> str:
+    """Return a condition in words, such as ``tx on and tso off``."""
+    return text.listed([f"{name} {'on' if on else 'off'}" for name, on in settings.items()])
+
+
+def _without(row: PathVerdict) -> str:
     return (
-        f"{kind} in {with_it['troubled']} of {with_it['trials']} trials with {one['with_it']}, in "
-        f"{without['troubled']} of {without['trials']} with {one['without']} (p = {one['p']:.2g}); "
-        f"switch {one['factor']} off"
+        f"Broken without these offloads too {_where(row)}: {row['kind']} with every profile."
+        f"{_example(row)} Look for the cause elsewhere: the path's MTU, the wire, the other end."
+    )
+
+
+def _everywhere(row: PathVerdict) -> str:
+    return (
+        f"Broken {_where(row)}: {row['kind']} with every profile.{_example(row)} All off was not "
+        "among them, so whether an offload does it is not known. Playbook integrity would tell."
+    )
+
+
+def _suspect(row: PathVerdict) -> str:
+    return (
+        f"Suspect {_where(row)}: {row['kind']} in some of {row['trials']} trials, too few to say "
+        f"which setting does it.{_example(row)} More blocks would tell."
+    )
+
+
+def _clean(row: PathVerdict) -> str:
+    trials = text.count(row["trials"], "trial")
+    arrived = f"all {row['messages']:,} messages of {trials} arrived as sent"
+    if row["lost"]:
+        arrived = (
+            f"{row['messages'] - row['lost']:,} of {row['messages']:,} messages of {trials} arrived "
+            f"as sent, and {row['lost']} were lost, no more than busy CPUs lose"
+        )
+    return f"Clean {_where(row)}: {arrived}.{_bound(row)}"
+
+
+def _bound(row: PathVerdict) -> str:
+    """State the bounds of the setting of which least is known."""
+    if not row["bounds"]:
+        return ""
+    messages = max(row["bounds"], key=lambda bound: bound["messages"])
+    trials = max(bound["trials"] for bound in row["bounds"])
+    return (
+        f" With 95 % confidence and any one of these settings on, fewer than 1 in "
+        f"{math.floor(1 / messages['messages']):,} messages arrives otherwise (least is known of "
+        f"{messages['setting']}), and fewer than {math.ceil(100 * trials)} % of the trials are in trouble."
     )
 
 
@@ -63,3 +113,12 @@ def _example(row: PathVerdict) -> str:
         return ""
     size, offset = row["first"]["size"], row["first"]["offset"]
     return f" The smallest message that arrived wrong has {size:,} bytes, from byte {offset:,} on."
+
+
+WORDS = {
+    "broken": _broken,
+    "broken everywhere": _everywhere,
+    "broken without": _without,
+    "suspect": _suspect,
+    "clean": _clean,
+}

@@ -99,7 +99,7 @@ class Digest:
         self.points: dict[Table, list[TrialPoint]] = {}  # of each table
         self.trials = self.failed = self.left_out = 0
         self.guards: dict[str, Guarded] = {}
-        self.payloads: dict[tuple[str, int, str], payload.Tally] = {}  # (path, MTU, profile)
+        self.checks = payload.Checks({}, {})  # of the payload
         self.errors: dict[str, int] = {}  # error text: trials
         self.evidence: list[
             dict[str, Any]
@@ -149,7 +149,7 @@ class Digest:
         checked = (trial.get("result") or NOTHING).get("payload")
         if checked:
             where = (trial["path"], trial["mtu"], trial["profile"])
-            self.payloads[where] = payload.counted(self.payloads.get(where), checked)
+            self.checks.see(where, trial.get("part"), checked)
 
     def _unused(self, trial: Trial) -> None:
         """Count a trial that failed or was left out, and list it if it is one of the first."""

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from ...module_utils._engines.payload.result import CHECKS, COUNTS, Check, Payload
 
@@ -38,18 +38,52 @@ class Tally(TypedDict):
     whole: Payload
 
 
-def counted(tally: Tally | None, found: Payload) -> Tally:
-    """Return a tally with one trial more."""
+Where = tuple[str, int, str]  # path, MTU and profile
+Tallies = Mapping[Where, Tally]
+
+
+class Checks(NamedTuple):
+    """The checks of a campaign: those of its planned visits, and those of its confirmation."""
+
+    planned: dict[Where, Tally]
+    fresh: dict[Where, Tally]
+
+    def see(self, where: Where, part: str | None, found: Payload) -> None:
+        """Count the check of one trial."""
+        tallies = self.fresh if part == "confirm" else self.planned
+        one = tally_of(found)
+        tallies[where] = added(tallies[where], one) if where in tallies else one
+
+    def whole(self) -> dict[Where, Tally]:
+        """Return the sums of both."""
+        found = dict(self.planned)
+        for where, tally in self.fresh.items():
+            found[where] = added(found[where], tally) if where in found else tally
+        return found
+
+
+def tally_of(found: Payload) -> Tally:
+    """Return the tally of one trial."""
     wrong = trouble(found)
-    if tally is None:
-        tally = {"trials": 0, "troubled": 0, "kinds": {}, "whole": found}
-    else:
-        tally["whole"] = joined([tally["whole"], found])
-    tally["trials"] += 1
-    if wrong:
-        tally["troubled"] += 1
-        tally["kinds"][wrong] = tally["kinds"].get(wrong, 0) + 1
-    return tally
+    kinds = {wrong: 1} if wrong else {}
+    return {"trials": 1, "troubled": len(kinds), "kinds": kinds, "whole": found}
+
+
+def added(one: Tally, other: Tally) -> Tally:
+    """Return the sum of two tallies."""
+    kinds = dict(one["kinds"])
+    for kind, trials in other["kinds"].items():
+        kinds[kind] = kinds.get(kind, 0) + trials
+    wholes = [one["whole"], other["whole"]]
+    whole = joined(wholes)
+    whole["counters"] = _counters(wholes, int.__add__)
+    whole["elapsed_s"] = sum(part["elapsed_s"] for part in wholes)
+    return {
+        "trials": one["trials"] + other["trials"],
+        "troubled": one["troubled"] + other["troubled"],
+        "kinds": kinds,
+        "whole": whole,
+    }
 
 
 def _joined_check(found: list[Check]) -> Check:
@@ -64,19 +98,23 @@ def _joined_check(found: list[Check]) -> Check:
     return counts
 
 
-def _joined_counters(parts: list[Payload]) -> dict[str, dict[str, int]]:
-    """Return the largest counters, since each stream sees those of the whole namespace."""
+def _counters(
+    parts: list[Payload], together: Callable[[int, int], int]
+) -> dict[str, dict[str, int]]:
+    """Return the counters of several checks by end; ``together`` says how two become one."""
     counters: dict[str, dict[str, int]] = {}
     for part in parts:
         for end, gained in part["counters"].items():
             held = counters.setdefault(end, {})
             for name, value in gained.items():
-                held[name] = max(held.get(name, 0), value)
+                held[name] = together(held.get(name, 0), value)
     return counters
 
 
 def joined(parts: Iterable[Payload]) -> Payload:
-    """Return the sum of the checks of several streams."""
+    """Return the sum of the checks of several streams that ran together: of the counters the
+    largest, since each stream sees those of the whole namespace.
+    """
     known = list(parts)
     checks: dict[str, Check] = {}
     for name in CHECKS:
@@ -87,7 +125,7 @@ def joined(parts: Iterable[Payload]) -> Payload:
         "elapsed_s": max(part["elapsed_s"] for part in known),
         "mss": min(part["mss"] for part in known),
         "checks": checks,
-        "counters": _joined_counters(known),
+        "counters": _counters(known, max),
         "error": next((part["error"] for part in known if part["error"]), None),
     }
 

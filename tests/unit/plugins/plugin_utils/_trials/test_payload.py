@@ -63,6 +63,19 @@ def test_streams_are_summed_and_the_smallest_example_is_kept():
     assert (whole["wrong"], whole["sent"], whole["first"]["size"]) == (3, 2000, 65)
 
 
+def test_counters_are_the_largest_of_streams_that_ran_together_and_the_sum_of_trials():
+    parts = [result.parse(said({"client": {"TcpInErrs": count}})) for count in (2, 3)]
+    assert payload.joined(parts)["counters"]["client"] == {"TcpInErrs": 3}
+    found = payload.Checks({}, {})
+    where = ("physical", 9000, "all_on")
+    for part, one in zip((None, None, "confirm"), [*parts, parts[1]]):
+        found.see(where, part, one)
+    assert found.planned[where]["whole"]["counters"]["client"] == {"TcpInErrs": 5}
+    assert found.planned[where]["whole"]["elapsed_s"] == 4.0
+    assert found.whole()[where]["whole"]["counters"]["client"] == {"TcpInErrs": 8}
+    assert found.whole()[where]["trials"] == 3 and found.planned[where]["trials"] == 2
+
+
 @given(st.text())
 def test_any_text_is_a_check_or_our_error(text):
     with pytest.raises(ParseError, match="line 1"):

@@ -1,0 +1,168 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which settings, or pairs of settings, go with payload in trouble. Pure.
+
+Trials are counted, not messages: those of one trial share its fate. For each condition, such as TSO
+on, the trials under it are compared with all others by Fisher's exact test, one-sided. The strongest
+one is named, the profiles that it explains are set aside, and the rest is looked at again: so two
+faults that have nothing to do with each other are both found. Tests of a report share its 5 %
+(Bonferroni).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import TypedDict
+
+from .._campaign.nouns import Factor, Levels, Plan
+from .._statistics.libraries import stats
+from .._trials.payload import Tally
+
+ALPHA = 0.05
+OF_SINGLES = 0.8  # of the 5 %: pairs are many, and seldom to blame
+SHARPER = 0.01  # for a second setting beside one that is named: without it the cure is right, too
+Condition = tuple[tuple[str, bool], ...]  # (factor, is it on?): one, or two that act together
+
+
+class Trials(TypedDict):
+    """How many trials there were, and how many in trouble."""
+
+    trials: int
+    troubled: int
+
+
+class Blame(TypedDict):
+    """A condition under which more trials are in trouble than without it."""
+
+    settings: dict[str, bool]  # {factor: is it on?}
+    under: Trials
+    without: Trials
+    kind: str  # what was wrong most often
+    p: float
+
+
+def is_on(factor: Factor, levels: Mapping[str, str]) -> bool:
+    """Return whether a factor is at another level than its first, which is off."""
+    return levels[factor["name"]] != factor["levels"][0]
+
+
+def holds(plan: Plan, condition: Mapping[str, bool], levels: Levels) -> bool:
+    """Return whether a profile of these levels is under a condition."""
+    factors = {factor["name"]: factor for factor in plan["factors"]}
+    return all(is_on(factors[name], levels) == on for name, on in condition.items())
+
+
+def singles(plan: Plan) -> list[Condition]:
+    """Return the conditions of one setting."""
+    return [((factor["name"], True),) for factor in plan["factors"]]
+
+
+def pairs(plan: Plan) -> list[Condition]:
+    """Return the conditions of two settings: one is on, the other is on, too, or off."""
+    names = [factor["name"] for factor in plan["factors"]]
+    found: list[Condition] = [
+        ((one, True), (other, True)) for one, other in itertools.combinations(names, 2)
+    ]
+    for one, other in itertools.permutations(names, 2):
+        found.append(((one, True), (other, False)))
+    return found
+
+
+def trials_of(tallies: Iterable[Tally]) -> Trials:
+    """Return the sum of tallies."""
+    found: Trials = {"trials": 0, "troubled": 0}
+    for tally in tallies:
+        found["trials"] += tally["trials"]
+        found["troubled"] += tally["troubled"]
+    return found
+
+
+def compared(one: Trials, other: Trials) -> float:
+    """Return the chance that one has so many more trials in trouble than the other by chance."""
+    table = [[part["troubled"], part["trials"] - part["troubled"]] for part in (one, other)]
+    return float(stats.fisher_exact(table, alternative="greater").pvalue)
+
+
+class Search:
+    """The search of one place: ``here`` are its tallies by profile, ``tests`` how many places share
+    the 5 %.
+    """
+
+    def __init__(self, plan: Plan, here: Mapping[str, Tally], places: int) -> None:
+        self.plan, self.here = plan, dict(here)
+        self.level = ALPHA / places
+
+    def found(self) -> list[Blame]:
+        """Return what is to blame, in the order in which it was found."""
+        blames: list[Blame] = []
+        blame = self._next()
+        while blame:
+            blames.append(blame)
+            self.here = {
+                name: tally
+                for name, tally in self.here.items()
+                if not self._under(blame["settings"], name)
+            }
+            blame = self._next()
+        return blames
+
+    def _next(self) -> Blame | None:
+        one = self._shown(singles(self.plan), self.here, OF_SINGLES * self.level)
+        if one:
+            return self._sharper(one)
+        return self._shown(pairs(self.plan), self.here, (1 - OF_SINGLES) * self.level)
+
+    def _sharper(self, blame: Blame) -> Blame:
+        """Return a condition with a second setting, where that alone explains the trouble under the
+        first; else the first.
+        """
+        under = {
+            name: tally for name, tally in self.here.items() if self._under(blame["settings"], name)
+        }
+        ((first, _on),) = blame["settings"].items()
+        more: list[Condition] = [
+            ((factor["name"], on),)
+            for factor in self.plan["factors"]
+            for on in (True, False)
+            if factor["name"] != first
+        ]
+        second = self._shown(more, under, SHARPER)
+        if second is None:
+            return blame
+        both = tuple({**blame["settings"], **second["settings"]}.items())
+        return self._blame(both, self.here) or blame
+
+    def _under(self, condition: Mapping[str, bool], profile: str) -> bool:
+        return holds(self.plan, condition, self.plan["profiles"][profile]["levels"])
+
+    def _shown(
+        self, conditions: Iterable[Condition], here: Mapping[str, Tally], level: float
+    ) -> Blame | None:
+        """Return the strongest of these conditions, if it is shown at this level; those that these
+        profiles can tell apart share it.
+        """
+        blames = list(filter(None, (self._blame(condition, here) for condition in conditions)))
+        best = min(blames, key=lambda blame: blame["p"], default=None)
+        return best if best and best["p"] <= level / len(blames) else None
+
+    def _blame(self, condition: Condition, here: Mapping[str, Tally]) -> Blame | None:
+        """Return a condition with its trials; None where profiles are all under it, or none."""
+        settings = dict(condition)
+        under = [tally for name, tally in here.items() if self._under(settings, name)]
+        without = [tally for name, tally in here.items() if not self._under(settings, name)]
+        if not under or not without:
+            return None
+        kinds: dict[str, int] = {}
+        for tally in under:
+            for kind, count in tally["kinds"].items():
+                kinds[kind] = kinds.get(kind, 0) + count
+        one, other = trials_of(under), trials_of(without)
+        return {
+            "settings": settings,
+            "under": one,
+            "without": other,
+            "kind": max(kinds, key=lambda kind: kinds[kind], default=""),
+            "p": compared(one, other) if one["troubled"] else 1.0,
+        }

@@ -1,0 +1,72 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The smallest cure: the fewest settings to switch off so that the payload arrives as it was sent.
+Pure.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+
+from .._campaign.nouns import Levels, Plan
+from .._campaign.screen import within_reach
+from .._trials.payload import Tallies, Tally
+from .blame import Blame, Search, holds, is_on
+
+MOST_TOGETHER = 6  # settings that a cure switches off itself, beside those that need them
+Place = tuple[str, int]  # path, MTU
+
+
+def places_of(tallies: Tallies) -> list[Place]:
+    """Return the paths and MTUs of which the payload was checked."""
+    return sorted({(path, mtu) for path, mtu, _profile in tallies})
+
+
+def at(tallies: Tallies, place: Place) -> dict[str, Tally]:
+    """Return the tallies of one place by profile."""
+    return {name: tally for (path, mtu, name), tally in tallies.items() if (path, mtu) == place}
+
+
+def blames_of(plan: Plan, tallies: Tallies) -> dict[Place, list[Blame]]:
+    """Return for each place what is to blame for its trouble."""
+    places = places_of(tallies)
+    return {place: Search(plan, at(tallies, place), len(places)).found() for place in places}
+
+
+def all_on(plan: Plan) -> Levels:
+    """Return the combination of all factors at their last levels."""
+    return {factor["name"]: factor["levels"][-1] for factor in plan["factors"]}
+
+
+def _without(plan: Plan, names: Iterable[str]) -> Levels:
+    """Return all on, but for these and what needs them."""
+    off = {factor["name"]: factor["levels"][0] for factor in plan["factors"]}
+    return within_reach(plan["factors"], {**all_on(plan), **{name: off[name] for name in names}})
+
+
+def _fewest_first(plan: Plan, names: list[str]) -> Iterator[tuple[list[str], Levels]]:
+    """Yield the sets that may be switched off, those that leave most on first."""
+    found = []
+    for count in range(min(len(names), MOST_TOGETHER) + 1):
+        for off in itertools.combinations(names, count):
+            found.append((list(off), _without(plan, off)))
+
+    def size(one: tuple[list[str], Levels]) -> tuple[int, int]:
+        levels = one[1]
+        return sum(not is_on(factor, levels) for factor in plan["factors"]), len(one[0])
+
+    yield from sorted(found, key=size)
+
+
+def smallest(plan: Plan, blames: Iterable[Blame]) -> tuple[list[str], Levels] | None:
+    """Return the fewest settings to switch off so that nothing that is to blame is left."""
+    conditions = [blame["settings"] for blame in blames]
+    if not conditions:
+        return None
+    names = list(dict.fromkeys(itertools.chain.from_iterable(conditions)))
+    for off, levels in _fewest_first(plan, names):
+        if not any(holds(plan, condition, levels) for condition in conditions):
+            return off, levels
+    return None
