@@ -22,6 +22,7 @@ if [ "$1" = test ]; then
     need ip iproute2 "labs, and the isolation of integration tests"
     need ping iputils-ping "tests check whether tenants can be reached"
     need nft nftables "the lab can open a firewall"
+    need iperf3 iperf3 "an engine of load beside netperf"
     need tcpdump tcpdump "tests capture packets"
     need podman podman "Molecule's containers"
     need runc runc "a runtime that podman can use on hosts with old cgroups too"

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: netperf
-short_description: Run one netperf measurement
+short_description: Run one measurement
 version_added: 0.1.0
 description:
-  - Runs one netperf test from the host of the task to a netserver and returns its numbers.
+  - Runs one test of netperf, or of another engine, from the host of the task to a netserver and returns its numbers.
   - Several streams start together, and their rates are summed over the time in which all of them run.
   - The task fails with the reason when the measurement fails or no netserver answers.
 author:
@@ -39,15 +39,24 @@ options:
     description: The network namespace to measure from.
     type: str
   test:
-    description: The test, V(TCP_STREAM), V(TCP_MAERTS), V(UDP_STREAM), V(TCP_RR), V(UDP_RR) or V(TCP_CRR).
+    description:
+      - The test, V(TCP_STREAM), V(TCP_MAERTS), V(UDP_STREAM), V(TCP_RR), V(UDP_RR) or V(TCP_CRR), by
+        netperf's names.
     type: str
     default: TCP_STREAM
+  engine:
+    description:
+      - What makes the load. By default V(netperf), and V(payload) for the test V(PAYLOAD).
+      - V(iperf3) has no requests, no O(confidence) and no percentiles. Its servers are those of
+        M(offload.lab.netserver) with the same engine.
+    type: str
+    choices: [netperf, iperf3, payload]
   duration:
     description: Duration of the measurement in seconds, 1 to 86400.
     type: int
     default: 10
   streams:
-    description: Number of netperf processes that run simultaneously, 1 to 1000.
+    description: Number of processes that run simultaneously, 1 to 1000.
     type: int
     default: 1
   bidirectional:
@@ -72,6 +81,12 @@ options:
   response_size:
     description: Bytes of a response. Only for TCP_RR, UDP_RR and TCP_CRR.
     type: str
+  rate_mbps:
+    description: The most that each stream sends, in Mbit/s. With O(engine=iperf3) only.
+    type: float
+  congestion_control:
+    description: The algorithm of TCP at both ends, such as V(cubic). By default the system's own.
+    type: str
   confidence:
     description:
       - Repeats the test until the confidence interval of the mean is narrow enough. C(level) is V(95) or V(99),
@@ -79,7 +94,7 @@ options:
         3 to 30.
     type: dict
   cpu:
-    description: Asks netperf for the CPU use of both ends.
+    description: With O(engine=netperf), asks netperf for the CPU use of both ends.
     type: bool
     default: true
   interim:
@@ -112,6 +127,12 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     var: measured.result.throughput_mbps
 
+- name: Measure with iperf3, at most 500 Mbit/s
+  offload.lab.netperf:
+    address: 198.18.0.2
+    engine: iperf3
+    rate_mbps: 500
+
 - name: Count transactions between two tenants
   offload.lab.netperf:
     test: TCP_RR
@@ -136,7 +157,7 @@ commands:
   elements: str
   sample: ["netperf -H 198.18.0.2,4 -t TCP_STREAM -l 5"]
 outputs:
-  description: What each stream's netperf printed.
+  description: What the process of each stream printed.
   returned: when not in check mode
   type: list
   elements: str

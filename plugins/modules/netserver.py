@@ -50,11 +50,16 @@ options:
     default: 12865
   engine:
     description:
-      - Whose server runs. With O(endpoints) V(netperf) listens on O(port), V(payload) three ports above it.
+      - Whose server runs. With O(endpoints) V(netperf) listens on O(port), V(payload) 3 ports above it, V(iperf3) 1005.
+      - A server of V(iperf3) serves one client at a time.
       - V(payload) compares what arrives with what was sent, byte for byte. It is Python alone.
     type: str
-    choices: [netperf, payload]
+    choices: [netperf, iperf3, payload]
     default: netperf
+  each:
+    description: With O(endpoints), how many servers each address gets, on ports one after the other, 1 to 1000.
+    type: int
+    default: 1
   purge:
     description: Also stop the netservers of this module that are not in O(servers).
     type: bool
@@ -104,12 +109,14 @@ stopped:
   sample: []
 """
 
+import itertools
 import os
 from typing import Any, Dict, Iterable, Optional
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
+from ..module_utils._base.checks import number
 from ..module_utils._engines.engines import BY_NAME
 from ..module_utils._engines.workload import endpoint
 from ..module_utils._host.module import run_module
@@ -133,11 +140,11 @@ def checked(servers: list[dict[str, Any]], engine: str) -> list[running.Server]:
     return list(by_label.values())
 
 
-def servers_of(endpoints: dict[str, dict[str, Any]], port: int) -> list[dict[str, Any]]:
+def servers_of(endpoints: dict[str, dict[str, Any]], ports: Iterable[int]) -> list[dict[str, Any]]:
     """Return the option ``servers`` for the ends of a node's paths."""
     servers = []
     for path in endpoints.values():
-        for end in path.get("all") or [path]:
+        for end, port in itertools.product(path.get("all") or [path], ports):
             servers.append({"address": end["address"], "netns": end.get("netns"), "port": port})
     return servers
 
@@ -167,7 +174,8 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the netservers to the wanted state and return the module's result."""
     params = module.params
     port = params["port"] + BY_NAME[params["engine"]].port_offset
-    servers = params["servers"] or servers_of(params["endpoints"] or {}, port)
+    each = number(params["each"], "each", 1, 1000)
+    servers = params["servers"] or servers_of(params["endpoints"] or {}, range(port, port + each))
     wanted = checked(servers, params["engine"])
     before = running.known()
     stop, start = running.plan(before, wanted, params["state"], params["purge"])
@@ -200,6 +208,7 @@ def main() -> None:
             "endpoints": {"type": "dict"},
             "port": {"type": "int", "default": network.NETSERVER_PORT},
             "engine": {"type": "str", "choices": list(BY_NAME), "default": "netperf"},
+            "each": {"type": "int", "default": 1},
             "purge": {"type": "bool", "default": False},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         },

@@ -38,6 +38,11 @@ options:
     description: TCP port of the netserver at the other end.
     type: int
     default: 12865
+  engine:
+    description: The engine that makes the second of traffic.
+    type: str
+    choices: [netperf, iperf3]
+    default: netperf
 seealso:
   - module: offload.lab.netperf
 """
@@ -74,7 +79,8 @@ from ..module_utils._preflight import path
 def gather(module: AnsibleModule) -> dict[str, Any]:
     """Return what each path carries."""
     asked = [] if module.check_mode else module.params["paths"]
-    return {"changed": False, "paths": [path.check(one, module.params["port"]) for one in asked]}
+    port, engine = module.params["port"], module.params["engine"]
+    return {"changed": False, "paths": [path.check(one, port, engine) for one in asked]}
 
 
 def main() -> None:
@@ -91,6 +97,7 @@ def main() -> None:
                 },
             },
             "port": {"type": "int", "default": network.NETSERVER_PORT},
+            "engine": {"type": "str", "choices": ["netperf", "iperf3"], "default": "netperf"},
         },
         gather,
     )

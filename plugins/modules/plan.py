@@ -188,6 +188,16 @@ engines:
   type: list
   elements: str
   sample: [netperf]
+sampling:
+  description: The engine whose streams are sampled, and by which the paths are tried.
+  returned: success
+  type: str
+  sample: netperf
+servers:
+  description: By engine how many servers each address needs.
+  returned: success
+  type: dict
+  sample: {netperf: 1}
 estimated_s:
   description: A rough estimate of the time in seconds.
   returned: success

@@ -62,6 +62,7 @@ class StreamRow(TypedDict, total=False):
     iterations: float | None
     mss: float | None  # bytes
     retransmits: float | None  # segments, of both ends
+    rtt_us: dict[str, float | None] | None  # min, mean, max, as TCP of the sender estimates it
     latency_us: dict[str, float | None]  # min, mean, p50, p90, p99, max, stddev
     local_cpu_percent: float | None
     remote_cpu_percent: float | None
@@ -118,6 +119,7 @@ class Engine:
     server = ""  # its server, in messages
     commands: tuple[str, ...] = ()  # the programs that a node needs
     asks: tuple[str, ...] = ()  # a command that shows whether a node has it
+    serves_many = True  # whether a server has several clients at the same time
     port_offset = 0  # of its server, above netserver's port
 
     def refuse(self, load: Load) -> None:
@@ -158,8 +160,20 @@ class Engine:
         """Return whether a command line on the client is one of this engine."""
         return argv[:1] == [self.commands[0]]
 
-    def rows(self, argv: Sequence[str], raw: str) -> list[StreamRow]:
-        """Return what a process printed, a row a stream; raises LabError where it cannot be read."""
+    def servers_each(self, load: Load) -> int:
+        """Return how many servers each address needs, on ports one after the other."""
+        return 1
+
+    def complaint(self, out: str, err: str) -> str:
+        """Return why a process failed, from what it printed."""
+        return err.strip() or out.strip()
+
+    def rows(self, argv: Sequence[str], raw: str, finished: float = 0.0) -> list[StreamRow]:
+        """Return what a process printed, a row a stream; raises LabError where it cannot be read.
+
+        ``finished`` is when the process ended, in seconds since the epoch, for an engine that
+        prints no clock.
+        """
         raise NotImplementedError
 
 

@@ -10,10 +10,11 @@ from typing import Sequence
 
 from .._base.errors import InputError
 from .engine import Engine
+from .iperf3.iperf3 import Iperf3
 from .netperf.netperf import Netperf
 from .payload.payload import PayloadCheck
 
-ENGINES: tuple[Engine, ...] = (Netperf(), PayloadCheck())
+ENGINES: tuple[Engine, ...] = (Netperf(), Iperf3(), PayloadCheck())
 BY_NAME = {engine.name: engine for engine in ENGINES}
 # Each once, in the order of the engines.
 TESTS = tuple(dict.fromkeys(itertools.chain.from_iterable(one.tests for one in ENGINES)))

@@ -8,6 +8,7 @@ From :data:`KEYS` come the schema of a campaign file's workloads and the options
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, Mapping, NamedTuple, Sequence, TypedDict
 
 from .._base import network
@@ -15,7 +16,7 @@ from .._base.checks import boolean, label, mapping, number, size
 from .._base.errors import InputError
 from . import engine as nouns
 from .engine import Endpoint, Engine, Line, Load
-from .engines import BY_NAME, TESTS, engine_of
+from .engines import BY_NAME, ENGINES, TESTS, engine_of
 
 MAX_UDP_PAYLOAD = 65507  # IPv4: 65535 less the IP and UDP headers
 MOST_CPUS = 8191  # the largest number that a kernel gives a CPU (NR_CPUS of x86)
@@ -61,11 +62,22 @@ INTERIM: Schema = {
     "minimum": 0.05,
     "maximum": 3600,
 }
+RATE: Schema = {
+    "description": "Give the most that each stream sends, in Mbit/s, from 0.001.",
+    "type": "number",
+    "minimum": 0.001,
+    "maximum": 1e6,
+}
+CONGESTION: Schema = {
+    "description": "Give an algorithm that the kernel has, such as cubic or bbr.",
+    "type": "string",
+    "pattern": "^[a-z0-9_]{1,15}$",
+}
 BYTES = _reference("bytes")
 TEXT = {"type": "str"}  # of an option that takes 16384 or 16K
 KEYS = {
     "name": Key(_reference("identifier")),
-    "engine": Key(_choice(list(BY_NAME))),
+    "engine": Key(_choice(list(BY_NAME)), {"type": "str", "choices": list(BY_NAME)}),
     "test": Key(_choice(TESTS), {"type": "str", "default": "TCP_STREAM"}),
     "duration": Key(_reference("seconds"), {"type": "int", "default": 10}),
     "streams": Key(
@@ -81,6 +93,8 @@ KEYS = {
     "recv_socket": Key(BYTES, TEXT, always=True),
     "request_size": Key(BYTES, TEXT, always=True),
     "response_size": Key(BYTES, TEXT, always=True),
+    "rate_mbps": Key(RATE, {"type": "float"}),
+    "congestion_control": Key(CONGESTION, {"type": "str"}),
     "tenants": Key(
         _whole(1, 1000, "Give the number of tenants that send simultaneously."), always=True
     ),
@@ -151,6 +165,8 @@ class Workload(PlannedWorkload, total=False):
     bidirectional: bool
     cpu: bool  # the engine's own CPU figures
     interim: float  # s
+    rate_mbps: float  # of each stream
+    congestion_control: str
     client_cpus: list[int]
     server_cpus: list[int]
 
@@ -204,6 +220,22 @@ def _sizes(given: Mapping[str, Any], test: str) -> dict[str, int]:
     return sizes
 
 
+def _sending(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how the streams send, where it is asked for."""
+    found: dict[str, Any] = {}
+    if given.get("rate_mbps") is not None:
+        limits = RATE["minimum"], RATE["maximum"]
+        found["rate_mbps"] = number(given["rate_mbps"], "rate_mbps", *limits, float)
+    if given.get("congestion_control") is not None:
+        name = str(given["congestion_control"])
+        if not re.match(CONGESTION["pattern"], name):
+            raise InputError(
+                "not the name of an algorithm", f"congestion_control {name!r}", "Use cubic or bbr."
+            )
+        found["congestion_control"] = name
+    return found
+
+
 def checked(given: Any) -> Load:
     """Return the workload checked and with its defaults; strings, as a survey gives them, become
     numbers.
@@ -236,6 +268,7 @@ def checked(given: Any) -> Load:
     for key in ("client_cpus", "server_cpus"):
         load[key] = [number(cpu, key, 0, MOST_CPUS) for cpu in given.get(key) or ()]
     load.update(_sizes(given, test))
+    load.update(_sending(given))
     engine.refuse(load)
     return load
 
@@ -312,7 +345,28 @@ def engines_of(loads: Sequence[Mapping[str, Any]]) -> list[str]:
     return sorted({engine_of(load["test"], load.get("engine")).name for load in loads})
 
 
-def stream_argv(test: str, end: Endpoint, seconds_long: int, index: int = 0) -> list[str]:
+def servers_each(loads: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return by engine how many servers each address needs for the workloads of a plan."""
+    found: dict[str, int] = {}
+    for given in loads:
+        load = checked(given)
+        engine = BY_NAME[load["engine"]]
+        found[engine.name] = max(engine.servers_each(load), found.get(engine.name, 1))
+    return found
+
+
+def sampling_engine(loads: Sequence[Mapping[str, Any]]) -> str:
+    """Return the engine whose streams are sampled in a campaign with these workloads."""
+    names = engines_of(loads)
+    able = [one.name for one in ENGINES if one.name in names and "TCP_STREAM" in one.tests]
+    return able[0] if able else ENGINES[0].name
+
+
+def stream_argv(
+    test: str, end: Endpoint, seconds_long: int, index: int = 0, engine: str | None = None
+) -> list[str]:
     """Return the command line of a stream that only has to move data, such as one to sample."""
-    load = checked({"test": test, "duration": seconds_long, "cpu": False, "interim": 0})
+    load = checked(
+        {"test": test, "duration": seconds_long, "cpu": False, "interim": 0, "engine": engine}
+    )
     return BY_NAME[load["engine"]].argv(load, test, end, index)

@@ -188,9 +188,8 @@ def _error_of(
     failed = [stream for stream in streams if stream.process.returncode != 0]
     if not failed:
         return None
-    said = (
-        (failed[0].texts["stderr"] or failed[0].texts["stdout"]).decode("utf-8", "replace").strip()
-    )
+    texts = [failed[0].texts[name].decode("utf-8", "replace") for name in ("stdout", "stderr")]
+    said = engine.complaint(*texts)
     share = f" ({len(failed)} of {len(streams)} streams)" if len(streams) > 1 else ""
     return (
         f"{engine.called} failed with exit status {failed[0].process.returncode}{share}: "

@@ -53,7 +53,13 @@ class SampledPath(TypedDict, total=False):
     server_devices: list[Device]
 
 
-class Params(TypedDict):
+class Engined(TypedDict, total=False):
+    """What may be asked for beside."""
+
+    engine: str  # by default the first that knows the tests
+
+
+class Params(Engined):
     """What is asked for, see module evidence."""
 
     paths: list[SampledPath]
@@ -105,7 +111,7 @@ def _start(path: SampledPath, test: str, params: Params) -> subprocess.Popen[str
     )
     seconds = int(params["seconds"] * TRIES) + LONGEST
     return runner.start(
-        stream_argv(test, end, seconds, params["tests"].index(test)),
+        stream_argv(test, end, seconds, params["tests"].index(test), params.get("engine")),
         path.get("netns"),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -87,9 +87,10 @@ def lost(address: str, netns: str | None, size: int) -> int:
     )
 
 
-def rate(address: str, netns: str | None, port: int) -> float:
+def rate(address: str, netns: str | None, port: int, engine: str) -> float:
     """Return what a TCP_STREAM carries in a second, in Mbit/s."""
-    argv = stream_argv("TCP_STREAM", endpoint({"address": address, "port": port}), SECONDS)
+    end = endpoint({"address": address, "port": port})
+    argv = stream_argv("TCP_STREAM", end, SECONDS, engine=engine)
     done = run(argv, netns=netns, timeout=PATIENCE)
     [row] = engine_that_started(argv).rows(argv, done.out)
     carried = row["throughput_mbps"]
@@ -98,7 +99,7 @@ def rate(address: str, netns: str | None, port: int) -> float:
     return carried
 
 
-def check(path: PathToCheck, port: int) -> Carries:
+def check(path: PathToCheck, port: int, engine: str = "netperf") -> Carries:
     """Return what a path carries; raise InputError for one that is not usable."""
     address = str(network.address(path["address"], f"path {path['name']}"))
     netns = network.namespace_name(path["netns"]) if path.get("netns") else None
@@ -122,11 +123,11 @@ def check(path: PathToCheck, port: int) -> Carries:
             "Set the MTU on the switches between the nodes, or a smaller one on the underlays.",
         )
     try:
-        carried = rate(address, netns, port)
+        carried = rate(address, netns, port, engine)
     except LabError as error:
         last = port + network.DATA_OFFSET + network.MOST_STREAMS - 1
         raise InputError(
-            f"ping works, but netperf does not get through ({error})",
+            f"ping works, but {engine} does not get through ({error})",
             where,
             f"Open the TCP and UDP ports {port} to {last} in the firewalls.",
         )

@@ -51,6 +51,7 @@ DEFAULTS: dict[str, Any] = {
     "goal": "throughput",
     "until": None,
     "control_visits": None,
+    "engine": None,
     "verify": True,
 }
 # Of a campaign file: PyYAML's time grows with the square of open brackets, its aliases can expand
@@ -88,6 +89,7 @@ def load_schema(name: str) -> dict[str, Any]:
         items = {"enum": paths, "description": f"Use {', '.join(paths[:-1])} or {paths[-1]}."}
         schema["properties"]["paths"]["items"] = items
         schema["$defs"]["workload"] = workload.schema()
+        schema["properties"]["engine"] = workload.KEYS["engine"].schema
     return schema
 
 
@@ -310,7 +312,9 @@ def _fill(full: Any, nodes: Sequence[str], where: str) -> None:
         factors += read_factor(asked, full)
     check_needs(factors, where)
     full["factors"] = factors
-    full["workloads"] = [read_workload(asked, full["duration"]) for asked in full["workloads"]]
+    full["workloads"] = [
+        read_workload(asked, full["duration"], full["engine"]) for asked in full["workloads"]
+    ]
     full["verify"] = check_beside(full["workloads"], full["duration"]) if full["verify"] else None
     full["pairs"] = _pairs(full["pairs"], nodes, where)
 

@@ -31,7 +31,7 @@ from .nouns import (
     Visit,
 )
 from .profiles import MOST_PROFILES, profiles_of
-from .rounds import check, rounds_of
+from .rounds import check, check_engines, rounds_of
 from .screen import ordered
 from .workloads import seconds_of
 
@@ -347,6 +347,7 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
     order = _in_drift(campaign, profiles) if search else list(profiles)
     rounds = rounds_of(campaign["pairs"], campaign["concurrent"])
     check(campaign["pairs"], rounds, settings, where)
+    check_engines(rounds, campaign["workloads"], where)
     optional: Any = {
         "looks": looks or None,
         "study": campaign.get("study"),

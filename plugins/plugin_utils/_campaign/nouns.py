@@ -114,6 +114,7 @@ class Campaign(Outline):
     time_budget: float | None  # s
     duration: int  # s of a cell, where its workload has no own
     sides: str | list[str]
+    engine: str | None  # of workloads that name none
     goal: str  # of a search: "throughput", "cpu" or "latency"
     until: str | None  # "answered"
 

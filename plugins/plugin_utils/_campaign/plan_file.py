@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils._base.errors import InputError
-from ...module_utils._engines.workload import engines_of
+from ...module_utils._engines.workload import engines_of, sampling_engine, servers_each
 from ...module_utils._host import files
 from . import confirmation, looks
 from .design import (
@@ -201,6 +201,8 @@ def summary(plan: Plan, folder: str) -> dict[str, object]:
         "looks": len(plan.get("looks") or ()),
         "tests": sorted({workload["test"] for workload in all_workloads(plan)}),
         "engines": engines_of(all_workloads(plan)),
+        "sampling": sampling_engine(plan["workloads"]),
+        "servers": servers_each(all_workloads(plan)),
         "profiles": {name: profile["settings"] for name, profile in plan["profiles"].items()},
         "totals": {
             "visits": len(plan["visits"]),

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from ...module_utils._base.errors import InputError
+from ...module_utils._engines.engines import engine_of
+from ...module_utils._engines.workload import Workload
 from .._paths.path import Pair
 from .nouns import Settings
 
@@ -67,6 +69,24 @@ def _check_clients(members: list[Pair], where: str) -> None:
             where,
             "Swap the ends of one of them, or leave out 'concurrent'.",
         )
+
+
+def check_engines(rounds: list[list[Pair]], workloads: list[Workload], where: str) -> None:
+    """Raise InputError for pairs that share a server whose engine serves one client at a time."""
+    sharing = [members for members in rounds if len(_servers(members)) < len(members)]
+    for load in workloads:
+        engine = engine_of(load["test"], load.get("engine"))
+        if sharing and not engine.serves_many:
+            raise InputError(
+                f"a server of {engine.name} serves one client at a time, and pairs that measure "
+                f"together share {sharing[0][0]['server']}",
+                where,
+                "Use netperf, or 'concurrent: false'.",
+            )
+
+
+def _servers(members: list[Pair]) -> set[str]:
+    return {pair["server"] for pair in members}
 
 
 def check(

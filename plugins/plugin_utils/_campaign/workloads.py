@@ -48,9 +48,9 @@ class AskedWorkload(TypedDict, total=False):
     confidence: workload.Confidence
 
 
-def read_workload(asked: str | AskedWorkload, duration: int) -> Workload:
+def read_workload(asked: str | AskedWorkload, duration: int, engine: str | None = None) -> Workload:
     """Return a workload with all its fields; ``asked`` is a preset's name or a mapping,
-    ``duration`` the default.
+    ``duration`` and ``engine`` the defaults. A check of the payload has an engine of its own.
     """
     asked = {"name": asked} if isinstance(asked, str) else asked
     preset = PRESETS.get(asked["name"], {})
@@ -62,6 +62,8 @@ def read_workload(asked: str | AskedWorkload, duration: int) -> Workload:
         )
     same_test = asked.get("test", preset.get("test")) == preset.get("test")
     load: Any = {**DEFAULTS, "duration": duration, **(preset if same_test else {}), **asked}
+    if engine and load["test"] != PAYLOAD:
+        load.setdefault("engine", engine)
     if load["confidence"]:
         load["confidence"] = _confidence(asked)
     try:

@@ -18,7 +18,7 @@ from typing import Any
 from ...module_utils._base import network
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.engine import Endpoint
-from ...module_utils._engines.workload import engines_of
+from ...module_utils._engines.workload import engines_of, sampling_engine
 from .._campaign.design import all_workloads
 from .._campaign.nouns import Part, Plan, Visit
 from .._campaign.plan_file import (
@@ -175,7 +175,8 @@ class Measurement:
                 self.options["port"],
                 trials.data_port(self.plan, self.pair, self.options["port"]),
             )
-            look = {**look, "paths": paths} if look else None
+            engine = sampling_engine(self.plan["workloads"])
+            look = {**look, "paths": paths, "engine": engine} if look else None
             watch = {
                 "client": _once(path["client_devices"] for path in paths),
                 "server": _once(path["server_devices"] for path in paths),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...module_utils._base import checks, network
-from ...module_utils._base.errors import InputError, LabError
+from ...module_utils._base.errors import InputError, LabError, ParseError
 from ...module_utils._engines import workload
 from ...module_utils._engines.engine import Endpoint, StreamRow
 from ...module_utils._engines.engines import engine_that_started
@@ -173,8 +173,10 @@ def _rows(streams: Iterable[Stream]) -> list[tuple[Stream, StreamRow]]:
     for stream in streams:
         engine = engine_that_started(stream["argv"])
         try:
-            rows = engine.rows(stream["argv"], stream.get("raw") or "")
-        except LabError as error:
+            rows = engine.rows(
+                stream["argv"], stream.get("raw") or "", stream.get("finished") or 0.0
+            )
+        except ParseError as error:
             raise LabError(f"the output of {engine.called} could not be read: {error}") from None
         found += [(stream, row) for row in rows]
     return found

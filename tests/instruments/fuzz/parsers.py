@@ -10,6 +10,7 @@ import os
 import re
 from pathlib import Path
 
+from ansible_collections.offload.lab.plugins.module_utils._engines.iperf3 import output as iperf3
 from ansible_collections.offload.lab.plugins.module_utils._engines.netperf.parse import (
     parse_netperf,
 )
@@ -122,6 +123,12 @@ workloads:
 """
 
 
+def iperf3_texts():
+    """Return what iperf3 of two distributions printed."""
+    folder = CHECKOUT / "tests/unit/plugins/module_utils/_engines/iperf3/samples"
+    return [path.read_text() for path in sorted(folder.glob("*.json"))]
+
+
 def corpus(folder):
     """Return the recorded outputs of one kind."""
     root = Path(os.environ.get("OFFLOAD_LAB_CORPUS") or CHECKOUT.parent / "shared" / "corpus")
@@ -186,6 +193,7 @@ def way_in(text):
 # name: (parser, its samples)
 PARSERS = {
     "netperf": (parse_netperf, lambda: corpus("netperf")),
+    "iperf3": (iperf3.rows, iperf3_texts),
     "ethtool -k": (features.parse_features, lambda: corpus("ethtool_k")),
     "ethtool -l": (settings.parse_channels, lambda: corpus("ethtool_l")),
     "ethtool -g": (settings.parse_rings, lambda: corpus("ethtool_g")),

@@ -153,4 +153,15 @@ def stream_argv(load: Load, test: str, end: Endpoint, index: int = 0) -> list[st
     # UDP_STREAM alone sets SO_DONTROUTE by default, and then fails wherever a router is in between.
     route = ["-R", "1"] if test == "UDP_STREAM" else []
     data = ["-P", f",{end['data_port'] + index}"]  # the server's; the kernel chooses the client's
-    return line + ["--"] + _size_options(load, test) + route + data + ["-k", ",".join(selectors)]
+    algorithm = (
+        ["-K", ",".join([load["congestion_control"]] * 2)] if "congestion_control" in load else []
+    )
+    return (
+        line
+        + ["--"]
+        + _size_options(load, test)
+        + algorithm
+        + route
+        + data
+        + ["-k", ",".join(selectors)]
+    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Sequence
 
-from ..._base.errors import LabError
+from ..._base.errors import InputError, ParseError
 from ..engine import Endpoint, Engine, Load, Part, StreamRow
 from . import command
 
@@ -102,6 +102,12 @@ class Netperf(Engine):
     commands = ("netperf", "netserver")
     asks = ("netperf", "-V")
 
+    def refuse(self, load: Load) -> None:
+        if "rate_mbps" in load:
+            raise InputError(
+                "netperf sends as fast as it can", f"{load['name']}: rate_mbps", "Use iperf3."
+            )
+
     def can_warm_up(self, load: Load) -> bool:
         # Interim results of UDP_STREAM count what was sent.
         return super().can_warm_up(load) and load["test"] != "UDP_STREAM"
@@ -116,15 +122,15 @@ class Netperf(Engine):
         family = "6" if ":" in address else "4"
         return ["netserver", "-D", "-L", f"{address},{family}", "-p", str(port), "-N"]
 
-    def rows(self, argv: Sequence[str], raw: str) -> list[StreamRow]:
+    def rows(self, argv: Sequence[str], raw: str, finished: float = 0.0) -> list[StreamRow]:
         # On the controller alone: a node with an emulated CPU need not compile its expressions.
         from .parse import parse_netperf  # noqa: PLC0415
 
         found = parse_netperf(raw)
         if len(found) != 1:
-            raise LabError(f"netperf's output has {len(found)} results, not one")
+            raise ParseError(f"netperf's output has {len(found)} results, not one", 1)
         error = found[0].get("error")
         if error:
-            raise LabError(error)
+            raise ParseError(error, found[0]["line"])
         asked = dict(zip(argv, argv[1:]))
         return [stream_row(found[0], asked["-t"], float(asked.get("-l", 0)))]

@@ -46,7 +46,7 @@ class PayloadCheck(Engine):
     def started(self, argv: Sequence[str]) -> bool:
         return list(argv[:3]) == [*command.SCRIPT, "check"]
 
-    def rows(self, argv: Sequence[str], raw: str) -> list[StreamRow]:
+    def rows(self, argv: Sequence[str], raw: str, finished: float = 0.0) -> list[StreamRow]:
         found = result.parse(raw)
         arrived = sum(check["bytes"] for check in found["checks"].values())
         return [

@@ -38,6 +38,7 @@ AWX_TYPES = {
 }
 # What a survey does not ask for, because an answer is no single value or it belongs to the file.
 NOT_ASKED = {
+    "engine",
     "profiles",
     "control",
     "pairs",

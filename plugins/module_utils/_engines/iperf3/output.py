@@ -1,0 +1,188 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: the JSON that iperf3 3.7 or later prints, as a row for each direction of its streams.
+
+Source of the keys: src/iperf_api.c of 3.12 and 3.18 (iperf_json_start, iperf_json_finish,
+iperf_print_intermediate, iperf_print_results). Rates are bits a second, sizes bytes, round trip
+times microseconds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Dict, NamedTuple
+
+from ..._base.errors import LabError, ParseError
+from ..engine import Part, StreamRow
+
+Document = Dict[str, Any]
+MEGABIT = 1e6
+LONGEST = 1e9  # s; a longer time is not one
+
+
+class Names(NamedTuple):
+    """Where a direction's totals are."""
+
+    interval: str
+    sent: str
+    received: str
+
+
+FORWARD = Names("sum", "sum_sent", "sum_received")
+REVERSE = Names("sum_bidir_reverse", "sum_sent_bidir_reverse", "sum_received_bidir_reverse")
+
+
+def _object(value: object, what: str) -> Document:
+    if not isinstance(value, dict):
+        raise ParseError(f"{what} is not there, or not an object", 1)
+    return value
+
+
+def _list(value: object, what: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise ParseError(f"{what} is not there, or not a list", 1)
+    return value
+
+
+def _number(given: Document, key: str) -> float:
+    value = given.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ParseError(f"{key} is not a number: {str(value)[:40]!r}", 1)
+    if not 0 <= value < 2**63 or not math.isfinite(value):
+        raise ParseError(f"{key} is out of range: {str(value)[:40]!r}", 1)
+    return float(value)
+
+
+def _optional(given: Document, key: str) -> float | None:
+    return _number(given, key) if key in given else None
+
+
+def read(text: str) -> Document:
+    """Return the document; raises ParseError for a text that is none, LabError for its error."""
+    try:
+        document = _object(json.loads(text), "the result of iperf3")
+    except (ValueError, RecursionError):
+        raise ParseError(f"not the JSON of iperf3: {text[:60]!r}", 1) from None
+    error = document.get("error")
+    if error:
+        raise LabError(f"iperf3 says: {' '.join(str(error).split())[:300]}")
+    return document
+
+
+def error_in(text: str) -> str | None:
+    """Return what iperf3 says went wrong, None where its text is no document or has no error."""
+    try:
+        read(text)
+    except ParseError:
+        return None
+    except LabError as error:
+        return str(error)
+    return None
+
+
+def _sizes(start: Document, asked: Document) -> dict[str, int | None]:
+    known = {
+        "message_size": _optional(asked, "blksize"),
+        "send_socket_size": _optional(start, "sndbuf_actual"),
+        "recv_socket_size": _optional(start, "rcvbuf_actual"),
+    }
+    return {name: None if value is None else int(value) for name, value in known.items()}
+
+
+def _parts(intervals: list[Any], names: Names, began: float) -> list[Part]:
+    """Return the rates of a direction in Mbit/s over the time since the epoch."""
+    parts = []
+    for interval in intervals:
+        total = _object(_object(interval, "an interval").get(names.interval), names.interval)
+        start, end = _number(total, "start"), _number(total, "end")
+        # Of the first interval behind omitted ones 3.12 prints a start behind the end.
+        if total.get("omitted") is True or not start < end < LONGEST:
+            continue
+        rate = _number(total, "bits_per_second") / MEGABIT
+        parts.append((began + start, began + end, rate))
+    return parts
+
+
+def _last(intervals: list[Any]) -> float:
+    """Return when the last interval ended, in seconds since the test began."""
+    ends = []
+    for interval in intervals:
+        total = _object(_object(interval, "an interval").get("sum"), "sum")
+        ends.append(_number(total, "end"))
+    return max(ends, default=0.0)
+
+
+def _arrived(end: Document, names: Names, sent: Document) -> float:
+    """Return what arrived in bits a second.
+
+    Before 3.7 there is only one sum of UDP, with what was lost.
+    """
+    received = end.get(names.received)
+    if received is not None:
+        return _number(_object(received, names.received), "bits_per_second")
+    lost = min(100.0, _number(sent, "lost_percent"))
+    return _number(sent, "bits_per_second") * (1 - lost / 100)
+
+
+def _round_trips(end: Document) -> dict[str, float | None] | None:
+    """Return the smallest, mean and largest round trip time of the senders here, where TCP tells."""
+    seen = []
+    for stream in _list(end.get("streams"), "the streams of the end"):
+        sender = _object(stream, "a stream").get("sender")
+        if isinstance(sender, dict) and _optional(sender, "mean_rtt"):
+            seen.append(sender)
+    if not seen:
+        return None
+    means = [_number(sender, "mean_rtt") for sender in seen]
+    return {
+        "min": min(_number(sender, "min_rtt") for sender in seen),
+        "mean": sum(means) / len(means),
+        "max": max(_number(sender, "max_rtt") for sender in seen),
+    }
+
+
+def _row(document: Document, names: Names, test: str, began: float) -> StreamRow:
+    start = _object(document.get("start"), "start")
+    asked = _object(start.get("test_start"), "test_start")
+    end = _object(document.get("end"), "end")
+    sums = end.get(names.sent, end.get("sum"))
+    sent = _object(sums, names.sent)
+    row: Any = {
+        "test": test,
+        "length": _number(asked, "duration"),
+        "elapsed_s": _number(sent, "seconds"),
+        "throughput_mbps": _arrived(end, names, sent) / MEGABIT,
+        "throughput_sent_mbps": _number(sent, "bits_per_second") / MEGABIT,
+        "transactions_per_s": None,
+        "parts": _parts(_list(document.get("intervals"), "intervals"), names, began),
+        "iterations": None,
+        "mss": _optional(start, "tcp_mss_default") or _optional(start, "tcp_mss"),
+        "retransmits": _optional(sent, "retransmits"),
+        "rtt_us": _round_trips(end) if test == "TCP_STREAM" else None,
+    }
+    row.update(_sizes(start, asked))
+    return row
+
+
+def rows(text: str, finished: float = 0.0) -> list[StreamRow]:
+    """Return a row for each direction of the process that printed the text.
+
+    iperf3 prints no clock that is fine enough. ``finished``, when its process ended (s since the
+    epoch), is the end of its last interval; ending the test takes it 15 to 20 ms, which is how
+    wrong the times are. Raises LabError for a test that failed, ParseError for any other text.
+    """
+    document = read(text)
+    start = _object(document.get("start"), "start")
+    asked = _object(start.get("test_start"), "test_start")
+    intervals = _list(document.get("intervals"), "intervals")
+    began = finished - _last(intervals) if finished else 0.0
+    if asked.get("protocol") == "UDP":
+        return [_row(document, FORWARD, "UDP_STREAM", began)]
+    if _optional(asked, "reverse"):
+        return [_row(document, FORWARD, "TCP_MAERTS", began)]
+    found = [_row(document, FORWARD, "TCP_STREAM", began)]
+    if REVERSE.sent in _object(document.get("end"), "end"):
+        found.append(_row(document, REVERSE, "TCP_MAERTS", began))
+    return found
