@@ -114,6 +114,7 @@ class Result(TypedDict, total=False):
     iterations: float | None
     mss: float | None  # bytes, the smallest
     retransmits: float | None  # segments, of both ends
+    rtt_us: dict[str, float | None] | None  # min, mean, max of one stream, as its TCP estimates it
     latency_us: (
         dict[str, float | None] | None
     )  # min, mean, p50, p90, p99, max, stddev of a transaction

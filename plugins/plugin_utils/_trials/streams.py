@@ -249,4 +249,6 @@ def summarise(streams: Sequence[Stream], rows: Sequence[StreamRow], warm_up: flo
             "recv_socket_size": rows[0].get("recv_socket_size"),
         }
     )
+    if len(rows) == 1 and rows[0].get("rtt_us"):
+        result["rtt_us"] = rows[0]["rtt_us"]
     return result
