@@ -18,13 +18,13 @@ import os
 import socket
 import socketserver
 import time
-from typing import Any, Iterable, Mapping, TypedDict
+from typing import Any, Collection, Mapping, TypedDict
 
 from .._base.errors import LabError
 from .._base.network import VXLAN_PORT
 from .._host.waiting import PATIENCE
 from .._restore import sign_of_life
-from . import sampler
+from . import errors_seen, sampler
 from .sampler import Device
 
 MAX_LINE = 1 << 20
@@ -64,9 +64,11 @@ class Snapshot(TypedDict):
     hertz: int
     features: dict[str, str | None]
     throttled: int
+    errors: dict[str, int]  # counted since boot
+    alarms: list[str]  # of the kernel's log since the snapshot before
 
 
-def snapshot(devices: Iterable[Device] = ()) -> Snapshot:
+def snapshot(devices: Collection[Device] = ()) -> Snapshot:
     """Return this end's state now: ``time`` (s since the epoch), raw CPU counters, features,
     throttle count.
     """
@@ -79,6 +81,8 @@ def snapshot(devices: Iterable[Device] = ()) -> Snapshot:
         "hertz": os.sysconf("SC_CLK_TCK"),
         "features": sampler.features_of(devices),
         "throttled": throttle_count(),
+        "errors": errors_seen.read(devices),
+        "alarms": errors_seen.kernel_log().alarms(),
     }
 
 

@@ -17,6 +17,7 @@ from .._analysis.unfinished import Unfinished
 from .._campaign.nouns import Plan
 from .._figures import numbers as text
 from .._figures.nouns import EffectTable, SpreadPanel
+from .._trials.damage import WORDS
 from .._trials.digest import Digest
 from . import broken, remedy
 from .advice import quantity_name
@@ -300,8 +301,20 @@ def answer(
     lines = _recommendation(findings, tables, plan)
     if findings["recommendation"]["name"] or not findings["recommendation"]["forbidden"]:
         lines += failing(findings)
+    lines += _damaged(findings, digest)
     lines += acting_together(tables) + two_groups(groups) + _costs_unknown(findings, tables)
     return first + lines[:4] + clean + _settle(findings, tables, plan, digest)
+
+
+def _damaged(findings: Findings, digest: Digest) -> list[Sentence]:
+    """Return what the kernels counted of damage with the recommended profile, beside the control."""
+    name = findings["recommendation"]["name"]
+    seen = digest.damaged.get(name) if name else None
+    if not seen:
+        return []
+    guards = sorted(seen, key=lambda guard: (-seen[guard], guard))
+    counts = [f"{WORDS[guard]} in {text.count(seen[guard], 'trial')}" for guard in guards]
+    return [line("note", f"With {name} the kernels counted {text.listed(counts)}: see Evidence.")]
 
 
 def _no_result(tables: Sequence[EffectTable], digest: Digest) -> str:

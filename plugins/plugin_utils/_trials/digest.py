@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypedDict
 
-from . import guards, payload, progress
+from . import damage, guards, payload, progress
 from .node_cpu import NodeCpu
 from .nouns import NOTHING, Trial
 
@@ -99,6 +99,7 @@ class Digest:
         self.points: dict[Table, list[TrialPoint]] = {}  # of each table
         self.trials = self.failed = self.left_out = 0
         self.guards: dict[str, Guarded] = {}
+        self.damaged: dict[str, dict[str, int]] = {}  # {profile: {guard of damage: trials}}
         self.checks = payload.Checks({}, {})  # of the payload
         self.errors: dict[str, int] = {}  # error text: trials
         self.evidence: list[
@@ -144,6 +145,9 @@ class Digest:
             )
             marked["trials"] += 1
             marked["left_out"] += bool(mark.get("excludes", True))
+        for guard in damage.seen_in(trial):
+            of_profile = self.damaged.setdefault(trial["profile"], {})
+            of_profile[guard] = of_profile.get(guard, 0) + 1
 
     def _see_payload(self, trial: Trial) -> None:
         checked = (trial.get("result") or NOTHING).get("payload")

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from statistics import median
 
+from . import damage
 from .cpu import TRAFFIC_SHARE
 from .nouns import (
     NOTHING,
@@ -286,6 +287,7 @@ GUARDS = (
     features,
     profile,
     encapsulation,
+    *damage.GUARDS,
 )
 
 

@@ -153,6 +153,13 @@ class Watched(TypedDict, total=False):
     clock_offset_s: float
 
 
+class Damage(TypedDict, total=False):
+    """What the kernel of an end counted of errors and drops during a trial, and wrote of them."""
+
+    counters: dict[str, int]  # a device's with its name before it
+    alarms: list[str]
+
+
 class Measured(TypedDict):
     """What the client sent of a cell."""
 
@@ -196,3 +203,5 @@ class Trial(TypedDict):
     again: NotRequired[str]  # the id of the trial that it measures again
     trial: NotRequired[int]  # which one of its cell
     clock_jump_s: NotRequired[float]
+
+    damage: NotRequired[dict[str, Damage]]  # by end, where there is any

@@ -22,6 +22,7 @@ from .._paths.path import Endpoints
 from .._paths.sources import path_named
 from . import payload
 from .cpu import cpu_of_trial
+from .damage import damage_of
 from .evidence import Lab, Learned, expected, trial_evidence
 from .guards import marks_of
 from .nouns import (
@@ -238,6 +239,9 @@ def trial(
         error=error,
     )
     record.update({key: cell[key] for key in ("part", "again", "trial") if cell.get(key)})
+    damage = damage_of(row["watched"]) if row.get("watched") else None
+    if damage:
+        record["damage"] = damage
     if row.get("clock_jump_s"):
         record["clock_jump_s"] = row["clock_jump_s"]
     if not error:

@@ -235,3 +235,16 @@ def test_the_headline_does_not_announce_a_command_that_it_leaves_out(tmp_path):
     trials = [trial for trial in synthetic.make_trials(plan) if trial["block"] == 1]
     headline = campaign(tmp_path, plan, trials)["headline"]
     assert "To finish it" in headline and headline.endswith(".")
+
+
+def test_damage_with_the_recommended_profile_is_said():
+    """A set that is faster, and with which packets arrive damaged, is not to be set unread."""
+    digest = Digest("all_off")
+    digest.trials = 12
+    digest.damaged = {"tso=on": {"checksum_errors": 3, "drops": 1}, "all_off": {"timeouts": 1}}
+    told = lines(digest=digest)
+    assert (
+        "With tso=on the kernels counted packets with wrong checksums in 3 trials and dropped "
+        "packets in 1 trial: see Evidence." in [sentence["text"] for sentence in told]
+    )
+    assert not any("kernels counted" in sentence["text"] for sentence in lines())

@@ -1,0 +1,183 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the kernel counted of errors and drops, and what it wrote into its log, at one moment.
+
+Sources: Documentation/networking/snmp_counter.rst (the protocols' counters), net/core/net-procfs.c
+(softnet_stat, dev), Documentation/ABI/testing/dev-kmsg.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import socket
+from typing import Dict, Iterable
+
+from .._base import network
+from .._base.errors import LabError
+from .._base.network import Device
+from .._host import netns
+from . import queue_stats
+
+Counters = Dict[str, int]
+# Not /proc/self: a thread may be in another network namespace than its process.
+NET = "/proc/thread-self/net"
+# Of each row of snmp and netstat what tells of damage or loss.
+KEPT = {
+    "Ip": ("InHdrErrors", "InDiscards", "OutDiscards", "ReasmFails", "FragFails"),
+    "IpExt": ("InCsumErrors",),
+    "Tcp": ("RetransSegs", "InErrs", "InCsumErrors"),
+    "TcpExt": ("TCPTimeouts", "TCPSynRetrans", "ListenDrops"),
+    "Udp": ("InErrors", "RcvbufErrors", "SndbufErrors", "InCsumErrors"),
+}
+KEPT6 = (
+    "Ip6InHdrErrors",
+    "Ip6InDiscards",
+    "Ip6OutDiscards",
+    "Ip6ReasmFails",
+    "Udp6InErrors",
+    "Udp6InCsumErrors",
+)
+# Columns of a row of /proc/net/dev behind the name.
+OF_DEVICE = {"rx_errors": 2, "rx_dropped": 3, "tx_errors": 10, "tx_dropped": 11}
+DROPPED, SQUEEZED = 1, 2  # columns of softnet_stat, in hexadecimal
+MOST_NAMESPACES = 8  # in each reading; a lab may have hundreds
+# What a driver or the stack writes when a device fails.
+ALARMS = re.compile(
+    r"NETDEV WATCHDOG|transmit queue .* timed out|unit hang|hw csum failure|hardware csum|"
+    r"tx (timeout|hang)|reset adapter|adapter reset|link is (down|not ready)|link down|"
+    r"bad gso|skb_warn_bad_offload|bad offload",
+    re.IGNORECASE,
+)
+MOST_LINES, LONGEST_LINE = 20, 200
+
+
+def parse_rows(text: str) -> Counters:
+    """Return ``{row + name: value}`` of /proc/net/snmp or netstat, whose rows come in pairs."""
+    found: Counters = {}
+    lines = [line.split() for line in text.splitlines()]
+    for names, values in zip(lines, lines[1:]):
+        if not names or names[0] != (values or [""])[0]:
+            continue
+        row = names[0].rstrip(":")
+        for name, value in zip(names[1:], values[1:]):
+            if name in KEPT.get(row, ()) and value.isdigit():
+                found[row + name] = int(value)
+    return found
+
+
+def parse_list(text: str) -> Counters:
+    """Return what is kept of /proc/net/snmp6, which has a counter a line."""
+    found: Counters = {}
+    for line in text.splitlines():
+        name, _space, value = line.partition(" ")
+        if name in KEPT6 and value.strip().isdigit():
+            found[name] = int(value)
+    return found
+
+
+def parse_devices(text: str) -> dict[str, Counters]:
+    """Return ``{device: {"rx_errors", ...}}`` of /proc/net/dev."""
+    found: dict[str, Counters] = {}
+    for line in text.splitlines():
+        name, colon, rest = line.partition(":")
+        words = rest.split()
+        if colon and len(words) > max(OF_DEVICE.values()) and all(map(str.isdigit, words)):
+            found[name.strip()] = {key: int(words[at]) for key, at in OF_DEVICE.items()}
+    return found
+
+
+def parse_softnet(text: str) -> Counters:
+    """Return the packets that a full backlog lost, and how often a CPU ended its turn with work
+    left, over all CPUs.
+    """
+    dropped = squeezed = 0
+    for line in text.splitlines():
+        words = line.split()
+        with contextlib.suppress(ValueError, IndexError):
+            dropped += int(words[DROPPED], 16)
+            squeezed += int(words[SQUEEZED], 16)
+    return {"softnet_dropped": dropped, "softnet_squeezed": squeezed}
+
+
+def _read(name: str) -> str:
+    try:
+        with open(f"{NET}/{name}") as stream:
+            return stream.read()
+    except OSError:
+        return ""
+
+
+def _of_namespace(name: str | None, devices: Iterable[Device]) -> Counters:
+    """Return the counters of a namespace, and those of its devices, by their keys."""
+    with netns.inside(name):
+        found = {**parse_rows(_read("snmp")), **parse_rows(_read("netstat"))}
+        found.update(parse_list(_read("snmp6")))
+        rows = parse_devices(_read("dev"))
+        queues = queue_stats.read()
+        for device in devices:
+            with contextlib.suppress(OSError):  # it is gone
+                number = socket.if_nametoindex(device["name"])
+                rows.setdefault(device["name"], {}).update(queues.get(number, {}))
+    for device in devices:
+        key = network.key_of(device)
+        for counter, value in rows.get(device["name"], {}).items():
+            found[f"{key} {counter}"] = value
+    return found
+
+
+def read(devices: Iterable[Device] = ()) -> Counters:
+    """Return the counters of this namespace and of the devices', each protocol's summed over them.
+
+    A namespace or device that is gone has none.
+    """
+    places: dict[str | None, list[Device]] = {None: []}
+    for device in devices:
+        places.setdefault(device.get("netns"), []).append(device)
+    total = parse_softnet(_read("softnet_stat"))
+    for name, inside in list(places.items())[:MOST_NAMESPACES]:
+        with contextlib.suppress(LabError):
+            for counter, value in _of_namespace(name, inside).items():
+                total[counter] = total.get(counter, 0) + value
+    return total
+
+
+class KernelLog:
+    """The kernel's log from now on; empty where it may not be read."""
+
+    def __init__(self, path: str = "/dev/kmsg") -> None:
+        self.descriptor: int | None = None
+        with contextlib.suppress(OSError):
+            self.descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            os.lseek(self.descriptor, 0, os.SEEK_END)
+
+    def alarms(self) -> list[str]:
+        """Return the lines since the last call that tell of a device in trouble, 20 at most."""
+        found = []
+        for record in self._records():
+            text = record.partition(";")[2].split("\n")[0]
+            if ALARMS.search(text):
+                found.append(text[:LONGEST_LINE])
+        return found[:MOST_LINES]
+
+    def _records(self) -> Iterable[str]:
+        while self.descriptor is not None:
+            try:
+                yield os.read(self.descriptor, 8192).decode("utf-8", "replace")
+            except OSError as error:
+                if error.errno == errno.EPIPE:  # records were overwritten before they were read
+                    continue
+                return
+
+
+_logs: list[KernelLog] = []  # one a process, from its first snapshot on
+
+
+def kernel_log() -> KernelLog:
+    """Return this process's reader of the kernel's log."""
+    if not _logs:
+        _logs.append(KernelLog())
+    return _logs[0]

@@ -1,0 +1,162 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Signs of damage: what the kernels of both ends counted of errors and drops while a trial ran, what
+they wrote into their logs, and the marks that follow. Pure.
+
+None of them excludes a trial: the profile may be the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypedDict
+
+from ...module_utils._observe.probe import Snapshot
+from .nouns import NOTHING, Damage, Expected, Mark, Trial, Watched
+
+CHECKSUMS = {
+    "IpExtInCsumErrors": "IP",
+    "TcpInCsumErrors": "TCP",
+    "UdpInCsumErrors": "UDP",
+    "Udp6InCsumErrors": "UDP over IPv6",
+    "rx-csum-bad": "checked by the device",
+}
+DEVICE_ERRORS = ("rx_errors", "tx_errors", "tx-hw-drop-errors")
+DROPS = (
+    "softnet_dropped",
+    "rx_dropped",
+    "tx_dropped",
+    "rx-hw-drops",
+    "rx-hw-drop-overruns",
+    "rx-alloc-fail",
+    "tx-hw-drops",
+)
+FEWEST_DROPS = 10  # packets; a queue may overflow now and then
+TIMEOUTS = ("TcpExtTCPTimeouts",)
+FEWEST_TIMEOUTS = 2
+
+
+def _gained(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    """Return what has grown between two readings."""
+    grown = {}
+    for name in sorted(after):
+        if after[name] > before.get(name, after[name]):
+            grown[name] = after[name] - before[name]
+    return grown
+
+
+def _of_end(before: Snapshot, after: Snapshot) -> Damage:
+    """Return what an end saw; a probe of an earlier version tells nothing."""
+    found: Damage = {}
+    counters = _gained(before.get("errors") or {}, after.get("errors") or {})
+    if counters:
+        found["counters"] = counters
+    if after.get("alarms"):
+        found["alarms"] = after["alarms"]
+    return found
+
+
+def damage_of(watched: Watched) -> dict[str, Damage]:
+    """Return a trial's ``damage``: by end what its kernel counted and wrote; an end without any is
+    left out.
+    """
+    pairs = {"client": watched.get("client"), "server": watched.get("server")}
+    found = {}
+    for end, pair in pairs.items():
+        seen = _of_end(*pair) if pair else None
+        if seen:
+            found[end] = seen
+    return found
+
+
+def _ends(trial: Trial) -> Iterator[tuple[str, dict[str, int]]]:
+    for end, seen in sorted((trial.get("damage") or NOTHING).items()):
+        yield end, seen.get("counters") or {}
+
+
+def _kind(counter: str) -> str:
+    """Return a counter's name without its device."""
+    return counter.rpartition(" ")[2]
+
+
+def _mark(guard: str, reason: str) -> Mark:
+    return {"guard": guard, "reason": reason, "excludes": False}
+
+
+def checksums(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """Packets arrived whose checksum was wrong."""
+    for end, counters in _ends(trial):
+        for counter, count in counters.items():
+            if _kind(counter) in CHECKSUMS:
+                what = CHECKSUMS[_kind(counter)]
+                yield _mark(
+                    "checksum_errors",
+                    f"{end}: {count} packets arrived with a wrong checksum ({what})",
+                )
+
+
+def devices(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """A device counted errors."""
+    for end, counters in _ends(trial):
+        for counter, count in counters.items():
+            if _kind(counter) in DEVICE_ERRORS:
+                yield _mark("device_errors", f"{end}: {counter} rose by {count}")
+
+
+class _Lost(TypedDict):
+    """Packets that were dropped at one end."""
+
+    count: int
+    where: list[str]
+
+
+def _lost(counters: Mapping[str, int]) -> _Lost:
+    found: _Lost = {"count": 0, "where": []}
+    for counter, count in counters.items():
+        if _kind(counter) in DROPS:
+            found["count"] += count
+            found["where"].append(f"{counter} {count}")
+    return found
+
+
+def drops(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """Packets were dropped on the way. A flood of datagrams always loses some: it is not asked."""
+    if (trial.get("workload") or NOTHING).get("test") == "UDP_STREAM":
+        return
+    for end, counters in _ends(trial):
+        lost = _lost(counters)
+        if lost["count"] >= FEWEST_DROPS:
+            where = ", ".join(lost["where"])
+            yield _mark("drops", f"{end}: {lost['count']} packets were dropped ({where})")
+
+
+def timeouts(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """TCP waited for segments that did not come."""
+    for end, counters in _ends(trial):
+        count = sum(counters.get(counter, 0) for counter in TIMEOUTS)
+        if count >= FEWEST_TIMEOUTS:
+            yield _mark("timeouts", f"{end}: TCP ran into {count} timeouts")
+
+
+def kernel_log(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """The kernel wrote that a device is in trouble."""
+    for end, seen in sorted((trial.get("damage") or NOTHING).items()):
+        for alarm in seen.get("alarms") or ():
+            yield _mark("kernel_log", f"{end}: the kernel wrote: {alarm}")
+
+
+GUARDS = (checksums, devices, drops, timeouts, kernel_log)
+# What each is called in a sentence about a profile.
+WORDS = {
+    "checksum_errors": "packets with wrong checksums",
+    "device_errors": "errors of devices",
+    "drops": "dropped packets",
+    "timeouts": "timeouts of TCP",
+    "kernel_log": "alarms in the kernel's log",
+}
+
+
+def seen_in(trial: Trial) -> set[str]:
+    """Return the guards of damage that marked a trial."""
+    return {mark["guard"] for mark in trial.get("marks") or ()} & set(WORDS)
