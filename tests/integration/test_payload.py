@@ -49,3 +49,16 @@ def test_a_nic_that_lies_in_tunnels_only():
             assert payload.trouble(checked(nodes, 3, VXLAN_SERVER)) == payload.REFUSED
             nodes.ethtool("tx", "off")
             assert payload.trouble(checked(nodes, 3, VXLAN_SERVER)) is None
+
+
+def test_a_path_that_loses_large_packets_is_told_from_an_offload():
+    """Behind the far end's filter packets above 1,400 bytes are gone, and no ICMP says so."""
+    rules = "add table inet ol; add chain inet ol in { type filter hook prerouting priority 0; }"
+    with Nodes(name="ol-hole") as nodes, served(nodes):
+        nodes.inside(1, "nft", f"{rules}; add rule inet ol in meta length > 1400 drop")
+        found = checked(nodes)
+        assert payload.trouble(found) == payload.TOO_LARGE
+        assert found["sizes"]["forward"] == {"mtu": 9000, "largest": 1400, "said": False}
+        assert found["sizes"]["reverse"]["largest"] == 9000
+        nodes.inside(1, "nft", "delete table inet ol")
+        assert payload.trouble(checked(nodes)) is None

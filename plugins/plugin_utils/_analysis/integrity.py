@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypedDict
 
-from ...module_utils._engines.payload.result import Example
+from ...module_utils._engines.payload.result import Example, Size
 from .._campaign.nouns import Plan
 from .._statistics.libraries import stats
-from .._trials.payload import Checks, Tally
+from .._trials.payload import Checks, Tally, is_black_hole, joined_sizes
 from .blame import ALPHA, Blame, is_on, trials_of
 from .cure import Place, at, blames_of, places_of, smallest
 
@@ -45,6 +45,7 @@ class PathVerdict(TypedDict):
     bounds: list[Bound]
     kind: str  # what was wrong most often
     first: Example | None  # the smallest message that was wrong
+    sizes: dict[str, Size]  # by direction, where packets of the MTU were lost unsaid
 
 
 def verdicts(plan: Plan, checks: Checks) -> list[PathVerdict]:
@@ -80,6 +81,7 @@ def _verdict(
         "bounds": _bounds(plan, here, level),
         "kind": max(kinds, key=lambda kind: kinds[kind], default=""),
         "first": first,
+        "sizes": _lost_sizes(here),
     }
 
 
@@ -144,3 +146,9 @@ def _bounds(plan: Plan, here: Mapping[str, Tally], level: float) -> list[Bound]:
 def highest(seen: int, of: int, level: float) -> float:
     """Return the largest share with which so few are seen with a chance of ``level``."""
     return float(stats.beta.ppf(1 - level, seen + 1, of - seen)) if of > seen else 1.0
+
+
+def _lost_sizes(here: Mapping[str, Tally]) -> dict[str, Size]:
+    """Return of each direction that loses packets of its MTU what it carries."""
+    sizes = joined_sizes([tally["whole"] for tally in here.values()])
+    return {name: size for name, size in sizes.items() if is_black_hole(size)}

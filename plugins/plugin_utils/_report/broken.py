@@ -16,6 +16,7 @@ from .._trials.payload import Checks
 from .nouns import Sentence
 from .phrases import line
 
+WAYS = {"forward": ("client", "server"), "reverse": ("server", "client")}
 SIGNS = {
     "broken": "worse",
     "broken everywhere": "worse",
@@ -66,7 +67,8 @@ def condition(settings: Mapping[str, bool]) -> str:
 def _without(row: PathVerdict) -> str:
     return (
         f"Broken without these offloads too {_where(row)}: {row['kind']} with every profile."
-        f"{_example(row)} Look for the cause elsewhere: the path's MTU, the wire, the other end."
+        f"{_example(row)}{_sizes(row)} Look for the cause elsewhere: the path's MTU, the wire, the other "
+        "end."
     )
 
 
@@ -106,6 +108,19 @@ def _bound(row: PathVerdict) -> str:
         f"{math.floor(1 / messages['messages']):,} messages arrives otherwise (least is known of "
         f"{messages['setting']}), and fewer than {math.ceil(100 * trials)} % of the trials are in trouble."
     )
+
+
+def _sizes(row: PathVerdict) -> str:
+    """Say which packets the path carries, where it loses larger ones and tells nobody."""
+    words = []
+    for name, (sender, receiver) in WAYS.items():
+        size = row["sizes"].get(name)
+        if size:
+            words.append(
+                f" From {sender} to {receiver} packets of {size['largest']:,} bytes arrive, of "
+                f"{size['mtu']:,} do not: a black hole, since no ICMP says so."
+            )
+    return "".join(words)
 
 
 def _example(row: PathVerdict) -> str:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from typing import Any, NamedTuple, TypedDict
 
-from ...module_utils._engines.payload.result import CHECKS, COUNTS, Check, Payload
+from ...module_utils._engines.payload.result import CHECKS, COUNTS, DIRECTIONS, Check, Payload, Size
 
 # Errors that the kernel counts, and what each means.
 CHECKSUMS = ("TcpInCsumErrors", "UdpInCsumErrors", "Udp6InCsumErrors")
 WRONG = "the payload arrived wrong"
+TOO_LARGE = "packets of the path's MTU do not arrive, and nothing says so"
 STALLED = "a connection stalled while the payload was checked"
 REFUSED = "packets arrived with wrong checksums"
 RETRANSMITTED = "many segments were retransmitted"
@@ -121,13 +122,17 @@ def joined(parts: Iterable[Payload]) -> Payload:
         found = [part["checks"][name] for part in known if name in part["checks"]]
         if found:
             checks[name] = _joined_check(found)
-    return {
+    whole: Payload = {
         "elapsed_s": max(part["elapsed_s"] for part in known),
         "mss": min(part["mss"] for part in known),
         "checks": checks,
         "counters": _counters(known, max),
         "error": next((part["error"] for part in known if part["error"]), None),
     }
+    sizes = joined_sizes(known)
+    if sizes:
+        whole["sizes"] = sizes
+    return whole
 
 
 def trouble(payload: Payload) -> str | None:
@@ -138,6 +143,7 @@ def trouble(payload: Payload) -> str | None:
     checks = payload["checks"].values()
     signs = {
         WRONG: altered(payload),
+        TOO_LARGE: any(map(is_black_hole, payload.get("sizes", {}).values())),
         STALLED: any(check["stalled"] for check in checks),
         REFUSED: refused(payload) >= FEWEST_CHECKSUMS,
         RETRANSMITTED: any(_retransmits(payload, end, name) for end, name in SENDERS),
@@ -146,6 +152,21 @@ def trouble(payload: Payload) -> str | None:
         STOPPED: payload["error"],
     }
     return next((text for text, seen in signs.items() if seen), None)
+
+
+def is_black_hole(size: Size) -> bool:
+    """Return whether packets of the MTU are lost on the way and the sender is not told."""
+    return size["largest"] < size["mtu"] and not size["said"]
+
+
+def joined_sizes(parts: list[Payload]) -> dict[str, Size]:
+    """Return of each direction the size of the path where least arrived."""
+    found: dict[str, Size] = {}
+    for name in DIRECTIONS:
+        seen = [part["sizes"][name] for part in parts if name in part.get("sizes", {})]
+        if seen:
+            found[name] = min(seen, key=lambda size: (not is_black_hole(size), size["largest"]))
+    return found
 
 
 def altered(payload: Payload) -> bool:

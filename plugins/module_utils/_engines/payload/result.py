@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 
 from ..._base.errors import ParseError
 
+DIRECTIONS = ("forward", "reverse")
 CHECKS = ("tcp_forward", "tcp_reverse", "udp_forward", "udp_reverse")
 COUNTS = (
     "sent",
@@ -49,7 +50,21 @@ class Check(TypedDict):
     first: Example | None
 
 
-class Payload(TypedDict):
+class Size(TypedDict):
+    """Which packets a path carries in one direction; bytes of the whole IP packet."""
+
+    mtu: int  # that the sender's device or route gives
+    largest: int  # that arrived, 0 for none
+    said: bool  # somebody on the way said that a packet is too large
+
+
+class Sized(TypedDict, total=False):
+    """What checks of earlier versions lack."""
+
+    sizes: dict[str, Size]  # "forward" and "reverse"
+
+
+class Payload(Sized):
     """The whole check."""
 
     elapsed_s: float
@@ -89,6 +104,15 @@ def _check(value: Any) -> Check:
     return counts
 
 
+def _size(value: Any) -> Size:
+    given = _mapping(value, "a size")
+    return {
+        "mtu": _count(given.get("mtu"), "mtu"),
+        "largest": _count(given.get("largest"), "largest"),
+        "said": given.get("said") is True,
+    }
+
+
 def parse(text: str) -> Payload:
     """Return what a check printed; raises :class:`ParseError` for any other text."""
     try:
@@ -103,10 +127,14 @@ def parse(text: str) -> Payload:
     for end, values in _mapping(given.get("counters"), "counters").items():
         gained = _mapping(values, f"counters of {end}").items()
         counters[str(end)] = {name: _count(value, name) for name, value in gained}
-    return {
+    found: Payload = {
         "elapsed_s": float(elapsed),
         "mss": _count(given.get("mss"), "mss"),
         "checks": {name: _check(checks[name]) for name in CHECKS if name in checks},
         "counters": counters,
         "error": str(given["error"]) if given.get("error") else None,
     }
+    if "sizes" in given:
+        sizes = _mapping(given["sizes"], "sizes")
+        found["sizes"] = {name: _size(sizes[name]) for name in DIRECTIONS if name in sizes}
+    return found

@@ -31,7 +31,24 @@ ROUND = 0.2  # s of one connection
 SOL_UDP, UDP_SEGMENT, UDP_GRO = 17, 103, 104  # linux/udp.h
 HEAD = struct.Struct("!IIHH")  # seed, number, size less one, flags
 ASK = 1  # the flag of a datagram that is to be acknowledged
-IPV4_UDP = 28  # bytes of both headers
+HEADERS: dict[int, int] = {socket.AF_INET: 28, socket.AF_INET6: 48}  # bytes of IP and UDP
+# linux/in.h and in6.h: send with DF set, whatever the kernel has learned of the path; its errors
+# are queued.
+PROBE: dict[int, tuple[tuple[int, int, int], ...]] = {
+    socket.AF_INET: ((socket.IPPROTO_IP, 10, 3), (socket.IPPROTO_IP, 11, 1)),
+    socket.AF_INET6: (
+        (socket.IPPROTO_IPV6, 23, 3),
+        (socket.IPPROTO_IPV6, 62, 1),
+        (socket.IPPROTO_IPV6, 25, 1),
+    ),
+}
+MTU_OF: dict[int, tuple[int, int]] = {
+    socket.AF_INET: (socket.IPPROTO_IP, 14),
+    socket.AF_INET6: (socket.IPPROTO_IPV6, 24),
+}
+# Bytes of packets that many paths carry where they do not carry their MTU: PPPoE, tunnels, IPv6.
+PACKETS = (1492, 1480, 1450, 1420, 1400, 1280, 576)
+SIZE_ROUNDS = 5  # a busy CPU may lose a datagram; the largest that arrived counts
 COUNTERS: dict[str, dict[str, tuple[str, ...]]] = {
     "/proc/self/net/snmp": {
         "Ip": ("InHdrErrors", "ReasmFails"),
@@ -279,6 +296,46 @@ def _check(datagram: memoryview, messages: Messages, report: Report) -> int | No
     return number
 
 
+# The size of the path
+
+
+def probe_sizes(sock: socket.socket, family: int) -> dict[str, object]:
+    """Send packets of the path's MTU and smaller ones, none of which may be fragmented; return the
+    MTU that the device or the route gives, and whether somebody on the way said that they are too
+    large.
+    """
+    for level, option, value in PROBE[family]:
+        sock.setsockopt(level, option, value)
+    mtu = sock.getsockopt(*MTU_OF[family])
+    for _round in range(SIZE_ROUNDS):
+        for size in (mtu, *(size for size in PACKETS if size < mtu)):
+            with contextlib.suppress(OSError):  # an ICMP error of the packet before
+                sock.send(bytes(size - HEADERS[family]))
+        time.sleep(0.002)
+    said = False
+    with contextlib.suppress(OSError):
+        sock.recvmsg(1, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
+        said = True
+    return {"mtu": mtu, "said": said}
+
+
+def largest_packet(sock: socket.socket, control: Control, family: int) -> dict[str, object]:
+    """Return the largest packet that arrived, and what the sender said at the end."""
+    largest = 0
+    said: dict[str, object] = {}
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        ready = select.select([sock] if said else [sock, control.connection], [], [], DRAIN)[0]
+        if said and not ready:
+            break
+        if sock in ready:
+            with contextlib.suppress(OSError):
+                largest = max(largest, len(sock.recv(LARGEST)) + HEADERS[family])
+        elif control.connection in ready:
+            said = control.hear()
+    return {**said, "largest": largest}
+
+
 # Both ends
 
 
@@ -386,6 +443,9 @@ def _answer(
     here: tuple[str, int],
     waiting: dict[str, socket.socket],
 ) -> None:
+    if asked["do"] == "sizes":
+        _answer_sizes(control, asked, peer, here)
+        return
     seconds, unit = float(str(asked["seconds"])), int(str(asked["unit"]))
     seed = int(str(asked["seed"]))
     if asked["do"] == "udp":
@@ -403,6 +463,20 @@ def _answer(
         time.sleep(0.001)
     with waiting.pop(token) as data:
         _part(control, data, Messages(seed, unit, LARGEST), seconds, asked)
+
+
+def _answer_sizes(
+    control: Control, asked: dict[str, object], peer: str, here: tuple[str, int]
+) -> None:
+    """Do the server's part of finding which packets the path carries."""
+    family = control.connection.family
+    with udp_socket(here[0], here[1], family, False) as sock:
+        sock.connect((peer, int(str(asked["port"]))))
+        control.say(ready=True)
+        if asked["direction"] == "forward":
+            control.say(**largest_packet(sock, control, family))
+        else:
+            control.say(**probe_sizes(sock, family))
 
 
 def _part(
@@ -486,6 +560,18 @@ class Client:
                 sent = got.counts["arrived"] + got.counts["missing"]
         report.add({**arrived, "sent": sent})
 
+    def path_size(self, direction: str) -> dict[str, object]:
+        """Return which packets the path carries in a direction."""
+        local = self.control.connection.getsockname()[0]
+        with udp_socket(local, 0, self.family, False) as sock:
+            sock.connect(self.there)
+            self.control.say(do="sizes", direction=direction, port=sock.getsockname()[1])
+            self.control.hear()
+            if direction == "reverse":
+                return largest_packet(sock, self.control, self.family)
+            self.control.say(**probe_sizes(sock, self.family))
+            return self.control.hear()
+
     def check(self, seconds: float) -> None:
         """Make rounds of each kind in turn for some seconds, and each of them once at least."""
         until = time.monotonic() + seconds
@@ -509,7 +595,10 @@ def check(address: str, port: int, seconds: float, local: str | None) -> dict[st
     client = Client(address, port, local)
     error = None
     there: dict[str, object] = {}
+    sizes: dict[str, object] = {}
     try:
+        for direction in ("forward", "reverse"):
+            sizes[direction] = client.path_size(direction)
         client.check(seconds)
         client.control.say(do="counters")
         there = client.control.hear()
@@ -518,6 +607,7 @@ def check(address: str, port: int, seconds: float, local: str | None) -> dict[st
     return {
         "elapsed": time.monotonic() - began,
         "mss": client.unit,
+        "sizes": sizes,
         "checks": {name: report.shown() for name, report in client.reports.items()},
         "counters": {"client": counted(before), "server": there},
         "error": error,

@@ -14,7 +14,11 @@ from ansible_collections.offload.lab.plugins.module_utils._engines.payload impor
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 
 
-def said(counters=None, error=None, **counts):
+def size(largest, said=False, mtu=1500):
+    return {"mtu": mtu, "largest": largest, "said": said}
+
+
+def said(counters=None, error=None, sizes=None, **counts):
     """Return the text of a check in which 1,000 messages arrived as sent, but for ``counts``."""
     check = {**dict.fromkeys(result.COUNTS, 0), "sent": 1000, "arrived": 1000, "first": None}
     return json.dumps(
@@ -24,6 +28,7 @@ def said(counters=None, error=None, **counts):
             "checks": {"tcp_forward": check, "udp_forward": {**check, **counts}},
             "counters": counters or {"client": {}, "server": {}},
             "error": error,
+            **({"sizes": sizes} if sizes else {}),
         }
     )
 
@@ -40,6 +45,9 @@ def test_a_payload_that_arrived_as_sent_is_no_trouble():
         ({"stalled": 1, "missing": 900}, payload.STALLED),
         ({"counters": {"server": {"TcpInCsumErrors": 2}}}, payload.REFUSED),
         ({"counters": {"server": {"TcpInCsumErrors": 1}}}, None),
+        ({"sizes": {"forward": size(1400), "reverse": size(1500)}}, payload.TOO_LARGE),
+        ({"sizes": {"forward": size(1400, said=True)}}, None),
+        ({"sizes": {"reverse": size(1400)}, "stalled": 1}, payload.TOO_LARGE),
         ({"missing": 4}, payload.LOST),
         ({"missing": 3}, None),
         ({"counters": {"client": {"TcpRetransSegs": 50}}}, payload.RETRANSMITTED),
@@ -51,6 +59,12 @@ def test_a_payload_that_arrived_as_sent_is_no_trouble():
 )
 def test_trouble(found, expected):
     assert payload.trouble(result.parse(said(**found))) == expected
+
+
+def test_of_several_checks_the_size_that_is_lost_is_kept():
+    sizes = [{"forward": size(1500)}, {"forward": size(1400)}, {"forward": size(576, said=True)}]
+    whole = payload.joined([result.parse(said(sizes=one)) for one in (*sizes, None)])
+    assert whole["sizes"] == {"forward": size(1400)}
 
 
 def test_streams_are_summed_and_the_smallest_example_is_kept():

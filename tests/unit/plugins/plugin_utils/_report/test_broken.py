@@ -1,0 +1,47 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
+from ansible_collections.offload.lab.plugins.plugin_utils._report import broken
+from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
+
+PLAN = {
+    "control": "all_off",
+    "factors": [{"name": "tso", "levels": ["off", "on"], "settings": ["tso"], "needs": []}],
+    "profiles": {
+        "all_off": {"levels": {"tso": "off"}},
+        "all_on": {"levels": {"tso": "on"}},
+    },
+}
+
+
+def found(**more):
+    check = {**dict.fromkeys(result.COUNTS, 0), "sent": 9, "arrived": 9, "first": None}
+    return {
+        "elapsed_s": 2.0,
+        "mss": 1448,
+        "checks": {"tcp_forward": check},
+        "counters": {"client": {}, "server": {}},
+        "error": None,
+        **more,
+    }
+
+
+def test_a_black_hole_is_said_with_what_arrives_and_no_offload_is_blamed():
+    sizes = {
+        "forward": {"mtu": 1500, "largest": 1400, "said": False},
+        "reverse": {"mtu": 1500, "largest": 1500, "said": False},
+    }
+    checks = payload.Checks({}, {})
+    for profile in PLAN["profiles"]:
+        for _block in range(8):
+            checks.see(("physical", 1500, profile), None, found(sizes=sizes))
+    [line] = broken.lines(PLAN, checks)
+    assert line["text"] == (
+        "Broken without these offloads too over physical at MTU 1500: packets of the path's MTU do "
+        "not arrive, and nothing says so with every profile. From client to server packets of "
+        "1,400 bytes arrive, of 1,500 do not: a black hole, since no ICMP says so. Look for the "
+        "cause elsewhere: the path's MTU, the wire, the other end."
+    )
