@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from .._campaign.nouns import Levels, Plan
 from .._campaign.screen import within_reach
-from .._trials.payload import Tallies, Tally
-from .blame import Blame, Search, holds, is_on
+from .._trials.payload import Checks, Tallies, Tally
+from .blame import Blame, Search, Trials, holds, is_on, trials_of
 
 MOST_TOGETHER = 6  # settings that a cure switches off itself, beside those that need them
 Place = tuple[str, int]  # path, MTU
@@ -70,3 +71,27 @@ def smallest(plan: Plan, blames: Iterable[Blame]) -> tuple[list[str], Levels] | 
         if not any(holds(plan, condition, levels) for condition in conditions):
             return off, levels
     return None
+
+
+class Cure(NamedTuple):
+    """What to switch off on the hosts, for all paths together."""
+
+    off: list[str]  # settings
+    levels: Levels
+    profile: str | None  # that was visited with these levels
+    seen: Trials  # the checks of that profile
+
+
+def cure_of(plan: Plan, checks: Checks) -> Cure | None:
+    """Return the smallest cure of all that is to blame on any path; None where nothing is, or no
+    set of these settings cures it.
+    """
+    blames = blames_of(plan, checks.planned or checks.fresh)
+    found = smallest(plan, itertools.chain.from_iterable(blames.values()))
+    if found is None:
+        return None
+    off, levels = found
+    visited = [name for name, one in plan["profiles"].items() if one["levels"] == levels]
+    profile = visited[0] if visited else None
+    tallies = [tally for where, tally in checks.whole().items() if where[2] == profile]
+    return Cure(off, levels, profile, trials_of(tallies))

@@ -2,21 +2,26 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """recommended.yml: variables for playbooks/apply.yml: the set, by how much it is better, whether it
-is confirmed.
+is confirmed; or the cure of what a check of the payload found to be broken.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime, timezone
 from typing import Any
 
 import yaml
 
-from .._campaign.nouns import Plan
+from .._analysis.cure import Cure, all_on
+from .._campaign.factors import ENDS, settings_of
+from .._campaign.nouns import Factor, Levels, Plan
 
 HEAD = """\
 # What campaign {name} recommends. Apply it: ansible-playbook offload.lab.apply -e @recommended.yml
 # confirmed: false is applied only with -e offload_lab_allow_unconfirmed=true
 """
+OF_FACTOR = ("name", "kind", "settings", "levels", "devices", "needs")
 EFFECT = ("table", "metric", "end", "ratio", "low", "high", "state")
 
 
@@ -36,13 +41,76 @@ def _effects(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{key: row[key] for key in EFFECT if row[key] is not None} for row in rows]
 
 
-def recommended(findings: dict[str, Any], plan: Plan, manifest: dict[str, Any] | None) -> str:
-    """Return the content of recommended.yml; without a recommendation client and server have no
-    settings.
+def kernels(manifest: dict[str, Any] | None) -> dict[str, str]:
+    """Return ``{node: release of its kernel}``: for what the settings were found."""
+    found = {}
+    for node, parts in ((manifest or {}).get("nodes") or {}).items():
+        release = ((parts.get("before") or {}).get("host") or {}).get("kernel")
+        if release:
+            found[node] = release
+    return found
+
+
+def _day(moment: float | None) -> str | None:
+    """Return the day of a moment, in UTC."""
+    return datetime.fromtimestamp(moment, timezone.utc).date().isoformat() if moment else None
+
+
+def _factor(factor: Factor) -> dict[str, Any]:
+    """Return a factor of a plan as a campaign file has it."""
+    told: Mapping[str, Any] = factor
+    asked = {key: told[key] for key in OF_FACTOR if told[key]}
+    sides = next(side for side, ends in ENDS.items() if ends == factor["sides"])
+    return {**asked, "sides": sides}
+
+
+def again(plan: Plan, levels: Levels) -> dict[str, Any]:
+    """Return the campaign that asks whether a cure is still needed: with it, without it and with
+    all off.
     """
-    advice = findings["recommendation"]
-    data = {
-        "campaign": plan["name"],
+    without = all_on(plan)
+    all_off = {factor["name"]: factor["levels"][0] for factor in plan["factors"]}
+    profiles = {"all_off": all_off, "as_applied": dict(levels), "all_on": without}
+    if levels == without:
+        del profiles["as_applied"]
+    return {
+        "name": f"{plan['name']}-again"[:64],
+        "design": "profiles",
+        "control": "all_off",
+        "blocks": max(8, plan["blocks"]),
+        "paths": plan["paths"],
+        "mtus": plan["mtus"],
+        "factors": [_factor(factor) for factor in plan["factors"]],
+        "profiles": profiles,
+        "workloads": ["payload"],
+        "duration": max((load["duration"] for load in plan["workloads"]), default=2),
+        "confirm": 0,
+    }
+
+
+def _cure(cure: Cure, plan: Plan) -> dict[str, Any]:
+    """Return what is recommended where something is broken.
+
+    Profiles that a user named were not chosen by what these trials showed: one of them that is
+    clean is confirmed. What was chosen needs fresh blocks, which the campaign ``again`` makes.
+    """
+    clean = cure.seen["trials"] > 0 and cure.seen["troubled"] == 0
+    confirmed = clean and plan["design"] == "profiles"
+    changes = {name: cure.levels[name] for name in cure.off}
+    return {
+        "profile": cure.profile or "cure",
+        "confirmed": confirmed,
+        "confirmed_by": "profiles" if confirmed else None,
+        "why_not": None,
+        "compared_with": plan["control"],
+        "changes": changes,
+        "cures": {"clean": cure.seen["trials"] - cure.seen["troubled"], **cure.seen},
+        "again": again(plan, cure.levels),
+    }
+
+
+def _advice(advice: dict[str, Any], plan: Plan) -> dict[str, Any]:
+    return {
         "profile": advice["name"],
         "confirmed": advice["confirmed"],
         "confirmed_by": advice["confirmed_by"],
@@ -52,9 +120,32 @@ def recommended(findings: dict[str, Any], plan: Plan, manifest: dict[str, Any] |
         "by": _effects(advice["by"]),
         "unknown_in": _effects(advice["costs_unknown_in"]),
         "not_told_apart": advice["not_told_apart"],
-        "drivers": drivers(manifest),
-        **{end: advice["settings"].get(end) or {} for end in ("client", "server")},
     }
+
+
+def recommended(
+    findings: dict[str, Any],
+    plan: Plan,
+    manifest: dict[str, Any] | None,
+    cure: Cure | None = None,
+    measured: float | None = None,
+) -> str:
+    """Return the content of recommended.yml; without a recommendation client and server have no
+    settings.
+
+    A cure is written where nothing else is recommended. ``measured`` is when the last trial ended,
+    in seconds since the epoch.
+    """
+    advice = findings["recommendation"]
+    settings = advice["settings"]
+    data: dict[str, Any] = {"campaign": plan["name"]}
+    if cure and advice["name"] is None:
+        data.update(_cure(cure, plan))
+        settings = settings_of(plan["factors"], cure.levels)
+    else:
+        data.update(_advice(advice, plan))
+    data.update(date=_day(measured), kernels=kernels(manifest), drivers=drivers(manifest))
+    data.update({end: settings.get(end) or {} for end in ("client", "server")})
     return f"---\n{HEAD.format(name=plan['name'])}" + yaml.safe_dump(
         {"offload_lab_recommended": data}, sort_keys=False, allow_unicode=True, width=120
     )

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypedDict, cast
 
 from ...module_utils._base.errors import InputError, LabError
 from .._analysis.campaign_verdicts import DeviceVerdict, verdicts_of
+from .._analysis.cure import cure_of
 from .._analysis.nouns import Analysis
 from .._analysis.unfinished import claimed
 from .._campaign import plan_file
@@ -170,7 +171,9 @@ def _make(folder: str, new: str, standing: report_page.Standing | None) -> Repor
     known = dict(manifest) if manifest else None
     whole = json.dumps(analysis, indent=1, sort_keys=True, allow_nan=False)
     _write(new, "analysis.json", f"{whole}\n")
-    _write(new, "recommended.yml", recommended.recommended(dict(findings), plan, known))
+    cure = cure_of(plan, digest.checks) if digest.checks.whole() else None
+    advice = recommended.recommended(dict(findings), plan, known, cure, digest.last)
+    _write(new, "recommended.yml", advice)
     _write(new, "report.txt", plain.console(report))
     _write(new, "report.md", plain.markdown(report))
     _write(new, "report.html", html.render(report))

@@ -1,0 +1,79 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""recommended.yml of a check of the payload: the cure, and the campaign that asks for it again."""
+
+from __future__ import annotations
+
+import yaml
+
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import cure_of
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.recommend import nothing
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    read_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._exports import recommended
+from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
+
+ASKED = {
+    "name": "site",
+    "design": "leave_one_out",
+    "blocks": 8,
+    "paths": ["physical"],
+    "factors": ["tx", {"name": "tso", "needs": ["tx"]}, "gro"],
+    "workloads": ["payload"],
+    "duration": 2,
+}
+FINDINGS = {"recommendation": nothing("nothing to compare")}
+
+
+def checks(plan, broken):
+    """Return the checks of a campaign whose payload is wrong under these levels."""
+    seen = payload.Checks({}, {})
+    for name, profile in plan["profiles"].items():
+        wrong = int(all(profile["levels"][key] == level for key, level in broken.items()))
+        check = {**dict.fromkeys(result.COUNTS, 0), "sent": 9, "arrived": 9, "first": None}
+        found = {
+            "elapsed_s": 2.0,
+            "mss": 1448,
+            "checks": {"tcp_forward": {**check, "wrong": wrong}},
+            "counters": {"client": {}, "server": {}},
+            "error": None,
+        }
+        for _block in range(plan["blocks"]):
+            seen.see(("physical", 9000, name), None, found)
+    return seen
+
+
+def written(asked, broken):
+    plan = make_plan(read_campaign(asked), "2026-01-05T00:00:00Z")
+    cure = cure_of(plan, checks(plan, broken))
+    manifest = {"nodes": {"node1": {"before": {"host": {"kernel": "6.1.0"}}}}}
+    text = recommended.recommended(FINDINGS, plan, manifest, cure, 1767600000.0)
+    return yaml.safe_load(text)["offload_lab_recommended"]
+
+
+def test_the_cure_is_what_to_apply_and_is_confirmed_in_fresh_blocks():
+    found = written(ASKED, {"tso": "on"})
+    assert (found["profile"], found["changes"]) == ("tso=off", {"tso": "off"})
+    assert found["client"]["underlay"]["features"] == {"tx": True, "tso": False, "gro": True}
+    assert found["confirmed"] is False
+    assert (found["date"], found["kernels"]) == ("2026-01-05", {"node1": "6.1.0"})
+
+    confirmed = written(found["again"], {"tso": "on"})
+    assert confirmed["profile"] == "as_applied" and confirmed["confirmed"] is True
+    assert confirmed["client"] == found["client"]
+    # After an upgrade nothing is broken any more: nothing is to be switched off.
+    assert written(found["again"], {"tso": "never"})["profile"] is None
+
+
+def test_what_needs_a_setting_goes_with_it():
+    found = written(ASKED, {"tx": "on"})
+    assert found["client"]["underlay"]["features"] == {"tx": False, "tso": False, "gro": True}
+
+
+def test_nothing_broken_has_no_cure():
+    found = written(ASKED, {"gro": "never"})
+    assert found["profile"] is None and "again" not in found
