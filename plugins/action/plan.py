@@ -39,6 +39,7 @@ preload()  # a campaign's later tasks need it, too
 SPEC: Spec = {
     **IN_RESULTS,
     "lab_mtu": {"type": "int"},
+    "engine": {"type": "str"},
     "scatter_from": {"type": "path"},
     "classes": {"type": "list", "elements": "dict", "default": []},
     "readings": {"type": "list", "elements": "dict", "default": []},

@@ -31,6 +31,7 @@ ROLES = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "roles")
 SPEC: Spec = {
     "group": {"type": "str", "default": "lab_nodes"},
     **CAMPAIGN,
+    "engine": {"type": "str"},
     "campaign_required": {"type": "bool", "default": False},
     "readings": {"type": "dict", "default": {}},
 }

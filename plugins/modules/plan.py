@@ -29,6 +29,9 @@ options:
     description:
       - MTU of the lab's underlay in bytes, for campaigns that name no C(mtus). The default is 9000.
     type: int
+  engine:
+    description: What makes the load of a campaign that names no engine. V(auto) and V(netperf) leave it as it is.
+    type: str
   scatter_from:
     description:
       - The results folder of an earlier campaign. From its scatter between trials, visits and blocks the dry run

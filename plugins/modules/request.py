@@ -29,6 +29,9 @@ options:
     description: Whether a missing campaign is an error.
     type: bool
     default: false
+  engine:
+    description: What makes the load of a campaign that names no engine. V(auto) and V(netperf) leave it as it is.
+    type: str
   readings:
     description:
       - By node the C(preflight) that M(offload.lab.preflight_info) returned.

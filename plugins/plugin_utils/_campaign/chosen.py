@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ...module_utils._base.errors import InputError
+from ...module_utils._engines.engines import ENGINES
 from .campaign_file import (
     OVERRIDES,
     load_campaign,
@@ -51,6 +52,15 @@ def find_file(path: str, folders: Iterable[str]) -> str:
         path,
         f"Looked for {', '.join(dict.fromkeys(candidates))}.",
     )
+
+
+def with_engine(campaign: dict[str, object], engine: str | None) -> dict[str, object]:
+    """Return the campaign with the engine of the lab, where it names none itself. netperf, the
+    first of all, is not written down.
+    """
+    if engine in (None, "auto", ENGINES[0].name) or campaign.get("engine"):
+        return campaign
+    return {**campaign, "engine": engine}
 
 
 def with_mtus(campaign: dict[str, object], lab_mtu: int | None) -> dict[str, object]:
@@ -97,7 +107,7 @@ def asked_campaign(
         raise InputError(
             f"{unknown[0]!r} cannot be overridden", "overrides", f"Use {', '.join(OVERRIDES)}."
         )
-    given = override(campaign, options["overrides"])
+    given = with_engine(override(campaign, options["overrides"]), options.get("engine"))
     return AskedCampaign(
         read_campaign(with_mtus(given, lab_mtu), where, nodes),
         where,

@@ -34,7 +34,7 @@ ANSWERS = {
     },
     "ethtool_info": {"devices": {}, "kernel_log": [], "restore": []},
     "snapshot": {"path": "snapshot.json"},
-    **{name: {} for name in ("restore", "dead_man_switch", "link", "path_check_info")},
+    **{name: {} for name in ("restore", "dead_man_switch", "link", "path_check_info", "netserver")},
 }
 ANSWER = """#!/usr/bin/python
 # WANT_JSON
@@ -44,7 +44,7 @@ print(json.dumps(%r))
 VISIT = """#!/usr/bin/python
 import time
 from ansible.module_utils.basic import AnsibleModule
-KEYS = ("cells", "campaign", "collect", "spool", "chunk", "probe", "watch", "look", "reach")
+KEYS = ("cells", "campaign", "collect", "spool", "chunk", "probe", "watch", "look", "reach", "engines")
 module = AnsibleModule(argument_spec={key: {"type": "raw"} for key in KEYS})
 rows = []
 for cell in module.params["cells"] or []:
@@ -189,7 +189,7 @@ def test_a_campaign_killed_in_its_confirmation_goes_on_with_the_same_visits(tmp_
     campaign.results("killed")
     campaign.killed_at(11)
     first, decided = campaign.trials(), (tmp_path / "killed/x/confirmation.json").read_bytes()
-    assert 11 <= len(first) < 16
+    assert 11 <= len(first) < 19
     run(campaign.argv, cwd=tmp_path, **campaign.variables)
     assert (tmp_path / "killed/x/confirmation.json").read_bytes() == decided
     whole, plan = campaign.trials(), json.loads((tmp_path / "killed/x/plan.json").read_text())
@@ -197,8 +197,9 @@ def test_a_campaign_killed_in_its_confirmation_goes_on_with_the_same_visits(tmp_
     assert [
         trial["id"] for trial in whole if not trial.get("again") and trial.get("part") != "confirm"
     ] == [cell["id"] for visit in plan["visits"] for cell in visit["cells"]]
-    # Four visits and three of the confirmation, two cells each, and what the clock spoilt again.
-    assert len({trial["id"] for trial in whole}) == len(whole) == 16
+    # Four visits and three of the confirmation, two cells each, a check of the payload at each of these three, and what
+    # the clock spoilt again.
+    assert len({trial["id"] for trial in whole}) == len(whole) == 19
     assert [trial["again"][-12:] for trial in whole if trial.get("again")] == [
         "b01-v02-c001",
         "b02-v03-c002",

@@ -113,25 +113,33 @@ def _size(value: Any) -> Size:
     }
 
 
+def _counters(value: Any) -> dict[str, dict[str, int]]:
+    """Return what the counters of each end gained."""
+    counters: dict[str, dict[str, int]] = {}
+    for end, values in _mapping(value, "counters").items():
+        gained = _mapping(values, f"counters of {end}").items()
+        counters[str(end)] = {name: _count(value, name) for name, value in gained}
+    return counters
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e9:
+        raise ParseError(f"elapsed is not a number of seconds: {str(value)[:40]!r}", 1)
+    return float(value)
+
+
 def parse(text: str) -> Payload:
     """Return what a check printed; raises :class:`ParseError` for any other text."""
     try:
         given = _mapping(json.loads(text), "the check")
     except (ValueError, RecursionError):
         raise ParseError(f"not the result of a payload check: {text[:60]!r}", 1) from None
-    elapsed = given.get("elapsed")
-    if isinstance(elapsed, bool) or not isinstance(elapsed, (int, float)) or not 0 < elapsed < 1e9:
-        raise ParseError(f"elapsed is not a number of seconds: {str(elapsed)[:40]!r}", 1)
     checks = _mapping(given.get("checks"), "checks")
-    counters: dict[str, dict[str, int]] = {}
-    for end, values in _mapping(given.get("counters"), "counters").items():
-        gained = _mapping(values, f"counters of {end}").items()
-        counters[str(end)] = {name: _count(value, name) for name, value in gained}
     found: Payload = {
-        "elapsed_s": float(elapsed),
+        "elapsed_s": _seconds(given.get("elapsed")),
         "mss": _count(given.get("mss"), "mss"),
         "checks": {name: _check(checks[name]) for name in CHECKS if name in checks},
-        "counters": counters,
+        "counters": _counters(given.get("counters")),
         "error": str(given["error"]) if given.get("error") else None,
     }
     if "sizes" in given:
