@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Generic, NamedTuple, TypedDict, TypeVar
+from typing import NamedTuple, TypedDict
 
 from .._analysis.nouns import Estimate, SearchPath
 from .._campaign.nouns import Nominee, Search
@@ -26,18 +26,15 @@ def line(verdict: str, words: str, command: str = "") -> Sentence:
     return {"verdict": verdict, "text": words, "command": command}
 
 
-Table = TypeVar("Table", bound=EffectTable)
-
-
-class RowPlace(NamedTuple, Generic[Table]):
+class RowPlace(NamedTuple):
     """A row, with the quantity and the table that it is of."""
 
-    table: Table
+    table: EffectTable
     quantity: Quantity
     row: QuantityRow
 
 
-def rows_of(tables: Iterable[Table], first: bool = False) -> Iterator[RowPlace[Table]]:
+def rows_of(tables: Iterable[EffectTable], first: bool = False) -> Iterator[RowPlace]:
     """Yield all rows, or those of each table's ``first`` quantity."""
     for table in tables:
         for quantity in table["quantities"][: 1 if first else None]:
@@ -45,7 +42,7 @@ def rows_of(tables: Iterable[Table], first: bool = False) -> Iterator[RowPlace[T
                 yield RowPlace(table, quantity, row)
 
 
-def largest(found: Iterable[RowPlace[Table]]) -> RowPlace[Table]:
+def largest(found: Iterable[RowPlace]) -> RowPlace:
     """Return the row with the largest effect."""
     return max(found, key=lambda one: text.distance(one.row["ratio"]))
 
