@@ -1,0 +1,135 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a path begins on this host, and what lies on its way."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, TypedDict
+
+from .._base import network
+from .._base.errors import InputError, LabError
+from .._host.netns import FOLDER
+from .._host.runner import run
+from .parse import parse_links
+from .read import namespaces, read
+from .walk import Spaces, Step, Tunnel, path_of, tunnels
+
+ENGINES = ("podman", "docker")
+
+
+class Asked(TypedDict, total=False):
+    """An end of a path: where on the host, and the address of the other end."""
+
+    name: str
+    address: str
+    netns: str | None
+    pid: int | None
+    container: str | None  # ENGINE:NAME
+
+
+class Found(TypedDict):
+    """What is known of a path from this end."""
+
+    name: str
+    address: str
+    local: str | None  # the address that packets are sent from
+    netns: str | None  # the name or the file of the namespace
+    devices: list[Step]
+
+
+def _pid_of(container: str) -> int:
+    engine, colon, name = container.partition(":")
+    if engine not in ENGINES or not colon or name.startswith("-"):
+        raise InputError(
+            "not a container", repr(container), f"Give ENGINE:NAME, with {' or '.join(ENGINES)}."
+        )
+    done = run([engine, "inspect", "--format", "{{.State.Pid}}", name])
+    if not done.out.strip().isdigit() or done.out.strip() == "0":
+        raise InputError("does not run", f"container {name}", "Start it, or name another end.")
+    return int(done.out)
+
+
+def _inside(asked: Asked) -> tuple[str, list[str]]:
+    """Return what the namespace of an end is called, "" for the host's own, and the command line
+    that enters it.
+    """
+    if asked.get("netns"):
+        name = network.namespace_name(asked["netns"])
+        return name, ["ip", "-netns", name]
+    container = asked.get("container")
+    pid = _pid_of(container) if container else asked.get("pid")
+    if not pid:
+        return "", ["ip"]
+    file = f"/proc/{pid}/ns/net"
+    if not os.path.exists(file):
+        raise InputError("there is no such process", f"pid {pid}", "It may have ended: look again.")
+    if os.stat(file).st_ino == os.stat("/proc/self/ns/net").st_ino:
+        return "", ["ip"]
+    return _named(file) or file, ["nsenter", f"--net={file}", "ip"]
+
+
+def _named(file: str) -> str | None:
+    """Return the name of the namespace behind a file, None where it has none."""
+    wanted = os.stat(file).st_ino
+    for name in sorted(namespaces()):
+        path = os.path.join(FOLDER, name)
+        if os.path.exists(path) and os.stat(path).st_ino == wanted:
+            return name
+    return None
+
+
+def _route(argv: list[str], address: str) -> dict[str, Any]:
+    """Return the route to an address as ip prints it, empty where there is none."""
+    done = run([*argv, "-json", "route", "get", address], check=False)
+    try:
+        rows = json.loads(done.out) if done.rc == 0 else []
+    except ValueError:
+        rows = []
+    return rows[0] if rows and isinstance(rows[0], dict) else {}
+
+
+def _spaces(name: str, argv: list[str]) -> dict[str, Any]:
+    """Return the links of the host, and those of one namespace."""
+    spaces = {"": read()}
+    if name:
+        spaces[name] = parse_links(run([*argv, "-json", "-details", "address", "show"]).out)
+    return spaces
+
+
+def find(asked: Asked) -> Found:
+    """Return what lies on the way from an end to an address."""
+    address = str(network.address(asked.get("address"), "address"))
+    name, argv = _inside(asked)
+    route = _route(argv, address)
+    if not route.get("dev"):
+        raise InputError(
+            f"there is no route to {address}",
+            asked.get("name", ""),
+            "Is the address right, and the namespace the one that sends?",
+        )
+    spaces: Spaces = _spaces(name, argv)
+
+    def leads(netns: str, to: str) -> str | None:
+        return _route(argv if netns else ["ip"], to).get("dev")
+
+    return {
+        "name": asked.get("name") or address,
+        "address": address,
+        "local": route.get("prefsrc"),
+        "netns": name or None,
+        "devices": path_of(spaces, leads, (name, route["dev"]), address),
+    }
+
+
+def all_tunnels() -> list[Tunnel]:
+    """Return the tunnels of the host, and of its named namespaces."""
+    spaces = {"": read()}
+    for name in namespaces():
+        try:
+            spaces[name] = read(name)
+        except LabError:  # it was removed meanwhile, or may not be entered
+            continue
+    return tunnels(spaces)

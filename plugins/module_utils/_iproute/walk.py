@@ -1,0 +1,185 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: the devices that packets meet on their way out of a host: from where they are sent, through
+veths, bridges and tunnels, to the device that leaves the host.
+
+What a bridge of Open vSwitch does inside is not known here: there the walk goes on at its tunnel.
+"""
+
+from __future__ import annotations
+
+from typing import Callable, Iterator, Mapping, Tuple, TypedDict
+
+from .parse import Link
+
+Place = Tuple[str, str]  # the namespace, "" for the host's own, and the device
+Spaces = Mapping[str, Mapping[str, Link]]  # the links by namespace
+# Of a namespace and an address the device that the route leads to, None where there is none.
+Leads = Callable[[str, str], "str | None"]
+TUNNELS = ("vxlan", "geneve", "gre", "gretap", "ip6gre", "ip6gretap", "ipip", "sit", "bareudp")
+STACKED = ("vlan", "macvlan", "macvtap", "ipvlan", "macsec")
+OVS = "ovs-system"
+MOST = 32  # devices of a path; a longer one goes in a circle
+
+
+class Step(TypedDict):
+    """A device of a path."""
+
+    device: str
+    netns: str  # "" for the host's own
+    kind: str  # as ip shows it; "physical" for a device of a driver
+    mtu: int  # bytes
+    how: str  # how the packets come to it
+
+
+class Tunnel(TypedDict):
+    """A tunnel's device."""
+
+    device: str
+    netns: str
+    kind: str
+    id: int | None  # the VNI
+    port: int | None  # UDP
+    remote: str | None  # None where it learns them, or an agent tells
+    under: str | None  # the device that its packets leave by
+
+
+def kind_of(link: Link) -> str:
+    """Return the kind of a link."""
+    return link["kind"] or ("loopback" if link["name"] == "lo" else "physical")
+
+
+def peer_of(spaces: Spaces, place: Place) -> Place | None:
+    """Return the other end of a veth, wherever it is."""
+    netns, name = place
+    link = spaces[netns][name]
+    if link["peer"] in spaces[netns]:
+        return netns, str(link["peer"])
+    for other, links in spaces.items():
+        for candidate in links.values():
+            indices = candidate["index"], candidate["peer_index"]
+            if candidate["kind"] == "veth" and indices == (link["peer_index"], link["index"]):
+                return other, candidate["name"]
+    return None
+
+
+def tunnel_of(netns: str, link: Link) -> Tunnel:
+    """Return what is known of a tunnel's device."""
+    data = link["data"]
+    return {
+        "device": link["name"],
+        "netns": netns,
+        "kind": kind_of(link),
+        "id": data.get("id"),
+        "port": data.get("port"),
+        "remote": data.get("remote") or data.get("remote6"),
+        "under": data.get("link"),
+    }
+
+
+def tunnels(spaces: Spaces) -> list[Tunnel]:
+    """Return all tunnels of a host."""
+    found = []
+    for netns, links in spaces.items():
+        for link in links.values():
+            if link["kind"] in TUNNELS or link["kind"] == "wireguard":
+                found.append(tunnel_of(netns, link))
+    return found
+
+
+class Walk:
+    """A walk towards an address; ``steps`` are the devices that were met."""
+
+    def __init__(self, spaces: Spaces, leads: Leads, to: str) -> None:
+        self.spaces, self.leads, self.to = spaces, leads, to
+        self.steps: list[Step] = []
+        self.seen: dict[Place, Step] = {}
+
+    def go(self, place: Place, how: str) -> None:
+        """Take the step to a device, and all that follow from it."""
+        netns, name = place
+        link = self.spaces.get(netns, {}).get(name)
+        if link is None or place in self.seen or len(self.seen) >= MOST:
+            return
+        step: Step = {
+            "device": name,
+            "netns": netns,
+            "kind": kind_of(link),
+            "mtu": link["mtu"],
+            "how": how,
+        }
+        self.seen[place] = step
+        self.steps.append(step)
+        for following, why in self._next(place, link):
+            self.go(following, why)
+
+    def _next(self, place: Place, link: Link) -> Iterator[tuple[Place, str]]:
+        netns, kind = place[0], kind_of(link)
+        if kind == "veth":
+            yield from self._across(place)
+        elif kind == "bridge":
+            yield from self._out_of_bridge(netns, link["name"])
+        elif kind in TUNNELS:
+            yield from self._under(netns, link)
+        elif kind in STACKED and link["peer"]:
+            yield (netns, link["peer"]), "the device below"
+        elif kind in ("bond", "team"):
+            for member in self._members(netns, link["name"]):
+                yield (netns, member), f"a member of {link['name']}"
+
+    def _across(self, place: Place) -> Iterator[tuple[Place, str]]:
+        peer = peer_of(self.spaces, place)
+        if peer is None or peer in self.seen:
+            return
+        yield peer, f"the other end of {place[1]}"
+        netns, name = peer
+        master = self.spaces[netns][name]["master"]
+        if master == OVS:
+            for tunnel in self._ovs_tunnels(netns):
+                yield (netns, tunnel), "a tunnel of Open vSwitch"
+        elif master:
+            yield (netns, master), f"{name} is its port"
+        else:
+            yield from self._routed(netns)
+
+    def _routed(self, netns: str) -> Iterator[tuple[Place, str]]:
+        device = self.leads(netns, self.to)
+        if device:
+            yield (netns, device), f"the route to {self.to}"
+
+    def _out_of_bridge(self, netns: str, bridge: str) -> Iterator[tuple[Place, str]]:
+        """A bridge leads on by the host's route, or by the ports that leave the host."""
+        device = self.leads(netns, self.to)
+        if device and device != bridge:
+            yield (netns, device), f"the route to {self.to}"
+            return
+        for member in self._members(netns, bridge):
+            if kind_of(self.spaces[netns][member]) != "veth":
+                yield (netns, member), f"a port of {bridge}"
+
+    def _under(self, netns: str, link: Link) -> Iterator[tuple[Place, str]]:
+        tunnel = tunnel_of(netns, link)
+        if tunnel["under"]:
+            yield (netns, tunnel["under"]), f"below the tunnel {link['name']}"
+        elif tunnel["remote"]:
+            device = self.leads(netns, tunnel["remote"])
+            if device:
+                yield (netns, device), f"the route to the tunnel's end {tunnel['remote']}"
+
+    def _members(self, netns: str, master: str) -> list[str]:
+        return [name for name, link in self.spaces[netns].items() if link["master"] == master]
+
+    def _ovs_tunnels(self, netns: str) -> list[str]:
+        return [
+            name
+            for name, link in self.spaces[netns].items()
+            if link["kind"] in TUNNELS and link["master"] == OVS
+        ]
+
+
+def path_of(spaces: Spaces, leads: Leads, start: Place, to: str) -> list[Step]:
+    """Return the devices of a path, from the one that it begins at."""
+    walk = Walk(spaces, leads, to)
+    walk.go(start, f"the route to {to}")
+    return walk.steps

@@ -1,0 +1,152 @@
+#!/usr/bin/python
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: discover_info
+short_description: Find the devices that the packets of a path meet on a host
+version_added: 0.1.0
+description:
+  - Follows a path from where it begins on this host, a namespace, a process or a container, to the device by which it
+    leaves. It goes by the route, and across veths, bridges, tunnels, VLANs and bonds.
+  - It also lists all tunnels of the host and of its named namespaces.
+  - It reads, and changes nothing.
+author:
+  - The offload.lab developers (@offload-lab)
+extends_documentation_fragment:
+  - offload.lab.attributes.info
+options:
+  ends:
+    description: Where paths begin on this host, and where they go to.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description: What the path is called. By default its address.
+        type: str
+      address:
+        description: The IPv4 or IPv6 address of the other end.
+        type: str
+        required: true
+      netns:
+        description: Name of the network namespace in which it begins. By default the host's own.
+        type: str
+      pid:
+        description: A process in whose network namespace it begins.
+        type: int
+      container:
+        description: A container in which it begins, V(podman:NAME) or V(docker:NAME).
+        type: str
+notes:
+  - Needs root to see into namespaces.
+  - What a bridge of Open vSwitch does inside is not followed. The path goes on at each of its tunnels.
+seealso:
+  - module: offload.lab.ethtool_info
+"""
+
+EXAMPLES = r"""
+- name: Find what lies between a pod and one on the other node
+  offload.lab.discover_info:
+    ends:
+      - name: pods
+        container: podman:web
+        address: 10.244.1.7
+  register: found
+
+- name: Show the devices
+  ansible.builtin.debug:
+    msg: "{{ found.paths[0].devices | map(attribute='device') }}"
+"""
+
+RETURN = r"""
+paths:
+  description: What was found of each path.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: The name of the path.
+      returned: always
+      type: str
+    address:
+      description: The address of the other end.
+      returned: always
+      type: str
+    local:
+      description: The address that its packets are sent from, null where the route does not tell.
+      returned: always
+      type: str
+    netns:
+      description: The name of the namespace in which it begins, or its file; null for the host's own.
+      returned: always
+      type: str
+    devices:
+      description:
+        - The devices in the order in which packets meet them, each with C(device), C(netns), C(kind), C(mtu) and C(how)
+          they come to it.
+      returned: always
+      type: list
+      elements: dict
+  sample:
+    - name: pods
+      address: 10.244.1.7
+      local: 10.244.0.5
+      netns: cni-1234
+      devices:
+        - {device: eth0, netns: cni-1234, kind: veth, mtu: 1450, how: the route to 10.244.1.7}
+        - {device: flannel.1, netns: "", kind: vxlan, mtu: 1450, how: the route to 10.244.1.7}
+tunnels:
+  description:
+    - All tunnels, each with C(device), C(netns), C(kind), C(id) (the VNI), C(port) (UDP), C(remote), and the device
+      C(under) it.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{device: flannel.1, netns: "", kind: vxlan, id: 1, port: 8472, remote: null, under: eth0}]
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils._host.module import run_module
+from ..module_utils._iproute import discover
+
+
+def found(module: AnsibleModule) -> dict[str, Any]:
+    """Return what lies on the way of each path."""
+    ends = module.params["ends"]
+    return {
+        "changed": False,
+        "paths": [discover.find(end) for end in ends],
+        "tunnels": discover.all_tunnels(),
+    }
+
+
+def main() -> None:
+    run_module(
+        {
+            "ends": {
+                "type": "list",
+                "elements": "dict",
+                "default": [],
+                "mutually_exclusive": [("netns", "pid", "container")],
+                "options": {
+                    "name": {"type": "str"},
+                    "address": {"type": "str", "required": True},
+                    "netns": {"type": "str"},
+                    "pid": {"type": "int"},
+                    "container": {"type": "str"},
+                },
+            },
+        },
+        found,
+    )
+
+
+if __name__ == "__main__":
+    main()
