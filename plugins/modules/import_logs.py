@@ -5,10 +5,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: import_logs
-short_description: Import netperf's output as a campaign
+short_description: Import the output of netperf or iperf3 as a campaign
 version_added: 0.1.0
 description:
-  - Reads files on the controller that hold netperf's output, in any format of netperf 2.4 to 2.7.
+  - Reads files on the controller that hold netperf's output, in any format of netperf 2.4 to 2.7, or the JSON of iperf3
+    (C(iperf3 -J)), one document or several.
   - Writes them as a campaign marked C(imported).
   - M(offload.lab.report) and M(offload.lab.compare) read it like any other.
   - Runs with the same test, sizes, path, MTU and profile are counted as blocks. Fewer than six get no interval.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Logs that netperf printed, somebody's or our own, as a campaign marked ``imported``: plan and
+"""Logs that netperf or iperf3 printed, somebody's or our own, as a campaign marked ``imported``: plan and
 trials. Pure.
 
 What a log does not say stays unknown: it is no block design, has no A/A check, and mostly no
@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Any, NotRequired, TypedDict, cast
 
 from ...module_utils._base.errors import InputError
+from ...module_utils._engines.iperf3 import output as iperf3
 from ...module_utils._engines.netperf.parse import parse_netperf
 from ...module_utils._engines.netperf.values import Row
 from ...module_utils._engines.workload import Workload
@@ -44,8 +45,17 @@ RESULTS = (
 )
 
 
+# What iperf3 does not say of a run.
+NOTHING_SAID: dict[str, Any] = {
+    "test": None,
+    "confidence_met": None,
+    "confidence_limit": None,
+    "confidence_width": {},
+}
+
+
 class Log(TypedDict):
-    """A part of a file in which netperf printed its runs."""
+    """A part of a file in which netperf or iperf3 printed its runs."""
 
     file: str
     profile: str
@@ -66,18 +76,32 @@ class Import(TypedDict):
     profiles: NotRequired[dict[str, dict[str, Level]]]
 
 
+def _of_iperf3(text: str, first: int) -> list[tuple[Row, str]]:
+    """Return the runs of iperf3's JSON as netperf's are, a row for each direction."""
+    found: list[tuple[Row, str]] = []
+    for run in iperf3.runs(text):
+        for number, row in enumerate(run.rows or [{}]):
+            told: Any = {**NOTHING_SAID, **row, "error": run.error, "line": run.line + first - 1}
+            told["direction"] = "-reverse" if number else ""
+            found.append((told, run.raw))
+    return found
+
+
 def runs_of(log: Log, text: str) -> list[tuple[Row, str]]:
     """Return ``[(row, raw)]`` of the runs in the part of a text that a log means; line numbers are
     the text's own.
     """
     lines = text.split("\n")
     first, last = log.get("first_line", 1), min(log.get("last_line", len(lines)), len(lines))
-    rows = parse_netperf("\n".join(lines[first - 1 : last]))
+    part = "\n".join(lines[first - 1 : last])
+    if iperf3.is_output(part):
+        return _of_iperf3(part, first)
+    rows = parse_netperf(part)
     if not rows:
         raise InputError(
-            "no run of netperf is found",
+            "no run of netperf, and no JSON of iperf3, is found",
             f"{log['file']}, lines {first} to {last}",
-            "Give a file that holds what netperf printed, and the lines of this profile.",
+            "Give a file that holds what netperf or iperf3 -J printed, and the lines of this profile.",
         )
     ends = [row["line"] for row in rows[1:]] + [last - first + 2]
     return [
@@ -163,7 +187,7 @@ def _trial(spec: Import, log: Log, row: Row, raw: str, block: int) -> Trial:
     result = {} if error else {key: values[key] for key in RESULTS if values.get(key) is not None}
     trial: Any = {
         "schema": 1,
-        "id": f"{log['file'].rsplit('/', 1)[-1]}:{row['line']}",
+        "id": f"{log['file'].rsplit('/', 1)[-1]}:{row['line']}{values.get('direction', '')}",
         "campaign": spec["name"],
         **PAIR,
         "block": block,

@@ -186,3 +186,40 @@ def rows(text: str, finished: float = 0.0) -> list[StreamRow]:
     if REVERSE.sent in _object(document.get("end"), "end"):
         found.append(_row(document, REVERSE, "TCP_MAERTS", began))
     return found
+
+
+class Run(NamedTuple):
+    """One document in a file that holds several, as people keep them."""
+
+    line: int  # of the file, from 1
+    raw: str
+    rows: list[StreamRow]
+    error: str | None
+
+
+def is_output(text: str) -> bool:
+    """Return whether a text begins as the JSON of iperf3 does."""
+    return text.lstrip().startswith("{")
+
+
+def runs(text: str) -> list[Run]:
+    """Return the documents of a file, one behind the other; one that broke off ends them."""
+    found: list[Run] = []
+    decoder, at = json.JSONDecoder(), 0
+    while text[at:].strip():
+        start = at + len(text[at:]) - len(text[at:].lstrip())
+        line = text.count("\n", 0, start) + 1
+        try:
+            _document, at = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            found.append(Run(line, text[start:], [], "the JSON of iperf3 is not whole"))
+            break
+        found.append(_run(line, text[start:at]))
+    return found
+
+
+def _run(line: int, raw: str) -> Run:
+    try:
+        return Run(line, raw, rows(raw), None)
+    except LabError as error:
+        return Run(line, raw, [], str(error))

@@ -17,6 +17,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
     validate,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.import_logs import import_logs
+from ansible_collections.offload.lab.tests.support import CHECKOUT
 from ansible_collections.offload.lab.tests.unit.corpus import corpus_dir
 
 RUN = """MIGRATED TCP STREAM TEST from 0.0.0.0 () port 0 AF_INET to 198.18.0.2 () port 0 AF_INET : +/-2.500% @ 99% conf.
@@ -159,11 +160,11 @@ def test_a_run_without_its_number_is_a_failed_trial():
         ({"logs": [{"file": "f", "profile": "off", "mtu": 1}]}, "import: logs[0].mtu"),
         (
             {"logs": [{"file": "f", "profile": "off", "first_line": 900}]},
-            "no run of netperf is found",
+            "no run of netperf, and no JSON of iperf3, is found",
         ),
         (
             {"logs": [{"file": "f", "profile": "off", "first_line": 5, "last_line": 2}]},
-            "no run of netperf is found",
+            "no run of netperf, and no JSON of iperf3, is found",
         ),
     ],
 )
@@ -193,3 +194,25 @@ def test_any_text_is_imported_or_refused(parts, first, last):
     except LabError:
         return
     assert trials and analyse(plan, trials)["trials"]["recorded"] == len(trials)
+
+
+def test_the_json_of_iperf3_becomes_trials():
+    """Two runs of two versions in one file, one of them both ways, and one that broke off."""
+    folder = CHECKOUT / "tests/unit/plugins/module_utils/_engines/iperf3/samples"
+    whole = (folder / "tcp-3.12.json").read_text() + (
+        folder / "bidirectional-3.18.json"
+    ).read_text()
+    texts = {"on.json": whole, "off.json": whole[: len(whole) // 4]}
+    spec = {
+        "name": "site",
+        "logs": [{"file": "on.json", "profile": "on"}, {"file": "off.json", "profile": "off"}],
+    }
+    _plan, trials = import_logs(spec, texts)
+    on = [trial for trial in trials if trial["profile"] == "on"]
+    assert [trial["workload"]["test"] for trial in on] == ["TCP_STREAM", "TCP_STREAM", "TCP_MAERTS"]
+    assert all(trial["error"] is None and trial["result"]["throughput_mbps"] > 0 for trial in on)
+    assert on[0]["id"] == "on.json:1" and on[2]["id"] == on[1]["id"] + "-reverse"
+    [off] = [trial for trial in trials if trial["profile"] == "off"]
+    assert off["error"] == "the JSON of iperf3 is not whole" and off["result"] == {}
+    validator = jsonschema.Draft202012Validator(load_schema("trial"))
+    assert [list(validator.iter_errors(trial)) for trial in trials] == [[]] * 4
