@@ -11,7 +11,8 @@ from typing import Any, TypedDict
 
 from .._base import network
 from .._base.errors import InputError, LabError
-from .._host.netns import FOLDER
+from .._host.netns import FOLDER, inode
+from .._host.netns import path_of as path_of_netns
 from .._host.runner import run
 from .parse import parse_links
 from .read import namespaces, read
@@ -58,6 +59,10 @@ def _inside(asked: Asked) -> tuple[str, list[str]]:
     """
     if asked.get("netns"):
         name = network.namespace_name(asked["netns"])
+        if inode(path_of_netns(name)) is None:
+            raise InputError(
+                "there is no such network namespace", name, "ip netns shows those that have a name."
+            )
         return name, ["ip", "-netns", name]
     container = asked.get("container")
     pid = _pid_of(container) if container else asked.get("pid")
