@@ -16,12 +16,12 @@ from .._host.netns import path_of as path_of_netns
 from .._host.runner import run
 from .parse import parse_links
 from .read import namespaces, read
-from .walk import Spaces, Step, Tunnel, path_of, tunnels
+from .walk import Spaces, Step, TunnelDevice, path_of, tunnels
 
 ENGINES = ("podman", "docker")
 
 
-class Asked(TypedDict, total=False):
+class PathEnd(TypedDict, total=False):
     """An end of a path: where on the host, and the address of the other end."""
 
     name: str
@@ -53,7 +53,7 @@ def _pid_of(container: str) -> int:
     return int(done.out)
 
 
-def _inside(asked: Asked) -> tuple[str, list[str]]:
+def _inside(asked: PathEnd) -> tuple[str, list[str]]:
     """Return what the namespace of an end is called, "" for the host's own, and the command line
     that enters it.
     """
@@ -104,7 +104,7 @@ def _spaces(name: str, argv: list[str]) -> dict[str, Any]:
     return spaces
 
 
-def find(asked: Asked) -> Found:
+def find(asked: PathEnd) -> Found:
     """Return what lies on the way from an end to an address."""
     address = str(network.address(asked.get("address"), "address"))
     name, argv = _inside(asked)
@@ -129,7 +129,7 @@ def find(asked: Asked) -> Found:
     }
 
 
-def all_tunnels() -> list[Tunnel]:
+def all_tunnels() -> list[TunnelDevice]:
     """Return the tunnels of the host, and of its named namespaces."""
     spaces = {"": read()}
     for name in namespaces():

@@ -33,7 +33,7 @@ class Step(TypedDict):
     how: str  # how the packets come to it
 
 
-class Tunnel(TypedDict):
+class TunnelDevice(TypedDict):
     """A tunnel's device."""
 
     device: str
@@ -64,7 +64,7 @@ def peer_of(spaces: Spaces, place: Place) -> Place | None:
     return None
 
 
-def tunnel_of(netns: str, link: Link) -> Tunnel:
+def tunnel_of(netns: str, link: Link) -> TunnelDevice:
     """Return what is known of a tunnel's device."""
     data = link["data"]
     return {
@@ -78,7 +78,7 @@ def tunnel_of(netns: str, link: Link) -> Tunnel:
     }
 
 
-def tunnels(spaces: Spaces) -> list[Tunnel]:
+def tunnels(spaces: Spaces) -> list[TunnelDevice]:
     """Return all tunnels of a host."""
     found = []
     for netns, links in spaces.items():

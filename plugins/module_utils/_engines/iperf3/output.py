@@ -188,7 +188,7 @@ def rows(text: str, finished: float = 0.0) -> list[StreamRow]:
     return found
 
 
-class Run(NamedTuple):
+class SavedRun(NamedTuple):
     """One document in a file that holds several, as people keep them."""
 
     line: int  # of the file, from 1
@@ -202,9 +202,9 @@ def is_output(text: str) -> bool:
     return text.lstrip().startswith("{")
 
 
-def runs(text: str) -> list[Run]:
+def runs(text: str) -> list[SavedRun]:
     """Return the documents of a file, one behind the other; one that broke off ends them."""
-    found: list[Run] = []
+    found: list[SavedRun] = []
     decoder, at = json.JSONDecoder(), 0
     while text[at:].strip():
         start = at + len(text[at:]) - len(text[at:].lstrip())
@@ -212,14 +212,14 @@ def runs(text: str) -> list[Run]:
         try:
             _document, at = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            found.append(Run(line, text[start:], [], "the JSON of iperf3 is not whole"))
+            found.append(SavedRun(line, text[start:], [], "the JSON of iperf3 is not whole"))
             break
         found.append(_run(line, text[start:at]))
     return found
 
 
-def _run(line: int, raw: str) -> Run:
+def _run(line: int, raw: str) -> SavedRun:
     try:
-        return Run(line, raw, rows(raw), None)
+        return SavedRun(line, raw, rows(raw), None)
     except LabError as error:
-        return Run(line, raw, [], str(error))
+        return SavedRun(line, raw, [], str(error))
