@@ -58,10 +58,11 @@ options:
         required: true
       workload:
         description:
-          - What netperf runs. C(test) is V(TCP_STREAM), V(TCP_MAERTS), V(UDP_STREAM), V(TCP_RR), V(UDP_RR) or
-            V(TCP_CRR).
+          - The load. C(test) is V(TCP_STREAM), V(TCP_MAERTS), V(UDP_STREAM), V(TCP_RR), V(UDP_RR), V(TCP_CRR) or
+            V(PAYLOAD), C(engine) what makes it, as in M(offload.lab.netperf), which has C(rate_mbps) and
+            C(congestion_control) too.
           - C(duration) in whole seconds, 1 to 86400, default 10.
-          - C(streams), 1 to 1000, default 1, are so many netperf processes, started together and dealt in turn to the
+          - C(streams), 1 to 1000, default 1, are so many processes, started together and dealt in turn to the
             first C(tenants) endpoints, 1 to 1000, default 1. C(bidirectional) adds as many TCP_MAERTS to a TCP_STREAM.
           - C(message_size) and C(receive_size) in bytes, of the calls that send and receive.
           - C(send_socket) and C(recv_socket) in bytes, the socket sizes asked for at the sending and at the receiving
@@ -239,7 +240,7 @@ collected:
   type: int
   sample: 0
 planned:
-  description: What would be measured, by cell the netperf command lines.
+  description: What would be measured, by cell the command lines.
   returned: in check mode
   type: dict
   sample: {first: ["netperf -H 198.18.0.2,4 -t TCP_STREAM -l 5"]}

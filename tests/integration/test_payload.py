@@ -62,3 +62,44 @@ def test_a_path_that_loses_large_packets_is_told_from_an_offload():
         assert found["sizes"]["reverse"]["largest"] == 9000
         nodes.inside(1, "nft", "delete table inet ol")
         assert payload.trouble(checked(nodes)) is None
+
+
+ROUTED = """
+link add left netns {0} type veth peer name to_left netns {2}
+link add right netns {1} type veth peer name to_right netns {2}
+-n {0} address add 198.18.95.1/24 dev left
+-n {1} address add 198.18.96.1/24 dev right
+-n {2} address add 198.18.95.254/24 dev to_left
+-n {2} address add 198.18.96.254/24 dev to_right
+-n {1} link set dev right mtu 1400
+-n {2} link set dev to_right mtu 1400
+-n {0} link set dev left up
+-n {1} link set dev right up
+-n {2} link set dev to_left up
+-n {2} link set dev to_right up
+-n {0} route add default via 198.18.95.254
+-n {1} route add default via 198.18.96.254
+"""
+
+
+class Routed(Nodes):
+    """The two nodes with a router between them, whose second link carries 1,400 bytes."""
+
+    def __init__(self):
+        super().__init__(name="ol-way")
+        self.spaces += ("ol-way-r",)
+
+    def _make(self):
+        for space in self.spaces:
+            self.run("ip", "netns", "add", space)
+        for line in ROUTED.format(*self.spaces).strip().splitlines():
+            self.run("ip", *line.split())
+        self.inside(2, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+
+
+def test_a_router_that_says_that_packets_are_too_large_is_no_black_hole():
+    with Routed() as nodes, served(nodes, "198.18.96.1"):
+        found = checked(nodes, 1, "198.18.96.1")
+        assert found["sizes"]["forward"] == {"mtu": 1500, "largest": 1400, "said": True}
+        assert found["sizes"]["reverse"] == {"mtu": 1400, "largest": 1400, "said": False}
+        assert payload.trouble(found) is None

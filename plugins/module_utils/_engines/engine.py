@@ -113,11 +113,10 @@ class Engine:
     """
 
     name = ""
-    about = ""  # a phrase
     tests: tuple[str, ...] = ()
     called = ""  # its process on the client, in messages
     server = ""  # its server, in messages
-    commands: tuple[str, ...] = ()  # the programs that a node needs
+    program = ""  # what the client runs
     asks: tuple[str, ...] = ()  # a command that shows whether a node has it
     serves_many = True  # whether a server has several clients at the same time
     port_offset = 0  # of its server, above netserver's port
@@ -158,7 +157,7 @@ class Engine:
 
     def started(self, argv: Sequence[str]) -> bool:
         """Return whether a command line on the client is one of this engine."""
-        return argv[:1] == [self.commands[0]]
+        return argv[:1] == [self.program]
 
     def servers_each(self, load: Load) -> int:
         """Return how many servers each address needs, on ports one after the other."""

@@ -6,17 +6,15 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any, TypedDict
 
 from .._base import network
 from .._base.errors import InputError, LabError
-from .._host.netns import FOLDER, inode
-from .._host.netns import path_of as path_of_netns
+from .._host import netns as host_netns
 from .._host.runner import run
-from .parse import parse_links
+from .parse import Link, parse_links
 from .read import namespaces, read
-from .walk import Spaces, Step, TunnelDevice, path_of, tunnels
+from .walk import Step, TunnelDevice, path_of, tunnels
 
 ENGINES = ("podman", "docker")
 
@@ -59,7 +57,7 @@ def _inside(asked: PathEnd) -> tuple[str, list[str]]:
     """
     if asked.get("netns"):
         name = network.namespace_name(asked["netns"])
-        if inode(path_of_netns(name)) is None:
+        if host_netns.inode(host_netns.path_of(name)) is None:
             raise InputError(
                 "there is no such network namespace", name, "ip netns shows those that have a name."
             )
@@ -69,19 +67,18 @@ def _inside(asked: PathEnd) -> tuple[str, list[str]]:
     if not pid:
         return "", ["ip"]
     file = f"/proc/{pid}/ns/net"
-    if not os.path.exists(file):
+    if host_netns.inode(file) is None:
         raise InputError("there is no such process", f"pid {pid}", "It may have ended: look again.")
-    if os.stat(file).st_ino == os.stat("/proc/self/ns/net").st_ino:
+    if host_netns.inode(file) == host_netns.inode(host_netns.path_of(None)):
         return "", ["ip"]
     return _named(file) or file, ["nsenter", f"--net={file}", "ip"]
 
 
 def _named(file: str) -> str | None:
     """Return the name of the namespace behind a file, None where it has none."""
-    wanted = os.stat(file).st_ino
+    wanted = host_netns.inode(file)
     for name in sorted(namespaces()):
-        path = os.path.join(FOLDER, name)
-        if os.path.exists(path) and os.stat(path).st_ino == wanted:
+        if host_netns.inode(host_netns.path_of(name)) == wanted:
             return name
     return None
 
@@ -96,7 +93,7 @@ def _route(argv: list[str], address: str) -> dict[str, Any]:
     return rows[0] if rows and isinstance(rows[0], dict) else {}
 
 
-def _spaces(name: str, argv: list[str]) -> dict[str, Any]:
+def _spaces(name: str, argv: list[str]) -> dict[str, dict[str, Link]]:
     """Return the links of the host, and those of one namespace."""
     spaces = {"": read()}
     if name:
@@ -115,7 +112,7 @@ def find(asked: PathEnd) -> Found:
             asked.get("name", ""),
             "Is the address right, and the namespace the one that sends?",
         )
-    spaces: Spaces = _spaces(name, argv)
+    spaces = _spaces(name, argv)
 
     def leads(netns: str, to: str) -> str | None:
         return _route(argv if netns else ["ip"], to).get("dev")

@@ -166,11 +166,14 @@ class KernelLog:
     def _records(self) -> Iterable[str]:
         while self.descriptor is not None:
             try:
-                yield os.read(self.descriptor, 8192).decode("utf-8", "replace")
+                record = os.read(self.descriptor, 8192)
             except OSError as error:
                 if error.errno == errno.EPIPE:  # records were overwritten before they were read
                     continue
                 return
+            if not record:
+                return
+            yield record.decode("utf-8", "replace")
 
 
 _logs: list[KernelLog] = []  # one a process, from its first snapshot on

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypedDict
 
 from ...module_utils._observe.probe import Snapshot
-from .nouns import NOTHING, Damage, Expected, Mark, Trial, Watched
+from .nouns import NOTHING, Damage, Expected, Mark, Trial, Watched, mark
 
 CHECKSUMS = {
     "IpExtInCsumErrors": "IP",
@@ -80,19 +80,16 @@ def _kind(counter: str) -> str:
     return counter.rpartition(" ")[2]
 
 
-def _mark(guard: str, reason: str) -> Mark:
-    return {"guard": guard, "reason": reason, "excludes": False}
-
-
 def checksums(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """Packets arrived whose checksum was wrong."""
     for end, counters in _ends(trial):
         for counter, count in counters.items():
             if _kind(counter) in CHECKSUMS:
                 what = CHECKSUMS[_kind(counter)]
-                yield _mark(
+                yield mark(
                     "checksum_errors",
                     f"{end}: {count} packets arrived with a wrong checksum ({what})",
+                    excludes=False,
                 )
 
 
@@ -101,7 +98,7 @@ def devices(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     for end, counters in _ends(trial):
         for counter, count in counters.items():
             if _kind(counter) in DEVICE_ERRORS:
-                yield _mark("device_errors", f"{end}: {counter} rose by {count}")
+                yield mark("device_errors", f"{end}: {counter} rose by {count}", excludes=False)
 
 
 class _Lost(TypedDict):
@@ -128,7 +125,9 @@ def drops(trial: Trial, _expected: Expected) -> Iterator[Mark]:
         lost = _lost(counters)
         if lost["count"] >= FEWEST_DROPS:
             where = ", ".join(lost["where"])
-            yield _mark("drops", f"{end}: {lost['count']} packets were dropped ({where})")
+            yield mark(
+                "drops", f"{end}: {lost['count']} packets were dropped ({where})", excludes=False
+            )
 
 
 def timeouts(trial: Trial, _expected: Expected) -> Iterator[Mark]:
@@ -136,14 +135,14 @@ def timeouts(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     for end, counters in _ends(trial):
         count = sum(counters.get(counter, 0) for counter in TIMEOUTS)
         if count >= FEWEST_TIMEOUTS:
-            yield _mark("timeouts", f"{end}: TCP ran into {count} timeouts")
+            yield mark("timeouts", f"{end}: TCP ran into {count} timeouts", excludes=False)
 
 
 def kernel_log(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """The kernel wrote that a device is in trouble."""
     for end, seen in sorted((trial.get("damage") or NOTHING).items()):
         for alarm in seen.get("alarms") or ():
-            yield _mark("kernel_log", f"{end}: the kernel wrote: {alarm}")
+            yield mark("kernel_log", f"{end}: the kernel wrote: {alarm}", excludes=False)
 
 
 GUARDS = (checksums, devices, drops, timeouts, kernel_log)

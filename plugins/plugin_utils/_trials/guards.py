@@ -24,6 +24,7 @@ from .nouns import (
     Mark,
     Result,
     Trial,
+    mark,
 )
 
 RETRANSMIT_SHARE = 0.01
@@ -36,11 +37,6 @@ LINE_RATE_SHARE = 0.94
 ONE_CPU_SHARE = 0.95
 OVERLAP_SHARE = 0.9
 CLOCK_ERROR_SHARE = 0.01
-
-
-def mark(guard: str, reason: str, excludes: bool = True) -> Mark:
-    """Return one mark."""
-    return {"guard": guard, "reason": reason, "excludes": excludes}
 
 
 def _result(trial: Trial) -> Result:

@@ -17,6 +17,7 @@ from typing import Any, NotRequired, TypedDict, cast
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.iperf3 import output as iperf3
+from ...module_utils._engines.netperf.netperf import SAME
 from ...module_utils._engines.netperf.parse import parse_netperf
 from ...module_utils._engines.netperf.values import Row
 from ...module_utils._engines.workload import Workload
@@ -28,21 +29,6 @@ from .nouns import Mark, Trial
 Level = bool | int | str  # YAML reads a bare "off" as a bool
 PAIR = {"pair": "imported", "client": "imported", "server": None}
 SIZES = (("message_size", "m"), ("send_socket_size", "s"), ("recv_socket_size", "r"))
-RESULTS = (
-    "throughput_mbps",
-    "throughput_sent_mbps",
-    "transactions_per_s",
-    "elapsed_s",
-    "local_cpu_percent",
-    "remote_cpu_percent",
-    "local_service_demand",
-    "remote_service_demand",
-    "confidence_met",
-    "confidence_width",
-    "message_size",
-    "send_socket_size",
-    "recv_socket_size",
-)
 
 
 # What iperf3 does not say of a run.
@@ -184,7 +170,7 @@ def _trial(spec: Import, log: Log, row: Row, raw: str, block: int) -> Trial:
         None if measured else "the run has no throughput and no transaction rate"
     )
     values: Mapping[str, Any] = row
-    result = {} if error else {key: values[key] for key in RESULTS if values.get(key) is not None}
+    result = {} if error else {key: values[key] for key in SAME if values.get(key) is not None}
     trial: Any = {
         "schema": 1,
         "id": f"{log['file'].rsplit('/', 1)[-1]}:{row['line']}{values.get('direction', '')}",

@@ -40,6 +40,11 @@ class Mark(TypedDict):
     excludes: bool  # it is left out of the analysis
 
 
+def mark(guard: str, reason: str, excludes: bool = True) -> Mark:
+    """Return one mark."""
+    return {"guard": guard, "reason": reason, "excludes": excludes}
+
+
 class Expected(TypedDict, total=False):
     """What the lab should give; a guard that lacks its part says nothing."""
 

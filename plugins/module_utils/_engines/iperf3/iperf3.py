@@ -20,11 +20,10 @@ class Iperf3(Engine):
     """iperf3, of version 3.7 or later; a process a stream, so that each has a CPU also before 3.16."""
 
     name = "iperf3"
-    about = "iperf3 3.7 or later, a process a stream; no requests and responses"
     tests = ("TCP_STREAM", "TCP_MAERTS", "UDP_STREAM")
     called = "iperf3"
     server = "iperf3 server"
-    commands = ("iperf3",)
+    program = "iperf3"
     asks = ("iperf3", "--version")
     serves_many = False
     # Behind the first thousand data ports of netperf, which a campaign may use as well.

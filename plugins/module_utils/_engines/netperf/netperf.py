@@ -36,10 +36,10 @@ UNITS = {
 }
 # What a run has under the same name as a stream.
 SAME = (
-    "elapsed_s",
     "throughput_mbps",
     "throughput_sent_mbps",
     "transactions_per_s",
+    "elapsed_s",
     "local_cpu_percent",
     "remote_cpu_percent",
     "local_service_demand",
@@ -95,11 +95,10 @@ class Netperf(Engine):
     """netperf, of version 2.7 or later."""
 
     name = "netperf"
-    about = "netperf 2.7, a process a stream"
     tests = (*command.STREAM_TESTS, *command.RR_TESTS)
     called = "netperf"
     server = "netserver"
-    commands = ("netperf", "netserver")
+    program = "netperf"
     asks = ("netperf", "-V")
 
     def refuse(self, load: Load) -> None:

@@ -16,11 +16,10 @@ class PayloadCheck(Engine):
     """TCP and UDP of known content, both directions, all sizes; Python alone."""
 
     name = "payload"
-    about = "a check of each byte that arrives; Python alone"
     tests = (command.TEST,)
     called = "the check of the payload"
     server = "the server of payload checks"
-    commands = ("python3",)
+    program = "python3"
     asks = ("python3", "-V")
     port_offset = 3
 

@@ -9,6 +9,7 @@ import json
 from typing import Any, TypedDict
 
 from ..._base.errors import ParseError
+from ..json_text import object_of
 
 DIRECTIONS = ("forward", "reverse")
 CHECKS = ("tcp_forward", "tcp_reverse", "udp_forward", "udp_reverse")
@@ -80,16 +81,10 @@ def _count(value: Any, what: str) -> int:
     return value
 
 
-def _mapping(value: object, what: str) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise ParseError(f"{what} is not there, or not an object", 1)
-    return value
-
-
 def _example(value: Any) -> Example | None:
     if value is None:
         return None
-    given = _mapping(value, "an example")
+    given = object_of(value, "an example")
     return {
         "number": _count(given.get("number"), "number"),
         "size": _count(given.get("size"), "size"),
@@ -98,14 +93,14 @@ def _example(value: Any) -> Example | None:
 
 
 def _check(value: Any) -> Check:
-    given = _mapping(value, "a check")
+    given = object_of(value, "a check")
     counts: Any = {name: _count(given.get(name), name) for name in COUNTS}
     counts["first"] = _example(given.get("first"))
     return counts
 
 
 def _size(value: Any) -> Size:
-    given = _mapping(value, "a size")
+    given = object_of(value, "a size")
     return {
         "mtu": _count(given.get("mtu"), "mtu"),
         "largest": _count(given.get("largest"), "largest"),
@@ -116,8 +111,8 @@ def _size(value: Any) -> Size:
 def _counters(value: Any) -> dict[str, dict[str, int]]:
     """Return what the counters of each end gained."""
     counters: dict[str, dict[str, int]] = {}
-    for end, values in _mapping(value, "counters").items():
-        gained = _mapping(values, f"counters of {end}").items()
+    for end, values in object_of(value, "counters").items():
+        gained = object_of(values, f"counters of {end}").items()
         counters[str(end)] = {name: _count(value, name) for name, value in gained}
     return counters
 
@@ -131,10 +126,10 @@ def _seconds(value: Any) -> float:
 def parse(text: str) -> Payload:
     """Return what a check printed; raises :class:`ParseError` for any other text."""
     try:
-        given = _mapping(json.loads(text), "the check")
+        given = object_of(json.loads(text), "the check")
     except (ValueError, RecursionError):
         raise ParseError(f"not the result of a payload check: {text[:60]!r}", 1) from None
-    checks = _mapping(given.get("checks"), "checks")
+    checks = object_of(given.get("checks"), "checks")
     found: Payload = {
         "elapsed_s": _seconds(given.get("elapsed")),
         "mss": _count(given.get("mss"), "mss"),
@@ -143,6 +138,6 @@ def parse(text: str) -> Payload:
         "error": str(given["error"]) if given.get("error") else None,
     }
     if "sizes" in given:
-        sizes = _mapping(given["sizes"], "sizes")
+        sizes = object_of(given["sizes"], "sizes")
         found["sizes"] = {name: _size(sizes[name]) for name in DIRECTIONS if name in sizes}
     return found

@@ -20,11 +20,13 @@ import struct
 import sys
 import threading
 import time
+from typing import Iterator
 
 STALL = 5.0  # s without progress
 LATE = 0.9  # s; a connection whose first SYN was lost is there after 1 s or 3 s (RFC 6298)
 DRAIN = 0.2  # s in which the last datagrams may still arrive
 LARGEST = 65536  # bytes of a message
+LARGEST_PACKET = 65535  # bytes of an IPv4 packet; the loopback device has a larger MTU
 LARGEST_DATAGRAM = 65507  # bytes that IPv4 carries in a UDP datagram
 WINDOW = 24576  # bytes of datagrams on the way, which every receive buffer holds
 ROUND = 0.2  # s of one connection
@@ -237,28 +239,36 @@ def _wait_for_answer(sock: socket.socket) -> None:
             sock.recv(64)
 
 
-def receive_datagrams(sock: socket.socket, control: Control, messages: Messages) -> Report:
-    """Compare datagrams with what was sent, until the other end says how many they were."""
-    report, seen, highest = Report(), set(), -1
-    said: dict[str, object] = {}
+def arrivals(sock: socket.socket, control: Control, said: dict[str, object]) -> Iterator[None]:
+    """Give a turn for each datagram that waits, until the other end has said what it sent, which is
+    put into ``said``, and no more arrive.
+    """
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         ready = select.select([sock] if said else [sock, control.connection], [], [], DRAIN)[0]
         if said and not ready:
-            break
+            return
         if sock in ready:
-            for datagram in _datagrams(sock):
-                number = _check(datagram, messages, report)
-                if number is None:
-                    continue
-                report.counts["duplicated"] += number in seen
-                report.counts["reordered"] += number < highest
-                seen.add(number)
-                highest = max(highest, number)
-                if HEAD.unpack_from(datagram)[3] & ASK:
-                    sock.send(b"seen")
+            yield
         elif control.connection in ready:
-            said = control.hear()
+            said.update(control.hear())
+
+
+def receive_datagrams(sock: socket.socket, control: Control, messages: Messages) -> Report:
+    """Compare datagrams with what was sent, until the other end says how many they were."""
+    report, seen, highest = Report(), set(), -1
+    said: dict[str, object] = {}
+    for _turn in arrivals(sock, control, said):
+        for datagram in _datagrams(sock):
+            number = _check(datagram, messages, report)
+            if number is None:
+                continue
+            report.counts["duplicated"] += number in seen
+            report.counts["reordered"] += number < highest
+            seen.add(number)
+            highest = max(highest, number)
+            if HEAD.unpack_from(datagram)[3] & ASK:
+                sock.send(b"seen")
     report.counts["arrived"] = len(seen)
     report.counts["missing"] = max(0, int(str(said.get("sent", 0))) - len(seen))
     return report
@@ -299,41 +309,38 @@ def _check(datagram: memoryview, messages: Messages, report: Report) -> int | No
 # The size of the path
 
 
-def probe_sizes(sock: socket.socket, family: int) -> dict[str, object]:
+def send_sizes(sock: socket.socket, control: Control, family: int) -> dict[str, object]:
     """Send packets of the path's MTU and smaller ones, none of which may be fragmented; return the
-    MTU that the device or the route gives, and whether somebody on the way said that they are too
-    large.
+    MTU that the device or the route gives, the largest packet that arrived, and whether somebody on
+    the way said that one is too large.
     """
     for level, option, value in PROBE[family]:
         sock.setsockopt(level, option, value)
-    mtu = sock.getsockopt(*MTU_OF[family])
+    mtu = min(sock.getsockopt(*MTU_OF[family]), LARGEST_PACKET)
     for _round in range(SIZE_ROUNDS):
         for size in (mtu, *(size for size in PACKETS if size < mtu)):
-            with contextlib.suppress(OSError):  # an ICMP error of the packet before
+            # An ICMP error of a packet before would be the answer to this send.
+            sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            with contextlib.suppress(OSError):
                 sock.send(bytes(size - HEADERS[family]))
-        time.sleep(0.002)
+        time.sleep(0.002)  # between bursts, so that no queue overflows
+    control.say(mtu=mtu)
+    arrived = control.hear()
+    # The answer took a round trip and longer: an ICMP error of the path is here by now.
     said = False
     with contextlib.suppress(OSError):
         sock.recvmsg(1, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
         said = True
-    return {"mtu": mtu, "said": said}
+    return {"mtu": mtu, "largest": arrived["largest"], "said": said}
 
 
-def largest_packet(sock: socket.socket, control: Control, family: int) -> dict[str, object]:
-    """Return the largest packet that arrived, and what the sender said at the end."""
+def receive_sizes(sock: socket.socket, control: Control, family: int) -> None:
+    """Tell the other end the largest packet that arrived."""
     largest = 0
-    said: dict[str, object] = {}
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        ready = select.select([sock] if said else [sock, control.connection], [], [], DRAIN)[0]
-        if said and not ready:
-            break
-        if sock in ready:
-            with contextlib.suppress(OSError):
-                largest = max(largest, len(sock.recv(LARGEST)) + HEADERS[family])
-        elif control.connection in ready:
-            said = control.hear()
-    return {**said, "largest": largest}
+    for _turn in arrivals(sock, control, {}):
+        with contextlib.suppress(OSError):
+            largest = max(largest, len(sock.recv(LARGEST)) + HEADERS[family])
+    control.say(largest=largest)
 
 
 # Both ends
@@ -474,9 +481,9 @@ def _answer_sizes(
         sock.connect((peer, int(str(asked["port"]))))
         control.say(ready=True)
         if asked["direction"] == "forward":
-            control.say(**largest_packet(sock, control, family))
+            receive_sizes(sock, control, family)
         else:
-            control.say(**probe_sizes(sock, family))
+            control.say(**send_sizes(sock, control, family))
 
 
 def _part(
@@ -567,9 +574,9 @@ class Client:
             sock.connect(self.there)
             self.control.say(do="sizes", direction=direction, port=sock.getsockname()[1])
             self.control.hear()
-            if direction == "reverse":
-                return largest_packet(sock, self.control, self.family)
-            self.control.say(**probe_sizes(sock, self.family))
+            if direction == "forward":
+                return send_sizes(sock, self.control, self.family)
+            receive_sizes(sock, self.control, self.family)
             return self.control.hear()
 
     def check(self, seconds: float) -> None:

@@ -83,13 +83,12 @@ def test_each_stream_of_an_address_has_a_server_of_its_own():
         ({"message_size": 1, "receive_size": 2}, "one size for message_size and receive_size"),
         ({"congestion_control": "-Z"}, "not the name of an algorithm"),
         ({"rate_mbps": 0}, "rate_mbps"),
-        ({"engine": "iperf2"}, "unknown engine: 'iperf2'.*netperf, iperf3"),
+        ({"engine": "iperf2"}, "'iperf2': unknown engine.*netperf, iperf3, payload"),
     ],
 )
 def test_what_it_cannot_make_is_refused(asked, said):
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=said):
         commands(**asked)
-    assert said.split(".*")[0] in str(caught.value).replace("'iperf2': unknown engine", said)
 
 
 def test_netperf_has_no_rate():
