@@ -29,8 +29,8 @@ def test_a_nic_that_keeps_its_word_is_clean():
         ("bit_flipped:0.01:tso", payload.WRONG, ["tso", "off"]),
         ("last_byte_zeroed:0.01:odd+tx", payload.WRONG, ["tx", "off"]),
         ("checksum_unfilled:0.01:tx", payload.REFUSED, ["tx", "off"]),
-        ("dropped:0.01:tso", payload.RETRANSMITTED, ["tso", "off"]),
-        ("dropped:1:tso", payload.RETRANSMITTED, ["tso", "off"]),
+        ("dropped:0.01:tso", payload.SEGMENTS_LOST, ["tso", "off"]),
+        ("dropped:1:tso", payload.SEGMENTS_LOST, ["tso", "off"]),
         ("truncated:0.01:uso", payload.WRONG, ["tx-udp-segmentation", "off"]),
     ],
 )

@@ -79,7 +79,13 @@ class Cure(NamedTuple):
     off: list[str]  # settings
     levels: Levels
     profile: str | None  # that was visited with these levels
-    seen: Trials  # the checks of that profile
+    seen: Trials  # the checks of that profile where something is to blame
+
+
+def _of_profile(checks: Checks, place: Place, profile: str | None) -> list[Tally]:
+    """Return the checks of a profile at a place, none where it was not visited there."""
+    seen = at(checks.whole(), place)
+    return [seen[profile]] if profile in seen else []
 
 
 def cure_of(plan: Plan, checks: Checks) -> Cure | None:
@@ -93,5 +99,6 @@ def cure_of(plan: Plan, checks: Checks) -> Cure | None:
     off, levels = found
     visited = [name for name, one in plan["profiles"].items() if one["levels"] == levels]
     profile = visited[0] if visited else None
-    tallies = [tally for where, tally in checks.whole().items() if where[2] == profile]
+    ill = [place for place in blames if blames[place]]
+    tallies = [tally for place in ill for tally in _of_profile(checks, place, profile)]
     return Cure(off, levels, profile, trials_of(tallies))

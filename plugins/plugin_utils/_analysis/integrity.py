@@ -18,7 +18,7 @@ from typing import TypedDict
 from ...module_utils._engines.payload.result import Example, Size
 from .._campaign.nouns import Plan
 from .._statistics.libraries import stats
-from .._trials.payload import Checks, Tally, is_black_hole, joined_sizes
+from .._trials.payload import LOSSES, Checks, Tally, is_black_hole, joined_sizes
 from .blame import ALPHA, Blame, is_on, trials_of
 from .cure import Place, at, blames_of, places_of, smallest
 
@@ -36,10 +36,11 @@ class PathVerdict(TypedDict):
 
     path: str
     mtu: int
-    verdict: str  # broken, broken without, suspect, clean
+    verdict: str  # broken, broken without, suspect, lossy, clean
     blames: list[Blame]
     off: list[str]  # the fewest settings to switch off here
     trials: int
+    troubled: int  # of these
     messages: int
     lost: int  # of these, or wrong
     bounds: list[Bound]
@@ -75,7 +76,7 @@ def _verdict(
         "verdict": "broken" if blames else _without_blame(plan, here),
         "blames": blames,
         "off": cure[0] if cure else [],
-        "trials": trials_of(here.values())["trials"],
+        **trials_of(here.values()),
         "messages": messages,
         "lost": lost,
         "bounds": _bounds(plan, here, level),
@@ -88,16 +89,17 @@ def _verdict(
 def _without_blame(plan: Plan, here: Mapping[str, Tally]) -> str:
     if all(tally["troubled"] == 0 for tally in here.values()):
         return "clean"
+    kinds, _first = _worst(here)
+    if set(kinds) <= set(LOSSES):
+        return "lossy"
     if all(2 * tally["troubled"] > tally["trials"] for tally in here.values()):
         return "broken without" if _has_all_off(plan, here) else "broken everywhere"
     return "suspect"
 
 
 def _has_all_off(plan: Plan, here: Mapping[str, Tally]) -> bool:
-    return any(
-        not any(is_on(factor, plan["profiles"][name]["levels"]) for factor in plan["factors"])
-        for name in here
-    )
+    all_off = {factor["name"]: factor["levels"][0] for factor in plan["factors"]}
+    return any(plan["profiles"][name]["levels"] == all_off for name in here)
 
 
 def _messages(here: Mapping[str, Tally]) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from .screen import (
     first_visits,
     reachable,
     screen,
+    with_needs,
     within_reach,
 )
 
@@ -100,9 +101,24 @@ def profiles_of(campaign: Campaign) -> tuple[dict[str, Levels], str]:
     return _with_all_off(design, factors, off, on), "all_off"
 
 
+def _both_ends(factors: Sequence[Factor], off: Levels, on: Levels) -> dict[str, Levels]:
+    """Return all off, each factor alone with what it needs, all on without each, and all on: each
+    factor is on in about half of them, and a second fault is hidden least by a first.
+    """
+    alone = [with_needs(factors, levels) for _name, levels in _one_by_one(factors, off)]
+    without = [levels for _name, levels in _one_left_out(factors, on)]
+    found: dict[str, Levels] = {"all_off": off}
+    for levels in [*alone, *without]:
+        if levels not in (*found.values(), on):
+            found[named(levels, off)] = levels
+    return {**found, "all_on": on}
+
+
 def _with_all_off(design: str, factors: list[Factor], off: Levels, on: Levels) -> dict[str, Levels]:
     if design == "one_at_a_time":
         return {"all_off": off, **dict(_one_by_one(factors, off))}
+    if design == "integrity":
+        return _both_ends(factors, off, on)
     if design == "full_factorial":
         return dict(itertools.islice(_all_combinations(factors, off), MOST_PROFILES + 1))
     return {"all_off": off, "all_on": on}

@@ -114,6 +114,18 @@ def within_reach(factors: Sequence[Factor], levels: Mapping[str, str]) -> Levels
     return found
 
 
+def with_needs(factors: Sequence[Factor], levels: Mapping[str, str]) -> Levels:
+    """Return the combination with what its factors need switched on, too."""
+    on = {factor["name"]: factor["levels"][-1] for factor in factors}
+    off = {factor["name"]: factor["levels"][0] for factor in factors}
+    found = dict(levels)
+    while not reachable(factors, found):
+        for name, need in _excluding(factors):
+            if found[name] != off[name] and found[need] == off[need]:
+                found[need] = on[need]
+    return found
+
+
 def _candidates(factors: Sequence[Factor], draw: random.Random) -> list[Levels]:
     """Return all combinations that can be reached, or that many random ones where they are too
     many.

@@ -39,6 +39,7 @@ DESIGNS = {
     "on_off": "all of them on against all of them off",
     "one_at_a_time": "each one alone against all of them off: which gives the boost",
     "leave_one_out": "all but one against all of them on: which is missed",
+    "integrity": "all off, each alone, all but each, and all on: which is broken",
     "screen": "in a few chosen combinations: each one's effect, and what acts together",
     "search": "searched for the best set: visits chosen by what was known so far",
     "full_factorial": "in all combinations: each one's effect, and which of them act together",

@@ -150,7 +150,7 @@ class Digest:
             of_profile[guard] = of_profile.get(guard, 0) + 1
 
     def _see_payload(self, trial: Trial) -> None:
-        checked = (trial.get("result") or NOTHING).get("payload")
+        checked = payload.checked(trial)
         if checked:
             where = (trial["path"], trial["mtu"], trial["profile"])
             self.checks.see(where, trial.get("part"), checked)

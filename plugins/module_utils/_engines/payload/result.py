@@ -24,7 +24,9 @@ COUNTS = (
     "reordered",
     "late",
     "stalled",
+    "segments_lost",
 )
+ADDED = ("segments_lost",)  # checks of earlier versions lack them
 
 
 class Example(TypedDict):
@@ -48,6 +50,7 @@ class Check(TypedDict):
     reordered: int
     late: int  # connections whose first SYN was lost
     stalled: int  # connections without progress
+    segments_lost: int  # of TCP, on the way
     first: Example | None
 
 
@@ -94,7 +97,8 @@ def _example(value: Any) -> Example | None:
 
 def _check(value: Any) -> Check:
     given = object_of(value, "a check")
-    counts: Any = {name: _count(given.get(name), name) for name in COUNTS}
+    known: dict[str, Any] = {**dict.fromkeys(ADDED, 0), **given}
+    counts: Any = {name: _count(known.get(name), name) for name in COUNTS}
     counts["first"] = _example(given.get("first"))
     return counts
 

@@ -20,17 +20,27 @@ import struct
 import sys
 import threading
 import time
-from typing import Iterator
+from typing import Callable, Iterator
 
 STALL = 5.0  # s without progress
+PATIENCE = 20.0  # s for an answer on the connection on which the ends speak
+CONNECTED = 8.0  # s; by then the SYN was sent again after 1 s and 3 s
 LATE = 0.9  # s; a connection whose first SYN was lost is there after 1 s or 3 s (RFC 6298)
 DRAIN = 0.2  # s in which the last datagrams may still arrive
 LARGEST = 65536  # bytes of a message
 LARGEST_PACKET = 65535  # bytes of an IPv4 packet; the loopback device has a larger MTU
 LARGEST_DATAGRAM = 65507  # bytes that IPv4 carries in a UDP datagram
+OFTEN = 3  # times more
+SMALLEST_CUT = 129  # bytes of a datagram that is cut out of a larger one
+BATCHES = (2, 3, 2, 4, 2, 8, 3, 64)  # datagrams that go as one
+SMALL_BUFFER = 65536  # bytes that a connection may have on the way
+KINDS = 4  # of rounds, each with the next seed: TCP and UDP, in both directions
 WINDOW = 24576  # bytes of datagrams on the way, which every receive buffer holds
 ROUND = 0.2  # s of one connection
 SOL_UDP, UDP_SEGMENT, UDP_GRO = 17, 103, 104  # linux/udp.h
+# linux/tcp.h, struct tcp_info: tcpi_unacked, tcpi_total_retrans and tcpi_dsack_dups.
+TCP_INFO_PLACES, TCP_INFO_SIZE = (24, 100, 216), 220
+NUMBER = struct.Struct("=I")
 HEAD = struct.Struct("!IIHH")  # seed, number, size less one, flags
 ASK = 1  # the flag of a datagram that is to be acknowledged
 HEADERS: dict[int, int] = {socket.AF_INET: 28, socket.AF_INET6: 48}  # bytes of IP and UDP
@@ -89,11 +99,12 @@ def edges(unit: int, largest: int) -> list[int]:
 
 
 class Messages:
-    """The endless sequence of messages of one seed."""
+    """The endless sequence of messages of one seed; the sizes of a range come more often."""
 
-    def __init__(self, seed: int, unit: int, largest: int) -> None:
+    def __init__(self, seed: int, unit: int, largest: int, often: range) -> None:
         self.seed = seed
         self.sizes = edges(unit, largest)
+        self.sizes += [size for size in self.sizes if size in often] * OFTEN
         random.Random(seed).shuffle(self.sizes)
 
     def size(self, number: int) -> int:
@@ -106,13 +117,25 @@ class Messages:
         return memoryview(POOL)[start : start + self.size(number)]
 
 
+def messages_of_tcp(seed: int, unit: int) -> Messages:
+    """Return messages of which most are larger than a segment of ``unit`` bytes."""
+    return Messages(seed, unit, LARGEST, range(unit + 1, LARGEST + 1))
+
+
+def messages_of_udp(seed: int, unit: int, segment: int) -> Messages:
+    """Return messages that fit into datagrams, most of which the kernel can cut out of a larger one:
+    those of ``segment`` bytes and less.
+    """
+    return Messages(seed, unit, LARGEST_DATAGRAM - HEAD.size, range(SMALLEST_CUT, segment + 1))
+
+
 class Report:
     """What arrived of one check, in messages."""
 
     def __init__(self) -> None:
         self.counts = dict.fromkeys(
             ("sent", "bytes", "arrived", "wrong", "short", "missing", "duplicated", "reordered",
-             "late", "stalled"),
+             "late", "stalled", "segments_lost"),
             0,
         )  # fmt: skip
         self.first: dict[str, int] | None = None
@@ -147,9 +170,15 @@ def difference(got: memoryview, wanted: memoryview) -> int:
 
 
 def send_messages(connection: socket.socket, messages: Messages, seconds: float) -> tuple[int, int]:
-    """Send messages for some seconds and close the sending side; return how many, and their bytes."""
+    """Send messages for some seconds and close the sending side; return how many, and their bytes.
+
+    In three of four connections the send buffer is small, so that a message goes as a packet of its
+    own size; in the others TCP joins messages to the largest packets.
+    """
     connection.settimeout(STALL)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if messages.seed // KINDS % 4 != 3:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALL_BUFFER)
     until, number, amount = time.monotonic() + seconds, 0, 0
     while time.monotonic() < until:
         content = messages.content(number)
@@ -158,6 +187,23 @@ def send_messages(connection: socket.socket, messages: Messages, seconds: float)
         number += 1
     connection.shutdown(socket.SHUT_WR)
     return number, amount
+
+
+def segments_lost(connection: socket.socket) -> int:
+    """Return how many segments of a connection were lost on the way, once all have arrived.
+
+    Busy CPUs let TCP send segments again that have arrived: the receiver says so by a D-SACK
+    (RFC 2883), and these were not lost.
+    """
+    until = time.monotonic() + STALL
+    while True:
+        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_SIZE)
+        if len(info) < TCP_INFO_SIZE:  # Linux before 4.19
+            return 0
+        waiting, again, duplicates = (NUMBER.unpack_from(info, at)[0] for at in TCP_INFO_PLACES)
+        if waiting == 0 or time.monotonic() > until:
+            return max(0, again - duplicates)
+        time.sleep(0.001)
 
 
 def receive_messages(connection: socket.socket, _control: Control, messages: Messages) -> Report:
@@ -195,20 +241,18 @@ def _fill(connection: socket.socket, buffer: memoryview) -> int:
 
 
 def send_datagrams(
-    sock: socket.socket, messages: Messages, seconds: float, segment: bool
+    sock: socket.socket, messages: Messages, seconds: float, segment: int
 ) -> tuple[int, int]:
     """Send datagrams for some seconds, never more than :data:`WINDOW` bytes ahead of the receiver;
     return how many, and their bytes.
 
-    With ``segment`` the kernel cuts several of one size out of one call (UDP_SEGMENT).
+    The kernel cuts several of one size, ``segment`` bytes at most, out of one call (UDP_SEGMENT).
     """
     until, number, ahead, amount = time.monotonic() + seconds, 0, 0, 0
     sock.settimeout(STALL)
     while time.monotonic() < until:
         size = messages.size(number)
-        batch = 1
-        if segment and 200 <= size <= 1400:
-            batch = max(1, WINDOW // 2 // (size + HEAD.size))
+        batch = _batch(number, size, segment)
         ahead += batch * (size + HEAD.size)
         ask = ahead >= WINDOW
         parts = []
@@ -226,6 +270,13 @@ def send_datagrams(
     return number, amount
 
 
+def _batch(number: int, size: int, segment: int) -> int:
+    """Return how many datagrams the kernel is to cut out of one call: a few, or many."""
+    if not SMALLEST_CUT <= size <= segment:
+        return 1
+    return min(BATCHES[number % len(BATCHES)], WINDOW // (size + HEAD.size))
+
+
 def _cut(messages: Messages, number: int, size: int) -> memoryview:
     """Return the content of a datagram: the size is that of the first one of its batch."""
     start = (number * 7919 + messages.seed) % (3 * LARGEST)
@@ -239,12 +290,19 @@ def _wait_for_answer(sock: socket.socket) -> None:
             sock.recv(64)
 
 
-def arrivals(sock: socket.socket, control: Control, said: dict[str, object]) -> Iterator[None]:
+def arrivals(
+    sock: socket.socket,
+    control: Control,
+    said: dict[str, object],
+    complete: Callable[[], bool] = lambda: False,
+) -> Iterator[None]:
     """Give a turn for each datagram that waits, until the other end has said what it sent, which is
-    put into ``said``, and no more arrive.
+    put into ``said``, and all of it is here or no more arrives.
     """
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
+        if said and complete():
+            return
         ready = select.select([sock] if said else [sock, control.connection], [], [], DRAIN)[0]
         if said and not ready:
             return
@@ -256,9 +314,10 @@ def arrivals(sock: socket.socket, control: Control, said: dict[str, object]) -> 
 
 def receive_datagrams(sock: socket.socket, control: Control, messages: Messages) -> Report:
     """Compare datagrams with what was sent, until the other end says how many they were."""
-    report, seen, highest = Report(), set(), -1
+    report, highest = Report(), -1
+    seen: set[int] = set()
     said: dict[str, object] = {}
-    for _turn in arrivals(sock, control, said):
+    for _turn in arrivals(sock, control, said, lambda: len(seen) == said.get("sent")):
         for datagram in _datagrams(sock):
             number = _check(datagram, messages, report)
             if number is None:
@@ -350,7 +409,7 @@ class Control:
     """A connection on which the ends speak, a line of JSON each time."""
 
     def __init__(self, connection: socket.socket) -> None:
-        connection.settimeout(60)
+        connection.settimeout(PATIENCE)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.connection = connection
         self.stream = connection.makefile("rb", buffering=0)
@@ -455,9 +514,10 @@ def _answer(
         return
     seconds, unit = float(str(asked["seconds"])), int(str(asked["unit"]))
     seed = int(str(asked["seed"]))
+    segment = int(str(asked.get("segment", 0)))
     if asked["do"] == "udp":
-        messages = Messages(seed, unit, LARGEST_DATAGRAM - HEAD.size)
-        sock = udp_socket(here[0], here[1], control.connection.family, bool(asked["join"]))
+        messages = messages_of_udp(seed, unit, segment)
+        sock = udp_socket(here[0], here[1], control.connection.family, segment > 0)
         sock.connect((peer, int(str(asked["port"]))))
         control.say(ready=True)
         with sock:
@@ -469,7 +529,7 @@ def _answer(
     while token not in waiting and time.monotonic() < until:
         time.sleep(0.001)
     with waiting.pop(token) as data:
-        _part(control, data, Messages(seed, unit, LARGEST), seconds, asked)
+        _part(control, data, messages_of_tcp(seed, unit), seconds, asked)
 
 
 def _answer_sizes(
@@ -500,10 +560,11 @@ def _part(
         control.say(**receive(sock, control, messages).shown())
         return
     if udp:
-        sent, amount = send_datagrams(sock, messages, seconds, bool(asked["segment"]))
-    else:
-        sent, amount = send_messages(sock, messages, seconds)
-    control.say(sent=sent, bytes=amount)
+        sent, amount = send_datagrams(sock, messages, seconds, int(str(asked["segment"])))
+        control.say(sent=sent, bytes=amount)
+        return
+    sent, amount = send_messages(sock, messages, seconds)
+    control.say(sent=sent, bytes=amount, segments_lost=segments_lost(sock))
 
 
 class Client:
@@ -516,12 +577,13 @@ class Client:
         self.control = Control(self.connect())
         self.unit = self.control.connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
         self.reports: dict[str, Report] = {}
+        self.largest: dict[str, int] = {}  # bytes of a message in a datagram that is not fragmented
         self.seed = 0
 
     def connect(self) -> socket.socket:
         """Return a connection to the server."""
         source = (self.local, 0) if self.local else None
-        return socket.create_connection(self.there, timeout=15, source_address=source)
+        return socket.create_connection(self.there, timeout=CONNECTED, source_address=source)
 
     def tcp(self, direction: str, report: Report) -> None:
         """Make one round over a new connection."""
@@ -535,30 +597,33 @@ class Client:
         report.counts["late"] += time.monotonic() - began > LATE
         with data:
             Control(data).say(do="data", token=token)
-            messages = Messages(self.seed, self.unit, LARGEST)
+            messages = messages_of_tcp(self.seed, self.unit)
             if direction == "forward":
                 sent, _amount = send_messages(data, messages, ROUND)
                 arrived = self.control.hear()
+                lost = segments_lost(data)
             else:
-                got = receive_messages(data, self.control, messages)
-                sent, arrived = int(str(self.control.hear()["sent"])), got.shown()
-        report.add({**arrived, "sent": sent})
+                arrived = receive_messages(data, self.control, messages).shown()
+                said = self.control.hear()
+                sent, lost = int(str(said["sent"])), int(str(said["segments_lost"]))
+        report.add({**arrived, "sent": sent, "segments_lost": lost})
         report.counts["missing"] += max(0, sent - int(str(arrived["arrived"])))
 
     def udp(self, direction: str, report: Report) -> None:
         """Make one round of datagrams; every second one is cut and joined by the kernel."""
         self.seed += 1
-        batched = self.seed // 4 % 2 == 1
-        asked = {"seconds": ROUND, "unit": self.unit + 12 - HEAD.size, "seed": self.seed}
-        asked.update(segment=batched, join=batched)
+        batched = self.seed // KINDS % 2 == 1
+        unit = self.unit + 12 - HEAD.size
+        segment = min(unit, self.largest[direction]) if batched else 0
+        asked = {"seconds": ROUND, "unit": unit, "seed": self.seed, "segment": segment}
         local = self.control.connection.getsockname()[0]
-        messages = Messages(self.seed, int(asked["unit"]), LARGEST_DATAGRAM - HEAD.size)
+        messages = messages_of_udp(self.seed, unit, segment)
         with udp_socket(local, 0, self.family, batched) as sock:
             sock.connect(self.there)
             self.control.say(do="udp", direction=direction, port=sock.getsockname()[1], **asked)
             self.control.hear()
             if direction == "forward":
-                sent, _amount = send_datagrams(sock, messages, ROUND, batched)
+                sent, _amount = send_datagrams(sock, messages, ROUND, segment)
                 self.control.say(sent=sent)
                 arrived = self.control.hear()
             else:
@@ -575,9 +640,12 @@ class Client:
             self.control.say(do="sizes", direction=direction, port=sock.getsockname()[1])
             self.control.hear()
             if direction == "forward":
-                return send_sizes(sock, self.control, self.family)
-            receive_sizes(sock, self.control, self.family)
-            return self.control.hear()
+                found = send_sizes(sock, self.control, self.family)
+            else:
+                receive_sizes(sock, self.control, self.family)
+                found = self.control.hear()
+        self.largest[direction] = int(str(found["largest"])) - HEADERS[self.family] - HEAD.size
+        return found
 
     def check(self, seconds: float) -> None:
         """Make rounds of each kind in turn for some seconds, and each of them once at least."""

@@ -145,3 +145,28 @@ def test_the_same_trouble_everywhere_blames_a_setting_seldom():
         (row,) = integrity.verdicts(plan(), checks(**troubled))
         claimed += row["verdict"] == "broken"
     assert claimed <= 20
+
+
+def lossy(**troubled):
+    """Return checks in which segments were lost, and nothing was wrong."""
+    found = checks(**troubled)
+    for one in found.planned.values():
+        one["kinds"] = dict.fromkeys([payload.SEGMENTS_LOST] if one["troubled"] else [], 1)
+        one["whole"]["checks"]["tcp_forward"].update(wrong=0, first=None)
+    return found
+
+
+@pytest.mark.parametrize("troubled", [{"all_on": 1}, ALWAYS])
+def test_a_queue_that_overflows_breaks_nothing(troubled):
+    (row,) = integrity.verdicts(plan(), lossy(**troubled))
+    assert (row["verdict"], row["off"]) == ("lossy", [])
+    (one,) = broken.lines(plan(), lossy(**troubled))
+    assert one["text"].startswith(
+        "Packets are lost over physical at MTU 9000: segments were lost and sent again in "
+        f"{sum(troubled.values())} of 60 trials, with no setting more often than without it."
+    )
+
+
+def test_segments_that_are_lost_with_a_setting_only_are_its_fault():
+    (row,) = integrity.verdicts(plan(), lossy(all_on=12, gro_off=12))
+    assert (row["verdict"], row["off"]) == ("broken", ["tso"])

@@ -163,6 +163,7 @@ def test_more_blocks_leave_the_first_as_they_were():
         ("on_off", ["all_off", "all_on"]),
         ("one_at_a_time", ["all_off", "tso=on", "gro=on"]),
         ("leave_one_out", ["all_on", "tso=off", "gro=off"]),
+        ("integrity", ["all_off", "tso=on", "gro=on", "all_on"]),
         ("full_factorial", ["all_off", "gro=on", "tso=on", "tso=on,gro=on"]),
     ],
 )
@@ -170,6 +171,25 @@ def test_designs(design, names):
     made = plan(design=design, factors=["tso", "gro"])
     assert list(made["profiles"]) == names
     assert made["control"] == names[0]
+
+
+def test_integrity_has_each_setting_on_in_about_half_of_its_profiles():
+    factors = ["tx", "rx", {"name": "tso", "needs": ["tx"]}, "gso", "gro"]
+    made = plan(design="integrity", factors=factors)
+    assert list(made["profiles"]) == [
+        "all_off",
+        "tx=on",
+        "rx=on",
+        "tx=on,tso=on",
+        "gso=on",
+        "gro=on",
+        "rx=on,gso=on,gro=on",
+        "tx=on,tso=on,gso=on,gro=on",
+        "tx=on,rx=on,gso=on,gro=on",
+        "tx=on,rx=on,tso=on,gro=on",
+        "tx=on,rx=on,tso=on,gso=on",
+        "all_on",
+    ]
 
 
 def test_levels_beyond_two():

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import pytest
 import yaml
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
@@ -29,8 +30,11 @@ ASKED = {
 FINDINGS = {"recommendation": nothing("nothing to compare")}
 
 
-def checks(plan, broken):
-    """Return the checks of a campaign whose payload is wrong under these levels."""
+def checks(plan, broken, beside=0):
+    """Return the checks of a campaign whose payload is wrong under these levels.
+
+    ``beside`` are segments that were lost on another path, with each profile.
+    """
     seen = payload.Checks({}, {})
     for name, profile in plan["profiles"].items():
         wrong = int(all(profile["levels"][key] == level for key, level in broken.items()))
@@ -44,20 +48,25 @@ def checks(plan, broken):
         }
         for _block in range(plan["blocks"]):
             seen.see(("physical", 9000, name), None, found)
+            lossy = {"tcp_forward": {**check, "segments_lost": beside}}
+            seen.see(("tenant_vxlan", 9000, name), None, {**found, "checks": lossy})
     return seen
 
 
-def written(asked, broken):
+def written(asked, broken, beside=0):
     plan = make_plan(read_campaign(asked), "2026-01-05T00:00:00Z")
-    cure = cure_of(plan, checks(plan, broken))
+    cure = cure_of(plan, checks(plan, broken, beside))
     manifest = {"nodes": {"node1": {"before": {"host": {"kernel": "6.1.0"}}}}}
     text = recommended.recommended(FINDINGS, plan, manifest, cure, 1767600000.0)
     return yaml.safe_load(text)["offload_lab_recommended"]
 
 
-def test_the_cure_is_what_to_apply_and_is_confirmed_in_fresh_blocks():
-    found = written(ASKED, {"tso": "on"})
-    assert (found["profile"], found["changes"]) == ("tso=off", {"tso": "off"})
+@pytest.mark.parametrize(
+    ("design", "profile"), [("leave_one_out", "tso=off"), ("integrity", "tx=on,gro=on")]
+)
+def test_the_cure_is_what_to_apply_and_is_confirmed_in_fresh_blocks(design, profile):
+    found = written({**ASKED, "design": design}, {"tso": "on"})
+    assert (found["profile"], found["changes"]) == (profile, {"tso": "off"})
     assert found["client"]["underlay"]["features"] == {"tx": True, "tso": False, "gro": True}
     assert found["confirmed"] is False
     assert (found["date"], found["kernels"]) == ("2026-01-05", {"node1": "6.1.0"})
@@ -67,6 +76,13 @@ def test_the_cure_is_what_to_apply_and_is_confirmed_in_fresh_blocks():
     assert confirmed["client"] == found["client"]
     # After an upgrade nothing is broken any more: nothing is to be switched off.
     assert written(found["again"], {"tso": "never"})["profile"] is None
+
+
+def test_another_path_does_not_keep_a_cure_from_being_confirmed():
+    again = written(ASKED, {"tso": "on"}, beside=9)["again"]
+    confirmed = written(again, {"tso": "on"}, beside=9)
+    assert confirmed["profile"] == "as_applied" and confirmed["confirmed"] is True
+    assert confirmed["cures"]["clean"] == confirmed["cures"]["trials"] == 8
 
 
 def test_what_needs_a_setting_goes_with_it():
