@@ -10,7 +10,9 @@ version_added: 0.1.0
 description:
   - Compares the effect of each profile against the control between campaigns with the same tables.
   - Differences of effects have 95 % intervals by Welch's t on logarithms. Holm's correction covers all of them.
-  - With fewer than six blocks in one of the campaigns there is no interval and no verdict.
+  - Where no difference is shown, an interval within ± C(matters) of the campaigns means no difference that matters.
+    Otherwise it is not known whether there is one. Neither is a regression.
+  - With fewer than six blocks in one of the campaigns there is no interval and no test.
   - The values of each profile are listed for information. They are not judged, because they depend on the day and on
     the machine's load.
   - Differences between the manifests are listed, too.

@@ -7,7 +7,8 @@ Pure.
 Only effects are judged: a profile against the control, paired in the blocks of its own campaign, so
 a slower day or a busier machine is in both and cancels out. Each effect is compared between the
 campaigns by Welch's t on logarithms, and Holm's correction goes over all effects of all tables,
-metrics and campaigns: one error rate for the whole gate. Values themselves (Mbit/s) are
+metrics and campaigns: one error rate for the whole gate. Where that shows no difference, the
+interval says whether there is none that matters (same) or that is not known (unknown). Values themselves (Mbit/s) are
 information: whatever changed between the campaigns is in them.
 """
 
@@ -26,6 +27,7 @@ from .._report.conditions import ALWAYS_DIFFERENT, nodes_of
 from .._statistics import effects as statistics
 from .._statistics.libraries import np, stats
 from .._statistics.numbers import ratios, shortened
+from .._statistics.states import is_same, margin_of, matters_percent
 from .._trials.nouns import Trial
 from .rows import (
     ComparedCampaign,
@@ -35,7 +37,7 @@ from .rows import (
     MetricRows,
     TableRows,
     ValueRow,
-    verdict,
+    direction,
 )
 
 SCHEMA = 2
@@ -106,10 +108,17 @@ def logs_of(campaign: Campaign, metric: str, place: int, profiles: list[str]) ->
     return table_logs(campaign, metric, place)[rows]
 
 
-def _effects(names: list[str], first: np.ndarray, second: np.ndarray) -> list[EffectRow]:
+def is_tested(row: EffectRow) -> bool:
+    """Return whether both campaigns have blocks enough for a test of an effect."""
+    return min(row["n_baseline"], row["n"]) >= FEWEST_BLOCKS
+
+
+def _effects(
+    names: list[str], first: np.ndarray, second: np.ndarray, matters: float
+) -> list[EffectRow]:
     """Return the rows of effects; row 0 of both is the control.
 
-    What is judged is filled in by :func:`_judge`.
+    The verdict is what the interval says alone; :func:`_judge` fills in what the test shows.
     """
     n_first, n_second, mean, low, high, p = welch(first[1:] - first[:1], second[1:] - second[:1])
     columns = (
@@ -119,6 +128,7 @@ def _effects(names: list[str], first: np.ndarray, second: np.ndarray) -> list[Ef
         ratios(low),
         ratios(high),
         shortened(p),
+        np.where(is_same(low, high, matters), "same", "unknown").tolist(),
     )
     return [
         {
@@ -131,10 +141,10 @@ def _effects(names: list[str], first: np.ndarray, second: np.ndarray) -> list[Ef
             "p": p,
             "p_holm": None,
             "significant": False,
-            "verdict": "unknown",
+            "verdict": verdict,
             "regression": False,
         }
-        for name, n_first, n_second, ratio, low, high, p in zip(names[1:], *columns)
+        for name, n_first, n_second, ratio, low, high, p, verdict in zip(names[1:], *columns)
         if ratio is not None
     ]
 
@@ -161,7 +171,9 @@ def _values(names: list[str], first: np.ndarray, second: np.ndarray) -> list[Val
     ]
 
 
-def _of_metric(metric: str, places: tuple[int, int], pair: tuple[Campaign, Campaign]) -> MetricRows:
+def _of_metric(
+    metric: str, places: tuple[int, int], pair: tuple[Campaign, Campaign], matters: float
+) -> MetricRows:
     """Return the comparison of one metric in one table; ``places`` are the table's in both
     campaigns.
     """
@@ -171,6 +183,7 @@ def _of_metric(metric: str, places: tuple[int, int], pair: tuple[Campaign, Campa
         logs_of(campaign, metric, place, shared) for campaign, place in zip(pair, places)
     )
     about = analysis_metrics.describe(metric, pair[0].cube.tables[places[0]]["test"])
+    same_control = profiles[0][0] == profiles[1][0]
     return {
         "metric": about["metric"],
         "label": about["label"],
@@ -178,7 +191,7 @@ def _of_metric(metric: str, places: tuple[int, int], pair: tuple[Campaign, Campa
         "better": about["better"],
         "end": about["end"],
         "values": _values(shared, first, second),
-        "effects": _effects(shared, first, second) if profiles[0][0] == profiles[1][0] else [],
+        "effects": _effects(shared, first, second, matters) if same_control else [],
     }
 
 
@@ -201,7 +214,7 @@ def _shared_metrics(pair: tuple[Campaign, Campaign]) -> list[str]:
     return [name for name in here.metrics() if name in there.values and is_compared(name)]
 
 
-def _tables(pair: tuple[Campaign, Campaign]) -> Iterator[TableRows]:
+def _tables(pair: tuple[Campaign, Campaign], matters: float) -> Iterator[TableRows]:
     """Yield the tables that both campaigns have."""
     here, there = (places_of(campaign) for campaign in pair)
     metrics = _shared_metrics(pair)
@@ -209,7 +222,7 @@ def _tables(pair: tuple[Campaign, Campaign]) -> Iterator[TableRows]:
         if name not in there:
             continue
         places = here[name], there[name]
-        rows = [_of_metric(metric, places, pair) for metric in metrics]
+        rows = [_of_metric(metric, places, pair, matters) for metric in metrics]
         table = pair[0].cube.tables[places[0]]
         yield {
             "id": name,
@@ -247,9 +260,8 @@ def _judge(compared: list[ComparedCampaign], threshold: float | None) -> list[st
     for (campaign, table, metric, row), p_holm in zip(rows, corrected):
         row["p_holm"] = shortened(p_holm)
         row["significant"] = bool(p_holm <= statistics.ALPHA)
-        row["verdict"] = verdict(
-            metric["better"], row["significant"], row["ratio"], row["p"] is not None
-        )
+        if row["significant"]:
+            row["verdict"] = direction(metric["better"], row["ratio"])
         row["regression"] = (
             threshold is not None
             and row["verdict"] == "worse"
@@ -299,7 +311,7 @@ def compare(campaigns: list[Campaign], threshold: float | None = None) -> Compar
     """Return the comparison of campaigns with the first one, the baseline.
 
     ``threshold`` is a share such as 0.05: an effect that is shown to be worse, and by more than
-    that, is a regression.
+    that, is a regression. What matters is what matters in each of the campaigns.
     """
     names = [campaign.name for campaign in campaigns]
     if len(campaigns) < 2 or len(set(names)) < len(names):
@@ -308,8 +320,10 @@ def compare(campaigns: list[Campaign], threshold: float | None = None) -> Compar
             ", ".join(names),
             "Give two results folders or more; the first is the baseline.",
         )
+    percent = min(matters_percent(campaign.plan) for campaign in campaigns)
+    matters = margin_of(percent)
     compared: list[ComparedCampaign] = [
-        {"campaign": other.name, "tables": list(_tables((campaigns[0], other)))}
+        {"campaign": other.name, "tables": list(_tables((campaigns[0], other), matters))}
         for other in campaigns[1:]
     ]
     _check(names[0], compared, threshold)
@@ -318,6 +332,7 @@ def compare(campaigns: list[Campaign], threshold: float | None = None) -> Compar
         "schema": SCHEMA,
         "baseline": names[0],
         "threshold": threshold,
+        "matters_percent": percent,
         "compared": compared,
         "manifest": manifest_differences(campaigns),
         "failures": failures,

@@ -12,17 +12,20 @@ import os
 
 from ...module_utils._base.errors import InputError
 from .._campaign.plan_file import read_whole_plan
-from .._figures.numbers import SAME, count, interval, number, ratio
+from .._figures.nouns import StatedEffect
+from .._figures.numbers import count, effect, interval, number, ratio
 from .._trials.records import stream_records
 from .compare import (
     FEWEST_BLOCKS,
     Campaign,
     compare,
+    is_tested,
     load,
     rows_of,
 )
 from .junit import junit
 from .rows import (
+    WORDS,
     ComparedCampaign,
     Comparison,
     EffectRow,
@@ -89,16 +92,22 @@ def _name(metric: MetricRows) -> str:
 
 
 def _effect_line(table: TableRows, metric: MetricRows, row: EffectRow) -> str:
-    shown = SAME if row["verdict"] == "same" else ratio(row["ratio"])
+    stated: StatedEffect = {
+        "ratio": row["ratio"],
+        "low": row["low"],
+        "high": row["high"],
+        "verdict": row["verdict"],
+    }
+    verdict = WORDS.get(row["verdict"], row["verdict"])
     flag = " **regression**" if row["regression"] else ""
     return _cells(
         table["id"],
         _name(metric),
         row["profile"],
-        shown,
+        effect(stated),
         interval(row["low"], row["high"]),
         f"{row['n_baseline']}, {row['n']}",
-        f"{row['verdict']}{flag}",
+        f"{verdict}{flag}",
     )
 
 
@@ -146,7 +155,7 @@ def _manifest(comparison: Comparison) -> list[str]:
 
 
 def markdown(comparison: Comparison) -> str:
-    """Return a comparison as Markdown; ``~`` is a difference that was not shown."""
+    """Return a comparison as Markdown; ``~`` is no difference that matters, ``?`` is not known."""
     parts = [
         f"# Against {comparison['baseline']}",
         *verdict_lines(comparison),
@@ -154,37 +163,41 @@ def markdown(comparison: Comparison) -> str:
     ]
     parts.append(
         "5 % is the chance of any false difference among all effects of this comparison (Welch's t on "
-        "logarithms, Holm's correction). ~: no difference was shown."
+        "logarithms, Holm's correction). ~, same: no difference that matters, because the interval lies "
+        f"within ± {comparison['matters_percent']:g} %. ?: not known."
     )
     for other in comparison["compared"]:
         parts += [*_effects(other), *_values(other)]
     return "\n\n".join([*parts, *_manifest(comparison)]) + "\n"
 
 
+def _counted(rows: list[EffectRow]) -> list[str]:
+    """Return of how many effects what is known, in words."""
+    different = sum(row["significant"] for row in rows)
+    tested = [row for row in rows if is_tested(row)]
+    unknown = sum(row["verdict"] == "unknown" for row in tested)
+    untested = len(rows) - len(tested)
+    verb = "differs" if 1 in (different, len(rows)) else "differ"
+    words = [f"{different} of {count(len(rows), 'effect')} {verb}"]
+    if unknown:
+        words.append(f"{unknown} not known")
+    if untested:
+        words.append(f"{untested} not tested, {FEWEST_BLOCKS} blocks of each are needed")
+    return words
+
+
 def verdict_lines(comparison: Comparison) -> list[str]:
-    """Return what a gate says, a sentence a campaign: how many effects differ, how many are
-    regressions.
+    """Return what a gate says, a sentence a campaign: how many effects differ, of how many that is
+    not known, and how many are regressions.
     """
     lines = []
     for other in comparison["compared"]:
         rows = [row for *_where, row in rows_of([other])]
-        untested = sum(row["verdict"] == "unknown" for row in rows)
-        different = sum(row["significant"] for row in rows)
-        words = (
-            f"{other['campaign']} against {comparison['baseline']}: {different} of {count(len(rows), 'effect')} "
-            f"{'differs' if different == 1 else 'differ'}"
-        )
-        words += (
-            f"; {untested} not tested, {FEWEST_BLOCKS} blocks of each are needed"
-            if untested
-            else ""
-        )
+        words = _counted(rows)
         if comparison["threshold"] is not None:
-            regressions = sum(row["regression"] for row in rows)
-            words += (
-                f"; worse by more than {100 * comparison['threshold']:g} %: {regressions or 'none'}"
-            )
-        lines.append(f"{words}.")
+            regressions = sum(row["regression"] for row in rows) or "none"
+            words.append(f"worse by more than {100 * comparison['threshold']:g} %: {regressions}")
+        lines.append(f"{other['campaign']} against {comparison['baseline']}: {'; '.join(words)}.")
     return lines
 
 

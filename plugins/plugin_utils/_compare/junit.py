@@ -10,8 +10,9 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from .._exports.junit import add_case, document
-from .compare import FEWEST_BLOCKS, rows_of
+from .compare import FEWEST_BLOCKS, is_tested, rows_of
 from .rows import (
+    WORDS,
     Comparison,
     EffectRow,
     MetricRows,
@@ -23,12 +24,12 @@ def _case(suite: ElementTree.Element, table: TableRows, metric: MetricRows, row:
     end = f" {metric['end']}" if metric["end"] else ""
     interval = f"{row['low']} to {row['high']}" if row["low"] is not None else "no interval"
     text = f"ratio to the baseline's effect {row['ratio']} ({interval}), {row['n_baseline']} and {row['n']} blocks"
-    kind = "skipped" if row["verdict"] == "unknown" else ""
+    kind = "" if is_tested(row) else "skipped"
     if row["regression"]:
         kind = "regression"
     more = {
         "skipped": f": {FEWEST_BLOCKS} blocks of each are needed",
-        "": f": {row['verdict']}",
+        "": f": {WORDS.get(row['verdict'], row['verdict'])}",
     }.get(kind, "")
     add_case(
         suite, table["id"], f"{metric['label']}{end}, effect of {row['profile']}", text + more, kind

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+WORDS = {"unknown": "not known"}  # of a verdict, where the words differ from it
+
 
 class EffectRow(TypedDict):
     """An effect against the control, compared between the campaigns: this is judged."""
@@ -20,7 +22,7 @@ class EffectRow(TypedDict):
     p: float | None
     p_holm: float | None
     significant: bool
-    verdict: str
+    verdict: str  # better, worse, higher or lower where that is shown; else same or unknown
     regression: bool
 
 
@@ -80,6 +82,7 @@ class Comparison(TypedDict):
     schema: int
     baseline: str
     threshold: float | None
+    matters_percent: float  # the smallest of the campaigns' own
     compared: list[ComparedCampaign]
     manifest: list[ManifestDifference]
     failures: list[str]
@@ -87,14 +90,10 @@ class Comparison(TypedDict):
     note: str
 
 
-def verdict(better: str | None, significant: bool, ratio: float, tested: bool) -> str:
-    """Return better, worse, higher or lower (where neither is better), same, or unknown (not
-    tested).
+def direction(better: str | None, ratio: float) -> str:
+    """Return the verdict on a difference that is shown: better or worse; higher or lower where
+    neither is better.
     """
-    if not tested:
-        return "unknown"
-    if not significant:
-        return "same"
     if better is None:
         return "higher" if ratio > 1 else "lower"
     return "better" if (ratio > 1) == (better == "higher") else "worse"

@@ -24,7 +24,7 @@ from .._compare.compare import (
     manifest_differences,
     places_of,
 )
-from .._compare.rows import verdict
+from .._compare.rows import direction
 from .._report.conditions import FIRST, nodes_of
 from .._statistics import change_points as changes
 from .._statistics.effects import t_interval
@@ -157,7 +157,7 @@ def _changes(
                     "ratio": ratios(mean),
                     "low": ratios(low),
                     "high": ratios(high),
-                    "verdict": verdict(series[number]["better"], True, np.exp(mean), True),
+                    "verdict": direction(series[number]["better"], np.exp(mean)),
                 }
             )
         before, after = campaigns[change.place - 1], campaigns[change.place]

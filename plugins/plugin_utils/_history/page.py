@@ -46,18 +46,19 @@ def answer(history: History) -> list[dict[str, str]]:
             }
         )
     if not found:
-        few = len(history["campaigns"]) < history["fewest"]
-        found = [
-            {
-                "verdict": "unknown" if few else "same",
-                "text": (
-                    f"Too few campaigns: a change can be shown from {history['fewest']} on."
-                    if few
-                    else f"No change was shown in {text.count(len(history['campaigns']), 'campaign')}."
-                ),
-            }
-        ]
+        found.append({"verdict": "unknown", "text": _no_change(history)})
     return found
+
+
+def _no_change(history: History) -> str:
+    """Return why no change is named."""
+    campaigns = len(history["campaigns"])
+    if campaigns < history["fewest"]:
+        return f"Too few campaigns: a change can be shown from {history['fewest']} on."
+    return (
+        f"No change was shown in {text.count(campaigns, 'campaign')}: whether there is one that matters "
+        "is not known."
+    )
 
 
 def _table(title: str, head: list[str], rows: list[list[str]]) -> dict[str, Any]:

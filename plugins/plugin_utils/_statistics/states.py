@@ -33,12 +33,30 @@ class Needs(TypedDict):
     text: str
 
 
-def margin(plan: Mapping[str, Any]) -> float:
+def matters_percent(plan: Mapping[str, Any]) -> float:
+    """Return the smallest difference that matters in a campaign, in per cent."""
+    matters = plan.get("matters")
+    return MATTERS if matters is None else float(matters)
+
+
+def margin_of(percent: float) -> float:
     """Return what matters as a logarithm: a ratio between its inverse and itself makes no
     difference that matters.
     """
-    matters = plan.get("matters")
-    return math.log1p(float(MATTERS if matters is None else matters) / 100)
+    return math.log1p(percent / 100)
+
+
+def margin(plan: Mapping[str, Any]) -> float:
+    """Return what matters in a campaign as a logarithm."""
+    return margin_of(matters_percent(plan))
+
+
+def is_same(low: np.ndarray, high: np.ndarray, matters: float) -> np.ndarray:
+    """Return which intervals lie within ± matters, all of them logarithms. An effect that has no
+    interval (NaN) is not known.
+    """
+    with np.errstate(invalid="ignore"):
+        return (low >= -matters) & (high <= matters)
 
 
 def states(
@@ -49,8 +67,8 @@ def states(
     """
     if better is None:
         return np.full(claimed.shape, None)
+    same = is_same(found["low"], found["high"], matters)
     with np.errstate(invalid="ignore"):
-        same = (found["low"] >= -matters) & (found["high"] <= matters)
         gain = (found["mean"] > 0) == (better == "higher")
     return np.where(
         same, "same", np.where(claimed, np.where(gain, "better", "worse"), "unknown")

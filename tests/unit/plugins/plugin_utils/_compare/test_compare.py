@@ -17,6 +17,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._compare.compare impor
     welch,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._compare.junit import junit
+from ansible_collections.offload.lab.plugins.plugin_utils._compare.rows import direction
 from ansible_collections.offload.lab.tests.instruments.simulation import searching, synthetic
 
 FEATURES = synthetic.FEATURES
@@ -91,6 +92,59 @@ def test_what_changes_all_profiles_alike_is_information_and_no_regression():
         0.8 * values(found)["all_off"]["baseline"], rel=0.03
     )
     assert found["passed"] and all(row["verdict"] == "same" for row in effects(found).values())
+
+
+def pair_that_matters(*percents, **ratios):
+    """Return two campaigns to which so many per cent matter; ``ratios`` hold in the second."""
+    pair = [campaign("old"), campaign("new", ratios)]
+    for one, percent in zip(pair, percents):
+        one.plan["matters"] = percent
+    return pair
+
+
+@pytest.mark.parametrize(
+    "percents, verdict",
+    [((50, 50), "same"), ((0.01, 0.01), "unknown"), ((50, 0.01), "unknown")],
+    ids=["narrow", "wide", "the smaller counts"],
+)
+def test_what_is_not_shown_is_same_only_within_what_matters(percents, verdict):
+    found = compare(pair_that_matters(*percents), threshold=0.0)
+    rows = effects(found).values()
+    assert found["matters_percent"] == min(percents) and found["passed"]
+    assert [(row["significant"], row["verdict"]) for row in rows] == [(False, verdict)] * 2
+    suite = ElementTree.fromstring(junit(found)).find("testsuite")
+    assert (suite.get("failures"), suite.get("skipped")) == ("0", "0")
+    words = {"same": ": same", "unknown": ": not known"}[verdict]
+    assert all(case.findtext("system-out").endswith(words) for case in suite)
+
+
+def test_what_is_shown_is_a_regression_though_it_is_smaller_than_what_matters():
+    found = compare(pair_that_matters(50, 50, **{FEATURES[1]: 0.9}), threshold=0.05)
+    row = effects(found)[f"{FEATURES[1]}=on"]
+    assert 1 / 1.5 < row["low"] < row["high"] < 1.5
+    assert row["significant"] and row["verdict"] == "worse" and row["regression"]
+    assert not found["passed"]
+
+
+def test_of_plans_of_earlier_versions_3_percent_matter():
+    pair = pair_that_matters(50, 50)
+    del pair[1].plan["matters"]
+    assert compare(pair)["matters_percent"] == 3.0
+
+
+@pytest.mark.parametrize(
+    "better, ratio, verdict",
+    [
+        ("higher", 1.1, "better"),
+        ("higher", 0.9, "worse"),
+        ("lower", 1.1, "worse"),
+        ("lower", 0.9, "better"),
+        (None, 1.1, "higher"),
+        (None, 0.9, "lower"),
+    ],
+)
+def test_the_verdict_on_a_difference_that_is_shown(better, ratio, verdict):
+    assert direction(better, ratio) == verdict
 
 
 def test_an_effect_that_is_gone_shows_though_all_is_faster():

@@ -13,10 +13,11 @@ from ansible_collections.offload.lab.plugins.plugin_utils._store.files import wr
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 
 
-def written(folder, seed, ratio, manifest=None):
+def written(folder, seed, ratio, manifest=None, *, blocks=8, matters=3):
     plan = synthetic.make_plan(
-        1, blocks=8, paths=("physical",), workloads=("tcp_stream",), name="same"
+        1, blocks=blocks, paths=("physical",), workloads=("tcp_stream",), name="same"
     )
+    plan["matters"] = matters
     truth = synthetic.Truth({synthetic.FEATURES[0]: ratio}, noise=0.01, block_noise=0.01)
     synthetic.write(
         str(folder), plan, synthetic.make_trials(plan, truth, seed=seed, cpu=False), manifest
@@ -58,6 +59,38 @@ def test_a_comparison_in_all_its_forms(two):
     assert lines[1].startswith("  physical/9000/tcp_stream, throughput, effect of all_on: 0.8")
     regressions = [line for line in lines if line.startswith("regression: ")]
     assert regressions == ["regression: " + text for text in comparison["failures"]]
+
+
+@pytest.mark.parametrize(
+    "matters, words, mark, verdict",
+    [
+        (50, "0 of 1 effect differs.", "~", "same"),
+        (0.01, "0 of 1 effect differs; 1 not known.", "?", "not known"),
+    ],
+)
+def test_a_mark_says_what_is_known_where_no_difference_is_shown(
+    tmp_path, matters, words, mark, verdict
+):
+    names = ("old", "new")
+    results = [
+        written(tmp_path / name, seed, 1.5, matters=matters) for seed, name in enumerate(names)
+    ]
+    comparison = folders.compare_folders(results)
+    assert folders.verdict_lines(comparison) == [f"new against old: {words}"]
+    page = folders.markdown(comparison)
+    assert f"the interval lies within ± {matters} %. ?: not known." in page
+    row = [line for line in page.splitlines() if line.startswith("| physical")][0].split(" | ")
+    assert row[3].endswith(mark) and row[6] == f"{verdict} |"
+
+
+def test_what_was_not_tested_is_told_from_what_is_not_known(tmp_path):
+    results = [
+        written(tmp_path / name, 1, 1.5, blocks=blocks) for name, blocks in (("a", 8), ("b", 5))
+    ]
+    comparison = folders.compare_folders(results)
+    assert folders.verdict_lines(comparison) == [
+        "b against a: 0 of 1 effect differs; 1 not tested, 6 blocks of each are needed."
+    ]
 
 
 def test_what_is_no_results_folder_is_named(two, tmp_path):

@@ -171,6 +171,16 @@ def test_the_page_from_folders(tmp_path):
     ]
 
 
+def test_where_no_change_is_shown_it_is_not_known_whether_there_is_one():
+    quiet = history(campaigns(np.random.default_rng(1), "plain"))
+    assert page.answer(quiet) == [
+        {
+            "verdict": "unknown",
+            "text": "No change was shown in 12 campaigns: whether there is one that matters is not known.",
+        }
+    ]
+
+
 def test_what_is_no_history_is_said(tmp_path):
     with pytest.raises(InputError, match="there is no campaign in this folder"):
         history_of([str(tmp_path)])
