@@ -26,7 +26,7 @@ from ..plugin_utils._campaign.confirmation import (
 )
 from ..plugin_utils._campaign.nouns import (
     Confirmation,
-    Part,
+    PartSource,
     Plan,
     Profile,
     Search,
@@ -70,7 +70,7 @@ class ActionModule(ControllerAction):
                 "there is no such plan", options["plan"], "Make it with module offload.lab.plan."
             )
         folder = os.path.dirname(options["plan"])
-        campaign = Campaign(
+        campaign = CampaignFolder(
             plan, folder, options["pairs"], options["lab_mtu"], self._task.check_mode
         )
         parts = campaign.parts(options["part"], decided_only=options["block"] is not None)
@@ -99,7 +99,7 @@ class ActionModule(ControllerAction):
         return {"changed": False, "blocks": steps.told(blocks), "profiles": profiles}
 
 
-class Campaign:
+class CampaignFolder:
     """A results folder, and what is decided in it as the campaign goes on."""
 
     def __init__(
@@ -143,12 +143,12 @@ class Campaign:
             return [self._part(confirmation)] if confirmation else []
         return [self._part(self.plan)]
 
-    def _part(self, source: Part) -> steps.Part:
+    def _part(self, source: PartSource) -> steps.Part:
         return steps.Part(
             self.plan, source["visits"], source["profiles"], self.known, self.pairs, self.lab_mtu
         )
 
-    def _made(self, sources: Iterable[Part]) -> bool:
+    def _made(self, sources: Iterable[PartSource]) -> bool:
         """Return whether nothing is left to measure of these parts."""
         return not any(steps.blocks_left(self._part(source)) for source in sources)
 

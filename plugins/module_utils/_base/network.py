@@ -39,7 +39,7 @@ VXLAN_OVERHEAD = {4: 50, 6: 70}
 # -batch), and what is not ASCII.
 _NAME = re.compile(r"(?![-@]|\.{1,2}\Z)(?:(?![/:*%#\"'\\])[!-~])+\Z")
 
-Device = Mapping[str, Any]  # with "name", and "netns" where that is not the process's own
+NamedDevice = Mapping[str, Any]  # with "name", and "netns" where that is not the process's own
 Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
 Interface = Union[ipaddress.IPv4Interface, ipaddress.IPv6Interface]
 
@@ -75,7 +75,7 @@ def device_key(name: str, netns: str | None = None) -> str:
     return f"{netns}/{name}" if netns else name
 
 
-def key_of(device: Device) -> str:
+def key_of(device: NamedDevice) -> str:
     """Return :func:`device_key` of a device."""
     return device_key(device["name"], device.get("netns"))
 

@@ -14,7 +14,7 @@ from .._host import netns as host_netns
 from .._host.runner import run
 from .parse import Link, parse_links
 from .read import namespaces, read
-from .walk import Step, TunnelDevice, path_of, tunnels
+from .walk import TunnelDevice, WalkedDevice, path_of, tunnels
 
 ENGINES = ("podman", "docker")
 
@@ -36,7 +36,7 @@ class Found(TypedDict):
     address: str
     local: str | None  # the address that packets are sent from
     netns: str | None  # the name or the file of the namespace
-    devices: list[Step]
+    devices: list[WalkedDevice]
 
 
 def _pid_of(container: str) -> int:

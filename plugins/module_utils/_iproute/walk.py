@@ -23,7 +23,7 @@ OVS = "ovs-system"
 MOST = 32  # devices of a path; a longer one goes in a circle
 
 
-class Step(TypedDict):
+class WalkedDevice(TypedDict):
     """A device of a path."""
 
     device: str
@@ -93,8 +93,8 @@ class Walk:
 
     def __init__(self, spaces: Spaces, leads: Leads, to: str) -> None:
         self.spaces, self.leads, self.to = spaces, leads, to
-        self.steps: list[Step] = []
-        self.seen: dict[Place, Step] = {}
+        self.steps: list[WalkedDevice] = []
+        self.seen: dict[Place, WalkedDevice] = {}
 
     def go(self, place: Place, how: str) -> None:
         """Take the step to a device, and all that follow from it."""
@@ -102,7 +102,7 @@ class Walk:
         link = self.spaces.get(netns, {}).get(name)
         if link is None or place in self.seen or len(self.seen) >= MOST:
             return
-        step: Step = {
+        step: WalkedDevice = {
             "device": name,
             "netns": netns,
             "kind": kind_of(link),
@@ -178,7 +178,7 @@ class Walk:
         ]
 
 
-def path_of(spaces: Spaces, leads: Leads, start: Place, to: str) -> list[Step]:
+def path_of(spaces: Spaces, leads: Leads, start: Place, to: str) -> list[WalkedDevice]:
     """Return the devices of a path, from the one that it begins at."""
     walk = Walk(spaces, leads, to)
     walk.go(start, f"the route to {to}")

@@ -18,7 +18,7 @@ from typing import Dict, Iterable
 
 from .._base import network
 from .._base.errors import LabError
-from .._base.network import Device
+from .._base.network import NamedDevice
 from .._host import netns
 from . import queue_stats
 
@@ -111,7 +111,7 @@ def _read(name: str) -> str:
         return ""
 
 
-def _of_namespace(name: str | None, devices: Iterable[Device]) -> Counters:
+def _of_namespace(name: str | None, devices: Iterable[NamedDevice]) -> Counters:
     """Return the counters of a namespace, and those of its devices, by their keys."""
     with netns.inside(name):
         found = {**parse_rows(_read("snmp")), **parse_rows(_read("netstat"))}
@@ -129,12 +129,12 @@ def _of_namespace(name: str | None, devices: Iterable[Device]) -> Counters:
     return found
 
 
-def read(devices: Iterable[Device] = ()) -> Counters:
+def read(devices: Iterable[NamedDevice] = ()) -> Counters:
     """Return the counters of this namespace and of the devices', each protocol's summed over them.
 
     A namespace or device that is gone has none.
     """
-    places: dict[str | None, list[Device]] = {None: []}
+    places: dict[str | None, list[NamedDevice]] = {None: []}
     for device in devices:
         places.setdefault(device.get("netns"), []).append(device)
     total = parse_softnet(_read("softnet_stat"))

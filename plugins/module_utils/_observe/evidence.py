@@ -24,7 +24,7 @@ from .packets import (
     are_streams,
 )
 from .probe import Probe
-from .sampler import Device
+from .sampler import SampledDevice
 
 SETTLE = 0.05  # seconds until a stream has left slow start behind, on the machines that were tried
 BEGIN = 30  # seconds at most until a stream moves data; on a path that carries none it never does
@@ -49,8 +49,8 @@ class SampledPath(TypedDict, total=False):
     netns: str | None
     port: int
     data_port: int | None
-    client_devices: list[Device]
-    server_devices: list[Device]
+    client_devices: list[SampledDevice]
+    server_devices: list[SampledDevice]
 
 
 class Engined(TypedDict, total=False):
@@ -189,7 +189,7 @@ def _sample_streams(
     }, done
 
 
-def _devices_of(path: SampledPath) -> dict[str, list[Device]]:
+def _devices_of(path: SampledPath) -> dict[str, list[SampledDevice]]:
     return {"client": path["client_devices"], "server": path["server_devices"]}
 
 
@@ -229,7 +229,7 @@ def _bytes(path: SampledPath) -> int:
     return sum(map(_bytes_of, devices))
 
 
-def _bytes_of(device: Device) -> int:
+def _bytes_of(device: SampledDevice) -> int:
     """Return the bytes that a device has received and sent.
 
     Not by a packet socket: to close one takes 20 ms.
@@ -257,7 +257,9 @@ def _sample_ends(path: SampledPath, params: Params, both_ways: bool, probe: Prob
     return {"client": client, "server": probe.receive()}
 
 
-def _traffic_everywhere(devices: Iterable[Device], samples: Samples, both_ways: bool) -> bool:
+def _traffic_everywhere(
+    devices: Iterable[SampledDevice], samples: Samples, both_ways: bool
+) -> bool:
     """Return whether the streams passed each device of an end; those that are ``alike`` count as
     one.
     """

@@ -25,7 +25,7 @@ from .._base.network import VXLAN_PORT
 from .._host.waiting import PATIENCE
 from .._restore import sign_of_life
 from . import errors_seen, sampler
-from .sampler import Device
+from .sampler import SampledDevice
 
 MAX_LINE = 1 << 20
 CLOCK_ROUNDS = 5
@@ -54,7 +54,7 @@ def throttle_count() -> int:
     return sum(int(_read(path) or 0) for path in paths)
 
 
-class Snapshot(TypedDict):
+class CounterReading(TypedDict):
     """The state of an end at one moment."""
 
     time: float  # s since the epoch
@@ -68,7 +68,7 @@ class Snapshot(TypedDict):
     alarms: list[str]  # of the kernel's log since the snapshot before
 
 
-def snapshot(devices: Collection[Device] = ()) -> Snapshot:
+def snapshot(devices: Collection[SampledDevice] = ()) -> CounterReading:
     """Return this end's state now: ``time`` (s since the epoch), raw CPU counters, features,
     throttle count.
     """

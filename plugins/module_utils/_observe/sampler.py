@@ -35,7 +35,7 @@ BATCH = 50  # packets that are read of a device before the next device's
 HEAD = 128  # bytes kept of each packet: VLAN tags, an IPv6 underlay, UDP and VXLAN fit
 
 
-class Device(TypedDict, total=False):
+class SampledDevice(TypedDict, total=False):
     """A device to look at; those of an end that are ``alike`` count as one."""
 
     name: str
@@ -53,16 +53,16 @@ def open_socket(
         return socket.socket(family, kind, protocol)
 
 
-def _request(device: Device, extra: bytes) -> bytes:
+def _request(device: SampledDevice, extra: bytes) -> bytes:
     return struct.pack("16s24s", device["name"].encode(), extra)
 
 
-def mtu(sock: socket.socket, device: Device) -> int:
+def mtu(sock: socket.socket, device: SampledDevice) -> int:
     """Return the device's MTU in bytes."""
     return struct.unpack_from("16si", fcntl.ioctl(sock, SIOCGIFMTU, _request(device, b"")))[1]
 
 
-def active_features(sock: socket.socket, device: Device) -> str:
+def active_features(sock: socket.socket, device: SampledDevice) -> str:
     """Return the device's active features as a hexadecimal number, one bit a feature in the
     kernel's order.
     """
@@ -77,7 +77,7 @@ def active_features(sock: socket.socket, device: Device) -> str:
     return format(sum(word << (32 * block) for block, word in enumerate(words)), "x")
 
 
-def features_of(devices: Iterable[Device]) -> dict[str, str | None]:
+def features_of(devices: Iterable[SampledDevice]) -> dict[str, str | None]:
     """Return ``{device key: active features}``; a device that is gone has None."""
     features: dict[str, str | None] = {}
     for device in devices:
@@ -89,7 +89,7 @@ def features_of(devices: Iterable[Device]) -> dict[str, str | None]:
     return features
 
 
-def _open_tap(device: Device) -> socket.socket:
+def _open_tap(device: SampledDevice) -> socket.socket:
     """Return a socket that sees every packet of the device, with its real length and checksum
     state.
     """
@@ -128,7 +128,7 @@ def _close(taps: Iterable[socket.socket]) -> None:
 class _Tap:
     """A device's socket, and the packets that it has heard."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: SampledDevice) -> None:
         self.device, self.socket = device, _open_tap(device)
         self.counters = driver_counters.read(self.socket, device["name"])
         self.packets: list[packets.Packet] = []
@@ -161,7 +161,7 @@ class _Tap:
 
 
 def sample(
-    devices: Sequence[Device],
+    devices: Sequence[SampledDevice],
     seconds: float,
     vxlan_port: int = network.VXLAN_PORT,
     both_ways: bool = True,

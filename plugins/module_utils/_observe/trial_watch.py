@@ -12,7 +12,7 @@ from typing import Any, Callable, Sequence
 from .._base.errors import LabError
 from .._load.run import Watch
 from . import probe
-from .sampler import Device
+from .sampler import SampledDevice
 
 
 class BothEnds(Watch):
@@ -27,8 +27,8 @@ class BothEnds(Watch):
     def __init__(
         self,
         server: probe.Probe,
-        client_devices: Sequence[Device],
-        server_devices: Sequence[Device],
+        client_devices: Sequence[SampledDevice],
+        server_devices: Sequence[SampledDevice],
     ) -> None:
         self.server = server
         self.client_devices = client_devices

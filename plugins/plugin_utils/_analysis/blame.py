@@ -85,7 +85,7 @@ def compared(one: Trials, other: Trials) -> float:
     return float(stats.fisher_exact(table, alternative="greater").pvalue)
 
 
-class Search:
+class BlameSearch:
     """The search of one place: ``here`` are its tallies by profile, ``tests`` how many places share
     the 5 %.
     """

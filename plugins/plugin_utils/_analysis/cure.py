@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .._campaign.nouns import Levels, Plan
 from .._campaign.screen import within_reach
 from .._trials.payload import Checks, Tallies, Tally
-from .blame import Blame, Search, Trials, holds, is_on, trials_of
+from .blame import Blame, BlameSearch, Trials, holds, is_on, trials_of
 
 MOST_TOGETHER = 6  # settings that a cure switches off itself, beside those that need them
 Place = tuple[str, int]  # path, MTU
@@ -33,7 +33,7 @@ def at(tallies: Tallies, place: Place) -> dict[str, Tally]:
 def blames_of(plan: Plan, tallies: Tallies) -> dict[Place, list[Blame]]:
     """Return for each place what is to blame for its trouble."""
     places = places_of(tallies)
-    return {place: Search(plan, at(tallies, place), len(places)).found() for place in places}
+    return {place: BlameSearch(plan, at(tallies, place), len(places)).found() for place in places}
 
 
 def all_on(plan: Plan) -> Levels:

@@ -31,7 +31,7 @@ from .recommend import (
     nothing,
     recommendation,
 )
-from .sets import Part, part_of
+from .sets import MeasuredSets, part_of
 
 KINDS = {"rows": "comparisons", "main_effects": "main_effects", "interactions": "interactions"}
 
@@ -42,7 +42,7 @@ class Made(NamedTuple):
     cube: Cube
     metrics: list[MetricAnalysis]
     members: dict[str, dict[str, Member]]  # by metric and family of effects
-    part: Part | None = None
+    part: MeasuredSets | None = None
     score: Member | None = None
     failures: Member | None = None
 
@@ -53,7 +53,7 @@ class Judged:
 
     cube: Cube
     metrics: list[MetricAnalysis]
-    part: Part | None
+    part: MeasuredSets | None
     failures: list[failures.Failures]
     score_shown: dict[str, bool]
 
@@ -80,7 +80,7 @@ def _metric_members(
     return members
 
 
-def _score_member(family: Family, part: Part, first: int) -> Member:
+def _score_member(family: Family, part: MeasuredSets, first: int) -> Member:
     scores, again = part.scores[None], part.again[None]
     return family.add("sets", scores, table_scale(scores, again), first, again=again)
 
@@ -97,7 +97,7 @@ def _fail_member(family: Family, cube: Cube, first: int) -> Member | None:
     )
 
 
-def _shown(part: Part | None, member: Member | None, allowed: bool) -> dict[str, bool]:
+def _shown(part: MeasuredSets | None, member: Member | None, allowed: bool) -> dict[str, bool]:
     """Return for each set whether the report's test shows its score to be above the control's."""
     if part is None or member is None or not allowed:
         return {}

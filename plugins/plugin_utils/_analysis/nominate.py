@@ -21,7 +21,7 @@ from .._trials.nouns import Trial
 from . import failures
 from .cube import Cube, collect
 from .metric_analysis import MetricAnalysis
-from .sets import Part, interval, part_of, separated
+from .sets import MeasuredSets, interval, part_of, separated
 
 
 def nominate(plan: Plan, trials: Iterable[Trial]) -> list[Nominee]:
@@ -46,7 +46,7 @@ def nominees_of(cube: Cube) -> list[Nominee]:
     return [chosen, _nominee(part, "runner_up", second)] if second else [chosen]
 
 
-def _measured_second(part: Part, helping: list[str]) -> str | None:
+def _measured_second(part: MeasuredSets, helping: list[str]) -> str | None:
     """Return the runner-up to a set that is built of all changes that help: the best that was
     measured, where they are of several factors.
     """
@@ -54,7 +54,7 @@ def _measured_second(part: Part, helping: list[str]) -> str | None:
     return helping[0] if len(changed) > 1 else _simplest_near(part, helping)
 
 
-def _helping(part: Part, cube: Cube) -> list[str]:
+def _helping(part: MeasuredSets, cube: Cube) -> list[str]:
     """Return the profiles that score above the control, the best first: none that fails more, or
     costs somewhere.
     """
@@ -74,11 +74,11 @@ def _helping(part: Part, cube: Cube) -> list[str]:
     return sorted(found, key=lambda name: (-found[name], name))
 
 
-def _nominee(part: Part, role: str, name: str) -> Nominee:
+def _nominee(part: MeasuredSets, role: str, name: str) -> Nominee:
     return {"role": role, "name": name, "levels": dict(part.plan["profiles"][name]["levels"])}
 
 
-def _built(part: Part, helping: list[str]) -> Nominee:
+def _built(part: MeasuredSets, helping: list[str]) -> Nominee:
     """Return the control with the best change of each factor that helps."""
     best: dict[str, str] = {}
     for name in helping:
@@ -95,7 +95,7 @@ def _built(part: Part, helping: list[str]) -> Nominee:
     return {"role": "chosen", "name": name, "levels": levels}
 
 
-def _simplest_near(part: Part, helping: list[str]) -> str | None:
+def _simplest_near(part: MeasuredSets, helping: list[str]) -> str | None:
     """Return, of the profiles not separated from the best, the one that changes least, else the
     second best.
     """

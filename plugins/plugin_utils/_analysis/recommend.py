@@ -21,7 +21,7 @@ from .._statistics.states import margin
 from .cube import Table
 from .sets import (
     WRONG,
-    Part,
+    MeasuredSets,
     Piece,
     advantage,
     interval,
@@ -105,7 +105,9 @@ def nothing(why: str, forbidden: list[dict[str, Any]] | None = None) -> Recommen
     }
 
 
-def _effect(part: Part, piece: Piece, name: str, table_id: Callable[[Table], str]) -> Effect:
+def _effect(
+    part: MeasuredSets, piece: Piece, name: str, table_id: Callable[[Table], str]
+) -> Effect:
     found, place, table = piece.metric.found["rows"], part.place(name), piece.table
     described = piece.metric.describe(table)
     return {
@@ -122,12 +124,12 @@ def _effect(part: Part, piece: Piece, name: str, table_id: Callable[[Table], str
 
 
 def _effects(
-    part: Part, pieces: list[Piece], name: str, table_id: Callable[[Table], str]
+    part: MeasuredSets, pieces: list[Piece], name: str, table_id: Callable[[Table], str]
 ) -> list[Effect]:
     return [_effect(part, piece, name, table_id) for piece in pieces]
 
 
-def _against(part: Part, name: str) -> list[Against]:
+def _against(part: MeasuredSets, name: str) -> list[Against]:
     """Return a set against each other one that a confirmation visited with it: all at 95 %, for
     information.
     """
@@ -149,7 +151,7 @@ def _against(part: Part, name: str) -> list[Against]:
     return found
 
 
-def _costs(parts: list[Part], name: str) -> list[tuple[Part, Piece]]:
+def _costs(parts: list[MeasuredSets], name: str) -> list[tuple[MeasuredSets, Piece]]:
     """Return the pieces in which a set is shown to be worse than the control."""
     found = []
     for part in parts:
@@ -159,7 +161,7 @@ def _costs(parts: list[Part], name: str) -> list[tuple[Part, Piece]]:
     return found
 
 
-def _may_cost(part: Part, name: str, matters: float) -> list[Piece]:
+def _may_cost(part: MeasuredSets, name: str, matters: float) -> list[Piece]:
     """Return the pieces in which a set is not shown to cost no more than matters, all of them
     together at 2 %.
     """
@@ -173,7 +175,7 @@ def _may_cost(part: Part, name: str, matters: float) -> list[Piece]:
     ]
 
 
-def _shown(part: Part, name: str, score_shown: dict[str, bool]) -> bool:
+def _shown(part: MeasuredSets, name: str, score_shown: dict[str, bool]) -> bool:
     """Return whether a set is shown to be better than the control: in a table, or by its score over
     all of them.
     """
@@ -183,7 +185,7 @@ def _shown(part: Part, name: str, score_shown: dict[str, bool]) -> bool:
 
 
 def _forbidden(
-    parts: list[Part],
+    parts: list[MeasuredSets],
     fails: dict[str, str],
     idle: Collection[str],
     table_id: Callable[[Table], str],
@@ -206,7 +208,7 @@ def _forbidden(
     return found
 
 
-def _pick(part: Part, able: list[str], parts: list[Part]) -> str:
+def _pick(part: MeasuredSets, able: list[str], parts: list[MeasuredSets]) -> str:
     """Return, of the sets shown to help, the one that changes least and is not separated from the
     best.
 
@@ -226,7 +228,7 @@ def _pick(part: Part, able: list[str], parts: list[Part]) -> str:
     return min(near, key=lambda name: (len(part.changes(name)), -score(name), name))
 
 
-def _predicted(part: Part, able: list[str], parts: list[Part]) -> list[str]:
+def _predicted(part: MeasuredSets, able: list[str], parts: list[MeasuredSets]) -> list[str]:
     """Return what a search predicted to be the best, of the sets shown to help, or those that are
     likely to be better.
     """
@@ -240,7 +242,7 @@ def _predicted(part: Part, able: list[str], parts: list[Part]) -> list[str]:
 
 
 def _not_told_apart(
-    parts: list[Part], name: str, fails: dict[str, str], matters: float
+    parts: list[MeasuredSets], name: str, fails: dict[str, str], matters: float
 ) -> list[str]:
     """Return the other measured sets that may be better than the recommended one by more than
     matters.
@@ -255,7 +257,7 @@ def _not_told_apart(
 
 
 def recommendation(
-    parts: list[Part],
+    parts: list[MeasuredSets],
     score_shown: list[dict[str, bool]],
     fails: dict[str, str],
     idle: Collection[str],
@@ -298,21 +300,21 @@ def recommendation(
     }
 
 
-def _confirmed_by(parts: list[Part]) -> str | None:
+def _confirmed_by(parts: list[MeasuredSets]) -> str | None:
     """Return which part confirms a set: fresh blocks, or a plan that has no other candidate."""
     if len(parts) > 1 or parts[-1].plan.get("searched"):
         return "confirmation"
     return "plan" if len(parts[0].names) == 1 else None
 
 
-def _goals(part: Part, name: str) -> list[str]:
+def _goals(part: MeasuredSets, name: str) -> list[str]:
     """Return the goals for which a set is shown to be better, each once."""
     place = part.place(name)
     found = [piece.goal for piece in part.pieces if piece.states()[place] == "better"]
     return list(dict.fromkeys(found))
 
 
-def _score(part: Part, name: str) -> Score:
+def _score(part: MeasuredSets, name: str) -> Score:
     mean, low, high = interval(part.score(name))
     return {
         "ratio": ratios(mean),
@@ -323,7 +325,7 @@ def _score(part: Part, name: str) -> Score:
 
 
 def _stay(
-    parts: list[Part], forbidden: dict[str, str], listed: list[dict[str, Any]]
+    parts: list[MeasuredSets], forbidden: dict[str, str], listed: list[dict[str, Any]]
 ) -> Recommendation:
     """Return the control where other sets are shown to be worse and none may be better; else
     nothing.

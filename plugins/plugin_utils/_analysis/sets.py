@@ -151,7 +151,7 @@ def changes(plan: Plan, levels: dict[str, str]) -> dict[str, str]:
 
 
 @dataclass
-class Part:
+class MeasuredSets:
     """The sets of one part of a campaign, its plan or its confirmation.
 
     ``scores`` are (profiles, blocks), ``again`` (1, blocks) the same of the control's second visit
@@ -185,13 +185,13 @@ class Part:
         return changes(self.plan, self.plan["profiles"][name]["levels"])
 
 
-def part_of(cube: Cube, metrics: list[MetricAnalysis]) -> Part | None:
+def part_of(cube: Cube, metrics: list[MetricAnalysis]) -> MeasuredSets | None:
     """Return the sets of a part; None where nothing was measured that could be compared."""
     pieces = pieces_of(cube, metrics)
     found = scores(pieces)
     if found is None:
         return None
-    return Part(cube.plan, cube.profiles[1:], pieces, found, scores(pieces, "again"))
+    return MeasuredSets(cube.plan, cube.profiles[1:], pieces, found, scores(pieces, "again"))
 
 
 def _spread(differences: np.ndarray) -> tuple[int, float, float]:
@@ -204,12 +204,14 @@ def _spread(differences: np.ndarray) -> tuple[int, float, float]:
     )
 
 
-def _last_score(parts: list[Part], name: str) -> np.ndarray:
+def _last_score(parts: list[MeasuredSets], name: str) -> np.ndarray:
     """Return a set's score in the last part that visited it."""
     return next(part.score(name) for part in reversed(parts) if part.measured(name))
 
 
-def advantage(parts: list[Part], one: str, other: str, alpha: float) -> tuple[float, float, float]:
+def advantage(
+    parts: list[MeasuredSets], one: str, other: str, alpha: float
+) -> tuple[float, float, float]:
     """Return (mean, low, high) of how much more one set scores than another, two-sided at
     ``alpha``.
 
@@ -227,7 +229,7 @@ def advantage(parts: list[Part], one: str, other: str, alpha: float) -> tuple[fl
     return mean - other_mean, mean - other_mean - half, mean - other_mean + half
 
 
-def separated(parts: list[Part], one: str, other: str) -> bool:
+def separated(parts: list[MeasuredSets], one: str, other: str) -> bool:
     """Return whether the interval of their difference has one set above another; not where there is
     no interval.
     """

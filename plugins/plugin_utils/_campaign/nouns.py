@@ -138,14 +138,14 @@ class SearchStanding(TypedDict):
     sure: float  # 0 to 1
 
 
-class Part(TypedDict):
+class PartSource(TypedDict):
     """What a part of a campaign is measured from: a plan, a confirmation or a round of a search."""
 
     profiles: dict[str, Profile]
     visits: list[Visit]
 
 
-class SearchRound(Part):
+class SearchRound(PartSource):
     """Visits that a search chose by what was known before them."""
 
     round: int

@@ -50,7 +50,7 @@ NOTE = (
 )
 
 
-class Campaign(NamedTuple):
+class MeasuredCampaign(NamedTuple):
     """One campaign as :func:`compare` takes it; ``name`` distinguishes it from the others."""
 
     name: str
@@ -64,13 +64,13 @@ def load(
     trials: Iterable[Trial],
     manifest: dict[str, Any] | None = None,
     label: str | None = None,
-) -> Campaign:
+) -> MeasuredCampaign:
     """Return a campaign from its plan and trial records; of a search what it confirmed, in blocks,
     is compared.
     """
     cube = collect(plan, trials, one_host=analysis_metrics.one_host(manifest))
     confirmed = cube.confirmation if plan["design"] == "search" else None
-    return Campaign(label or plan["name"], plan, manifest, confirmed or cube)
+    return MeasuredCampaign(label or plan["name"], plan, manifest, confirmed or cube)
 
 
 def welch(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -96,13 +96,13 @@ def welch(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, ...]:
     return n_first, n_second, mean, low, high, p
 
 
-def table_logs(campaign: Campaign, metric: str, place: int) -> np.ndarray:
+def table_logs(campaign: MeasuredCampaign, metric: str, place: int) -> np.ndarray:
     """Return logarithms (profiles, blocks) of one table; the control is the mean of its two visits."""
     data = statistics.logs(campaign.cube.values[metric][place])
     return np.concatenate([statistics.mean_of_visits(data[:1], data[-1:]), data[1:-1]])
 
 
-def logs_of(campaign: Campaign, metric: str, place: int, profiles: list[str]) -> np.ndarray:
+def logs_of(campaign: MeasuredCampaign, metric: str, place: int, profiles: list[str]) -> np.ndarray:
     """Return logarithms (profiles, blocks) of one table, of these profiles in their order."""
     rows = [campaign.cube.profiles.index(name) for name in profiles]
     return table_logs(campaign, metric, place)[rows]
@@ -172,7 +172,10 @@ def _values(names: list[str], first: np.ndarray, second: np.ndarray) -> list[Val
 
 
 def _of_metric(
-    metric: str, places: tuple[int, int], pair: tuple[Campaign, Campaign], matters: float
+    metric: str,
+    places: tuple[int, int],
+    pair: tuple[MeasuredCampaign, MeasuredCampaign],
+    matters: float,
 ) -> MetricRows:
     """Return the comparison of one metric in one table; ``places`` are the table's in both
     campaigns.
@@ -204,17 +207,17 @@ def is_compared(metric: str) -> bool:
     )
 
 
-def places_of(campaign: Campaign) -> dict[str, int]:
+def places_of(campaign: MeasuredCampaign) -> dict[str, int]:
     """Return the place of each table in a campaign's arrays, by its id."""
     return {table_id(table): place for place, table in enumerate(campaign.cube.tables)}
 
 
-def _shared_metrics(pair: tuple[Campaign, Campaign]) -> list[str]:
+def _shared_metrics(pair: tuple[MeasuredCampaign, MeasuredCampaign]) -> list[str]:
     here, there = (campaign.cube for campaign in pair)
     return [name for name in here.metrics() if name in there.values and is_compared(name)]
 
 
-def _tables(pair: tuple[Campaign, Campaign], matters: float) -> Iterator[TableRows]:
+def _tables(pair: tuple[MeasuredCampaign, MeasuredCampaign], matters: float) -> Iterator[TableRows]:
     """Yield the tables that both campaigns have."""
     here, there = (places_of(campaign) for campaign in pair)
     metrics = _shared_metrics(pair)
@@ -276,7 +279,7 @@ def _judge(compared: list[ComparedCampaign], threshold: float | None) -> list[st
     return failures
 
 
-def manifest_differences(campaigns: list[Campaign]) -> list[ManifestDifference]:
+def manifest_differences(campaigns: list[MeasuredCampaign]) -> list[ManifestDifference]:
     """Return what differs in the manifests, one value a campaign."""
     nodes = [nodes_of(campaign.manifest) for campaign in campaigns]
     different: list[ManifestDifference] = []
@@ -307,7 +310,7 @@ def _check(baseline: str, compared: list[ComparedCampaign], threshold: float | N
             )
 
 
-def compare(campaigns: list[Campaign], threshold: float | None = None) -> Comparison:
+def compare(campaigns: list[MeasuredCampaign], threshold: float | None = None) -> Comparison:
     """Return the comparison of campaigns with the first one, the baseline.
 
     ``threshold`` is a share such as 0.05: an effect that is shown to be worse, and by more than

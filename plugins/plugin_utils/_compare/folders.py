@@ -17,7 +17,7 @@ from .._figures.numbers import count, effect, interval, number, ratio
 from .._trials.records import stream_records
 from .compare import (
     FEWEST_BLOCKS,
-    Campaign,
+    MeasuredCampaign,
     compare,
     is_tested,
     load,
@@ -39,7 +39,7 @@ VALUE_HEAD = "where, what, profile, baseline, here, ratio, blocks"
 MOST_LINES = 60  # of manifest differences; comparison.json has all
 
 
-def read_campaign_folder(folder: str, label: str) -> Campaign:
+def read_campaign_folder(folder: str, label: str) -> MeasuredCampaign:
     """Return a campaign as :func:`compare.compare` takes it, read from its results folder."""
     plan = read_whole_plan(folder)
     trials = os.path.join(folder, "trials.jsonl")

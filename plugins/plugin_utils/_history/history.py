@@ -18,7 +18,7 @@ from typing import Any, Iterator
 from ...module_utils._base.errors import InputError
 from .._analysis import metrics as analysis_metrics
 from .._compare.compare import (
-    Campaign,
+    MeasuredCampaign,
     is_compared,
     logs_of,
     manifest_differences,
@@ -34,7 +34,7 @@ from .rows import (
     History,
     HistoryChange,
     Series,
-    Step,
+    SeriesStep,
     VersionRow,
 )
 
@@ -61,7 +61,7 @@ def versions_of(manifest: dict[str, Any] | None) -> dict[str, str]:
     return {label: ", ".join(values) for label, values in sorted(found.items())}
 
 
-def in_time(campaigns: list[Campaign]) -> list[Campaign]:
+def in_time(campaigns: list[MeasuredCampaign]) -> list[MeasuredCampaign]:
     """Return campaigns in the order in which they were planned; where a plan does not say when, as
     they are.
     """
@@ -76,7 +76,7 @@ def _shared(lists: list[list[str]]) -> list[str]:
 
 
 def _rows(
-    campaigns: list[Campaign], metric: str, table: str, profiles: list[str]
+    campaigns: list[MeasuredCampaign], metric: str, table: str, profiles: list[str]
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield (profile, kind, [the blocks of each campaign]) of one table and metric."""
     rows = [
@@ -94,7 +94,7 @@ def _summary(blocks: list[np.ndarray]) -> np.ndarray:
         return np.array([t_interval(own)[1:] for own in blocks], dtype=float).T
 
 
-def all_series(campaigns: list[Campaign]) -> tuple[list[Series], np.ndarray]:
+def all_series(campaigns: list[MeasuredCampaign]) -> tuple[list[Series], np.ndarray]:
     """Return the series that every campaign has, and their means as logarithms (series, campaigns)."""
     tables = _shared([list(places_of(campaign)) for campaign in campaigns])
     controls = {campaign.cube.profiles[0] for campaign in campaigns}
@@ -116,7 +116,7 @@ def all_series(campaigns: list[Campaign]) -> tuple[list[Series], np.ndarray]:
 
 
 def _of_metric(
-    campaigns: list[Campaign], metric: str, table: str, profiles: list[str]
+    campaigns: list[MeasuredCampaign], metric: str, table: str, profiles: list[str]
 ) -> Iterator[tuple[Series, np.ndarray]]:
     """Yield the series of one table and metric, each with its means as logarithms."""
     first = campaigns[0]
@@ -144,11 +144,11 @@ def _of_metric(
 
 
 def _changes(
-    campaigns: list[Campaign], series: list[Series], logs: np.ndarray
+    campaigns: list[MeasuredCampaign], series: list[Series], logs: np.ndarray
 ) -> list[HistoryChange]:
     found: list[HistoryChange] = []
     for change in changes.change_points(logs):
-        steps: list[Step] = []
+        steps: list[SeriesStep] = []
         for number in change.shown:
             mean, low, high = changes.step(logs[number], change)
             steps.append(
@@ -202,7 +202,7 @@ def _by_version(
     return rows
 
 
-def history(campaigns: list[Campaign]) -> History:
+def history(campaigns: list[MeasuredCampaign]) -> History:
     """Return the history of campaigns: their series, the changes in them, and what the manifests
     say.
     """

@@ -28,7 +28,7 @@ class Series(TypedDict):
     high: list[float | None]
 
 
-class Step(TypedDict):
+class SeriesStep(TypedDict):
     """How one series changed: what is after the change as a ratio to what is before it."""
 
     series: str
@@ -46,7 +46,7 @@ class HistoryChange(TypedDict):
     created: str | None
     before: str
     p: float
-    steps: list[Step]
+    steps: list[SeriesStep]
     manifest: list[ManifestDifference]
 
 

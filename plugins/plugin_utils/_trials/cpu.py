@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from ...module_utils._base.errors import ParseError
-from ...module_utils._observe.probe import Snapshot
+from ...module_utils._observe.probe import CounterReading
 from .nouns import Cpu, EndCpu, Result, Watched
 
 ENDS: tuple[Literal["client", "server"], ...] = ("client", "server")
@@ -131,7 +131,7 @@ def _seconds_of(kind: str, cpus: Mapping[int, Mapping[str, float]]) -> float:
     return sum(cpu[kind] for cpu in cpus.values())
 
 
-def end_window(before: Snapshot, after: Snapshot, hertz: int = 100) -> EndCpu:
+def end_window(before: CounterReading, after: CounterReading, hertz: int = 100) -> EndCpu:
     """Return the CPU use of one end between two raw snapshots ``{"time", "stat", "softirqs"}``.
 
     ``cpus`` seconds by CPU and kind, ``percent`` of the whole host by kind, ``busy_percent`` by CPU
@@ -173,7 +173,7 @@ def transaction_demand(busy_s: float, transactions_per_s: float, window_s: float
     return busy_s * 1e6 / count if count > 0 else None
 
 
-def features_changed(before: Snapshot, after: Snapshot) -> list[str]:
+def features_changed(before: CounterReading, after: CounterReading) -> list[str]:
     """Return the devices whose active features differ between two snapshots; a device that is gone
     counts too.
     """
@@ -181,7 +181,7 @@ def features_changed(before: Snapshot, after: Snapshot) -> list[str]:
     return sorted(device for device in first if first[device] != last.get(device))
 
 
-def traffic_share(before: Snapshot, after: Snapshot, result: Result) -> float | None:
+def traffic_share(before: CounterReading, after: CounterReading, result: Result) -> float | None:
     """Return the share of the time between two snapshots in which all streams sent; None where it
     is not known.
 
@@ -199,7 +199,9 @@ def traffic_share(before: Snapshot, after: Snapshot, result: Result) -> float | 
     )
 
 
-def _end_of_trial(before: Snapshot, after: Snapshot, result: Result, share: float | None) -> EndCpu:
+def _end_of_trial(
+    before: CounterReading, after: CounterReading, result: Result, share: float | None
+) -> EndCpu:
     end = end_window(before, after, before.get("hertz", 100))
     end["throttled"] = max(0, after.get("throttled", 0) - before.get("throttled", 0))
     if share is not None and share < TRAFFIC_SHARE:
@@ -222,7 +224,9 @@ def cpu_of_trial(snapshots: Watched, result: Result) -> Cpu:
     over the window. Where the traffic ran in less than :data:`TRAFFIC_SHARE` of it there is no
     service demand.
     """
-    pairs: dict[str, list[Snapshot]] = {end: snapshots[end] for end in ENDS if snapshots.get(end)}
+    pairs: dict[str, list[CounterReading]] = {
+        end: snapshots[end] for end in ENDS if snapshots.get(end)
+    }
     combined = len(pairs) == 2 and pairs["client"][0]["boot_id"] == pairs["server"][0]["boot_id"]
     windows = {"combined": pairs["client"]} if combined else pairs
     share = (

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypedDict
 
-from ...module_utils._observe.probe import Snapshot
+from ...module_utils._observe.probe import CounterReading
 from .nouns import NOTHING, Damage, Expected, Mark, Trial, Watched, mark
 
 CHECKSUMS = {
@@ -46,7 +46,7 @@ def _gained(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, in
     return grown
 
 
-def _of_end(before: Snapshot, after: Snapshot) -> Damage:
+def _of_end(before: CounterReading, after: CounterReading) -> Damage:
     """Return what an end saw; a probe of an earlier version tells nothing."""
     found: Damage = {}
     counters = _gained(before.get("errors") or {}, after.get("errors") or {})

@@ -20,7 +20,7 @@ from ...module_utils._base.errors import InputError
 from ...module_utils._engines.engine import Endpoint
 from ...module_utils._engines.workload import engines_of, sampling_engine
 from .._campaign.design import all_workloads
-from .._campaign.nouns import Part, Plan, Visit
+from .._campaign.nouns import PartSource, Plan, Visit
 from .._campaign.plan_file import (
     read_confirmation,
     read_current_plan,
@@ -129,7 +129,7 @@ class Measurement:
             return []
         folder = os.path.dirname(self.options["plan"])
         search = read_search(folder) if self.plan["design"] == "search" else None
-        parts: list[Part | None] = [
+        parts: list[PartSource | None] = [
             self.plan,
             *(search["rounds"] if search else ()),
             read_confirmation(folder),

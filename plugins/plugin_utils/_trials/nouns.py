@@ -15,7 +15,7 @@ from ...module_utils._engines.engine import Endpoint
 from ...module_utils._engines.payload.result import Payload
 from ...module_utils._engines.workload import Workload
 from ...module_utils._observe.packets import Sample
-from ...module_utils._observe.probe import Snapshot
+from ...module_utils._observe.probe import CounterReading
 
 NOTHING: Any = {}  # stands for a part that a trial has not
 
@@ -152,8 +152,8 @@ class CellToMeasure(TypedDict):
 class Watched(TypedDict, total=False):
     """What the probes saw of the ends of a trial: of each its first and its last snapshot."""
 
-    client: list[Snapshot]
-    server: list[Snapshot]
+    client: list[CounterReading]
+    server: list[CounterReading]
     clock_error_s: float
     clock_offset_s: float
 

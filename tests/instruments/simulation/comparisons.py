@@ -17,7 +17,7 @@ import numpy as np
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cube import Cube
 from ansible_collections.offload.lab.plugins.plugin_utils._compare.compare import (
-    Campaign,
+    MeasuredCampaign,
     compare,
     rows_of,
 )
@@ -66,7 +66,7 @@ def campaign(
     kind: str,
     generator: np.random.Generator,
     ratios: dict[str, float] | None = None,
-) -> Campaign:
+) -> MeasuredCampaign:
     """Return one campaign; ``ratios`` {profile: its effect} is the truth of the first table."""
     cube = Cube(plan)
     rows, tables = worlds.visits_of(plan), len(cube.tables)
@@ -83,7 +83,7 @@ def campaign(
     for profile, ratio in (ratios or {}).items():
         logs[0, cube.profiles.index(profile)] += math.log(ratio)
     cube.values["throughput"] = 4000.0 * np.exp(worlds.as_rows(plan, logs))
-    return Campaign(name, plan, None, cube)
+    return MeasuredCampaign(name, plan, None, cube)
 
 
 def comparisons(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.recommend import _pick
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.sets import Part
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.sets import MeasuredSets
 
 SCATTER = np.array([0.02, -0.02, 0.01, -0.01, 0.0, 0.0])
 
@@ -26,7 +26,7 @@ def picked(searched, ahead):
     }
     scores = np.array([np.full(6, 0.3), 0.3 + ahead + SCATTER])
     plan = {"control": "all_off", "profiles": profiles, "searched": searched}
-    part = Part(plan, names, [], scores, np.full((1, 6), np.nan))
+    part = MeasuredSets(plan, names, [], scores, np.full((1, 6), np.nan))
     return _pick(part, names, [part])
 
 
