@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import warnings
 from itertools import chain
-from typing import Any, Iterable, Iterator, NamedTuple
+from typing import Iterable, Iterator, NamedTuple
 
 from ...module_utils._base.errors import InputError
 from .._analysis import metrics as analysis_metrics
@@ -28,6 +28,7 @@ from .._statistics import effects as statistics
 from .._statistics.libraries import np, stats
 from .._statistics.numbers import ratios, shortened
 from .._statistics.states import is_same, margin_of, matters_percent
+from .._store.manifest import Manifest
 from .._trials.nouns import Trial
 from .rows import (
     ComparedCampaign,
@@ -55,14 +56,14 @@ class MeasuredCampaign(NamedTuple):
 
     name: str
     plan: Plan
-    manifest: dict[str, Any] | None
+    manifest: Manifest | None
     cube: Cube
 
 
 def load(
     plan: Plan,
     trials: Iterable[Trial],
-    manifest: dict[str, Any] | None = None,
+    manifest: Manifest | None = None,
     label: str | None = None,
 ) -> MeasuredCampaign:
     """Return a campaign from its plan and trial records; of a search what it confirmed, in blocks,

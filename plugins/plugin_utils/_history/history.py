@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from itertools import chain, product
-from typing import Any, Iterator
+from typing import Iterator
 
 from ...module_utils._base.errors import InputError
 from .._analysis import metrics as analysis_metrics
@@ -30,6 +30,7 @@ from .._statistics import change_points as changes
 from .._statistics.effects import t_interval
 from .._statistics.libraries import np
 from .._statistics.numbers import ratios, shortened
+from .._store.manifest import Manifest
 from .rows import (
     History,
     HistoryChange,
@@ -46,7 +47,7 @@ NOTE = (
 )
 
 
-def versions_of(manifest: dict[str, Any] | None) -> dict[str, str]:
+def versions_of(manifest: Manifest | None) -> dict[str, str]:
     """Return the versions that a manifest has, such as ``{"kernel": "6.12.1", "driver of eth1":
     "mlx5_core"}``.
     """
@@ -77,7 +78,7 @@ def _shared(lists: list[list[str]]) -> list[str]:
 
 def _rows(
     campaigns: list[MeasuredCampaign], metric: str, table: str, profiles: list[str]
-) -> Iterator[tuple[str, str, Any]]:
+) -> Iterator[tuple[str, str, list[np.ndarray]]]:
     """Yield (profile, kind, [the blocks of each campaign]) of one table and metric."""
     rows = [
         logs_of(campaign, metric, places_of(campaign)[table], profiles) for campaign in campaigns

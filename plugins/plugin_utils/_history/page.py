@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import Any
 
 from .._figures import history as figures
 from .._figures import marks
 from .._figures import numbers as text
+from .._figures.nouns import PlainTable
 from .._report import html
+from .._report.nouns import PageFigure, Sentence
+from .._report.phrases import line
 from .rows import History, HistoryChange, Series
 
 MOST = 40  # rows of a table and figures of a page; history.json has all
@@ -30,23 +32,20 @@ def _headline(change: HistoryChange) -> str:
     )
 
 
-def answer(history: History) -> list[dict[str, str]]:
-    """Return the answer, a sentence a change: ``{"verdict", "text"}``."""
+def answer(history: History) -> list[Sentence]:
+    """Return the answer, a sentence a change."""
     found = []
     titles = {series["id"]: _title(series) for series in history["series"]}
     for change in history["changes"]:
         most = change["steps"][0]
-        found.append(
-            {
-                "verdict": most["verdict"],
-                "text": (
-                    f"{_headline(change)}; most of all {titles[most['series']]}: {text.change(most['ratio'])} "
-                    f"({text.interval(most['low'], most['high'])})."
-                ),
-            }
+        interval = text.interval(most["low"], most["high"])
+        words = (
+            f"{_headline(change)}; most of all {titles[most['series']]}: {text.change(most['ratio'])} "
+            f"({interval})."
         )
+        found.append(line(most["verdict"], words))
     if not found:
-        found.append({"verdict": "unknown", "text": _no_change(history)})
+        found.append(line("unknown", _no_change(history)))
     return found
 
 
@@ -61,7 +60,7 @@ def _no_change(history: History) -> str:
     )
 
 
-def _table(title: str, head: list[str], rows: list[list[str]]) -> dict[str, Any]:
+def _table(title: str, head: list[str], rows: list[list[str]]) -> PlainTable:
     caption = f"The first {MOST} of {len(rows)}; history.json has all." if len(rows) > MOST else ""
     return {
         "title": title,
@@ -73,12 +72,12 @@ def _table(title: str, head: list[str], rows: list[list[str]]) -> dict[str, Any]
     }
 
 
-def tables(history: History) -> list[dict[str, Any]]:
+def tables(history: History) -> list[PlainTable]:
     """Return the tables of the page: each change with its quantities and manifests, the versions,
     the campaigns.
     """
     titles = {series["id"]: _title(series) for series in history["series"]}
-    found = []
+    found: list[PlainTable] = []
     for change in history["changes"]:
         found += [_change_table(change, titles), _manifest_table(change)]
     if history["versions"]:
@@ -86,7 +85,7 @@ def tables(history: History) -> list[dict[str, Any]]:
     return [*found, _campaign_table(history)]
 
 
-def _change_table(change: HistoryChange, titles: dict[str, str]) -> dict[str, Any]:
+def _change_table(change: HistoryChange, titles: dict[str, str]) -> PlainTable:
     """Return the quantities that changed."""
     head = ["Quantity", "After ÷ before", "95 % interval", "Verdict"]
     rows = [
@@ -101,7 +100,7 @@ def _change_table(change: HistoryChange, titles: dict[str, str]) -> dict[str, An
     return _table(_headline(change), head, rows)
 
 
-def _manifest_table(change: HistoryChange) -> dict[str, Any]:
+def _manifest_table(change: HistoryChange) -> PlainTable:
     """Return what differs in the manifests before and after a change."""
     title = f"What changed in the manifests from {change['before']} to {change['campaign']}"
     head = ["Node", "Setting", change["before"], change["campaign"]]
@@ -112,7 +111,7 @@ def _manifest_table(change: HistoryChange) -> dict[str, Any]:
     return _table(title, head, rows or [["", "Nothing that the manifests record.", "", ""]])
 
 
-def _version_table(history: History, titles: dict[str, str]) -> dict[str, Any]:
+def _version_table(history: History, titles: dict[str, str]) -> PlainTable:
     """Return the control's values under each version."""
     head = ["What", "Version", "Campaigns", "Quantity", "÷ first version"]
     rows = [
@@ -128,7 +127,7 @@ def _version_table(history: History, titles: dict[str, str]) -> dict[str, Any]:
     return _table("The control by version", head, rows)
 
 
-def _campaign_table(history: History) -> dict[str, Any]:
+def _campaign_table(history: History) -> PlainTable:
     """Return the campaigns with the versions that they ran on."""
     campaigns = history["campaigns"]
     names = sorted(set(chain.from_iterable(campaign["versions"] for campaign in campaigns)))
@@ -140,7 +139,7 @@ def _campaign_table(history: History) -> dict[str, Any]:
     return _table("The campaigns", ["Number", "Campaign", "Planned", "Blocks", *names], rows)
 
 
-def _drawings(history: History) -> list[dict[str, Any]]:
+def _drawings(history: History) -> list[PageFigure]:
     """Return the figures: what changed first, then the control's values, then effects."""
     changed: dict[str, dict[int, str]] = {}
     for change in history["changes"]:
@@ -150,13 +149,13 @@ def _drawings(history: History) -> list[dict[str, Any]]:
         history["series"], key=lambda one: (one["id"] not in changed, one["kind"] != "value")
     )
     return [
-        {
-            "heading": _title(one),
-            "caption": "",
-            "numbers": None,
-            "ident": f"trend-{number}",
-            "drawing": figures.trend(one, changed.get(one["id"], {}), _title(one)),
-        }
+        PageFigure(
+            heading=_title(one),
+            caption="",
+            numbers=None,
+            ident=f"trend-{number}",
+            drawing=figures.trend(one, changed.get(one["id"], {}), _title(one)),
+        )
         for number, one in enumerate(ordered[:MOST], 1)
     ]
 

@@ -17,6 +17,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._history.folders impor
     history_of,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._history.history import history
+from ansible_collections.offload.lab.plugins.plugin_utils._report.phrases import line
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.change_points import (
     FEWEST,
     change_points,
@@ -167,17 +168,17 @@ def test_the_page_from_folders(tmp_path):
     assert "| node1 | host.kernel | 6.1.0 | 6.12.1 |" in made["history.md"]
     few = history_of([str(tmp_path / f"2026-01-{number:02}") for number in (1, 2)])
     assert page.answer(few) == [
-        {"verdict": "unknown", "text": "Too few campaigns: a change can be shown from 8 on."}
+        line("unknown", "Too few campaigns: a change can be shown from 8 on.")
     ]
 
 
 def test_where_no_change_is_shown_it_is_not_known_whether_there_is_one():
     quiet = history(campaigns(np.random.default_rng(1), "plain"))
     assert page.answer(quiet) == [
-        {
-            "verdict": "unknown",
-            "text": "No change was shown in 12 campaigns: whether there is one that matters is not known.",
-        }
+        line(
+            "unknown",
+            "No change was shown in 12 campaigns: whether there is one that matters is not known.",
+        )
     ]
 
 
