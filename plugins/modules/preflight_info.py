@@ -99,6 +99,10 @@ preflight:
       description: The features of the device. Null without ethtool.
       type: dict
       returned: success
+    driver:
+      description: The driver of the device. Null without ethtool.
+      type: str
+      returned: success
     management:
       description: The devices that carry the controller's connection.
       type: list

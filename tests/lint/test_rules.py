@@ -44,7 +44,7 @@ ROOMS = {
         ["_preflight"],
     ],
     "plugin_utils": [
-        ["_action", "_paths", "_statistics", "_store"],
+        ["_action", "_known_cases", "_paths", "_statistics", "_store"],
         ["_campaign", "_lab"],
         ["_trials", "_request"],
         ["_analysis"],

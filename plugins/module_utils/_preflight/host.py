@@ -112,6 +112,15 @@ def links() -> dict[str, dict[str, Any]]:
         }
 
 
+def driver(device: str) -> str | None:
+    """Return the driver of a device; None without ethtool, or where it has none."""
+    try:
+        found: str | None = ethtool.read_single("driver", device, None).get("driver")
+        return found
+    except LabError:
+        return None
+
+
 def features(device: str) -> Features | None:
     """Return the names and states of a device's features, or None where ethtool or the device is
     missing.
@@ -164,6 +173,7 @@ def read(asked: Asked) -> dict[str, Any]:
         "programs": programs(asked["programs"]),
         "links": shown,
         "features": features(asked["device"]),
+        "driver": driver(asked["device"]),
         "management": management.find(),
         "switch": switch(asked["bridge"], asked["datapath"]),
         "taken": [row for row in taken if "pids" in row],

@@ -17,6 +17,7 @@ from .._analysis.unfinished import Unfinished
 from .._campaign.nouns import Plan
 from .._figures import numbers as text
 from .._figures.nouns import EffectTable, SpreadPanel
+from .._known_cases.known_cases import Host
 from .._trials.damage import WORDS
 from .._trials.digest import Digest
 from . import broken, remedy
@@ -290,9 +291,11 @@ def answer(
     plan: Plan,
     digest: Digest,
     groups: Sequence[SpreadPanel],
+    *,
+    hosts: Sequence[Host] = (),
 ) -> list[Sentence]:
     """Return the answer: what is broken, then at most six lines; ``groups`` are the panels of trials in two groups."""
-    first, clean = broken.first_and_last(plan, digest.checks)
+    first, clean = broken.first_and_last(plan, digest.checks, hosts)
     if first + clean and all(workload["test"] == PAYLOAD for workload in plan["workloads"]):
         unfinished = _settle(findings, tables, plan, digest) if findings["unfinished"] else []
         return first + clean + unfinished

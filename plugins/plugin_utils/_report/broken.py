@@ -6,17 +6,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .._analysis.blame import Blame
 from .._analysis.integrity import PathVerdict, verdicts
 from .._campaign.nouns import Plan
+from .._exports.recommended import drivers, kernels
 from .._figures import numbers as text
+from .._known_cases.known_cases import Host, like
+from .._paths.sources import path_named
 from .._trials.payload import Checks
 from .nouns import Sentence
 from .phrases import line
 
 WAYS = {"forward": ("client", "server"), "reverse": ("server", "client")}
+MOST_KNOWN = 3  # cases in a line
 SIGNS = {
     "broken": "worse",
     "broken everywhere": "worse",
@@ -27,16 +32,31 @@ SIGNS = {
 }
 
 
-def lines(plan: Plan, checks: Checks) -> list[Sentence]:
+def hosts_of(manifest: Mapping[str, Any] | None) -> list[Host]:
+    """Return drivers and kernel of each node, for the cases that are known."""
+    known = dict(manifest) if manifest else None
+    releases = kernels(known)
+    return [
+        Host(list(filter(None, devices.values())), releases.get(node, ""))
+        for node, devices in drivers(known).items()
+    ]
+
+
+def lines(plan: Plan, checks: Checks, hosts: Sequence[Host] = ()) -> list[Sentence]:
     """Return the lines, what is broken first."""
     found = sorted(verdicts(plan, checks), key=lambda row: list(SIGNS).index(row["verdict"]))
-    return [line(SIGNS[row["verdict"]], WORDS[row["verdict"]](row)) for row in found]
+    return [
+        line(SIGNS[row["verdict"]], WORDS[row["verdict"]](row) + _known(plan, row, hosts))
+        for row in found
+    ]
 
 
-def first_and_last(plan: Plan, checks: Checks) -> tuple[list[Sentence], list[Sentence]]:
+def first_and_last(
+    plan: Plan, checks: Checks, hosts: Sequence[Host] = ()
+) -> tuple[list[Sentence], list[Sentence]]:
     """Return the lines that come before all else, and those of what is clean."""
     clean, first = list[Sentence](), list[Sentence]()
-    for one in lines(plan, checks):
+    for one in lines(plan, checks, hosts):
         (clean if one["verdict"] == "same" else first).append(one)
     return first, clean
 
@@ -63,6 +83,18 @@ def _blamed(blame: Blame) -> str:
 def condition(settings: Mapping[str, bool]) -> str:
     """Return a condition in words, such as ``tx on and tso off``."""
     return text.listed([f"{name} {'on' if on else 'off'}" for name, on in settings.items()])
+
+
+def _known(plan: Plan, row: PathVerdict, hosts: Sequence[Host]) -> str:
+    """Name the known cases that are like what is broken on a path, if there are any."""
+    blamed = {name for blame in row["blames"] for name, on in blame["settings"].items() if on}
+    settings = set(blamed)
+    for factor in plan["factors"]:
+        if factor["name"] in blamed:
+            settings.update(factor["settings"])
+    cases = like(hosts, path_named(row["path"]).encapsulation.name, settings)[:MOST_KNOWN]
+    names = [f"{case.name} ({case.link})" for case in cases]
+    return f" Known: {text.listed(names)}." if names else ""
 
 
 def _without(row: PathVerdict) -> str:

@@ -15,7 +15,7 @@ from .._figures.nouns import NamedTable
 from .._search import section as search_section
 from .._store.manifest import Manifest
 from .._trials.digest import Digest
-from . import advice, by_table, conditions, evidence, figures, phrases
+from . import advice, broken, by_table, conditions, evidence, figures, phrases
 from . import answer as answers
 from . import tables as effect_tables
 from .nouns import (
@@ -194,7 +194,9 @@ def page(
     groups = trial_panels.spread(measured, plan, digest)
     titles = {table["id"]: table["short"] for table in tables}
     running = standing(findings, tables, plan, digest) if standing else None
-    lines = running.answer if running else answers.answer(findings, tables, plan, digest, groups)
+    hosts = broken.hosts_of(manifest)
+    told = answers.answer(findings, tables, plan, digest, groups, hosts=hosts)
+    lines = running.answer if running else told
     noise_floor = NOISE_FLOOR if control_visits(plan) == 2 else ""
     return CampaignReport(
         name=plan["name"],

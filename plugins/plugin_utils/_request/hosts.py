@@ -15,6 +15,7 @@ from ...module_utils._ethtool.alias import resolve
 from ...module_utils._ethtool.features import Feature
 from ...module_utils._iproute.parse import Link
 from .._campaign.nouns import Campaign
+from .._known_cases.known_cases import Host, of_host
 from .._lab.guests import Variables, around
 from .campaign import wrong_mtus
 from .variables import PREFIX, Problem
@@ -62,6 +63,8 @@ class Reading(TypedDict):
     programs: dict[str, str | None]  # {name: path}
     links: dict[str, Link]
     features: dict[str, Feature] | None  # None without ethtool
+    driver: str | None  # of the underlay's device
+    kernel: str  # its release
     management: list[str]  # devices that carry the controller's connection
     switch: LabSwitch
     taken: list[Taken]
@@ -295,6 +298,20 @@ def _factors(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]
     yield OK, ", ".join(wanted.factors) if features else "not known without ethtool"
 
 
+def _known(reading: Reading) -> Iterator[tuple[str, str]]:
+    """Note the cases in which an offload of this driver or kernel was reported to be broken."""
+    driver = reading.get("driver")
+    found = of_host(Host([driver] if driver else [], reading.get("kernel", "")))
+    if found:
+        names = ", ".join(case.name for case in found)
+        yield (
+            NOTE,
+            f"offloads of {driver or 'this kernel'} were reported to be broken: {names}. See "
+            "docs/known-cases.md; playbook integrity tells whether they are here.",
+        )
+    yield OK, f"none of {driver or 'this kernel'}"
+
+
 def judge(node: str, reading: Reading, wanted: WantedOfNode) -> Iterator[CheckRow]:
     """Yield the rows of a node: of each check what is wrong or noted, or that it is right."""
     checks = {
@@ -307,6 +324,7 @@ def judge(node: str, reading: Reading, wanted: WantedOfNode) -> Iterator[CheckRo
         "ports": _ports(reading),
         "peers": _peers(reading, wanted),
         "factors": _factors(reading, wanted),
+        "known cases": _known(reading),
     }
     without = (() if wanted.factors else ("factors",)) + (
         ("datapath", "peers") if wanted.guest else ()

@@ -45,3 +45,46 @@ def test_a_black_hole_is_said_with_what_arrives_and_no_offload_is_blamed():
         "1,400 bytes arrive, of 1,500 do not: a black hole, since no ICMP says so. Look for the "
         "cause elsewhere: the path's MTU, the wire, the other end."
     )
+
+
+MANIFEST = {
+    "nodes": {
+        "node1": {
+            "before": {
+                "host": {"kernel": "5.15.0-134-generic"},
+                "links": {"ens192": {}},
+                "devices": {"ens192": {"driver": {"driver": "vmxnet3"}}},
+            }
+        }
+    }
+}
+
+
+def broken_with_tso(path):
+    """Return the line on a path where payload arrived wrong in each trial with TSO on."""
+    checks = payload.Checks({}, {})
+    wrong = {**found()["checks"]["tcp_forward"], "wrong": 1}
+    for _block in range(12):
+        checks.see((path, 1500, "all_off"), None, found())
+        checks.see((path, 1500, "all_on"), None, found(checks={"tcp_forward": wrong}))
+    [line] = broken.lines(PLAN, checks, broken.hosts_of(MANIFEST))
+    return line["text"]
+
+
+def test_a_known_case_that_is_like_it_is_named():
+    told = broken_with_tso("tenant_vxlan")
+    assert told.startswith("Broken over tenant_vxlan")
+    assert told.endswith(
+        " Known: calico-4727 (https://github.com/projectcalico/calico/issues/4727) and openshift-2472 "
+        "(https://github.com/openshift/machine-config-operator/pull/2472)."
+    )
+
+
+def test_no_case_is_named_where_none_is_like_it():
+    told = broken_with_tso("physical")
+    assert told.startswith("Broken over physical")
+    assert "Known" not in told
+
+
+def test_without_a_manifest_no_host_is_known():
+    assert broken.hosts_of(None) == []

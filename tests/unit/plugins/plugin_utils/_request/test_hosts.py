@@ -201,3 +201,16 @@ def test_the_table_is_aligned():
     lines = table(rows())
     assert lines[0].split() == ["node", "check"]
     assert len({line.index(" ok ") for line in lines[1:]}) == 1
+
+
+def test_known_cases_of_the_driver_are_noted():
+    (row,) = [
+        row
+        for row in rows({"driver": "e1000e", "kernel": "6.1.0-28-amd64"})
+        if row.check == "known cases"
+    ]
+    assert (row.state, row.text) == (
+        "note",
+        "offloads of e1000e were reported to be broken: otaru-2637, incus-os-849. See "
+        "docs/known-cases.md; playbook integrity tells whether they are here.",
+    )
