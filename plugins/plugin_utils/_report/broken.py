@@ -87,14 +87,22 @@ def condition(settings: Mapping[str, bool]) -> str:
 
 def _known(plan: Plan, row: PathVerdict, hosts: Sequence[Host]) -> str:
     """Name the known cases that are like what is broken on a path, if there are any."""
-    blamed = {name for blame in row["blames"] for name, on in blame["settings"].items() if on}
-    settings = set(blamed)
+    blamed = _blamed_settings(plan, row)
+    cases = like(hosts, path_named(row["path"]).encapsulation.name, blamed)
+    names = [f"{case.name} ({case.link})" for case in cases[:MOST_KNOWN]]
+    return f" Known: {text.listed(names)}." if names else ""
+
+
+def _blamed_settings(plan: Plan, row: PathVerdict) -> list[str]:
+    """Return the settings that are on under what is blamed."""
+    blamed: list[str] = []
+    for blame in row["blames"]:
+        blamed += [name for name, on in blame["settings"].items() if on]
+    settings = list(blamed)
     for factor in plan["factors"]:
         if factor["name"] in blamed:
-            settings.update(factor["settings"])
-    cases = like(hosts, path_named(row["path"]).encapsulation.name, settings)[:MOST_KNOWN]
-    names = [f"{case.name} ({case.link})" for case in cases]
-    return f" Known: {text.listed(names)}." if names else ""
+            settings += factor["settings"]
+    return settings
 
 
 def _without(row: PathVerdict) -> str:
