@@ -56,9 +56,8 @@ def like(hosts: Collection[Host], encapsulation: str, blamed: Collection[str]) -
     Where a case names the driver, those that hold for any driver say nothing more.
     """
     settings = _with_groups(blamed)
-    found = [case for case in known_cases() if settings.intersection(case.settings)]
-    found = [case for case in found if _on_path(case, encapsulation)]
-    found = [case for case in found if any(fits(case, host) for host in hosts)]
+    cases = (case for case in known_cases() if _is_of(case, encapsulation, settings))
+    found = [case for case in cases if any(fits(case, host) for host in hosts)]
     return [case for case in found if case.drivers] or found
 
 
@@ -77,8 +76,10 @@ def of_host(host: Host) -> list[KnownCase]:
     return [case for case in narrow if fits(case, host)]
 
 
-def _on_path(case: KnownCase, encapsulation: str) -> bool:
-    return not case.encapsulations or encapsulation in case.encapsulations
+def _is_of(case: KnownCase, encapsulation: str, settings: Collection[str]) -> bool:
+    """Return whether one of these settings was to blame in a case, and on such a path."""
+    on_path = not case.encapsulations or encapsulation in case.encapsulations
+    return on_path and not set(settings).isdisjoint(case.settings)
 
 
 def fits(case: KnownCase, host: Host) -> bool:
