@@ -11,6 +11,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import In
 from ansible_collections.offload.lab.plugins.plugin_utils._compare import folders
 from ansible_collections.offload.lab.plugins.plugin_utils._store.files import write_changed
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
+from ansible_collections.offload.lab.tests.report_golden import COMPARED, compared_texts
 
 
 def written(folder, seed, ratio, manifest=None, *, blocks=8, matters=3):
@@ -34,6 +35,12 @@ def two_results(tmp_path):
         written(tmp_path / name / "demo", seed, ratio, manifest)
         for name, seed, ratio, manifest in zip(("old", "new"), (1, 2), (1.5, 1.2), manifests)
     ]
+
+
+def test_texts_are_the_golden_ones(tmp_path):
+    """To accept a change of the texts: make golden, then read the diff."""
+    for text, content in compared_texts(tmp_path).items():
+        assert content == (COMPARED / text).read_text(), text
 
 
 def test_folders_of_the_same_name_are_told_apart(two):
