@@ -72,6 +72,21 @@ options:
     default: 198.18.0.0/24
     env:
       - name: OFFLOAD_LAB_UNDERLAY
+  nic:
+    description:
+      - What the network card of C(node1) does to packets, to see what is reported. Without it C(underlay0) is a veth,
+        as on all other nodes.
+      - With it C(underlay0) is a tap, and a process carries packets between it and the fabric. V(honest) keeps the
+        contract of offloads.
+      - V(KIND[:RATE[:CONDITION[+CONDITION]]]) breaks it for what C(node1) sends. V(bit_flipped:0.01:tso) flips a bit
+        in one of a hundred packets that the card has to cut, V(checksum_unfilled:1:tunnel+tx) leaves out each checksum
+        of what is tunnelled.
+      - With the condition V(gro) it breaks what C(node1) receives, as long as GRO is on.
+      - A wrong value lists the kinds and conditions.
+    type: str
+    default: ''
+    env:
+      - name: OFFLOAD_LAB_NIC
 """
 
 EXAMPLES = r"""
@@ -136,7 +151,7 @@ class InventoryModule(BaseInventoryPlugin):
         self._read_config_data(path)
         options = {
             name: self.get_option(name)
-            for name in ("name", "nodes", "mtu", "underlay", "ports", "uplink")
+            for name in ("name", "nodes", "mtu", "underlay", "ports", "uplink", "nic")
         }
         try:
             hosts = lab_hosts(**options)

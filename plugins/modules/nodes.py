@@ -21,6 +21,7 @@ description:
   - A node has one or more Ethernet devices, C(underlay0) first.
   - Each is a veth, whose other end is on a Linux bridge in the network namespace C(LAB-fabric), which joins the nodes
     of a lab. Two labs never see each other.
+  - To see what a broken offload does, the first may be a tap with a network card in user space that breaks it.
   - The machine keeps a node's files in C(/run/offload-lab/NODE). A reboot of the machine removes the node.
   - An incomplete node, such as after a crash, is removed and made again.
 extends_documentation_fragment:
@@ -58,6 +59,14 @@ options:
           - MTU of C(underlay0) and of its port on the bridge, in bytes, 68 to 65535.
         type: int
         default: 9000
+      nic:
+        description:
+          - Makes C(underlay0) a tap in place of a veth, with a network card in user space that carries its packets.
+          - V(honest) keeps the contract of offloads, V(KIND[:RATE[:CONDITION[+CONDITION]]]) breaks it, such as
+            V(bit_flipped:0.01:tso).
+          - The card is a process in the node's network namespace. It ends with the node, and is started again with
+            another value, or if it is not there.
+        type: str
       more:
         description:
           - More devices, connected like C(underlay0). The node has these and no others.
@@ -131,6 +140,12 @@ nodes:
       type: int
       returned: success
       sample: 9000
+nics:
+  description: The nodes whose network card in user space was started or ended, or would be.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 stopped:
   description: The nodes whose processes were ended, or would be.
   returned: success
@@ -165,10 +180,12 @@ from ..module_utils._host.module import Returned, result_of, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._host.processes import end_processes
 from ..module_utils._host.runner import run
+from ..module_utils._nodes import nic
 from ..module_utils._nodes.node import Node, validate
 from ..module_utils._nodes.node_steps import (
     inodes_of,
     plan_absent,
+    plan_nics,
     plan_present,
     predict,
     summary,
@@ -179,6 +196,7 @@ NODE_SPEC = {
     "name": {"type": "str", "required": True},
     "addresses": {"type": "list", "elements": "str", "default": []},
     "mtu": {"type": "int", "default": 9000},
+    "nic": {"type": "str"},
     "more": {
         "type": "list",
         "elements": "dict",
@@ -195,13 +213,17 @@ def make(lab: str, wanted: list[Node], state: str, names: list[str], check_mode:
     present = state == "present"
     before = read_state(run, lab, names)
     plan = plan_present(lab, wanted, before) if present else plan_absent(lab, names, before)
+    nics = plan_nics(lab, wanted, before) if present else {}
     was = summary(lab, before, names)
     now = predict(was, wanted if present else [], plan.stop)
     if not check_mode:
         end_processes(inodes_of(plan.stop, before))
+        nic.stop(nics)
         apply(plan.steps)
+        nic.start_all(nics)
         now = summary(lab, read_state(run, lab, names), names) if plan.steps else was
-    return result_of("nodes", was, now, plan.steps, stopped=plan.stop)
+    more = {"changed": bool(plan.steps or nics), "stopped": plan.stop, "nics": list(nics)}
+    return result_of("nodes", was, now, plan.steps, **more)
 
 
 def converge(module: AnsibleModule) -> Returned:

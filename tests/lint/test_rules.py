@@ -37,8 +37,8 @@ ROOMS = {
     "module_utils": [
         ["_base"],
         ["_host"],
-        ["_engines", "_lying_nic", "_iproute", "_ethtool", "_ovs", "_nodes", "_machines"],
-        ["_load", "_kinds", "_lab"],
+        ["_engines", "_lying_nic", "_iproute", "_ethtool", "_ovs", "_machines"],
+        ["_load", "_kinds", "_lab", "_nodes"],
         ["_restore"],
         ["_observe", "_persist"],
         ["_preflight"],

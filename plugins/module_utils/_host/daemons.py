@@ -13,7 +13,7 @@ import contextlib
 import json
 import os
 import signal
-from typing import Any, Callable, Dict, Iterable
+from typing import Any, Callable, Collection, Dict, Iterable
 
 from .._base.errors import LabError
 from . import files
@@ -21,6 +21,7 @@ from .processes import started_at
 from .waiting import PATIENCE, wait_until
 
 FOLDER = "/run/offload-lab"
+MOST_FILES = 4096  # of those that this process has open
 GRACE = 10.0  # seconds between SIGTERM and SIGKILL
 ProcessState = Dict[str, Any]  # what a state file has: "pid", "started", and what its writer adds
 
@@ -28,6 +29,34 @@ ProcessState = Dict[str, Any]  # what a state file has: "pid", "started", and wh
 def write(path: str, pid: int, state: ProcessState, mode: int = 0o644) -> None:
     """Write the state file of the process ``pid``; ``state`` is what else is to be known of it."""
     files.write(path, json.dumps({**state, "pid": pid, "started": started_at(pid)}), mode)
+
+
+def detach(work: Callable[[], object], keep: Collection[int]) -> int:
+    """Do ``work`` in a process of its own session that keeps nothing of this one but the files
+    ``keep``; return its pid.
+    """
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(write_end)
+        os.waitpid(child, 0)
+        with os.fdopen(read_end) as stream:
+            return int(stream.read())
+    try:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        os.chdir("/")
+        null = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(null, descriptor)
+        os.write(write_end, str(os.getpid()).encode())
+        for descriptor in set(range(3, MOST_FILES)) - set(keep):
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        work()
+    finally:
+        os._exit(1)
 
 
 def lives(state: ProcessState) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import heapq
 import os
@@ -119,8 +120,10 @@ class Wire:
         for _packet in range(BURST):
             try:
                 raw = os.read(source, LARGEST)
-            except OSError:  # nothing more, or the device is down
-                return
+            except OSError as error:
+                if error.errno == errno.EBADFD:  # the device was deleted
+                    raise
+                return  # nothing more, or the device is down
             if struck and self.fault and self.fault.strikes(raw, self.chance):
                 self._strike(self.fault, raw, target)
             else:

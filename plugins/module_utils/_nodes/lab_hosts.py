@@ -18,12 +18,19 @@ HostVariables = Dict[str, Any]  # of one host, as Ansible has them
 
 
 def lab_hosts(
-    name: str, nodes: int, mtu: int, underlay: str, *, ports: int = 1, uplink: bool = False
+    name: str,
+    nodes: int,
+    mtu: int,
+    underlay: str,
+    *,
+    ports: int = 1,
+    uplink: bool = False,
+    nic: str = "",
 ) -> dict[str, HostVariables]:
     """Return the hosts of a lab with their variables, by inventory name; raise :class:`InputError`.
 
     Each of the ``ports`` is a device with a network of its own: ``underlay`` and those that follow
-    it.
+    it. With a fault as ``nic`` the first node has a network card in user space.
     """
     network = _checked_network(underlay, nodes, ports)
     hosts: dict[str, HostVariables] = {}
@@ -44,6 +51,8 @@ def lab_hosts(
             "addresses": [f"{addresses[0]}/{network.prefixlen}"],
             "more": more,
         }
+        if nic and index == 1:
+            node["nic"] = nic
         validate(name, [node])
         hosts[f"node{index}"] = {
             **_variables(node, index, addresses[0], network.prefixlen),

@@ -12,6 +12,7 @@ from typing import Iterable, TypedDict
 from .._base import checks, network
 from .._base.errors import InputError
 from .._host.netns import path_of
+from .._lying_nic import faults
 
 ROOT = "/run/offload-lab"
 DEVICE = "underlay0"
@@ -53,6 +54,7 @@ class NodeOptions(TypedDict, total=False):
     addresses: list[str]
     mtu: int
     more: list[DeviceOptions]
+    nic: str | None
 
 
 class Node(TypedDict):
@@ -62,6 +64,7 @@ class Node(TypedDict):
     addresses: list[str]
     mtu: int
     more: list[MoreDevice]
+    nic: str  # the fault of its network card in user space, or honest; empty: it is a veth
 
 
 def home(node: str) -> str:
@@ -132,11 +135,15 @@ def validate(lab: str, nodes: Iterable[NodeOptions]) -> list[Node]:
             )
         addresses = _own(name, node["addresses"], owners, "Give every node its own addresses.")
         check_mtu(name, node["mtu"], addresses)
+        nic = node.get("nic") or ""
+        if nic:
+            faults.parse(nic)
         wanted[name] = {
             "name": name,
             "addresses": [str(address) for address in addresses],
             "mtu": node["mtu"],
             "more": more_devices(name, node.get("more") or [], owners),
+            "nic": nic,
         }
     return list(wanted.values())
 

@@ -28,7 +28,7 @@ from .node import (
     natural,
     port_of,
 )
-from .underlay import Links, underlay_lines
+from .underlay import Links, NodeLink, both_taps, underlay_lines
 
 RUN_DIRECTORIES = ("lock", "netns", "openvswitch", "offload-lab")
 # Where the machine lacks a directory to mount on, we make it and leave this file in it: only then
@@ -48,6 +48,7 @@ class SeenNode(_Mounted, total=False):
 
     ready: bool
     links: Links
+    nic: str  # the fault of the network card in user space that runs, or honest; empty: none runs
 
 
 class LabState(TypedDict):
@@ -121,6 +122,28 @@ def plan_present(lab: str, wanted: Sequence[Node], state: LabState) -> NodePlan:
     steps += plan_links(lab, wanted, state, {} if new_fabric else state["ports"], new)
     steps += _mark_ready(new)
     return NodePlan([name for name in half_made if name in new], steps)
+
+
+def plan_nics(lab: str, wanted: Sequence[Node], state: LabState) -> dict[str, str]:
+    """Return the network cards in user space that are to be started, by node, each with its fault;
+    one without a fault only ends.
+    """
+    new = _not_whole([node["name"] for node in wanted], state)
+    ports = {} if _missing_fabric(lab, state) else state["ports"]
+    changed = {}
+    for node in wanted:
+        name = node["name"]
+        seen = None if name in new else state["nodes"].get(name)
+        if not _has_nic(node, seen, ports.get(port_of(name))):
+            changed[name] = node["nic"]
+    return changed
+
+
+def _has_nic(node: Node, seen: SeenNode | None, port: NodeLink | None) -> bool:
+    """Return whether the network card of a node is as it is wanted; without a fault: there is none."""
+    if seen is None or seen["nic"] != node["nic"]:
+        return seen is None and not node["nic"]
+    return not node["nic"] or both_taps(seen["links"].get(DEVICE), port)
 
 
 def _not_whole(names: Iterable[str], state: LabState) -> list[str]:

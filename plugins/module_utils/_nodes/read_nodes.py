@@ -14,6 +14,7 @@ from .._base.errors import ParseError
 from .._host.netns import FOLDER as NETNS_FOLDER
 from .._host.netns import path_of
 from .._host.runner import CommandResult
+from . import nic
 from .node import PRIVATE, ROOT, fabric, home, lab_of
 from .node_steps import MARKER, LabState, SeenNode
 from .underlay import Links, NodeLink
@@ -116,6 +117,7 @@ def read_state(runner: Callable[..., CommandResult], lab: str, wanted: Iterable[
         nodes, homes = mounts_of(names, parse_mountinfo(stream.read()))
     for name, node in nodes.items():
         node["ready"] = os.path.exists(home(name) + "/ready")
+        node["nic"] = nic.running(name)
         node["links"] = read_links(runner, name) if name in claims and node["netns"] else {}
     return {
         "claims": claims,

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plan the underlay of a single-host lab: a veth for each node, joined by a bridge in the fabric's
-namespace.
+"""Plan the underlay of a single-host lab: a veth for each node, or two taps with a network card in
+user space between them, joined by a bridge in the fabric's namespace.
 """
 
 from __future__ import annotations
@@ -47,6 +47,16 @@ def joined(device: NodeLink | None, port: NodeLink | None) -> bool:
     )
 
 
+def has_taps(node: Node, join: Join) -> bool:
+    """Return whether a device is a tap that a network card in user space serves, not a veth."""
+    return bool(node.get("nic")) and join[0] == DEVICE
+
+
+def both_taps(device: NodeLink | None, port: NodeLink | None) -> bool:
+    """Return whether a node's device and a port of the fabric are there and no ends of a veth."""
+    return bool(device and port and device["peer"] is None and port["peer"] is None)
+
+
 def bridge_lines(bridge: NodeLink | None) -> list[str]:
     """Return the ``ip -batch`` lines that make the bridge; it floods and forwards from its first
     moment on.
@@ -62,17 +72,23 @@ def delete_line(device: object, name: str) -> list[str]:
     return [f"link del dev {name}"] if device else []
 
 
-def port_lines(node: Node, join: Join, device: NodeLink | None, port: NodeLink | None) -> list[str]:
-    """Return the lines, for the fabric, that make a node's veth or repair its port; ``join`` is of
-    :func:`joins`.
+def new_port_lines(node: Node, join: Join) -> list[str]:
+    """Return the lines, for the fabric, that make a node's veth, or the tap beyond its own; ``join``
+    is of :func:`joins`.
     """
-    wanted, name, _addresses, mac = join
-    if not port or not joined(device, port):
-        # The other end is made directly in its namespace: moving it there would cost 16 ms a node.
-        return [
-            f"link add name {name} up mtu {node['mtu']} master {BRIDGE} type veth peer name {wanted} mtu "
-            f"{node['mtu']} address {mac} netns {node['name']}"
-        ]
+    device, name, _addresses, mac = join
+    mtu = node["mtu"]
+    if has_taps(node, join):
+        return [tap_line(name), f"link set dev {name} up mtu {mtu} master {BRIDGE}"]
+    # The other end is made directly in its namespace: moving it there would cost 16 ms a node.
+    return [
+        f"link add name {name} up mtu {mtu} master {BRIDGE} type veth peer name {device} mtu {mtu} "
+        f"address {mac} netns {node['name']}"
+    ]
+
+
+def port_lines(node: Node, name: str, port: NodeLink) -> list[str]:
+    """Return the lines, for the fabric, that repair a node's port."""
     lines = []
     if port["mtu"] != node["mtu"]:
         lines.append(f"link set dev {name} mtu {node['mtu']}")
@@ -81,6 +97,11 @@ def port_lines(node: Node, join: Join, device: NodeLink | None, port: NodeLink |
     if not port["up"]:
         lines.append(f"link set dev {name} up")
     return lines
+
+
+def tap_line(name: str) -> str:
+    """Return the line that makes a tap, whose packets have the header that says what is left to do."""
+    return f"tuntap add dev {name} mode tap vnet_hdr"
 
 
 def device_lines(node: Node, join: Join, device: NodeLink | None) -> list[str]:
@@ -142,10 +163,16 @@ def _add_join(
     found: UnderlayLines, node: Node, join: Join, device: NodeLink | None, port: NodeLink | None
 ) -> None:
     """Add the lines for one veth between a node and the fabric."""
-    name = node["name"]
-    whole = joined(device, port)
-    if not whole:
-        found.cuts[name].extend(delete_line(device, join[0]))
-        found.ports_cut.extend(delete_line(port, join[1]))
-    found.lines.extend(port_lines(node, join, device, port))
-    found.last[name].extend(device_lines(node, join, device if whole else None))
+    name, (wanted, port_name, _addresses, mac) = node["name"], join
+    by_taps = has_taps(node, join)
+    if port and (both_taps if by_taps else joined)(device, port):
+        found.lines.extend(port_lines(node, port_name, port))
+    else:
+        found.cuts[name].extend(delete_line(device, wanted))
+        found.ports_cut.extend(delete_line(port, port_name))
+        found.lines.extend(new_port_lines(node, join))
+        device = None
+        if by_taps:
+            set_up = f"link set dev {wanted} address {mac} mtu {node['mtu']}"
+            found.last[name].extend([tap_line(wanted), set_up])
+    found.last[name].extend(device_lines(node, join, device))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import binascii
 import os
 import signal
-import socketserver
 from typing import TypedDict
 
 from .._base.errors import LabError
@@ -35,32 +34,6 @@ def find(address: str, port: int) -> Running | None:
     return {"pid": state["pid"], "token": state["token"]} if state else None
 
 
-def _detach(server: socketserver.TCPServer) -> int:
-    """Serve in a process of its own session that keeps nothing of the module's; return its pid."""
-    read_end, write_end = os.pipe()
-    child = os.fork()
-    if child:
-        os.close(write_end)
-        os.waitpid(child, 0)
-        with os.fdopen(read_end) as stream:
-            return int(stream.read())
-    try:
-        os.setsid()
-        if os.fork():
-            os._exit(0)
-        os.chdir("/")
-        null = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):
-            os.dup2(null, descriptor)
-        os.write(write_end, str(os.getpid()).encode())
-        keep = server.fileno()
-        os.closerange(3, keep)
-        os.closerange(keep + 1, 4096)
-        server.serve_forever()
-    finally:
-        os._exit(1)
-
-
 def start(address: str, port: int) -> Running:
     """Start a probe and return ``{"pid", "token"}``."""
     token = binascii.hexlify(os.urandom(16)).decode()
@@ -72,7 +45,7 @@ def start(address: str, port: int) -> Running:
             f"{address} port {port}",
             "Give an address of this node and a port that is free, and run as root (become: true).",
         )
-    pid = _detach(server)
+    pid = daemons.detach(server.serve_forever, [server.fileno()])
     server.server_close()
     try:
         daemons.write(_state_file(address, port), pid, {"token": token}, mode=0o600)

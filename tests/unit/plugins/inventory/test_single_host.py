@@ -24,6 +24,7 @@ DEFAULTS = {
     "underlay": "198.18.0.0/24",
     "ports": 1,
     "uplink": False,
+    "nic": "",
 }
 
 
@@ -55,6 +56,7 @@ def test_two_nodes_by_default(parse):
         ({"nodes": 0}, "nodes: 0 nodes are not in the range 1 to 254"),
         ({"name": "two words"}, "'two words' is not a name for a lab"),
         ({"mtu": 20}, "MTU 20: not between 68 and 65535"),
+        ({"nic": "oops"}, "NIC 'oops': 'oops' is no fault. Use honest, or one of"),
         ({"underlay": "10.0.0.0/31"}, "2 nodes are not in the range 1 to 0"),
     ],
 )

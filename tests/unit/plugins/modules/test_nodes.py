@@ -9,6 +9,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import Co
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
 from ansible_collections.offload.lab.plugins.module_utils._host import apply
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
+from ansible_collections.offload.lab.plugins.module_utils._nodes.node_steps import NodePlan
 from ansible_collections.offload.lab.plugins.modules import nodes
 
 EMPTY = {
@@ -33,7 +34,7 @@ def _commands(monkeypatch):
 
 
 def make(check_mode, state="present"):
-    return nodes.make("a", WANTED, state, ["a-node1"], check_mode)
+    return nodes.make("a", [dict(node, nic="") for node in WANTED], state, ["a-node1"], check_mode)
 
 
 def test_check_mode_shows_what_apply_runs(commands):
@@ -54,6 +55,20 @@ def test_check_mode_predicts_the_nodes(commands):
 def test_nothing_to_remove(commands):
     result = make(check_mode=False, state="absent")
     assert (result["changed"], result["commands"], commands) == (False, [], [])
+
+
+def test_a_network_card_that_is_not_there_is_a_change(commands, monkeypatch):
+    nics = {"a-node1": "honest"}
+    calls = []
+    monkeypatch.setattr(nodes, "plan_nics", lambda lab, wanted, state: nics)
+    monkeypatch.setattr(nodes, "plan_present", lambda lab, wanted, state: NodePlan([], []))
+    monkeypatch.setattr(nodes.nic, "stop", calls.append)
+    monkeypatch.setattr(nodes.nic, "start_all", calls.append)
+    for check_mode in (True, False):
+        result = make(check_mode)
+        assert (result["changed"], result["nics"], result["commands"]) == (True, ["a-node1"], [])
+        assert calls == ([] if check_mode else [nics, nics])
+    assert commands == []
 
 
 def test_a_command_that_fails_ends_it(commands, monkeypatch):

@@ -128,3 +128,21 @@ def test_what_was_done_before_it_ended_counts():
 
 def test_patience_ends():
     assert not waiting.wait_until(lambda: False, patience=0.05)
+
+
+def test_a_detached_process_keeps_only_what_it_is_given():
+    read_end, write_end = os.pipe()
+    other, closed = os.pipe()
+
+    def work():
+        os.write(write_end, " ".join(os.listdir("/proc/self/fd")).encode())
+
+    pid = daemons.detach(work, [write_end])
+    os.close(write_end)
+    with os.fdopen(read_end) as stream:
+        files = set(map(int, stream.read().split()))
+    assert {0, 1, 2, write_end} <= files
+    assert not {read_end, other, closed} & files
+    assert waiting.wait_until(lambda: daemons.started_at(pid) is None, patience=10)
+    os.close(other)
+    os.close(closed)

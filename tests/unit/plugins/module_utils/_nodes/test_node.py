@@ -23,7 +23,16 @@ def node(name="a-node1", addresses=(), mtu=9000):
 
 def test_validate_normalises_addresses():
     wanted = validate("a", [node(addresses=["198.18.0.1/24", "2001:0db8:0::1/64"])])
-    assert wanted == [dict(node(addresses=["198.18.0.1/24", "2001:db8::1/64"]), more=[])]
+    assert wanted == [dict(node(addresses=["198.18.0.1/24", "2001:db8::1/64"]), more=[], nic="")]
+
+
+def test_a_network_card_in_user_space():
+    assert validate("a", [dict(node(), nic="dropped:1:tso")])[0]["nic"] == "dropped:1:tso"
+    hosts = lab_hosts("a", 2, 9000, "198.18.0.0/24", nic="honest")
+    assert hosts["node1"]["offload_lab_node"]["nic"] == "honest"
+    assert "nic" not in hosts["node2"]["offload_lab_node"]
+    with pytest.raises(InputError, match="is no fault"):
+        lab_hosts("a", 2, 9000, "198.18.0.0/24", nic="oops")
 
 
 def test_more_devices():
@@ -59,6 +68,8 @@ BAD = [
     ("a", [node("a-node1\n")], "is not a name"),
     ("a", [node("a-sixteen_letters_")], "is not a name"),
     ("a", [node(), node()], "the node 'a-node1' is listed twice"),
+    ("a", [dict(node(), nic="oops")], "NIC 'oops': 'oops' is no fault"),
+    ("a", [dict(node(), nic="dropped:2")], "NIC 'dropped:2': '2' is no rate"),
     ("a", [node(mtu=67)], "a-node1: MTU 67: not between 68 and 65535"),
     ("a", [node(mtu=65536)], "a-node1: MTU 65536: not between 68 and 65535"),
     (

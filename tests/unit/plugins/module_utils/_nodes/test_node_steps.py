@@ -14,6 +14,7 @@ from ansible_collections.offload.lab.plugins.module_utils._nodes.node_steps impo
     fstab,
     inodes_of,
     plan_absent,
+    plan_nics,
     plan_present,
     predict,
     summary,
@@ -69,6 +70,7 @@ def lab_with(*numbers, lab="a"):
             "uts": 300 + number,
             "mounted": True,
             "ready": True,
+            "nic": "",
             "links": {"lo": UP, "underlay0": device},
         }
         state["ports"][f"node{number}"] = {
@@ -142,6 +144,32 @@ def test_a_lab_from_nothing():
     ]
     assert "netns add a-fabric" in texts(steps)
     assert "a-node2" in texts(steps)  # the host name
+
+
+def with_nic(state, fault):
+    """Return a state in which the first node has taps and a network card in user space."""
+    node = state["nodes"]["a-node1"]
+    node["nic"] = fault
+    node["links"]["underlay0"]["peer"] = state["ports"]["node1"]["peer"] = None
+    return state
+
+
+@pytest.mark.parametrize(
+    ("state", "nic", "expected"),
+    [
+        (EMPTY, "honest", {"a-node1": "honest"}),
+        (EMPTY, "", {}),
+        (lab_with(1), "honest", {"a-node1": "honest"}),  # there is a veth
+        (lab_with(1), "", {}),
+        (with_nic(lab_with(1), "honest"), "honest", {}),
+        (with_nic(lab_with(1), "honest"), "dropped", {"a-node1": "dropped"}),
+        (with_nic(lab_with(1), "honest"), "", {"a-node1": ""}),  # it only ends
+        (with_nic(lab_with(1), ""), "honest", {"a-node1": "honest"}),  # its process has gone
+    ],
+)
+def test_network_cards_in_user_space(state, nic, expected):
+    (node,) = wanted(1)
+    assert plan_nics("a", [dict(node, nic=nic)], state) == expected
 
 
 def test_run_hides_the_sources_so_it_is_mounted_last():

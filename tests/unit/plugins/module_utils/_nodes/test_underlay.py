@@ -127,6 +127,55 @@ CASES = [
 ]
 
 
+TAPS = dict(NODE, nic="honest")
+TAP_MADE = [
+    "tuntap add dev node1 mode tap vnet_hdr",
+    "link set dev node1 up mtu 9000 master br0",
+]
+TAP_OF_NODE = [
+    "tuntap add dev underlay0 mode tap vnet_hdr",
+    f"link set dev underlay0 address {mac_of('a-node1')} mtu 9000",
+    "address add 198.18.0.1/24 dev underlay0",
+    "link set dev underlay0 up",
+]
+CASES += [
+    (
+        "a tap from nothing",
+        {"br0": UP},
+        {"a-node1": {"lo": UP}},
+        TAPS,
+        ([], [], TAP_MADE, TAP_OF_NODE),
+    ),
+    ("all is there, and a tap", ports(peer=None), seen(peer=None), TAPS, ([], [], [], [])),
+    (
+        "a tap in place of a veth",
+        ports(),
+        seen(),
+        TAPS,
+        (["link del dev underlay0"], ["link del dev node1"], TAP_MADE, TAP_OF_NODE),
+    ),
+    (
+        "a veth in place of a tap",
+        ports(peer=None),
+        seen(peer=None),
+        NODE,
+        (
+            ["link del dev underlay0"],
+            ["link del dev node1"],
+            [MADE],
+            ["address add 198.18.0.1/24 dev underlay0", "link set dev underlay0 up"],
+        ),
+    ),
+    (
+        "a tap whose MTU changes",
+        ports(peer=None, mtu=1500),
+        seen(peer=None, mtu=1500),
+        TAPS,
+        ([], [], ["link set dev node1 mtu 9000"], ["link set dev underlay0 mtu 9000"]),
+    ),
+]
+
+
 def test_one_more_device():
     node = dict(NODE, more=[{"name": "uplink0", "addresses": []}])
     cuts, ports_cut, lines, last = underlay_lines([node], ports(), seen(), port_of)
