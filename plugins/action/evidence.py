@@ -13,6 +13,7 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.errors import LabError
 from ..plugin_utils._analysis.verdicts import verify_rows
+from ..plugin_utils._paths import sources
 from ..plugin_utils._trials.evidence_paths import evidence_paths
 
 OURS = ("ends", "features")  # options that the module on the node does not have
@@ -28,6 +29,7 @@ class ActionModule(ActionBase):
     ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         given = dict(self._task.args)
+        sources.take(task_vars)
         ends, features = (given.pop(name, None) for name in OURS)
         try:
             if ends:

@@ -24,10 +24,11 @@ from ..plugin_utils._lab import guests, lab_node
 from ..plugin_utils._lab.guests import GuestPort
 from ..plugin_utils._lab.lab_node import Variables
 from ..plugin_utils._paths.lab_paths import USUAL_TENANT_PATH
+from ..plugin_utils._paths.own_paths import OwnPath, Walked, own_paths
 
 PREFIX = "offload_lab_"
 SPEC: Spec = {
-    "part": {"type": "str", "choices": ["ends", "devices", "tunnels"], "default": "ends"},
+    "part": {"type": "str", "choices": ["ends", "devices", "tunnels", "own"], "default": "ends"},
     "datapath": {"type": "str", "choices": ["system", "netdev"], "default": "system"},
 }
 
@@ -38,6 +39,8 @@ class ActionModule(ControllerAction):
     SPEC = SPEC
 
     def answer(self, options: Options, task_vars: TaskVars) -> Answered:
+        if options["part"] == "own":
+            return {"own": self._own(task_vars), "changed": False}
         if task_vars["inventory_hostname"] in task_vars["groups"].get(guests.GROUP, ()):
             return {**self._of_guest(options, task_vars), "changed": False}
         nodes = list(task_vars["groups"].get(self._value("group", task_vars, "lab_nodes"), ()))
@@ -45,6 +48,17 @@ class ActionModule(ControllerAction):
             **self._part(options, self._variables(task_vars), nodes, task_vars),
             "changed": False,
         }
+
+    def _own(self, task_vars: TaskVars) -> dict[str, OwnPath]:
+        """Return the paths of the network that is there already, as the nodes of the play see it."""
+        walked: dict[str, Walked] = {}
+        for node in task_vars["ansible_play_hosts"]:
+            variables = task_vars["hostvars"][node]
+            found: Walked | None = variables.get("__offload_lab_walked")
+            if found and found["paths"]:
+                found["allowed"] = variables.get(f"{PREFIX}allow_management_device") or []
+                walked[node] = found
+        return own_paths(walked)
 
     def _value(self, name: str, task_vars: TaskVars, default: Any = None) -> Any:
         return self._templar.template(task_vars.get(PREFIX + name, default))

@@ -16,6 +16,7 @@ from ansible.utils.display import Display
 
 from ..module_utils._base.errors import LabError
 from ..module_utils._load.spec import SPEC
+from ..plugin_utils._paths import sources
 from ..plugin_utils._trials.measure import Measurement
 from ..plugin_utils._trials.nouns import CellToMeasure
 
@@ -34,6 +35,7 @@ class ActionModule(ActionBase):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
+        sources.take(task_vars)
         self._warnings: list[Any] = []  # of the module, which core wants back as it gave them
         _checked, options = self.validate_argument_spec(SPEC, **NEEDS)
         options["client"] = options["client"] or (task_vars or {}).get(

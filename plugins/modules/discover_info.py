@@ -99,6 +99,12 @@ paths:
       devices:
         - {device: eth0, netns: cni-1234, kind: veth, mtu: 1450, how: the route to 10.244.1.7}
         - {device: flannel.1, netns: "", kind: vxlan, mtu: 1450, how: the route to 10.244.1.7}
+management:
+  description: The devices that carry the controller's connection, and those below them. A campaign leaves them alone.
+  returned: success
+  type: list
+  elements: str
+  sample: [eth0]
 tunnels:
   description:
     - All tunnels, each with C(device), C(netns), C(kind), C(id) (the VNI), C(port) (UDP), C(remote), and the device
@@ -114,7 +120,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host.module import run_module
-from ..module_utils._iproute import discover
+from ..module_utils._iproute import discover, management
 
 
 def found(module: AnsibleModule) -> dict[str, Any]:
@@ -124,6 +130,7 @@ def found(module: AnsibleModule) -> dict[str, Any]:
         "changed": False,
         "paths": [discover.find(end) for end in ends],
         "tunnels": discover.all_tunnels(),
+        "management": management.find(),
     }
 
 

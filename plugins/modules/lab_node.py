@@ -20,9 +20,12 @@ extends_documentation_fragment:
   - offload.lab.attributes.info
 options:
   part:
-    description: What to return. V(devices) needs no address and no MTU, V(tunnels) the addresses of all nodes.
+    description:
+      - What to return. V(devices) needs no address and no MTU, V(tunnels) the addresses of all nodes.
+      - V(own) makes the paths of a network that is there already, from what M(offload.lab.discover_info) found at the
+        nodes of the play.
     type: str
-    choices: [ends, devices, tunnels]
+    choices: [ends, devices, tunnels, own]
     default: ends
   datapath:
     description: The datapath of the switch. With V(netdev) the tunnels are devices.
@@ -82,6 +85,13 @@ links:
   returned: with O(part=ends)
   type: dict
   sample: {outer: [{name: eth1}], inner: [{name: tenant1-veth0, netns: tenant1}]}
+own:
+  description:
+    - The paths of a network that is there already, by name. C(classes) of devices that a campaign may vary, C(vni) and
+      C(port) of VXLAN, C(mtu) of the path's own packets, and C(nodes), the end and the devices of each node.
+  returned: with O(part=own)
+  type: dict
+  sample: {pods: {classes: [underlay, tenant], vni: 1, port: 8472, mtu: 1450, nodes: {}}}
 tenants:
   description: The tenants, as M(offload.lab.tenants) takes them.
   returned: with O(part=ends)

@@ -185,19 +185,13 @@ tests:
   type: list
   elements: str
   sample: [TCP_STREAM, UDP_STREAM]
-engines:
-  description: The engines that make the workloads.
-  returned: success
-  type: list
-  elements: str
-  sample: [netperf]
 sampling:
   description: The engine whose streams are sampled, and by which the paths are tried.
   returned: success
   type: str
   sample: netperf
 servers:
-  description: By engine how many servers each address needs.
+  description: How many servers each address needs of each engine of the workloads, and of RV(sampling).
   returned: success
   type: dict
   sample: {netperf: 1}

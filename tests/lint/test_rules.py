@@ -44,8 +44,8 @@ ROOMS = {
         ["_preflight"],
     ],
     "plugin_utils": [
-        ["_action", "_known_cases", "_paths", "_statistics", "_store"],
-        ["_campaign", "_lab"],
+        ["_known_cases", "_paths", "_statistics", "_store"],
+        ["_action", "_campaign", "_lab"],
         ["_trials", "_request"],
         ["_analysis"],
         ["_exports", "_figures", "_search"],

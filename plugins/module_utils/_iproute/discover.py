@@ -14,7 +14,7 @@ from .._host import netns as host_netns
 from .._host.runner import run
 from .parse import Link, parse_links
 from .read import namespaces, read
-from .walk import TunnelDevice, WalkedDevice, path_of, tunnels
+from .walk import FoundPath, TunnelDevice, path_of, tunnels
 
 ENGINES = ("podman", "docker")
 
@@ -27,16 +27,6 @@ class PathEnd(TypedDict, total=False):
     netns: str | None
     pid: int | None
     container: str | None  # ENGINE:NAME
-
-
-class Found(TypedDict):
-    """What is known of a path from this end."""
-
-    name: str
-    address: str
-    local: str | None  # the address that packets are sent from
-    netns: str | None  # the name or the file of the namespace
-    devices: list[WalkedDevice]
 
 
 def _pid_of(container: str) -> int:
@@ -101,7 +91,7 @@ def _spaces(name: str, argv: list[str]) -> dict[str, dict[str, Link]]:
     return spaces
 
 
-def find(asked: PathEnd) -> Found:
+def find(asked: PathEnd) -> FoundPath:
     """Return what lies on the way from an end to an address."""
     address = str(network.address(asked.get("address"), "address"))
     name, argv = _inside(asked)

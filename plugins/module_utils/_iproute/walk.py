@@ -45,6 +45,16 @@ class TunnelDevice(TypedDict):
     under: str | None  # the device that its packets leave by
 
 
+class FoundPath(TypedDict):
+    """What is known of a path from this end."""
+
+    name: str
+    address: str
+    local: str | None  # the address that packets are sent from
+    netns: str | None  # the name or the file of the namespace
+    devices: list[WalkedDevice]
+
+
 def kind_of(link: Link) -> str:
     """Return the kind of a link."""
     return link["kind"] or ("loopback" if link["name"] == "lo" else "physical")
@@ -56,7 +66,9 @@ def peer_of(spaces: Spaces, place: Place) -> Place | None:
     link = spaces[netns][name]
     if link["peer"] in spaces[netns]:
         return netns, str(link["peer"])
-    for other, links in spaces.items():
+    # ip names a peer that is in the same namespace: this one is in another.
+    others = {other: links for other, links in spaces.items() if other != netns}
+    for other, links in others.items():
         for candidate in links.values():
             indices = candidate["index"], candidate["peer_index"]
             if candidate["kind"] == "veth" and indices == (link["peer_index"], link["index"]):

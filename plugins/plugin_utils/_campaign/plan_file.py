@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils._base.errors import InputError
-from ...module_utils._engines.workload import engines_of, sampling_engine, servers_each
+from ...module_utils._engines.workload import sampling_engine, servers_each
 from ...module_utils._host import files
 from . import confirmation, looks
 from .design import (
@@ -182,6 +182,7 @@ def summary(plan: Plan, folder: str) -> dict[str, object]:
     """Return what the loop over visits needs: never the cells, which module netperf reads from the
     file.
     """
+    sampling = sampling_engine(plan["workloads"])
     return {
         "results": folder,
         "plan_file": os.path.join(folder, "plan.json"),
@@ -200,9 +201,9 @@ def summary(plan: Plan, folder: str) -> dict[str, object]:
         "rounds_of_search": plan["search"]["rounds"] if "search" in plan else 0,
         "looks": len(plan.get("looks") or ()),
         "tests": sorted({workload["test"] for workload in all_workloads(plan)}),
-        "engines": engines_of(all_workloads(plan)),
-        "sampling": sampling_engine(plan["workloads"]),
-        "servers": servers_each(all_workloads(plan)),
+        "sampling": sampling,
+        # One is enough to try the paths, and to sample their packets.
+        "servers": {sampling: 1, **servers_each(all_workloads(plan))},
         "profiles": {name: profile["settings"] for name, profile in plan["profiles"].items()},
         "totals": {
             "visits": len(plan["visits"]),

@@ -42,7 +42,7 @@ TYPES = {
         "vxlan_port",
     ),
     "bool": ("tunnel_per_port", "tunnel_csum"),
-    "list": ("more_ports", "tenants", "tunnel_remotes"),
+    "list": ("more_ports", "tenants", "tunnel_remotes", "ends"),
 }
 # Each variable and its type, as Ansible checks them
 VARIABLES: dict[str, dict[str, str]] = {}
@@ -80,13 +80,18 @@ class OnSwitch(TypedDict):
 
 
 def _tunnels(variables: Variables) -> int:
+    """Return how many tunnels the lab makes: none on a network that is there already."""
+    if variables.get("ends"):
+        return 0
     return 1 + (len(variables["more_ports"]) if variables["tunnel_per_port"] else 0)
 
 
 def tenants_of(variables: Variables, nodes: Sequence[str]) -> list[TenantOptions]:
     """Return the tenants of a node as module tenants takes them: those that are given, or planned
-    ones.
+    ones; none where the paths are those of a network that is there already.
     """
+    if variables.get("ends"):
+        return []
     if variables.get("tenants") is not None:
         return list(variables["tenants"])
     flat_network = variables["flat_network"] if variables["uplink_device"] else ""

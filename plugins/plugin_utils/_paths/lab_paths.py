@@ -95,8 +95,11 @@ def _is_given(path: LabPath, variables: Variables) -> bool:
 def paths_on(variables: Variables) -> set[str]:
     """Return the names of the lab's paths of which a node with these variables has an end.
 
-    Where the user lists the tenants in offload_lab_tenants, no others are planned.
+    Where the user lists the tenants in offload_lab_tenants, no others are planned, and none where the
+    node has ends of paths that are there already.
     """
+    if variables.get("offload_lab_ends"):
+        return {"physical"}
     tenants: list[TenantOptions] = variables.get("offload_lab_tenants") or []
     if tenants:
         ends = {path_of(tenant) for tenant in tenants if tenant.get("addresses")}

@@ -8,13 +8,21 @@ A path of another source says in ``nodes`` what each node has of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
+from typing import Any
 
 from .lab_paths import LAB_PATHS
+from .own_paths import as_paths
 from .path import UNDERLAY, Devices, Endpoints, Path
 
 SOURCES: list[tuple[Path, ...]] = [LAB_PATHS]
+
+
+def take(variables: Mapping[str, Any] | None) -> None:
+    """Take the paths of the network that is there already, where a host's variables have them."""
+    own = (variables or {}).get("__offload_lab_own_paths") or {}
+    SOURCES[:] = [LAB_PATHS, as_paths(own)]
 
 
 def all_paths() -> dict[str, Path]:

@@ -17,6 +17,7 @@ from ...module_utils._iproute.parse import Link
 from .._campaign.nouns import Campaign
 from .._known_cases.known_cases import Host, of_host
 from .._lab.guests import Variables, around
+from .._paths.path import UNDERLAY
 from .campaign import wrong_mtus
 from .variables import PREFIX, Problem
 
@@ -99,6 +100,8 @@ class WantedOfNode(NamedTuple):
     campaign: Campaign | None
     factors: Sequence[str]
     guest: bool  # a tenant that is a host
+    own: bool  # its network is there already, and keeps its MTUs
+    varies_underlay: bool  # the campaign does
 
 
 def wanted_of(variables: Variables, campaign: Campaign | None, guest: bool = False) -> WantedOfNode:
@@ -109,12 +112,15 @@ def wanted_of(variables: Variables, campaign: Campaign | None, guest: bool = Fal
 
     mtu, install = value("underlay_mtu", None), value("install_packages", True)
     features: list[str] = []
-    for factor in campaign["factors"] if campaign else ():
+    factors = campaign["factors"] if campaign else []
+    for factor in factors:
         if factor["kind"] == "feature":
             features += factor["settings"] + factor["needs"]
     return WantedOfNode(
         device=value("underlay_device", ""),
         guest=guest,
+        own=bool(value("ends", [])),
+        varies_underlay=any(UNDERLAY in factor["devices"] for factor in factors),
         mtu=int(mtu) - around(variables) * guest if mtu else None,
         more_devices=[port["device"] for port in value("more_ports", [])],
         factors=list(dict.fromkeys(features)),
@@ -213,17 +219,32 @@ def _mtu(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
             ),
         )
     if wanted.campaign and not wanted.guest:
-        for problem in wrong_mtus(wanted.campaign, "", wanted.address, link):
-            yield WRONG, problem.what
+        yield from _campaign_mtus(wanted, wanted.campaign, link)
     yield OK, str(link["mtu"])
+
+
+def _campaign_mtus(
+    wanted: WantedOfNode, campaign: Campaign, link: Link
+) -> Iterator[tuple[str, str]]:
+    if not wanted.own:
+        for problem in wrong_mtus(campaign, "", wanted.address, link):
+            yield WRONG, problem.what
+    elif campaign["mtus"] != [link["mtu"]]:
+        mtus = ", ".join(map(str, campaign["mtus"]))
+        yield (
+            WRONG,
+            f"the campaign's MTU is {mtus}, and {wanted.device}, which keeps its own, has "
+            f"{link['mtu']}. Give the campaign 'mtus: [{link['mtu']}]'.",
+        )
 
 
 def _management(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
     carriers = reading["management"]
+    changed = wanted.campaign and (wanted.varies_underlay or not wanted.own)
     for name in [wanted.device, *wanted.more_devices]:
         if name in carriers and name not in wanted.allowed:
             yield (
-                (WRONG if wanted.campaign else NOTE),
+                (WRONG if changed else NOTE),
                 (
                     f"{name} carries the controller's connection, and a campaign would change it. "
                     "Log in through another "

@@ -35,9 +35,14 @@ SMALLEST_CUT = 129  # bytes of a datagram that is cut out of a larger one
 BATCHES = (2, 3, 2, 4, 2, 8, 3, 64)  # datagrams that go as one
 SMALL_BUFFER = 65536  # bytes that a connection may have on the way
 KINDS = 4  # of rounds, each with the next seed: TCP and UDP, in both directions
-WINDOW = 24576  # bytes of datagrams on the way, which every receive buffer holds
+# What may be on the way before the receiver has answered: that fits into its buffer, and into the
+# queues of the devices between.
+WINDOW, WINDOW_DATAGRAMS = 65536, 128  # bytes, datagrams
+ONE_CALL = 24576  # bytes that go as one, at most
+RECEIVE_BUFFER = 1 << 21  # bytes
 ROUND = 0.2  # s of one connection
 SOL_UDP, UDP_SEGMENT, UDP_GRO = 17, 103, 104  # linux/udp.h
+SO_RCVBUFFORCE = 33  # asm-generic/socket.h
 # linux/tcp.h, struct tcp_info: tcpi_unacked, tcpi_total_retrans and tcpi_dsack_dups.
 TCP_INFO_PLACES, TCP_INFO_SIZE = (24, 100, 216), 220
 NUMBER = struct.Struct("=I")
@@ -243,18 +248,19 @@ def _fill(connection: socket.socket, buffer: memoryview) -> int:
 def send_datagrams(
     sock: socket.socket, messages: Messages, seconds: float, segment: int
 ) -> tuple[int, int]:
-    """Send datagrams for some seconds, never more than :data:`WINDOW` bytes ahead of the receiver;
+    """Send datagrams for some seconds, about :data:`WINDOW` bytes ahead of the receiver at most;
     return how many, and their bytes.
 
     The kernel cuts several of one size, ``segment`` bytes at most, out of one call (UDP_SEGMENT).
     """
     until, number, ahead, amount = time.monotonic() + seconds, 0, 0, 0
+    answered = 0  # the first datagram that no answer is known for
     sock.settimeout(STALL)
     while time.monotonic() < until:
         size = messages.size(number)
         batch = _batch(number, size, segment)
         ahead += batch * (size + HEAD.size)
-        ask = ahead >= WINDOW
+        ask = ahead >= WINDOW or number + batch - answered >= WINDOW_DATAGRAMS
         parts = []
         for place in range(batch):
             flags = ASK if ask and place == batch - 1 else 0
@@ -266,7 +272,7 @@ def send_datagrams(
         amount += batch * size
         if ask:
             _wait_for_answer(sock)
-            ahead = 0
+            ahead, answered = 0, number
     return number, amount
 
 
@@ -274,7 +280,7 @@ def _batch(number: int, size: int, segment: int) -> int:
     """Return how many datagrams the kernel is to cut out of one call: a few, or many."""
     if not SMALLEST_CUT <= size <= segment:
         return 1
-    return min(BATCHES[number % len(BATCHES)], WINDOW // (size + HEAD.size))
+    return min(BATCHES[number % len(BATCHES)], ONE_CALL // (size + HEAD.size))
 
 
 def _cut(messages: Messages, number: int, size: int) -> memoryview:
@@ -459,6 +465,10 @@ def udp_socket(address: str, port: int, family: int, join: bool) -> socket.socke
     """Return a bound socket; with ``join`` the kernel may join datagrams (UDP_GRO)."""
     sock = socket.socket(family, socket.SOCK_DGRAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    # The fragments of one large datagram can fill the usual buffer. Root may have a larger one.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+    with contextlib.suppress(OSError):
+        sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
     sock.bind((address, port))
     if join:
         sock.setsockopt(SOL_UDP, UDP_GRO, 1)
@@ -610,9 +620,9 @@ class Client:
         report.counts["missing"] += max(0, sent - int(str(arrived["arrived"])))
 
     def udp(self, direction: str, report: Report) -> None:
-        """Make one round of datagrams; every second one is cut and joined by the kernel."""
+        """Make one round of datagrams; in three of four the kernel cuts and joins them."""
         self.seed += 1
-        batched = self.seed // KINDS % 2 == 1
+        batched = self.seed // KINDS % 4 != 3
         unit = self.unit + 12 - HEAD.size
         segment = min(unit, self.largest[direction]) if batched else 0
         asked = {"seconds": ROUND, "unit": unit, "seed": self.seed, "segment": segment}

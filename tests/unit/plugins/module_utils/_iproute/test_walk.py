@@ -57,6 +57,14 @@ def test_a_pod_behind_flannel():
     assert (tunnel["id"], tunnel["port"], tunnel["under"]) == (1, 8472, "eth1")
 
 
+def test_numbers_that_are_the_same_by_chance_make_no_pair():
+    """The NIC is a veth, too, whose other end is elsewhere, with the number of the pod's device."""
+    nic = link("eth1", 2, "veth", peer_index=9)
+    spaces = {"": space(nic, *HOST[1:], FLANNEL), "pod": POD}
+    assert walk.peer_of(spaces, ("", "veth9")) == ("pod", "eth0")
+    assert devices(spaces, {("", "10.244.1.7"): "flannel.1"})[:3] == ["eth0", "veth9", "cni0"]
+
+
 def test_a_tunnel_without_a_device_below_goes_by_the_route_to_its_end():
     geneve = link("gen0", 5, "geneve", data={"id": 7, "port": 6081, "remote": "203.0.113.2"})
     spaces = {"": space(*HOST, geneve), "pod": POD}

@@ -214,3 +214,34 @@ def test_known_cases_of_the_driver_are_noted():
         "offloads of e1000e were reported to be broken: otaru-2637, incus-os-849. See "
         "docs/known-cases.md; playbook integrity tells whether they are here.",
     )
+
+
+OWN = {"ends": [{"name": "pods", "address": "10.244.1.5"}]}
+
+
+def wrong_of(**asked):
+    return [row.text for row in rows(**asked) if row.state == "WRONG"]
+
+
+def test_a_network_that_is_there_already_keeps_its_mtu():
+    campaign = {**CAMPAIGN, "mtus": [9000]}
+    assert wrong_of(campaign=campaign, **OWN) == [
+        "the campaign's MTU is 9000, and eth1, which keeps its own, has 1500. "
+        "Give the campaign 'mtus: [1500]'."
+    ]
+    assert wrong_of(campaign=CAMPAIGN, **OWN) == []
+
+
+def test_below_a_path_of_ones_own_may_lie_what_carries_the_controllers_connection():
+    change = {"management": ["eth1"]}
+    (said,) = wrong_of(change=change, campaign=CAMPAIGN, **OWN)
+    assert said.startswith("eth1 carries the controller's connection")
+    inner = read_campaign(
+        {
+            "name": "x",
+            "factors": [{"name": "tso", "devices": ["tenant"]}],
+            "mtus": [1500],
+        }
+    )
+    assert wrong_of(change=change, campaign=inner, **OWN) == []
+    assert wrong_of(change=change, campaign=inner) != []

@@ -1,0 +1,198 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Paths of a network that is there already, from what module discover_info found at their ends. Pure.
+
+A path is made of the ends of one name at the nodes. Its devices are what packets meet on the way out
+of each node; a bridge has no settings of its own and is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NotRequired, TypedDict
+
+from ...module_utils._base.errors import InputError
+from ...module_utils._iproute.walk import TUNNELS, FoundPath, TunnelDevice, WalkedDevice
+from .path import PLAIN, UNDERLAY, VXLAN, Devices, Encapsulation, Existing, Path
+
+INSIDE = "tenant"  # the class of devices in the namespace where a path begins
+PORT = "tenant_port"  # of their other ends on the node
+TUNNEL = "tunnel"
+CLASSES = (UNDERLAY, INSIDE, PORT, TUNNEL)
+NO_SETTINGS = ("bridge", "openvswitch", "loopback")
+ENCRYPTED = "wireguard"
+
+
+class Walked(TypedDict):
+    """What module discover_info returns of a node, as far as paths need it."""
+
+    paths: list[FoundPath]
+    tunnels: list[TunnelDevice]
+    management: list[str]  # devices that carry the controller's connection
+    allowed: NotRequired[list[str]]  # those of them that the user lets a campaign change
+
+
+class OwnPath(TypedDict):
+    """A path of a network that is there already, as a fact of Ansible has it."""
+
+    classes: list[str]  # of the devices that a campaign may vary
+    vni: int | None  # of VXLAN, None where the packets are in no such tunnel
+    port: int | None  # of VXLAN
+    mtu: int  # bytes, of the path's own packets
+    nodes: dict[str, Existing]
+
+
+@dataclass(frozen=True)
+class FixedPath(Path):
+    """A path whose MTU belongs to the network that it is part of."""
+
+    own_mtu: int = 0  # bytes
+
+    def mtu(self, underlay_mtu: int, underlay_ip: int = 4) -> int:
+        return self.own_mtu
+
+
+def class_of(step: WalkedDevice, inside: str) -> str | None:
+    """Return the class of a device; None for one that has no settings."""
+    if step["kind"] in NO_SETTINGS:
+        return None
+    if inside and step["netns"] == inside:
+        return INSIDE
+    if step["kind"] in TUNNELS or step["kind"] == ENCRYPTED:
+        return TUNNEL
+    return PORT if step["how"].startswith("the other end of") else UNDERLAY
+
+
+def _devices(found: FoundPath, kept: Iterable[str]) -> Devices:
+    """Return the devices of an end by class; ``kept`` are those that no campaign may change."""
+    inside = found["netns"] or ""
+    devices: Devices = {}
+    for step in found["devices"]:
+        name = class_of(step, inside)
+        on_node = not step["netns"]
+        if name is None or (on_node and step["device"] in kept):
+            continue
+        of_class = devices.setdefault(name, [])
+        if on_node:
+            of_class.append({"name": step["device"]})
+        else:
+            of_class.append({"name": step["device"], "netns": step["netns"]})
+    return devices
+
+
+def _end(node: str, found: FoundPath) -> Existing:
+    where = f"{node}, path {found['name']}"
+    if (found["netns"] or "").startswith("/"):
+        raise InputError(
+            "the network namespace in which the path begins has no name",
+            where,
+            "Give it one: ip netns attach NAME PID, and take netns: NAME.",
+        )
+    if not found["local"]:
+        raise InputError(
+            f"the route to {found['address']} does not say from which address packets are sent",
+            where,
+            "Give the device by which they leave an address.",
+        )
+    return {"end": {"netns": found["netns"], "address": found["local"]}, "devices": {}}
+
+
+def _tunnel_of(found: FoundPath, tunnels: Iterable[TunnelDevice]) -> TunnelDevice | None:
+    """Return the VXLAN device that the packets of a path go through, None without one."""
+    met = [step["device"] for step in found["devices"] if step["kind"] == "vxlan"]
+    return next((tunnel for tunnel in tunnels if tunnel["device"] in met), None)
+
+
+def _mtu_of(found: FoundPath) -> int:
+    """Return the smallest MTU that packets of a path meet before they are encapsulated."""
+    least = found["devices"][0]["mtu"]
+    for step in found["devices"]:
+        least = min(least, step["mtu"])
+        if step["kind"] in TUNNELS or step["kind"] == ENCRYPTED:
+            break
+    return least
+
+
+def own_paths(walked: Mapping[str, Walked]) -> dict[str, OwnPath]:
+    """Return the paths of these nodes by name.
+
+    Raises InputError for an end that cannot be measured.
+    """
+    paths: dict[str, OwnPath] = {}
+    for node, seen in walked.items():
+        kept = set(seen["management"]) - set(seen.get("allowed") or ())
+        for found in seen["paths"]:
+            _add(paths, node, found, _tunnel_of(found, seen["tunnels"]), kept)
+    for name, path in paths.items():
+        _check_addresses(name, path, walked)
+    return paths
+
+
+def _add(
+    paths: dict[str, OwnPath],
+    node: str,
+    found: FoundPath,
+    tunnel: TunnelDevice | None,
+    kept: Iterable[str],
+) -> None:
+    """Add the end of a path at a node."""
+    existing = _end(node, found)
+    existing["devices"] = _devices(found, kept)
+    path = paths.setdefault(
+        found["name"],
+        {
+            "classes": [],
+            "vni": tunnel["id"] if tunnel else None,
+            "port": tunnel["port"] if tunnel else None,
+            "mtu": _mtu_of(found),
+            "nodes": {},
+        },
+    )
+    path["mtu"] = min(path["mtu"], _mtu_of(found))
+    path["nodes"][node] = existing
+    there = {*path["classes"], *existing["devices"]}
+    path["classes"] = [name for name in CLASSES if name in there]
+
+
+def _check_addresses(name: str, path: OwnPath, walked: Mapping[str, Walked]) -> None:
+    """Raise where an end goes to an address that no other end of the path has."""
+    if len(path["nodes"]) < 2:
+        node = next(iter(path["nodes"]))
+        raise InputError(
+            f"only {node} has an end of it",
+            f"path {name}",
+            "Give another node an end of the same name in offload_lab_ends.",
+        )
+    ends = {node: existing["end"]["address"] for node, existing in path["nodes"].items()}
+    for node in path["nodes"]:
+        for found in walked[node]["paths"]:
+            others = [address for other, address in ends.items() if other != node]
+            if found["name"] == name and found["address"] not in others:
+                raise InputError(
+                    f"{node} has it go to {found['address']}, and the other ends are "
+                    f"{', '.join(others)}",
+                    f"path {name}",
+                    "Give each end the address of the other one.",
+                )
+
+
+def _encapsulation(path: OwnPath) -> Encapsulation:
+    if path["vni"] is None:
+        return PLAIN
+    return Encapsulation(VXLAN.name, VXLAN.overhead, path["vni"], path["port"])
+
+
+def as_paths(own: Mapping[str, OwnPath]) -> tuple[Path, ...]:
+    """Return these paths as a source of them."""
+    return tuple(
+        FixedPath(
+            name,
+            tuple(path["classes"]),
+            _encapsulation(path),
+            nodes=path["nodes"],
+            own_mtu=path["mtu"],
+        )
+        for name, path in own.items()
+    )

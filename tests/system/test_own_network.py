@@ -1,0 +1,130 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A network that is there already: two nodes, in each a pod behind a bridge and a VXLAN device as
+flannel makes them. It is measured, settings are applied and taken back, and it is as it was.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from ansible_collections.offload.lab.tests.system.lab import Lab, changed, differences
+
+POD = """\
+link add cni0 mtu 1450 type bridge
+addr add 10.244.{me}.1/24 dev cni0
+link add vethpod mtu 1450 master cni0 type veth peer name eth0 netns pod
+link set cni0 up
+link set vethpod up
+link add flannel.1 mtu 1450 type vxlan id 1 dev underlay0 dstport 8472 nolearning local 198.18.0.{me}
+addr add 10.244.{me}.0/32 dev flannel.1
+link set flannel.1 address 02:00:00:00:00:0{me} up
+neigh add 10.244.{other}.0 lladdr 02:00:00:00:00:0{other} dev flannel.1
+route add 10.244.{other}.0/24 via 10.244.{other}.0 dev flannel.1 onlink
+-n pod link set eth0 mtu 1450
+-n pod addr add 10.244.{me}.5/24 dev eth0
+-n pod link set eth0 up
+-n pod link set lo up
+-n pod route add default via 10.244.{me}.1
+"""
+CAMPAIGN = {
+    "name": "pods",
+    "paths": ["pods"],
+    "mtus": [1500],
+    "factors": ["tx", "gro"],
+    "workloads": ["payload"],
+    "blocks": 1,
+    "duration": 1,
+}
+ENDS = [{"name": "pods", "netns": "pod", "address": "10.244.{{ 3 - offload_lab_index | int }}.5"}]
+
+
+TIMER = "_timer"  # of a bridge and its ports, which run by themselves
+
+
+def unlike(old, new):
+    """Return where two states differ, but for timers."""
+    places = [(place.partition(":")[0], place) for place in differences(old, new)]
+    return [text for place, text in places if not place.endswith(TIMER)]
+
+
+def make_pod(lab, me):
+    lab.inside(me, "ip", "netns", "add", "pod")
+    lab.inside(me, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+    for line in POD.format(me=me, other=3 - me).strip().splitlines():
+        lab.inside(me, "ip", *line.split())
+    far = f"02:00:00:00:00:0{3 - me}"
+    forward = ("bridge", "fdb", "append", far, "dev", "flannel.1", "dst", f"198.18.0.{3 - me}")
+    lab.inside(me, *forward)
+
+
+@pytest.fixture(scope="module")
+def pods(lab_packages_required):
+    lab = Lab("systestown")
+    lab.clear()
+    lab.play("nodes", mtu=1500)
+    try:
+        for node in (1, 2):
+            lab.inside(node, "ip", "link", "set", "underlay0", "mtu", "1500")
+            make_pod(lab, node)
+        yield lab
+    finally:
+        lab.play("nodes_absent")
+
+
+def test_discover_shows_what_a_pods_packets_meet(pods):
+    before = pods.state()
+    said = pods.play("discover", ends=ENDS)
+    assert unlike(before, pods.state()) == []
+    met = [line.split()[-1] for line in said.splitlines() if "device: " in line]
+    assert met.count("flannel.1") == 4 and met.count("underlay0") == 2  # a path and a tunnel a node
+    assert said.count("port: 8472") == 2
+
+
+def test_a_campaign_over_it_leaves_it_as_it_was(pods, tmp_path):
+    before = pods.state()
+    said = pods.play("measure report", ends=ENDS, campaign=CAMPAIGN, results_dir=str(tmp_path))
+    assert unlike(before, pods.state()) == []
+    records = (tmp_path / "pods/trials.jsonl").read_text().splitlines()
+    trials = [json.loads(line) for line in records]
+    assert len(trials) == 2 and not any(trial["error"] for trial in trials), said
+    for trial in trials:
+        assert trial["result"]["payload"]["checks"]["tcp_forward"]["arrived"] > 0
+        assert trial["evidence"]["underlay"]["client"]["vnis"] == [1]
+    assert {"flannel.1", "vethpod", "pod/eth0"} <= set(trials[0]["evidence"]["settings"]["client"])
+    assert "Clean over pods at MTU 1500" in (tmp_path / "pods/report.txt").read_text()
+
+
+def test_what_is_applied_to_it_stays_and_is_taken_back(pods, tmp_path):
+    drivers = {node: {"underlay0": "veth"} for node in ("node1", "node2")}
+    settings = {"tunnel": {"features": {"rx": False}}, "tenant": {"features": {"tso": False}}}
+    wanted = {"campaign": "pods", "drivers": drivers, "client": settings, "server": settings}
+    file = tmp_path / "recommended.yml"
+    file.write_text(yaml.safe_dump({"offload_lab_recommended": wanted}))
+    before = pods.state()
+    pods.play("apply", "-e", f"@{file}", ends=ENDS)
+    assert "tcp-segmentation-offload: off" in pods.inside(1, "ethtool", "-k", "eth0", netns="pod")
+    assert "rx-checksumming: off" in pods.inside(2, "ethtool", "-k", "flannel.1")
+    assert changed(pods.play("revert", ends=ENDS)) == {"node1": 1, "node2": 1}
+    assert unlike(before, pods.state()) == []
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"campaign": {**CAMPAIGN, "mtus": [9000]}}, "keeps its own, has 1500"),
+        ({"campaign": {**CAMPAIGN, "paths": ["tenant_vxlan"]}}, "has no end here"),
+        ({"ends": [{**ENDS[0], "netns": "gone"}]}, "there is no such network namespace"),
+        ({"ends": [{**ENDS[0], "address": "198.18.0.77"}]}, "and the other ends are"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_changed(pods, tmp_path, variables, said):
+    before = pods.state()
+    asked = {"ends": ENDS, "campaign": CAMPAIGN, "results_dir": str(tmp_path), **variables}
+    told = pods.play("measure", rc=2, **asked)
+    assert said in " ".join(told.split())
+    assert unlike(before, pods.state()) == [] and not list(tmp_path.iterdir())
