@@ -15,6 +15,7 @@ SETTINGS = -e offload_lab_results_dir="$(abspath $(RESULTS))" -e offload_lab_cam
 # So that they never meet a forgotten lab; NAME on the command line still wins.
 demo: NAME = demo
 study: NAME = study
+case: NAME = case
 machines machines-demo machines-absent: NAME = machines
 machines machines-demo machines-absent: export ANSIBLE_INVENTORY = $(CURDIR)/inventories/virtual_machines
 machines-demo: export NODES_PLAYBOOK = machines
@@ -26,7 +27,7 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-test live lock demo integrity study lab measure report watch teardown machines machines-demo machines-test machines-absent packages test quick try nightly format golden unit lint integration molecule fuzz faults bench docs release clean
+.PHONY: help setup setup-test live lock demo integrity case study lab measure report watch teardown machines machines-demo machines-test machines-absent packages test quick try nightly format golden unit lint integration molecule fuzz faults bench docs release clean
 
 help:  ## this list
 	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results]"
@@ -53,6 +54,9 @@ demo: setup  ## a lab, a short campaign and its report; then everything is taken
 
 integrity: setup  ## is an offload broken? payload is compared byte for byte on the lab, which is then taken down
 	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/demo.sh "$(abspath $(RESULTS))" "$(abspath playbooks/campaigns/integrity.yml)"
+
+case: setup  ## a known case, CASE=calico-4727 ... of docs/known-cases.md: a lying network card, the verdict, and the cure
+	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/case.sh "$(CASE)" "$(abspath $(RESULTS))"
 
 study: setup  ## one of the five studies, STUDY=ovs_vxlan_offload ..., as demo; SHORT=1 takes minutes
 	@$(ROOT) env PATH="$(BIN):$$PATH" SHORT="$(SHORT)" sh tools/study.sh "$(STUDY)" "$(abspath $(RESULTS))"

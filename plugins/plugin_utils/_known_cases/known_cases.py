@@ -33,6 +33,7 @@ class KnownCase(NamedTuple):
     encapsulations: Sequence[str] = ()
     from_kernel: str = ""
     to_kernel: str = ""
+    fault: str = ""  # of a lying network card that does what was reported
 
 
 class Host(NamedTuple):

@@ -11,6 +11,7 @@ import re
 
 import pytest
 
+from ansible_collections.offload.lab.plugins.module_utils._lying_nic import faults
 from ansible_collections.offload.lab.plugins.plugin_utils._known_cases.known_cases import (
     Host,
     known_cases,
@@ -47,6 +48,11 @@ def test_the_page_has_the_cases():
     assert len(rows) >= 20
 
 
+def test_the_page_names_those_that_are_played():
+    played = ", ".join(f"`{case.name}`" for case in known_cases() if case.fault)
+    assert f"Played are {played}.\n" in PAGE
+
+
 @pytest.mark.parametrize("case", known_cases(), ids=lambda case: case.name)
 def test_a_case_is_whole(case):
     assert re.fullmatch(r"[a-z0-9-]+-\d+", case.name)
@@ -54,6 +60,7 @@ def test_a_case_is_whole(case):
     assert case.name.rpartition("-")[2] == case.link.rpartition("/")[2]
     assert case.settings
     assert case.drivers or case.encapsulations or case.to_kernel  # else it would be like anything
+    assert not case.fault or faults.parse(case.fault)
     assert case.reported.endswith(".") and case.cure.endswith(".")
 
 
