@@ -16,6 +16,7 @@ from .._lying_nic import faults
 
 ROOT = "/run/offload-lab"
 DEVICE = "underlay0"
+MAX_MTU_TAP = 65521  # a frame of 65,535 bytes, less its Ethernet header
 UPLINK = "uplink0"
 MORE = re.compile(r"underlay[1-9]|uplink0")  # devices beside the first
 BRIDGE = "br0"
@@ -138,6 +139,7 @@ def validate(lab: str, nodes: Iterable[NodeOptions]) -> list[Node]:
         nic = node.get("nic") or ""
         if nic:
             faults.parse(nic)
+            checks.number(node["mtu"], f"{name}: MTU of a tap", network.MIN_MTU, MAX_MTU_TAP)
         wanted[name] = {
             "name": name,
             "addresses": [str(address) for address in addresses],

@@ -69,6 +69,11 @@ BAD = [
     ("a", [node("a-sixteen_letters_")], "is not a name"),
     ("a", [node(), node()], "the node 'a-node1' is listed twice"),
     ("a", [dict(node(), nic="oops")], "NIC 'oops': 'oops' is no fault"),
+    (
+        "a",
+        [dict(node(mtu=65522), nic="honest")],
+        "a-node1: MTU of a tap 65522: not between 68 and 65521",
+    ),
     ("a", [dict(node(), nic="dropped:2")], "NIC 'dropped:2': '2' is no rate"),
     ("a", [node(mtu=67)], "a-node1: MTU 67: not between 68 and 65535"),
     ("a", [node(mtu=65536)], "a-node1: MTU 65536: not between 68 and 65535"),
