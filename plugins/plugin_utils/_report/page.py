@@ -194,9 +194,11 @@ def page(
     groups = trial_panels.spread(measured, plan, digest)
     titles = {table["id"]: table["short"] for table in tables}
     running = standing(findings, tables, plan, digest) if standing else None
-    hosts = broken.hosts_of(manifest)
-    told = answers.answer(findings, tables, plan, digest, groups, hosts=hosts)
-    lines = running.answer if running else told
+    if running:
+        lines = running.answer
+    else:
+        hosts = broken.hosts_of(manifest)
+        lines = answers.answer(findings, tables, plan, digest, groups, hosts=hosts)
     noise_floor = NOISE_FLOOR if control_visits(plan) == 2 else ""
     return CampaignReport(
         name=plan["name"],
