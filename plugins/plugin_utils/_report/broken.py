@@ -21,7 +21,7 @@ from .nouns import Sentence
 from .phrases import line
 
 WAYS = {"forward": ("client", "server"), "reverse": ("server", "client")}
-MOST_KNOWN = 3  # cases in a line
+MOST_KNOWN = 4  # cases in a line
 SIGNS = {
     "broken": "worse",
     "broken everywhere": "worse",
