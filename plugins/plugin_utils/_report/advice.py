@@ -8,7 +8,6 @@ what to set.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import NamedTuple
 
 from .._analysis.nouns import Attributed, Contender
@@ -93,10 +92,14 @@ def _group(entries: list[Attributed], places: dict[str, str]) -> Sentence:
     return phrases.line("better", f"{goal_name(entries[0])}: {first} leads{where}: {words}")
 
 
+def _nothing_helps(entry: Attributed) -> bool:
+    """Return whether no setting helps by an amount that matters, as far as all of them are known."""
+    return all(row["state"] in ("same", "worse") for row in entry["candidates"])
+
+
 def _nobody_leads(entries: list[Attributed]) -> Sentence:
-    candidates = chain.from_iterable(entry["candidates"] for entry in entries)
     name = goal_name(entries[0])
-    if all(row["state"] in ("same", "worse") for row in candidates):
+    if all(map(_nothing_helps, entries)):
         return phrases.line("same", f"{name}: no setting helps by an amount that matters.")
     return phrases.line("unknown", f"{name}: no setting was shown to help.")
 
@@ -144,8 +147,9 @@ def leader_table(attribution: list[Attributed], titles: dict[str, str]) -> Plain
         apart = "no" if leaders else ""
         if entry["separated"]:
             apart = "yes"
+        nobody = text.SAME if _nothing_helps(entry) else text.UNTESTED
         where = titles[entry["table"]] + ENDS.get(entry["end"] or "", "")
-        rows.append({"cells": [goal_name(entry), where, names or text.SAME, apart, _next(entry)]})
+        rows.append({"cells": [goal_name(entry), where, names or nobody, apart, _next(entry)]})
     if not rows:
         return None
     head = ["Goal", "Where", "Leads: ratio (95 % interval)", "Apart?", "Next"]
@@ -155,7 +159,10 @@ def leader_table(attribution: list[Attributed], titles: dict[str, str]) -> Plain
         "text": head,
         "rows": rows,
         "folded": len(rows) > FOLD,
-        "caption": "~: no setting was shown to help. Apart: shown to be better than every other setting.",
+        "caption": (
+            "~: no setting helps by an amount that matters; ?: none was shown to help. "
+            "Apart: shown to be better than every other setting."
+        ),
     }
 
 
