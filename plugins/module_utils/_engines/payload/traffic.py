@@ -23,7 +23,7 @@ import time
 from typing import Callable, Iterator
 
 STALL = 5.0  # s without progress
-PATIENCE = 20.0  # s for an answer on the connection on which the ends speak
+PATIENCE = 60.0  # s for an answer on the connection on which the ends speak
 CONNECTED = 8.0  # s; by then the SYN was sent again after 1 s and 3 s
 LATE = 0.9  # s; a connection whose first SYN was lost is there after 1 s or 3 s (RFC 6298)
 DRAIN = 0.2  # s in which the last datagrams may still arrive

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis import integrity
 from ansible_collections.offload.lab.plugins.plugin_utils._report import broken
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
+from ansible_collections.offload.lab.tests.instruments.simulation import curing
 
 FACTORS = {"tx": [], "tso": ["tx"], "gro": []}
 
@@ -170,3 +171,15 @@ def test_a_queue_that_overflows_breaks_nothing(troubled):
 def test_segments_that_are_lost_with_a_setting_only_are_its_fault():
     (row,) = integrity.verdicts(plan(), lossy(all_on=12, gro_off=12))
     assert (row["verdict"], row["off"]) == ("broken", ["tso"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kinds", [1, 2])
+def test_the_cure_is_right_and_smallest_in_95_of_100_campaigns(kinds):
+    good = curing.right("bursts", 2, kinds)
+    assert good.right >= 0.95 * good.of
+
+
+@pytest.mark.slow
+def test_a_clean_campaign_blames_a_setting_seldom():
+    assert curing.claims("bursts", 40).right <= 2
