@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import traffic
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.tests.instruments.lying_nic.nodes import (
     VXLAN_SERVER,
@@ -103,3 +106,16 @@ def test_a_router_that_says_that_packets_are_too_large_is_no_black_hole():
         assert found["sizes"]["forward"] == {"mtu": 1500, "largest": 1400, "said": True}
         assert found["sizes"]["reverse"] == {"mtu": 1400, "largest": 1400, "said": False}
         assert payload.trouble(found) is None
+
+
+def test_an_answer_that_comes_too_late_is_no_trouble():
+    """The sender has gone when its receiver answers: the kernel says so to the receiver."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind(("127.0.0.1", 0))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as gone:
+            gone.bind(("127.0.0.1", 0))
+            sock.connect(gone.getsockname())
+        traffic._send(sock, b"seen")
+        assert traffic._datagrams(sock) == []
+        traffic._send(sock, b"seen")
+        traffic._send(sock, b"seen")

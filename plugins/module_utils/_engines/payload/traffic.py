@@ -267,13 +267,23 @@ def send_datagrams(
             head = HEAD.pack(messages.seed, number + place, size - 1, flags)
             parts.append(head + bytes(_cut(messages, number + place, size)))
         sock.setsockopt(SOL_UDP, UDP_SEGMENT, len(parts[0]) if batch > 1 else 0)
-        sock.send(b"".join(parts))
+        _send(sock, b"".join(parts))
         number += batch
         amount += batch * size
         if ask:
             _wait_for_answer(sock)
             ahead, answered = 0, number
     return number, amount
+
+
+def _send(sock: socket.socket, data: bytes) -> None:
+    """Send a datagram. The error of an earlier one, which came when the other end had gone already,
+    is of no interest: it is raised once.
+    """
+    try:
+        sock.send(data)
+    except ConnectionRefusedError:
+        sock.send(data)
 
 
 def _batch(number: int, size: int, segment: int) -> int:
@@ -333,7 +343,7 @@ def receive_datagrams(sock: socket.socket, control: Control, messages: Messages)
             seen.add(number)
             highest = max(highest, number)
             if HEAD.unpack_from(datagram)[3] & ASK:
-                sock.send(b"seen")
+                _send(sock, b"seen")
     report.counts["arrived"] = len(seen)
     report.counts["missing"] = max(0, int(str(said.get("sent", 0))) - len(seen))
     return report
@@ -341,7 +351,10 @@ def receive_datagrams(sock: socket.socket, control: Control, messages: Messages)
 
 def _datagrams(sock: socket.socket) -> list[memoryview]:
     """Return the datagrams of one call; UDP_GRO joins several, and says their size."""
-    data, messages, _flags, _address = sock.recvmsg(LARGEST, 64)
+    try:
+        data, messages, _flags, _address = sock.recvmsg(LARGEST, 64)
+    except ConnectionRefusedError:  # of an answer, which came when the other end had gone already
+        return []
     size = len(data)
     for level, kind, value in messages:
         if (level, kind) == (SOL_UDP, UDP_GRO):
