@@ -43,6 +43,12 @@ options:
     type: str
     choices: [netperf, iperf3]
     default: netperf
+  stream:
+    description:
+      - Whether echoes as long as the MTU and a second of traffic must get through. Without it a path that answers is
+        usable, for what else gets through is what a check of the payload finds out.
+    type: bool
+    default: true
 seealso:
   - module: offload.lab.netperf
 """
@@ -60,7 +66,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 paths:
-  description: Each path with the MTU of its device, the echoes that were lost and the rate of a second.
+  description:
+    - Each path with the MTU of its device, the echoes that were lost and the rate of a second, which is null without
+      O(stream).
   returned: success
   type: list
   elements: dict
@@ -79,8 +87,8 @@ from ..module_utils._preflight import path
 def gather(module: AnsibleModule) -> dict[str, Any]:
     """Return what each path carries."""
     asked = [] if module.check_mode else module.params["paths"]
-    port, engine = module.params["port"], module.params["engine"]
-    return {"changed": False, "paths": [path.check(one, port, engine) for one in asked]}
+    how = (module.params["port"], module.params["engine"], module.params["stream"])
+    return {"changed": False, "paths": [path.check(one, *how) for one in asked]}
 
 
 def main() -> None:
@@ -98,6 +106,7 @@ def main() -> None:
             },
             "port": {"type": "int", "default": network.NETSERVER_PORT},
             "engine": {"type": "str", "choices": ["netperf", "iperf3"], "default": "netperf"},
+            "stream": {"type": "bool", "default": True},
         },
         gather,
     )

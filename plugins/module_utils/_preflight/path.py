@@ -18,6 +18,7 @@ from .._engines.workload import endpoint, stream_argv
 from .._host.runner import run
 
 ECHOES = 20
+SMALL = 56  # bytes of data of a small echo
 INTERVAL = 0.02  # s between echoes
 MOST_LOST = 5  # per cent: one of the twenty may be lost while neighbours are learned
 HEADERS = {4: 28, 6: 48}  # bytes of IP and ICMP before an echo's data
@@ -44,7 +45,7 @@ class Carries(TypedDict):
     address: str
     mtu: int
     lost_percent: int
-    mbit_s: float
+    mbit_s: float | None  # None where no stream was tried
 
 
 def parse_ping(text: str) -> int:
@@ -99,20 +100,35 @@ def rate(address: str, netns: str | None, port: int, engine: str) -> float:
     return carried
 
 
-def check(path: PathToCheck, port: int, engine: str = "netperf") -> Carries:
-    """Return what a path carries; raise InputError for one that is not usable."""
+def _answers(name: str, address: str, netns: str | None, mtu: int) -> Carries:
+    """Return how many small echoes are lost; raise InputError where none comes back."""
+    small = lost(address, netns, SMALL)
+    if small == 100:
+        raise _no_reply(f"path {name} to {address}")
+    return {"path": name, "address": address, "mtu": mtu, "lost_percent": small, "mbit_s": None}
+
+
+def _no_reply(where: str) -> InputError:
+    return InputError("no reply comes back", where, "Check cable, VLAN, addresses and firewalls.")
+
+
+def check(path: PathToCheck, port: int, engine: str = "netperf", stream: bool = True) -> Carries:
+    """Return what a path carries; raise InputError for one that is not usable.
+
+    Without ``stream`` one that answers is.
+    """
     address = str(network.address(path["address"], f"path {path['name']}"))
     netns = network.namespace_name(path["netns"]) if path.get("netns") else None
     where = f"path {path['name']} to {address}"
     mtu = min(mtu_to(address, netns), LARGEST_PACKET)
+    if not stream:
+        return _answers(path["name"], address, netns, mtu)
     size = mtu - HEADERS[6 if ":" in address else 4]
     large = lost(address, netns, size)
     if large > MOST_LOST:
-        small = lost(address, netns, 56)
+        small = lost(address, netns, SMALL)
         if small == 100:
-            raise InputError(
-                "no reply comes back", where, "Check cable, VLAN, addresses and firewalls."
-            )
+            raise _no_reply(where)
         if small > MOST_LOST:
             raise InputError(
                 f"{small} % of the packets are lost", where, "Check cable, driver and queues."
