@@ -90,7 +90,7 @@ def _known(plan: Plan, row: PathVerdict, hosts: Sequence[Host]) -> str:
     blamed = _blamed_settings(plan, row)
     cases = like(hosts, path_named(row["path"]).encapsulation.name, blamed)
     names = [f"{case.name} ({case.link})" for case in cases[:MOST_KNOWN]]
-    return f" Known: {text.listed(names)}." if names else ""
+    return f" Reports like this: {text.listed(names)}." if names else ""
 
 
 def _blamed_settings(plan: Plan, row: PathVerdict) -> list[str]:

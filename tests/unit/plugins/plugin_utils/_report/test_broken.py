@@ -75,7 +75,7 @@ def test_a_known_case_that_is_like_it_is_named():
     told = broken_with_tso("tenant_vxlan")
     assert told.startswith("Broken over tenant_vxlan")
     assert told.endswith(
-        " Known: calico-4727 (https://github.com/projectcalico/calico/issues/4727) and openshift-2472 "
+        " Reports like this: calico-4727 (https://github.com/projectcalico/calico/issues/4727) and openshift-2472 "
         "(https://github.com/openshift/machine-config-operator/pull/2472)."
     )
 
