@@ -200,14 +200,17 @@ def segments_lost(connection: socket.socket) -> int:
     Busy CPUs let TCP send segments again that have arrived: the receiver says so by a D-SACK
     (RFC 2883), and these were not lost.
     """
-    until = time.monotonic() + STALL
+    began = time.monotonic()
     while True:
         info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_SIZE)
         if len(info) < TCP_INFO_SIZE:  # Linux before 4.19
             return 0
         waiting, again, duplicates = (NUMBER.unpack_from(info, at)[0] for at in TCP_INFO_PLACES)
-        if waiting == 0 or time.monotonic() > until:
-            return max(0, again - duplicates)
+        lost = max(0, again - duplicates)
+        # The D-SACKs of the last segments come after the last acknowledgement.
+        settled = lost == 0 or time.monotonic() > began + DRAIN
+        if (waiting == 0 and settled) or time.monotonic() > began + STALL:
+            return lost
         time.sleep(0.001)
 
 
