@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from ansible_collections.offload.lab.tests.system.lab import Lab, left_behind, traces
 
 CAMPAIGN = {
@@ -19,6 +21,7 @@ CAMPAIGN = {
 }
 
 
+@pytest.mark.nightly
 def test_a_lab_with_iperf3_alone(lab_packages_required, tmp_path):
     before = traces()
     lab = Lab("systestiperf")

@@ -116,9 +116,7 @@ def test_what_is_applied_to_it_stays_and_is_taken_back(pods, tmp_path):
     ("variables", "said"),
     [
         ({"campaign": {**CAMPAIGN, "mtus": [1500]}}, "keeps its own, has 9000"),
-        ({"campaign": {**CAMPAIGN, "paths": ["tenant_vxlan"]}}, "has no end here"),
         ({"ends": [{**ENDS[0], "netns": "gone"}]}, "there is no such network namespace"),
-        ({"ends": [{**ENDS[0], "address": "198.18.0.77"}]}, "and the other ends are"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_changed(pods, tmp_path, variables, said):
