@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 CONFIGURATION = {"url": "https://example.org", "headers": {}, "http_method": "POST"}
 MORE = {
     "offload_lab_awx_schedule": "DTSTART:20260101T030000Z RRULE:FREQ=WEEKLY;INTERVAL=1",
@@ -32,6 +34,7 @@ def changed(output):
     return int(re.search(r"changed=(\d+)", output).group(1))
 
 
+@pytest.mark.nightly  # tests/lint/test_awx_setup runs the set-up and the teardown against a stub
 def test_set_up_twice_then_teardown(site):
     """The second set-up changes nothing; the teardown leaves what may be others'."""
     before = site.objects()
@@ -49,6 +52,7 @@ def test_set_up_twice_then_teardown(site):
     assert left == {("organization", "Offload lab")}
 
 
+@pytest.mark.nightly
 def test_a_sync_that_failed_is_told_once_with_its_cause(site):
     wrong = {"offload_lab_awx_project_url": "/nowhere/at/all"}
     for _time in range(2):

@@ -45,7 +45,7 @@ def test_a_site_without_a_campaign_is_refused_before_anything_is_made(lab):
     before = lab.state()
     refused = lab.play("site", rc=2)
     assert "no campaign is given. Give offload_lab_campaign_file" in refused
-    assert "[Make the nodes]" not in refused and changed(refused) == {"node1": 0}
+    assert "[Make the nodes]" not in refused and changed(refused) == {"node1": 0, "node2": 0}
     assert list(differences(before, lab.state())) == []
 
 

@@ -104,6 +104,7 @@ def test_a_broadcast_arrives_once_and_does_not_loop(lab, addresses):
         assert [int(future.result().split()[-1]) for future in heard] == [1] * lab.nodes
 
 
+@pytest.mark.nightly  # which pairs share a round is tested without a lab
 def test_pairs_that_share_no_node_measure_at_the_same_time(lab, tmp_path):
     pairs = ["node1-node2", "node1-node3", "node2-node4", "node3-node4"]  # two rounds of two
     campaign = {

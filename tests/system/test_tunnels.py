@@ -96,6 +96,7 @@ def test_the_second_run_changes_nothing(lab):
     assert changed(lab.play("lab", **WANTED)) == {"node1": 0, "node2": 0}
 
 
+@pytest.mark.nightly  # that each tenant has a tunnel of its own is seen above
 def test_streams_of_two_tenants_use_both_ports_at_once(lab, tmp_path):
     load = {"name": "both", "test": "TCP_STREAM", "tenants": 2, "duration": 2}
     campaign = {
@@ -123,6 +124,7 @@ def test_streams_of_two_tenants_use_both_ports_at_once(lab, tmp_path):
     assert sum(bytes_sent) > carried
 
 
+@pytest.mark.nightly  # test_lab has a tunnel that changes and comes back
 def test_one_tunnel_again_leaves_nothing_of_the_second(lab):
     lab.play("lab", tenant_count=TENANTS)
     assert changed(lab.play("lab", tenant_count=TENANTS)) == {"node1": 0, "node2": 0}
