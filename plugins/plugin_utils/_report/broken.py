@@ -130,7 +130,7 @@ def _suspect(row: PathVerdict) -> str:
 def _lossy(row: PathVerdict) -> str:
     return (
         f"Packets are lost {_where(row)}: {row['kind']} in {row['troubled']} of {row['trials']} "
-        "trials, with no setting more often than without it. A queue that overflows does this, and so "
+        "trials, and no setting was shown to do it. A queue that overflows does this, and so "
         "does a fault that is rare: more blocks would tell. Nothing arrived otherwise than it was sent."
     )
 
