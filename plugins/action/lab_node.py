@@ -24,7 +24,7 @@ from ..plugin_utils._lab import guests, lab_node
 from ..plugin_utils._lab.guests import GuestPort
 from ..plugin_utils._lab.lab_node import Variables
 from ..plugin_utils._paths.lab_paths import USUAL_TENANT_PATH
-from ..plugin_utils._paths.own_paths import OwnPath, Walked, own_paths
+from ..plugin_utils._paths.own_paths import OwnPath, Walked, other_ends, own_paths
 
 PREFIX = "offload_lab_"
 SPEC: Spec = {
@@ -40,7 +40,12 @@ class ActionModule(ControllerAction):
 
     def answer(self, options: Options, task_vars: TaskVars) -> Answered:
         if options["part"] == "own":
-            return {"own": self._own(task_vars), "changed": False}
+            walked = task_vars["hostvars"][task_vars["inventory_hostname"]]["__offload_lab_walked"]
+            return {
+                "own": self._own(task_vars),
+                "other_ends": other_ends(walked["paths"]),
+                "changed": False,
+            }
         if task_vars["inventory_hostname"] in task_vars["groups"].get(guests.GROUP, ()):
             return {**self._of_guest(options, task_vars), "changed": False}
         nodes = list(task_vars["groups"].get(self._value("group", task_vars, "lab_nodes"), ()))

@@ -20,6 +20,7 @@ description:
   - When M(offload.lab.visit) loses its controller during a trial, both of its ends are restored immediately.
   - It is a transient unit of systemd where systemd runs, and otherwise a process in a session of its own.
   - After it has restored a node, nothing is measured there until it is armed again.
+  - With O(harms) it also restores the node at the first harm to a network on which others work, within 2 seconds.
 extends_documentation_fragment:
   - offload.lab.attributes
 options:
@@ -49,6 +50,60 @@ options:
     description: The snapshot, a file of the node.
     type: path
     default: /var/lib/offload-lab/snapshot.json
+  harms:
+    description:
+      - What is watched on the node, five times a second.
+    type: dict
+    suboptions:
+      answers:
+        description:
+          - Addresses that have to answer to ICMP echo requests.
+          - One that does not answer when the switch is armed is not watched, see RV(silent).
+        type: list
+        elements: dict
+        default: []
+        suboptions:
+          address:
+            description: The address.
+            type: str
+            required: true
+          netns:
+            description: The network namespace from which it is asked, by default the node's own.
+            type: str
+      controller:
+        description: Whether the controller has to answer, too, where the connection is SSH.
+        type: bool
+        default: true
+      devices:
+        description: Devices that have to be there.
+        type: list
+        elements: dict
+        default: []
+        suboptions:
+          name:
+            description: The device's name.
+            type: str
+            required: true
+          netns:
+            description: The network namespace that it is in, by default the node's own.
+            type: str
+      commands:
+        description:
+          - Commands that have to end with status 0 within 2 seconds.
+          - Each is a list of its words and is run again half a second after its end.
+        type: list
+        elements: list
+        default: []
+      patience:
+        description:
+          - Seconds without an answer that are a harm, from V(0.5) to V(60), and at least three requests.
+          - Settings that restart a link, such as rings and channels of a network card, need more than the default.
+        type: float
+        default: 1.2
+      listeners:
+        description: Whether the servers of the engines and the probe are stopped, too, when the node is restored.
+        type: bool
+        default: false
 seealso:
   - module: offload.lab.restore
 notes:
@@ -64,6 +119,14 @@ EXAMPLES = r"""
   offload.lab.dead_man_switch:
     minutes: 3
     heartbeat: 5
+
+- name: Restore the node, too, when the other end of a path does not answer, or a service does not
+  offload.lab.dead_man_switch:
+    harms:
+      answers:
+        - {netns: pod, address: 10.244.2.5}
+      commands:
+        - [curl, --silent, --fail, "http://127.0.0.1:8080/healthz"]
 
 - name: Disarm the switch, because the node has been restored
   offload.lab.dead_man_switch:
@@ -81,9 +144,14 @@ fired:
   returned: success
   type: bool
   sample: false
+silent:
+  description: Addresses of O(harms) that did not answer when the switch was armed, and are not watched.
+  returned: when O(state) is V(armed) or V(disarmed)
+  type: list
+  elements: str
+  sample: []
 """
 
-import os
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -91,7 +159,19 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._base.errors import InputError
 from ..module_utils._host.daemons import ProcessState
 from ..module_utils._host.module import run_module
-from ..module_utils._restore import dead_man, sign_of_life
+from ..module_utils._iproute import management
+from ..module_utils._restore import dead_man, harm, sign_of_life
+
+DEVICE = {"name": {"type": "str", "required": True}, "netns": {"type": "str"}}
+ADDRESS = {"address": {"type": "str", "required": True}, "netns": {"type": "str"}}
+HARMS = {
+    "answers": {"type": "list", "elements": "dict", "default": [], "options": ADDRESS},
+    "controller": {"type": "bool", "default": True},
+    "devices": {"type": "list", "elements": "dict", "default": [], "options": DEVICE},
+    "commands": {"type": "list", "elements": "list", "default": []},
+    "patience": {"type": "float", "default": harm.PATIENCE_S},
+    "listeners": {"type": "bool", "default": False},
+}
 
 
 def check(minutes: float, heartbeat: float) -> None:
@@ -104,14 +184,24 @@ def check(minutes: float, heartbeat: float) -> None:
         raise InputError("not 0, and not from 1 to 60", f"heartbeat {heartbeat}", "Give seconds.")
 
 
-def arm(state: ProcessState | None, params: dict[str, Any], same: bool) -> ProcessState | None:
-    """Arm the switch, unless the same one waits already; return its state."""
-    if not same:
-        dead_man.disarm()
-        state = dead_man.arm(params["minutes"], params["path"])
-    dead_man.expect_heartbeat(params["heartbeat"] > 0)
-    sign_of_life.renew()
-    return state
+def watched_of(params: dict[str, Any]) -> harm.Watched | None:
+    """Return what the switch is to watch, None where no harm is asked for."""
+    if params["harms"] is None:
+        return None
+    asked = harm.checked(params["harms"])
+    connection = management.connection() if params["harms"]["controller"] else None
+    if connection:
+        controller = connection.split()[0].partition("%")[0]
+        asked["answers"].append({"netns": None, "address": controller})
+    return asked
+
+
+def arm(params: dict[str, Any], watched: harm.Watched | None) -> None:
+    """Arm the switch anew."""
+    dead_man.disarm()
+    if watched:
+        watched = harm.without_silent(watched)
+    dead_man.arm(params["minutes"], params["path"], watched)
 
 
 def pid_of(state: ProcessState | None) -> int | None:
@@ -119,30 +209,54 @@ def pid_of(state: ProcessState | None) -> int | None:
     return state["pid"] if state else None
 
 
+def is_same(
+    state: ProcessState | None, params: dict[str, Any], watched: harm.Watched | None
+) -> bool:
+    """Return whether the wanted switch waits already."""
+    if state is None or (state["minutes"], state["path"]) != (params["minutes"], params["path"]):
+        return False
+    return harm.is_asked(state.get("watched"), watched)
+
+
+def bring(params: dict[str, Any], watched: harm.Watched | None, same: bool) -> None:
+    """Arm the switch or disarm it."""
+    if params["state"] == "disarmed":
+        dead_man.disarm()
+        return
+    if not same:
+        arm(params, watched)
+    dead_man.expect_heartbeat(params["heartbeat"] > 0)
+    sign_of_life.renew()
+
+
+def silent_of(state: ProcessState | None) -> list[str]:
+    """Return the addresses that a switch cannot watch."""
+    watched: harm.Watched | None = state.get("watched") if state else None
+    return [one["address"] for one in watched["silent"]] if watched else []
+
+
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the switch to the wanted state and return the module's result."""
     params = module.params
-    minutes, path = params["minutes"], params["path"]
-    check(minutes, params["heartbeat"])
+    check(params["minutes"], params["heartbeat"])
+    watched = watched_of(params)
     if not module.check_mode:
         dead_man.settle()
-    state, fired = dead_man.find(), os.path.exists(sign_of_life.FIRED)
-    same = state is not None and (state["minutes"], state["path"]) == (minutes, path)
+    state, fired = dead_man.find(), sign_of_life.fired() is not None
     if params["state"] == "alive":
-        sign_of_life.renew(path)
+        sign_of_life.renew(params["path"])
         return {"changed": False, "pid": pid_of(state), "fired": False, "diff": {}}
-    armed = params["state"] == "armed"
-    changed = not same if armed else bool(dead_man.leftovers())
-    if armed and not module.check_mode:
-        state = arm(state, params, same)
-    elif changed and not module.check_mode:
-        dead_man.disarm()
-        state = None
+    same = is_same(state, params, watched)
+    changed = not same if params["state"] == "armed" else bool(dead_man.leftovers())
+    if not module.check_mode:
+        bring(params, watched, same)
+        state = dead_man.find()
     before = "armed\n" if same else "disarmed\n"
     return {
         "changed": changed,
         "pid": pid_of(state),
         "fired": fired,
+        "silent": silent_of(state),
         "diff": {"before": before, "after": params["state"] + "\n"},
     }
 
@@ -154,6 +268,7 @@ def main() -> None:
             "minutes": {"type": "float", "default": 15},
             "heartbeat": {"type": "float", "default": 0},
             "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
+            "harms": {"type": "dict", "options": HARMS},
         },
         converge,
     )

@@ -92,6 +92,12 @@ own:
   returned: with O(part=own)
   type: dict
   sample: {pods: {classes: [underlay, tenant], vni: 1, port: 8472, mtu: 1450, nodes: {}}}
+other_ends:
+  description: What the node's own ends have at the other side, C(address), and C(netns) from which it is reached.
+  returned: with O(part=own)
+  type: list
+  elements: dict
+  sample: [{netns: pod, address: 10.244.2.5}]
 tenants:
   description: The tenants, as M(offload.lab.tenants) takes them.
   returned: with O(part=ends)

@@ -31,6 +31,13 @@ options:
       - If something could not be restored, the switch stays armed.
     type: bool
     default: false
+  listeners:
+    description:
+      - Stop the servers of the engines and the probe, too, when everything is as it was.
+      - They are stopped also where there was no snapshot.
+      - For a network that is there already, where they run for a campaign alone.
+    type: bool
+    default: false
 seealso:
   - module: offload.lab.snapshot
   - module: offload.lab.dead_man_switch
@@ -71,6 +78,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._host import daemons
 from ..module_utils._host.module import run_module
 from ..module_utils._restore import dead_man
 from ..module_utils._restore.restore import restore
@@ -82,12 +90,15 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     path = module.params["path"]
     touch()  # the dead man's switch must not begin the same now
     restored = restore(path, module.check_mode)
+    listening = daemons.listeners() if module.params["listeners"] else []
     left = dead_man.leftovers() if module.params["disarm"] else []
+    if listening and not module.check_mode:
+        daemons.stop_listeners()
     if left and not module.check_mode:
         # Last: until the node was read back, a controller that dies must not leave it as it is.
         dead_man.settle()
         dead_man.disarm()
-    before = [path] * restored["exists"] + left
+    before = [path] * restored["exists"] + listening + left
     return dict(
         restored,
         changed=bool(before),
@@ -100,6 +111,7 @@ def main() -> None:
         {
             "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
             "disarm": {"type": "bool", "default": False},
+            "listeners": {"type": "bool", "default": False},
         },
         converge,
     )

@@ -278,6 +278,7 @@ from ..module_utils._load.spec import SPEC
 from ..module_utils._observe import controller, evidence
 from ..module_utils._observe.probe import Probe
 from ..module_utils._observe.trial_watch import BothEnds
+from ..module_utils._restore import sign_of_life
 
 Checked = Tuple[Dict[str, Any], Load, List[Endpoint]]  # name, workload, endpoints
 
@@ -327,6 +328,8 @@ def measure(
         except OSError as error:
             module.warn(f"The spool cannot be written ({error}); the trials are returned anyway.")
             chunk = None
+        if sign_of_life.fired() is not None:
+            break  # what comes next would not have the visit's profile
     return done
 
 

@@ -21,6 +21,9 @@ from .processes import started_at
 from .waiting import PATIENCE, wait_until
 
 FOLDER = "/run/offload-lab"
+# What a campaign has listening on a node: the beginnings of the names of their state files
+SERVER = "netserver-"
+PROBE = "probe-"
 MOST_FILES = 4096  # of those that this process has open
 GRACE = 10.0  # seconds between SIGTERM and SIGKILL
 ProcessState = Dict[str, Any]  # what a state file has: "pid", "started", and what its writer adds
@@ -96,6 +99,32 @@ def stop(states: Iterable[ProcessState], group: bool = False) -> None:
         f"process {pids}",
         "See what it waits for: cat /proc/PID/stack",
     )
+
+
+def state_files(prefix: str) -> list[str]:
+    """Return the state files whose names begin so, sorted."""
+    try:
+        names = sorted(os.listdir(FOLDER))
+    except OSError:
+        return []
+    ours = [name for name in names if name.startswith(prefix) and name.endswith(".json")]
+    return [os.path.join(FOLDER, name) for name in ours]
+
+
+def listeners() -> list[str]:
+    """Return the state files of the servers and probes of this node."""
+    return state_files(SERVER) + state_files(PROBE)
+
+
+def stop_listeners() -> None:
+    """End the servers and probes of this node, and remove their state files.
+
+    A server has a session of its own, with a process for each test that it serves.
+    """
+    for prefix, group in ((SERVER, True), (PROBE, False)):
+        paths = state_files(prefix)
+        stop(filter(None, map(read, paths)), group=group)
+        forget(*paths)
 
 
 def forget(*paths: str) -> None:

@@ -29,6 +29,7 @@ MAX_TEXT = 1 << 20  # bytes of output kept of one process
 # Seconds by which the wall clock may part from the monotonic one in a trial: NTP slews 0.05 % at
 # most
 JUMP = 0.1
+WAKE_S = 0.5  # from one question whether the trial is to be stopped to the next
 
 
 class StreamRecord(TypedDict):
@@ -113,8 +114,13 @@ class _Window:
             self.last = None
 
 
-def _collect(streams: Iterable[_Stream], deadline: float, window: _Window) -> None:
-    """Read all streams to their ends, or until the deadline; a stream ends when both its pipes do."""
+def _collect(
+    streams: Iterable[_Stream], deadline: float, window: _Window, watch: Watch
+) -> str | None:
+    """Read all streams to their ends, or until the deadline; a stream ends when both its pipes do.
+
+    Return why the watch has stopped it, None where it has not.
+    """
     with selectors.DefaultSelector() as selector:
         for stream in streams:
             for name in stream.texts:
@@ -122,10 +128,12 @@ def _collect(streams: Iterable[_Stream], deadline: float, window: _Window) -> No
                     getattr(stream.process, name), selectors.EVENT_READ, (stream, name)
                 )
         while selector.get_map() and time.monotonic() < deadline:
+            stopped = watch.stopped()
+            if stopped:
+                return stopped
             next_call = window.tick(time.monotonic())
-            for key, _events in selector.select(
-                max(0, min(deadline, next_call or deadline) - time.monotonic())
-            ):
+            wait = max(0, min(deadline, next_call or deadline) - time.monotonic())
+            for key, _events in selector.select(min(wait, WAKE_S)):
                 stream, name = key.data
                 data = os.read(key.fd, 65536)
                 stream.texts[name] = (stream.texts[name] + data)[:MAX_TEXT]
@@ -135,6 +143,7 @@ def _collect(streams: Iterable[_Stream], deadline: float, window: _Window) -> No
                 if not stream.open:
                     stream.finished = time.time()
                     window.close()
+    return None
 
 
 def _stop(streams: Iterable[_Stream]) -> None:
@@ -209,9 +218,23 @@ class Watch:
     def first_ended(self) -> None:
         """The first stream has ended, or is about to."""
 
+    def stopped(self) -> str | None:
+        """Return why the cell is to be broken off; None: it is not."""
+        return None
+
     def report(self) -> dict[str, Any]:
         """Return fields for the cell's record."""
         return {}
+
+
+def _extras(load: Load, jump: float) -> dict[str, float]:
+    """Return what the record of few trials has: by how much the clock was set, and the warm-up."""
+    extras: dict[str, float] = {}
+    if abs(jump) > JUMP:
+        extras["clock_jump_s"] = round(jump, 3)
+    if load["warm_up"]:
+        extras["warm_up_s"] = load["warm_up"]
+    return extras
 
 
 def run_cell(
@@ -240,9 +263,8 @@ def run_cell(
         fcntl.flock(barrier, fcntl.LOCK_UN)
         for stream in streams:
             stream.started = max(stream.started, opened) if len(planned) > 1 else stream.started
-        _collect(
-            streams, opened_monotonic + longest, _Window(watch, engine, load, opened_monotonic)
-        )
+        window = _Window(watch, engine, load, opened_monotonic)
+        stopped = _collect(streams, opened_monotonic + longest, window, watch)
         timed_out = any(stream.finished is None for stream in streams)
         _stop(streams)
         finished, jump = time.time(), time.time() - opened - (time.monotonic() - opened_monotonic)
@@ -250,10 +272,9 @@ def run_cell(
         watch.report(),
         started=started,
         finished=finished,
-        **({"clock_jump_s": round(jump, 3)} if abs(jump) > JUMP else {}),
-        **({"warm_up_s": load["warm_up"]} if load["warm_up"] else {}),
+        **_extras(load, jump),
         streams=[stream.record() for stream in streams],
-        error=_error_of(engine, streams, timed_out, longest),
+        error=stopped or _error_of(engine, streams, timed_out, longest),
     )
 
 

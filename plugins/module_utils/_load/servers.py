@@ -23,9 +23,6 @@ from .._host import daemons, runner
 from .._host import netns as host_netns
 from .._host.waiting import wait_until
 
-STATE_DIR = daemons.FOLDER
-PREFIX = "netserver-"
-
 
 class Server(TypedDict):
     """A server that is wanted."""
@@ -66,7 +63,7 @@ def name(server: Server) -> str:
 def _state_file(server: Server) -> str:
     address = server["address"].replace(":", "_")
     return os.path.join(
-        STATE_DIR, f"{PREFIX}{server['netns'] or ''}@{address}-{server['port']}.json"
+        daemons.FOLDER, f"{daemons.SERVER}{server['netns'] or ''}@{address}-{server['port']}.json"
     )
 
 
@@ -93,13 +90,7 @@ def _read(path: str) -> State | None:
 
 def known() -> dict[str, State | None]:
     """Return ``{state file: state, or None for one whose process is gone}`` of this node."""
-    try:
-        files = sorted(os.listdir(STATE_DIR))
-    except OSError:
-        return {}
-    ours = [file for file in files if file.startswith(PREFIX) and file.endswith(".json")]
-    paths = [os.path.join(STATE_DIR, file) for file in ours]
-    return {path: _read(path) for path in paths}
+    return {path: _read(path) for path in daemons.state_files(daemons.SERVER)}
 
 
 def _is_inside(state: State | None, server: Server) -> bool:

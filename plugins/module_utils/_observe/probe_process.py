@@ -25,7 +25,7 @@ class Running(TypedDict):
 
 
 def _state_file(address: str, port: int) -> str:
-    return os.path.join(daemons.FOLDER, f"probe-{address.replace(':', '_')}-{port}.json")
+    return os.path.join(daemons.FOLDER, f"{daemons.PROBE}{address.replace(':', '_')}-{port}.json")
 
 
 def find(address: str, port: int) -> Running | None:

@@ -11,6 +11,7 @@ from typing import Any, Callable, Sequence
 
 from .._base.errors import LabError
 from .._load.run import Watch
+from .._restore import sign_of_life
 from . import probe
 from .sampler import SampledDevice
 
@@ -59,6 +60,13 @@ class BothEnds(Watch):
     def first_ended(self) -> None:
         """The first stream has ended."""
         self._snapshot()
+
+    def stopped(self) -> str | None:
+        """Return why the dead man's switch has restored the client; None where it has not."""
+        reason = sign_of_life.fired()
+        if reason is None:
+            return None
+        return f"broken off, because the dead man's switch has restored the node: {reason}"
 
     def report(self) -> dict[str, Any]:
         """Return the snapshots under ``watched``; an end that was not seen twice is left out."""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The dead man's switch: a process on the node that restores it when no controller has been heard
-of for a while.
+of for a while, or when it sees harm (_restore/harm.py).
 
 It is armed before the snapshot is written and disarmed after the snapshot is gone: at no moment is
 a node changed and unwatched. It needs nothing from the controller: the code that restores is
@@ -19,11 +19,12 @@ import sys
 import time
 
 from .._base.errors import LabError
-from .._host import daemons, program
+from .._host import daemons, files, program
 from .._host.daemons import ProcessState
 from .._host.runner import run, start
 from .._host.waiting import wait_until
-from . import restore
+from . import harm, restore
+from .harm import WATCHED, HarmWatch, Watched
 from .sign_of_life import ALIVE, FIRED, HEARTBEAT, NOBODY, renew
 
 PROGRAM = "/run/offload-lab/dead_man_switch.zip"
@@ -36,6 +37,9 @@ ATTEMPTS = 5
 LEAST_SILENCE_S = 20.0
 PAUSES_OF_SILENCE = 4
 PAUSES_TO_KNOW = 3
+LOST = "no controller was heard of"
+HARM_PAUSE_S = 0.2  # from one look for harm to the next
+FILES = (ALIVE, HEARTBEAT, FIRED, PROGRAM, STATE, WATCHED)
 
 
 class Heartbeat:
@@ -65,39 +69,53 @@ class Heartbeat:
         return now - self._since > silence
 
 
-def _watching(seconds: float) -> bool:
-    """Return True when no sign of life came for ``seconds``, none will, or the heartbeat has
-    stopped; False when there is nothing to watch.
+def _watching(seconds: float, harms: HarmWatch | None = None) -> str | None:
+    """Return why the node is to be restored: no sign of life came for ``seconds``, none will, the
+    heartbeat has stopped, or there is harm. None: there is nothing to watch.
     """
     heartbeat = Heartbeat()
     seen: int | None = None
     since = time.monotonic()
+    pause = HARM_PAUSE_S if harms else min(2, seconds / 10)
     while time.monotonic() - since < seconds:
         try:
             sign = os.stat(ALIVE).st_mtime_ns
         except OSError:
-            return False
+            return None
         if sign == NOBODY or heartbeat.has_stopped():
-            return True
+            return LOST
         if sign != seen:  # not its age: the wall clock may jump
             seen, since = sign, time.monotonic()
-        time.sleep(min(2, seconds / 10))
-    return True
+        harmed = harms.seen() if harms else None
+        if harmed:
+            return harmed
+        time.sleep(pause)
+    return LOST
 
 
 def watch(minutes: float, path: str) -> None:
-    """Wait until no controller has been heard of for ``minutes``, then restore the node from the
-    snapshot ``path``.
+    """Wait until no controller has been heard of for ``minutes``, or until there is harm, then
+    restore the node from the snapshot ``path``.
 
-    All that stays is the file FIRED: a controller that was only asleep must change and measure
-    nothing more. Where something could not be restored the snapshot stays, too.
+    All that stays is the file FIRED, which says why: a controller that was only asleep must change
+    and measure nothing more. Where something could not be restored the snapshot stays, too.
     """
-    daemons.write(STATE, os.getpid(), {"minutes": minutes, "path": path})
-    if not _watching(minutes * 60):
+    watched = harm.remembered()
+    daemons.write(STATE, os.getpid(), {"minutes": minutes, "path": path, "watched": watched})
+    harms = HarmWatch(watched) if watched else None
+    reason = _watching(minutes * 60, harms)
+    if harms:
+        harms.end()
+    if reason is None:
         return
-    os.makedirs(os.path.dirname(FIRED), mode=0o755, exist_ok=True)
-    with open(FIRED, "w"):
-        pass
+    files.write(FIRED, f"{reason}\n")
+    _restore(minutes, path)
+    if watched and watched["listeners"]:
+        daemons.stop_listeners()
+    daemons.forget(ALIVE, HEARTBEAT, STATE, PROGRAM, WATCHED)
+
+
+def _restore(minutes: float, path: str) -> None:
     for _attempt in range(ATTEMPTS):
         try:
             restore.restore(path)
@@ -105,17 +123,19 @@ def watch(minutes: float, path: str) -> None:
         except (LabError, OSError) as error:
             sys.stderr.write(f"{error}\n")
             time.sleep(min(10, minutes * 60))
-    daemons.forget(ALIVE, HEARTBEAT, STATE, PROGRAM)
 
 
 def find() -> ProcessState | None:
-    """Return what the switch that is armed remembers (``pid``, ``minutes``, ``path``), or None."""
+    """Return what the switch that is armed remembers (``pid``, ``minutes``, ``path``,
+    ``watched``), or None.
+    """
     return daemons.read(STATE)
 
 
-def arm(minutes: float, path: str) -> ProcessState | None:
+def arm(minutes: float, path: str, watched: Watched | None = None) -> ProcessState | None:
     """Start the switch and return what :func:`find` then finds."""
     program.write(PROGRAM, MAIN)
+    harm.remember(watched)
     daemons.forget(FIRED)
     with open(ALIVE, "w"):
         pass
@@ -154,12 +174,12 @@ def _unit_runs() -> bool:
 def disarm() -> None:
     """End the switch and remove all it has on the node."""
     daemons.stop(filter(None, [find()]))
-    daemons.forget(ALIVE, HEARTBEAT, FIRED, PROGRAM, STATE)
+    daemons.forget(*FILES)
 
 
 def leftovers() -> list[str]:
     """Return the files of the switch that are on the node."""
-    return [path for path in (ALIVE, HEARTBEAT, FIRED, PROGRAM, STATE) if os.path.exists(path)]
+    return [path for path in FILES if os.path.exists(path)]
 
 
 __all__ = ["arm", "disarm", "expect_heartbeat", "find", "leftovers", "renew", "settle", "watch"]

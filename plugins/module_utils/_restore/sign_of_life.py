@@ -17,6 +17,15 @@ HEARTBEAT = "/run/offload-lab/heartbeat"
 NOBODY = 0  # a time of the last sign of life that says: there will be no other
 
 
+def fired() -> str | None:
+    """Return why the switch has restored this node; None where it has not."""
+    try:
+        with open(FIRED) as stream:
+            return stream.read().strip()
+    except OSError:
+        return None
+
+
 def renew(snapshot: str | None = None) -> None:
     """Tell the switch that a controller lives; nothing happens where none is armed.
 
@@ -24,12 +33,14 @@ def renew(snapshot: str | None = None) -> None:
     profile's name. Also where the file ``snapshot`` is missing: what is changed now nobody would
     restore.
     """
-    if os.path.exists(FIRED):
+    reason = fired()
+    if reason is not None:
         raise LabError(
-            "the dead man's switch has restored this node",
+            f"the dead man's switch has restored this node{': ' if reason else ''}{reason}",
             FIRED,
             "Run the campaign again: it goes on from here. If trials take long, raise "
-            "offload_lab_dead_man_minutes.",
+            "offload_lab_dead_man_minutes; if the harm is what you want to see, set "
+            "offload_lab_stop_on_harm to false.",
         )
     if snapshot and not os.path.exists(snapshot):
         raise LabError(

@@ -15,7 +15,7 @@ from typing import NotRequired, TypedDict
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._iproute.walk import TUNNELS, FoundPath, TunnelDevice, WalkedDevice
-from .path import PLAIN, UNDERLAY, VXLAN, Devices, Encapsulation, Existing, Path
+from .path import PLAIN, UNDERLAY, VXLAN, Devices, Encapsulation, End, Existing, Path
 
 INSIDE = "tenant"  # the class of devices in the namespace where a path begins
 PORT = "tenant_port"  # of their other ends on the node
@@ -113,6 +113,11 @@ def _mtu_of(found: FoundPath) -> int:
         if step["kind"] in TUNNELS or step["kind"] == ENCRYPTED:
             break
     return least
+
+
+def other_ends(found: Iterable[FoundPath]) -> list[End]:
+    """Return what the ends of a node have at the other side: from where, and which address."""
+    return [{"netns": one["netns"], "address": one["address"]} for one in found]
 
 
 def own_paths(walked: Mapping[str, Walked]) -> dict[str, OwnPath]:

@@ -146,7 +146,7 @@ def test_much_output_does_not_block(cell):
     assert len(row["streams"][0]["raw"]) == netperf_run.MAX_TEXT and row["error"] is None
 
 
-class Recorder:
+class Recorder(netperf_run.Watch):
     def __init__(self):
         self.calls = []
 
@@ -179,6 +179,20 @@ def test_a_watch_is_told_once_of_begin_and_end(cell, seconds, given):
     assert window <= max(limit, seconds + 5) and (seconds < 2 or window > 0.5)
     if seconds == 2.0 and not given:
         assert watch.calls[1][1] < row["streams"][0]["finished"] - 0.3
+
+
+class Restored(netperf_run.Watch):
+    """The dead man's switch restores the node while the cell runs."""
+
+    def stopped(self):
+        return "10.244.2.5 did not answer"
+
+
+def test_a_cell_is_broken_off_where_the_node_was_restored(cell):
+    row = cell("import time; print('begun', flush=True); time.sleep(60)", Restored(), streams=2)
+    assert row["error"] == "10.244.2.5 did not answer"
+    assert row["finished"] - row["started"] < 15
+    assert all(stream["rc"] == -signal.SIGKILL for stream in row["streams"])
 
 
 def test_netperf_dies_with_the_module_and_no_file_stays(tmp_path):

@@ -28,7 +28,7 @@ needs_netserver = pytest.mark.skipif(
 @pytest.fixture(autouse=True)
 def state_dir(tmp_path, monkeypatch):
     folder = tmp_path / "run"
-    monkeypatch.setattr(servers, "STATE_DIR", str(folder))
+    monkeypatch.setattr(servers.daemons, "FOLDER", str(folder))
     yield folder
     servers.stop_all(list(servers.known()))
 

@@ -22,7 +22,7 @@ def test_it_says_that_it_watches_before_it_waits(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(dead_man, "STATE", str(tmp_path / "run/state.json"))
     monkeypatch.setattr(
-        dead_man, "_watching", lambda seconds: seen.append((seconds, dead_man.find()))
+        dead_man, "_watching", lambda seconds, _harms: seen.append((seconds, dead_man.find()))
     )
     dead_man.watch(0.5, "/var/lib/snapshot.json")
     [(seconds, state)] = seen

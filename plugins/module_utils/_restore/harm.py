@@ -1,0 +1,233 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Harm to a network on which others work: what a node watches while its settings are varied.
+
+An address no longer answers, a device is gone, or a check of the user's fails. The dead man's
+switch asks several times a second, and restores the node at the first harm.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import subprocess
+import time
+from typing import Any, Sequence, TypedDict
+
+from .._base import network
+from .._base.errors import InputError, LabError
+from .._host import daemons, echo, files
+from .._host.netns import inside
+from .._host.runner import start
+
+WATCHED = "/run/offload-lab/watched.json"
+PATIENCE_S = 1.2  # without an answer; with the restore a node is back within 2 seconds
+ANSWER_S = 0.4  # that an answer may take
+LEAST_REQUESTS = 3  # that stay without an answer: one packet is lost on the best of networks
+FIRST_ANSWER_S = 2.0  # that the first answer may take, when the switch is armed
+CHECK_S = 2.0  # that a check may take
+CHECK_PAUSE_S = 0.5  # between two runs of a check
+
+
+class Answering(TypedDict):
+    """An address that has to answer to an echo request."""
+
+    netns: str | None
+    address: str
+
+
+class WatchedDevice(TypedDict):
+    """A device that has to be there."""
+
+    netns: str | None
+    name: str
+
+
+class Watched(TypedDict):
+    """What is watched on a node."""
+
+    answers: list[Answering]
+    silent: list[Answering]  # those that did not answer when the switch was armed: not watched
+    devices: list[WatchedDevice]
+    commands: list[list[str]]  # each has to end with status 0
+    patience: float  # s without an answer
+    listeners: bool  # whether the servers and the probe end, too, when the node is restored
+
+
+def checked(given: dict[str, Any]) -> Watched:
+    """Return what is to be watched; raises InputError for a value that is none."""
+    answers: list[Answering] = []
+    for one in given.get("answers") or []:
+        address = str(network.address(one["address"], "harms: address"))
+        answers.append({"netns": one.get("netns") or None, "address": address})
+    devices: list[WatchedDevice] = []
+    for one in given.get("devices") or []:
+        name = network.device_name(one["name"])
+        devices.append({"netns": one.get("netns") or None, "name": name})
+    commands = [list(map(str, command)) for command in given.get("commands") or []]
+    if not all(commands):
+        raise InputError(
+            "has no words", "harms: commands", "Give each as a list: [ping, -c1, ...]."
+        )
+    patience = float(given.get("patience") or PATIENCE_S)
+    if not 0.5 <= patience <= 60:
+        raise InputError("not from 0.5 to 60", f"harms: patience {patience}", "Give seconds.")
+    return {
+        "answers": answers,
+        "silent": [],
+        "devices": devices,
+        "commands": commands,
+        "patience": patience,
+        "listeners": bool(given.get("listeners")),
+    }
+
+
+def without_silent(watched: Watched) -> Watched:
+    """Return what can be watched: the addresses that do not answer even now are told apart."""
+    targets = [echo.Target(one["netns"], one["address"]) for one in watched["answers"]]
+    answering = echo.ask(targets, FIRST_ANSWER_S) if targets else set()
+    kept: list[Answering] = []
+    silent: list[Answering] = []
+    for target in targets:
+        row: Answering = {"netns": target.netns, "address": target.address}
+        (kept if target in answering else silent).append(row)
+    return {**watched, "answers": kept, "silent": silent}
+
+
+def is_asked(watched: Watched | None, asked: Watched | None) -> bool:
+    """Return whether a switch watches what is asked for."""
+    if watched is None or asked is None:
+        return watched is asked
+    addresses = [echo.Target(**one) for one in watched["answers"] + watched["silent"]]
+    wanted = [echo.Target(**one) for one in asked["answers"]]
+    same_addresses = set(addresses) == set(wanted)
+    return same_addresses and {**watched, "answers": [], "silent": []} == {**asked, "answers": []}
+
+
+def remember(watched: Watched | None) -> None:
+    """Write down what the switch watches; None: nothing."""
+    if watched is None:
+        daemons.forget(WATCHED)
+    else:
+        files.write(WATCHED, json.dumps(watched), 0o600)
+
+
+def remembered() -> Watched | None:
+    """Return what the switch watches, None for nothing."""
+    try:
+        with open(WATCHED) as stream:
+            watched: Watched = json.load(stream)
+            return watched
+    except (OSError, ValueError):
+        return None
+
+
+def is_there(device: WatchedDevice) -> bool:
+    """Return whether a device is there, and its namespace."""
+    try:
+        with inside(device["netns"]):
+            return bool(socket.if_nametoindex(device["name"]))
+    except (LabError, OSError):
+        return False
+
+
+class Silence:
+    """How long an address has not answered."""
+
+    def __init__(self, now: float) -> None:
+        self.since = now
+        self.requests = 0
+
+    def lasts(self, now: float, patience: float) -> bool:
+        """Return whether it is longer than the patience, and than a few lost packets."""
+        return now - self.since > patience and self.requests >= LEAST_REQUESTS
+
+
+class Check:
+    """A command of the user's, run again and again beside everything else."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self.argv = list(argv)
+        self.process: subprocess.Popen[Any] | None = None
+        self.since = 0.0  # when it was started
+        self.due = 0.0
+
+    def harm(self, now: float) -> str | None:
+        """Return what is wrong, None when the command goes on or has ended well."""
+        if self.process is None:
+            return self._start(now) if now >= self.due else None
+        status = self.process.poll()
+        if status is None and now - self.since <= CHECK_S:
+            return None
+        self.end()
+        self.due = now + CHECK_PAUSE_S
+        if status is None:
+            return f"{self._named()} did not end within {CHECK_S:.0f} s"
+        return f"{self._named()} ended with status {status}" if status else None
+
+    def _named(self) -> str:
+        return f"the check '{' '.join(self.argv)}'"
+
+    def _start(self, now: float) -> str | None:
+        null = subprocess.DEVNULL
+        try:
+            self.process = start(self.argv, stdin=null, stdout=null, stderr=null)
+        except LabError as error:
+            return f"{self._named()} {error.what}"
+        self.since = now
+        return None
+
+    def end(self) -> None:
+        """End the command where it still runs."""
+        if self.process is not None:
+            with contextlib.suppress(OSError):
+                self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+class HarmWatch:
+    """Looks for harm; :meth:`seen` takes at most ANSWER_S."""
+
+    def __init__(self, watched: Watched) -> None:
+        self.watched = watched
+        self.checks = [Check(command) for command in watched["commands"]]
+        self.targets = [echo.Target(one["netns"], one["address"]) for one in watched["answers"]]
+        now = time.monotonic()
+        self.silences = {target: Silence(now) for target in self.targets}
+
+    def seen(self) -> str | None:
+        """Return the harm that is there now, None without any."""
+        gone = [device for device in self.watched["devices"] if not is_there(device)]
+        if gone:
+            name = network.device_key(gone[0]["name"], gone[0]["netns"])
+            return f"device {name} is gone"
+        return self._silent() or self._failed()
+
+    def _silent(self) -> str | None:
+        asked = time.monotonic()
+        answered = echo.ask(self.targets, ANSWER_S) if self.targets else set()
+        for target, silence in self.silences.items():
+            silence.requests += 1
+            if target in answered:
+                self.silences[target] = Silence(asked)
+            elif silence.lasts(time.monotonic(), self.watched["patience"]):
+                lasted = time.monotonic() - silence.since
+                place = f" from namespace {target.netns}" if target.netns else ""
+                return f"{target.address} did not answer{place} for {lasted:.1f} s"
+        return None
+
+    def _failed(self) -> str | None:
+        now = time.monotonic()
+        for check in self.checks:
+            harm = check.harm(now)
+            if harm:
+                return harm
+        return None
+
+    def end(self) -> None:
+        """End the checks that still run."""
+        for check in self.checks:
+            check.end()
