@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from datetime import datetime
 from typing import Any
 
 from ansible.utils.display import Display
@@ -18,7 +19,7 @@ from ..module_utils._host.lease import Holder
 from ..module_utils._host.store import SPEC, lock_of
 from ..plugin_utils._action.controller import ControllerAction
 from ..plugin_utils._campaign.chosen import places, results_folder
-from ..plugin_utils._store import campaign_lock, results_store
+from ..plugin_utils._store import campaign_lock, results_store, time_window
 
 
 class ActionModule(ControllerAction):
@@ -29,6 +30,8 @@ class ActionModule(ControllerAction):
 
     def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         self.options = options
+        if options["state"] == "claimed":
+            time_window.check_open(options["only_between"], datetime.now())
         self.results = (
             options["results"]
             and os.path.abspath(options["results"])
@@ -48,12 +51,19 @@ class ActionModule(ControllerAction):
             result["standing"] = results_store.standing(self.results)
         size = results_store.record_size(self.results)
         result["begun"] = before.get("begun", size)
-        minutes = options["max_minutes"]
         # Each run measures something: a chain of jobs comes to its end.
-        result["time_is_up"] = bool(
-            minutes and size > result["begun"] and time.time() - result["since"] >= 60 * minutes
-        )
+        worked = size > result["begun"]
+        result["time_is_up"] = self._closed() or (worked and self._minutes_over(result["since"]))
         return result
+
+    def _closed(self) -> bool:
+        """Return whether the hours are over in which the network may be measured."""
+        window = time_window.parse(self.options["only_between"])
+        return window is not None and not window.is_open(datetime.now())
+
+    def _minutes_over(self, since: float) -> bool:
+        minutes: float = self.options["max_minutes"]
+        return minutes > 0 and time.time() - since >= 60 * minutes
 
     def _here(self) -> dict[str, Any]:
         """Lock or unlock the results folder of the controller."""

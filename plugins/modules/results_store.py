@@ -68,6 +68,12 @@ options:
     description: RV(time_is_up) so many minutes after V(claimed). V(0) means no limit.
     type: float
     default: 0
+  only_between:
+    description:
+      - The hours of a day in which the network may be measured, by the controller's clock, such as V(22:00-05:30).
+      - Outside of them V(claimed) is refused, and RV(time_is_up) is true.
+    type: str
+    default: ""
   temporary:
     description: Whether the results may disappear with the job.
     type: bool
@@ -128,7 +134,7 @@ begun:
   type: int
   sample: 0
 time_is_up:
-  description: Whether O(max_minutes) are over.
+  description: Whether O(max_minutes) are over, or the hours of O(only_between).
   returned: success
   type: bool
   sample: false

@@ -12,25 +12,9 @@ import json
 import pytest
 import yaml
 
-from ansible_collections.offload.lab.tests.system.lab import Lab, changed, differences
+from ansible_collections.offload.lab.tests.system.lab import Lab, changed
+from ansible_collections.offload.lab.tests.system.pods import ENDS, make_pod, unlike
 
-POD = """\
-link add cni0 mtu 1450 type bridge
-addr add 10.244.{me}.1/24 dev cni0
-link add vethpod mtu 1450 master cni0 type veth peer name eth0 netns pod
-link set cni0 up
-link set vethpod up
-link add flannel.1 mtu 1450 type vxlan id 1 dev underlay0 dstport 8472 nolearning local 198.18.0.{me}
-addr add 10.244.{me}.0/32 dev flannel.1
-link set flannel.1 address 02:00:00:00:00:0{me} up
-neigh add 10.244.{other}.0 lladdr 02:00:00:00:00:0{other} dev flannel.1
-route add 10.244.{other}.0/24 via 10.244.{other}.0 dev flannel.1 onlink
--n pod link set eth0 mtu 1450
--n pod addr add 10.244.{me}.5/24 dev eth0
--n pod link set eth0 up
--n pod link set lo up
--n pod route add default via 10.244.{me}.1
-"""
 CAMPAIGN = {
     "name": "pods",
     "paths": ["pods"],
@@ -40,26 +24,6 @@ CAMPAIGN = {
     "blocks": 1,
     "duration": 1,
 }
-ENDS = [{"name": "pods", "netns": "pod", "address": "10.244.{{ 3 - offload_lab_index | int }}.5"}]
-
-
-TIMER = "_timer"  # of a bridge and its ports, which run by themselves
-
-
-def unlike(old, new):
-    """Return where two states differ, but for timers."""
-    places = [(place.partition(":")[0], place) for place in differences(old, new)]
-    return [text for place, text in places if not place.endswith(TIMER)]
-
-
-def make_pod(lab, me):
-    lab.inside(me, "ip", "netns", "add", "pod")
-    lab.inside(me, "sysctl", "-qw", "net.ipv4.ip_forward=1")
-    for line in POD.format(me=me, other=3 - me).strip().splitlines():
-        lab.inside(me, "ip", *line.split())
-    far = f"02:00:00:00:00:0{3 - me}"
-    forward = ("bridge", "fdb", "append", far, "dev", "flannel.1", "dst", f"198.18.0.{3 - me}")
-    lab.inside(me, *forward)
 
 
 @pytest.fixture(scope="module")

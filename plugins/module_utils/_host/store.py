@@ -30,6 +30,7 @@ SPEC: dict[str, dict[str, Any]] = {
     "files": {"type": "list", "elements": "str"},
     "before": {"type": "dict", "default": {}},
     "max_minutes": {"type": "float", "default": 0},
+    "only_between": {"type": "str", "default": ""},
     "temporary": {"type": "bool", "default": False},
     "results": {"type": "path"},
     "campaign": {"type": "dict"},

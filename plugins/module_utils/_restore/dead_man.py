@@ -86,10 +86,11 @@ def _watching(seconds: float, harms: HarmWatch | None = None) -> str | None:
             return LOST
         if sign != seen:  # not its age: the wall clock may jump
             seen, since = sign, time.monotonic()
+        looked = time.monotonic()
         harmed = harms.seen() if harms else None
         if harmed:
             return harmed
-        time.sleep(pause)
+        time.sleep(max(0.0, looked + pause - time.monotonic()))
     return LOST
 
 

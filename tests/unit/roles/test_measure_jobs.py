@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -54,3 +55,18 @@ def test_a_campaign_in_some_jobs_has_the_record_of_one(tmp_path, limits):
         assert job <= len(recorded) < len(planned) or job == len(limits)
         assert not list(store.glob("x/*.lock"))
     assert recorded == planned
+
+
+@pytest.mark.slow
+def test_outside_the_hours_nothing_is_begun(tmp_path):
+    campaign = Pretended(tmp_path)
+    campaign.results("job")
+    later = [datetime.now() + timedelta(hours=hours) for hours in (2, 3)]
+    variables = {
+        "offload_lab_campaign": CAMPAIGN,
+        "offload_lab_only_between": "-".join(f"{time:%H:%M}" for time in later),
+    }
+    argv = [*campaign.argv, "-e", json.dumps(variables)]
+    said = run(argv, rc=2, cwd=tmp_path, **campaign.variables)
+    assert f"may be measured from {later[0]:%H:%M} to {later[1]:%H:%M} only" in said
+    assert not (tmp_path / "job").exists()
