@@ -25,6 +25,7 @@ options:
       - The devices to set. An item is a name, or a dictionary.
       - "A dictionary has the keys C(name) and C(netns), and of this module's options C(features), C(rx_flow_hash),
         C(channels), C(rings) and C(coalesce), which win over the module's own value of the same name."
+      - It may also have every other kind of setting of a device, such as C(rps), as M(offload.lab.steering) takes them.
       - "It may have C(features_wanted) instead of C(features): the exact wanted bits of single features, as
         M(offload.lab.ethtool_info) returns them. They are restored even if a bit cannot be active now."
     type: list
@@ -32,7 +33,7 @@ options:
   settings:
     description:
       - Instead of O(devices), what the devices of each class in O(classes) are set to, as C(recommended.yml) has it.
-        A class has C(features), C(rx_flow_hash), C(channels), C(rings) and C(coalesce); other keys are ignored.
+        A class has the keys of a device. Keys that are no kind of setting are ignored.
     type: dict
   classes:
     description: With O(settings), by class a list of devices with C(name) and C(netns), see M(offload.lab.lab_node).
@@ -192,7 +193,7 @@ devices:
   contains:
     before:
       description:
-        - The state before, a dictionary of kinds (C(features), C(channels), C(rings), C(coalesce), C(rx_flow_hash)).
+        - The state before, a dictionary of kinds such as C(features) or C(rings).
         - Contains what was asked for and what changed along with it. M(offload.lab.ethtool_info) returns everything.
         - A feature is a dictionary of C(active), C(fixed) and C(requested) as in C(ethtool -k); C(requested) is
           V(null) where it is the active state. A setting is its value.
@@ -241,20 +242,9 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._base.steps import shown
-from ..module_utils._host.apply import apply
 from ..module_utils._host.module import run_module
 from ..module_utils._host.privileges import require
-from ..module_utils._iproute import management
-from ..module_utils._kinds.change import (
-    check_protected,
-    failures,
-    plan_device,
-    predict,
-    read_all,
-    report,
-    steps_of,
-)
+from ..module_utils._kinds.change import change as change_devices
 from ..module_utils._kinds.devices import (
     MISSING,
     Device,
@@ -262,10 +252,12 @@ from ..module_utils._kinds.devices import (
     parse_devices,
 )
 from ..module_utils._kinds.diff import cannot_vary, lines, warnings
-from ..module_utils._kinds.kinds import BY_ETHTOOL
 from ..module_utils._observe import cpu_so_far
 from ..module_utils._restore.sign_of_life import renew
 from ..module_utils._restore.snapshot import exists
+
+# The kinds that are options of their own; those of a device are all.
+OPTIONS = ["features", "rx_flow_hash", "channels", "rings", "coalesce"]
 
 
 def capabilities(devices: list[Device], check_mode: bool) -> list[str]:
@@ -277,7 +269,7 @@ def capabilities(devices: list[Device], check_mode: bool) -> list[str]:
 
 def asked(params: dict[str, Any]) -> list[Device]:
     """Return the devices that are meant, and what is asked of each."""
-    common = {group: params[group] for group in BY_ETHTOOL if params[group]}
+    common = {group: params[group] for group in OPTIONS if params[group]}
     items = params["devices"] or devices_of_classes(
         params.get("settings") or {},
         params.get("classes") or {},
@@ -295,29 +287,13 @@ def change(params: dict[str, Any], check_mode: bool) -> dict[str, dict[str, Any]
     """
     devices = asked(params)
     require(capabilities(devices, check_mode))
-    before = read_all(devices)
-    plans = {
-        device.key: plan_device(device, before[device.key], params["fixed"] == "report")
-        for device in devices
-    }
-    steps = {device.key: steps_of(device, plans[device.key]) for device in devices}
-    check_protected(devices, steps, params["protect"])
-    management.check(
-        [key for key in steps if steps[key]], params.get("allow_management_device", ())
+    return change_devices(
+        devices,
+        check_mode,
+        params["fixed"] == "report",
+        params["protect"],
+        params.get("allow_management_device", ()),
     )
-    failed = {key: [] if check_mode else failures(apply(steps[key])) for key in steps}
-    if check_mode or not any(steps.values()):
-        after = {key: predict(before[key], plans[key]) for key in before}
-    else:
-        after = read_all(devices)
-    results = {}
-    for device in devices:
-        key = device.key
-        result = report(device, plans[key], before[key], after[key])
-        result["steps"] = [step["argv"] for step in shown(steps[key])]
-        result["failed_steps"] = failed[key]
-        results[key] = result
-    return results
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
@@ -345,7 +321,7 @@ def main() -> None:
             "classes": {"type": "dict"},
             "elsewhere": {"type": "list", "elements": "str", "default": []},
             "netns": {"type": "str"},
-            **{group: {"type": "dict", "default": {}} for group in BY_ETHTOOL},
+            **{group: {"type": "dict", "default": {}} for group in OPTIONS},
             "fixed": {"type": "str", "choices": ["error", "report"], "default": "error"},
             "protect": {"type": "list", "elements": "str", "default": []},
             "allow_management_device": {"type": "list", "elements": "str", "default": []},

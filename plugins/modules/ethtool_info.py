@@ -30,7 +30,8 @@ options:
     type: str
   gather:
     description: What to read. V(features), V(channels), V(rings), V(coalesce) and V(tunnels) are cheap, each other
-      kind starts at least one process per device.
+      kind starts at least one process per device. V(others) are all other kinds of settings that
+      M(offload.lab.ethtool) and M(offload.lab.steering) set.
     type: list
     elements: str
     choices:
@@ -42,6 +43,7 @@ options:
       - rss
       - driver
       - tunnels
+      - others
       - statistics
       - kernel_log
     default: [features, channels, rings, coalesce, rx_flow_hash, rss, driver, tunnels]

@@ -13,7 +13,8 @@ version_added: 0.1.0
 author:
   - The offload.lab developers (@offload-lab)
 description:
-  - Writes features, channels, rings, coalescing, receive hashing and packet steering so that they survive a reboot.
+  - Writes features, channels, rings, coalescing, receive hashing and all other kinds of settings of devices so that
+    they survive a reboot.
     It does not change the devices themselves. M(offload.lab.ethtool) does.
   - It uses the kind of configuration that the host has - properties C(ethtool.*) of the device's connection
     (NetworkManager), a script in C(/etc/network/if-up.d) (ifupdown), or a C(.link) file of systemd, which includes the
@@ -26,8 +27,7 @@ extends_documentation_fragment:
 options:
   devices:
     description:
-      - Devices and their settings, as M(offload.lab.ethtool) takes them, and C(rps) and C(xps), mappings with
-        C(cpus) as M(offload.lab.steering) takes them.
+      - Devices and their settings, as M(offload.lab.ethtool) and M(offload.lab.steering) take them.
       - Devices in network namespaces and devices that do not exist are left out. RV(notes) names the former.
     type: list
     elements: dict
@@ -110,8 +110,7 @@ from ..module_utils._host import daemons
 from ..module_utils._host.module import run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._host.runner import run
-from ..module_utils._kinds.devices import KEYS, devices_of_classes
-from ..module_utils._kinds.kinds import STEERING
+from ..module_utils._kinds.devices import devices_of_classes
 from ..module_utils._persist import host, plan, settings
 
 
@@ -122,8 +121,7 @@ def wanted_state(
     if params["state"] == "absent":
         return {}, plan.together([]), {}
     asked, left_out = settings.resolve(
-        params["devices"]
-        or devices_of_classes(params["settings"], params["classes"], (*KEYS, *STEERING))
+        params["devices"] or devices_of_classes(params["settings"], params["classes"])
     )
     devices = settings.merge(before["devices"], asked)
     seen = {name: host.see(name, params["method"]) for name in devices}

@@ -12,7 +12,7 @@ description:
   - Reads how devices are set, as M(offload.lab.ethtool_info) returns it in C(restore), and their MTU, and writes it to
     a file of the node. The file is on the disk when the task ends.
   - Devices in the file are never replaced, because the node may have been changed since. Only new devices are added.
-  - With the first devices it keeps their RSS tables and receive packet steering too, and the options of the lab's own
+  - With the first devices it keeps their RSS tables too, and the options of the lab's own
     tunnels; they are in RV(other). Ports of others and C(other_config) of Open vSwitch are not kept.
   - M(offload.lab.restore) restores it.
 author:

@@ -6,33 +6,35 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: steering
-short_description: Set the CPUs of the queues of network devices
+short_description: Set what else than ethtool steers the packets of network devices
 version_added: 0.1.0
 author:
   - The offload.lab developers (@offload-lab)
 description:
-  - Sets which CPUs process the packets of each receive queue of a device (C(rps), receive packet steering), and which
-    CPUs send through each transmit queue (C(xps), transmit packet steering).
-  - The values are masks in sysfs, which the module reads back.
+  - Sets kinds of settings that ethtool does not set, such as which CPUs process the packets of each receive queue of a
+    device (C(rps), receive packet steering), and which CPUs send through each transmit queue (C(xps), transmit packet
+    steering). The table of factors in the collection's documentation has all kinds with their settings.
+  - All devices are read and planned before the first change, and read back after it.
+  - M(offload.lab.ethtool) sets these kinds too, beside its own.
 extends_documentation_fragment:
   - offload.lab.attributes
 options:
   devices:
     description:
-      - Devices of this network namespace, each with C(name) and with C(rps), C(xps) or both.
-      - Each of these is a mapping with C(cpus), which is V(off), V(all) for all CPUs that are online, or a hexadecimal
-        mask of CPUs such as V(f), with commas between groups of 32 bits.
+      - Devices, each with C(name), C(netns) where it is in another network namespace, and with one or more kinds.
+      - C(rps) and C(xps) are mappings with C(cpus), which is V(off), V(all) for all CPUs that are online, or a
+        hexadecimal mask of CPUs such as V(f), with commas between groups of 32 bits. Instead of C(cpus) a queue may be
+        named, such as C(rx-0), with a mask of its own.
       - Give this or O(settings).
     type: list
     elements: dict
   settings:
     description:
-      - The same by device class, each a mapping with C(rps), C(xps) or both. Settings of other kinds are left to other
-        modules.
+      - The same by device class, each a mapping of kinds. Kinds that ethtool sets are left to M(offload.lab.ethtool).
     type: dict
   classes:
     description:
-      - The devices of each class, as lists of mappings with C(name). It goes with O(settings).
+      - The devices of each class, as lists of mappings with C(name) and C(netns). It goes with O(settings).
     type: dict
   elsewhere:
     description:
@@ -40,6 +42,14 @@ options:
     type: list
     elements: str
     default: []
+  fixed:
+    description:
+      - What to do when a device does not support a setting.
+    type: str
+    choices:
+      error: Fail before anything is changed.
+      report: Go on without it, and return it in RV(devices).
+    default: error
   missing:
     description:
       - What to do when a device does not exist.
@@ -81,22 +91,30 @@ EXAMPLES = r"""
 
 RETURN = r"""
 devices:
-  description: By device and file of a queue the mask after the task.
+  description: By device C(before), C(after), C(steps), C(failed_steps), C(not_honoured), C(side_effects) and
+    C(fixed), as M(offload.lab.ethtool) returns them.
   returned: success
   type: dict
-  sample: {eth0: {rx-0/rps_cpus: "f"}}
+  sample:
+    eth0:
+      before: {rps: {rx-0: "0"}}
+      after: {rps: {rx-0: "f"}}
+      steps: [[tee, /sys/class/net/eth0/queues/rx-0/rps_cpus, f]]
+      failed_steps: []
+      not_honoured: {}
+      side_effects: {}
+      fixed: {}
 """
 
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._base.errors import InputError
 from ..module_utils._host.module import run_module
-from ..module_utils._iproute import management
+from ..module_utils._kinds.change import change
 from ..module_utils._kinds.devices import MISSING, Device, devices_of_classes, parse_devices
+from ..module_utils._kinds.diff import lines, warnings
 from ..module_utils._kinds.kinds import STEERING
-from ..module_utils._kinds.steering import asked_mask, path_of
 from ..module_utils._restore.snapshot import exists
 
 
@@ -109,65 +127,28 @@ def devices_of(params: dict[str, Any]) -> list[Device]:
         params.get("elsewhere") or (),
     )
     devices = parse_devices(items, keys=STEERING)
-    for device in devices:
-        if device.netns:
-            raise InputError(
-                "is in another network namespace, where its queues cannot be steered",
-                device.key,
-                "Name devices of the node itself.",
-            )
     if params["missing"] == "skip":
-        return [device for device in devices if exists({"name": device.name})]
+        return [
+            device for device in devices if exists({"name": device.name, "netns": device.netns})
+        ]
     return devices
 
 
-def read(device: Device) -> dict[str, str]:
-    """Return ``{queue file: mask}`` of the kinds that are asked of a device."""
-    found: dict[str, str] = {}
-    for group in device.asked:
-        masks = STEERING[group].masks(device.name)
-        if not masks:
-            raise InputError(
-                f"there is no such device, or it has no queues that {group} can steer",
-                device.name,
-                "'ip -d link' lists the devices of the namespace, and how many queues they have.",
-            )
-        found.update(masks)
-    return found
-
-
-def plan(device: Device, before: dict[str, str]) -> dict[str, str]:
-    """Return ``{queue file: text to write}`` for the queues that are not as asked."""
-    writes: dict[str, str] = {}
-    for group, asked in device.asked.items():
-        writes.update(STEERING[group].plan(before, asked_mask(asked, device.name)))
-    return writes
-
-
-def write(name: str, writes: dict[str, str]) -> None:
-    """Write the masks of a device."""
-    for queue, text in writes.items():
-        with open(path_of(name, queue), "w") as stream:
-            stream.write(text)
-
-
 def converge(module: AnsibleModule) -> dict[str, Any]:
-    """Bring all queues to the wanted masks and return the module's result."""
+    """Bring the devices to what is wanted; return the module's result."""
     params = module.params
-    devices = devices_of(params)
-    before = {device.name: read(device) for device in devices}
-    writes = {device.name: plan(device, before[device.name]) for device in devices}
-    changed = [name for name, texts in writes.items() if texts]
-    management.check(changed, params["allow_management_device"])
-    after = {name: {**queues, **writes[name]} for name, queues in before.items()}
-    if not module.check_mode:
-        for name, texts in writes.items():
-            write(name, texts)
-        after = {device.name: read(device) for device in devices}
+    devices = change(
+        devices_of(params),
+        module.check_mode,
+        params["fixed"] == "report",
+        allow=params["allow_management_device"],
+    )
+    for text in warnings(devices):
+        module.warn(text)
     return {
-        "changed": bool(changed),
-        "devices": after,
-        "diff": {"before": before, "after": after},
+        "changed": any(device["steps"] for device in devices.values()),
+        "devices": devices,
+        "diff": {"before": lines(devices, "before"), "after": lines(devices, "after")},
     }
 
 
@@ -178,6 +159,7 @@ def main() -> None:
             "settings": {"type": "dict"},
             "classes": {"type": "dict"},
             "elsewhere": {"type": "list", "elements": "str", "default": []},
+            "fixed": {"type": "str", "choices": ["error", "report"], "default": "error"},
             "missing": MISSING,
             "allow_management_device": {"type": "list", "elements": "str", "default": []},
         },

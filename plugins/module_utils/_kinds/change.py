@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The body of module ethtool: read all devices, plan all, and only then change; the result for each
-device.
+"""The body of modules ethtool and steering: read all devices, plan all, and only then change; the
+result for each device.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ from __future__ import annotations
 from typing import Any, Dict, Iterable
 
 from .._base.errors import InputError
-from .._base.steps import Step
-from .._ethtool import read as ethtool
+from .._base.steps import ShownStep, Step, in_netns, shown
 from .._ethtool.driver import failure_reason
 from .._ethtool.read import check_netns
+from .._host.apply import apply
 from .._host.runner import CommandResult
+from .._iproute import management
 from .devices import Device
 from .feature import FEATURE
-from .kind import EthtoolKind, KindState, SettingPlan
-from .kinds import BY_ETHTOOL
+from .kind import DeviceKind, KindState, Reader, SettingPlan
+from .kinds import DEVICE_KINDS
+from .node import Node
 
 States = Dict[str, KindState]  # of one device, by group
 Plans = Dict[str, SettingPlan]  # of one device, by group
@@ -29,24 +31,25 @@ def read_all(devices: list[Device]) -> dict[str, States]:
     asked for.
     """
     states: dict[str, States] = {device.key: {} for device in devices}
-    kinds = [FEATURE, *(kind for kind in BY_ETHTOOL.values() if kind is not FEATURE)]
+    reader = Node()
+    kinds = [FEATURE, *(kind for kind in DEVICE_KINDS.values() if kind is not FEATURE)]
     for netns in sorted({device.netns or "" for device in devices}):
         check_netns(netns)
         members = [device for device in devices if (device.netns or "") == netns]
         for kind in kinds:
-            read_kind(kind, members, netns, states)
+            read_kind(kind, members, netns, states, reader)
     return states
 
 
 def read_kind(
-    kind: EthtoolKind, members: list[Device], netns: str, states: dict[str, States]
+    kind: DeviceKind, members: list[Device], netns: str, states: dict[str, States], reader: Reader
 ) -> None:
     """Put the states of one kind into ``states``, for the devices of one network namespace."""
     asking = {
         device.name: device for device in members if kind is FEATURE or kind.asked_of(device.asked)
     }
     asked = {name: list(kind.asked_of(device.asked)) for name, device in asking.items()}
-    for name, state in (kind.read(asked, netns, ethtool) if asking else {}).items():
+    for name, state in (kind.read(asked, netns, reader) if asking else {}).items():
         states[asking[name].key][kind.group] = state
 
 
@@ -54,7 +57,7 @@ def plan_device(device: Device, state: States, report_fixed: bool) -> Plans:
     """Return ``{group: plan}`` of one device; raises :class:`InputError` for what it cannot do."""
     return {
         group: kind.plan(device.asked, state[group], device.key, report_fixed)
-        for group, kind in BY_ETHTOOL.items()
+        for group, kind in DEVICE_KINDS.items()
         if kind.asked_of(device.asked)
     }
 
@@ -67,8 +70,12 @@ def steps_of(device: Device, plans: Plans) -> list[Step]:
     """
     steps: list[Step] = []
     for group, plan in plans.items():
-        commands = BY_ETHTOOL[group].steps(plan["change"], device.name)
-        steps.extend(Step(argv, netns=device.netns, check=False) for argv in commands)
+        kind = DEVICE_KINDS[group]
+        for argv in kind.steps(plan["change"], device.name):
+            steps.append(Step(argv, netns=device.netns, check=False))
+        for path, text in kind.writes(plan["change"], device.name):
+            # ip netns exec shows the sysfs of the namespace
+            steps.append(Step(in_netns(["tee", path], device.netns), text, check=False))
     return steps
 
 
@@ -85,6 +92,67 @@ def check_protected(
             )
 
 
+def change(
+    devices: list[Device],
+    check_mode: bool,
+    report_fixed: bool,
+    protect: Iterable[str] = (),
+    allow: Iterable[str] = (),
+) -> dict[str, dict[str, Any]]:
+    """Return the result for each device after the change, or in check mode of the change that would
+    be made.
+
+    ``allow`` names devices that may be changed although they carry the controller's connection.
+    """
+    before = read_all(devices)
+    plans = {
+        device.key: plan_device(device, before[device.key], report_fixed) for device in devices
+    }
+    steps = {device.key: steps_of(device, plans[device.key]) for device in devices}
+    check_protected(devices, steps, protect)
+    management.check([key for key in steps if steps[key]], allow)
+    failed: dict[str, list[dict[str, Any]]] = {key: [] for key in steps}
+    if check_mode or not any(steps.values()):
+        after = {key: predict(before[key], plans[key]) for key in before}
+    else:
+        failed = {key: failures(apply(steps[key])) for key in steps}
+        after = read_all(devices)
+        waiting = [
+            device for device in devices if 0 < len(failed[device.key]) < len(steps[device.key])
+        ]
+        if waiting:
+            after = _again(waiting, after, report_fixed, failed)
+    results = {}
+    for device in devices:
+        key = device.key
+        result = report(device, plans[key], before[key], after[key])
+        result["steps"] = [_words(step) for step in shown(steps[key])]
+        result["failed_steps"] = failed[key]
+        results[key] = result
+    return results
+
+
+def _words(step: ShownStep) -> list[str]:
+    """Return a step as one list of arguments, the text that it writes among them."""
+    return step["argv"] + (step["stdin"] or "").split()
+
+
+def _again(
+    devices: list[Device],
+    states: dict[str, States],
+    report_fixed: bool,
+    failed: dict[str, list[dict[str, Any]]],
+) -> dict[str, States]:
+    """Take what failed once more, where another step acted: a veth has NAPI to thread only with GRO.
+
+    Return the states after it, and put into ``failed`` what fails still.
+    """
+    for device in devices:
+        plans = plan_device(device, states[device.key], report_fixed)
+        failed[device.key] = failures(apply(steps_of(device, plans)))
+    return {**states, **read_all(devices)}
+
+
 def failures(results: Iterable[CommandResult]) -> list[dict[str, Any]]:
     """Return ``[{"cmd", "rc", "reason"}]`` of the results that ethtool says failed."""
     return [
@@ -98,7 +166,7 @@ def predict(state: States, plans: Plans) -> States:
     """Return the state of one device that check mode expects."""
     predicted = dict(state)
     for group, plan in plans.items():
-        predicted[group] = BY_ETHTOOL[group].predict(state[group], plan["change"])
+        predicted[group] = DEVICE_KINDS[group].predict(state[group], plan["change"])
     return predicted
 
 
@@ -113,7 +181,7 @@ def report(device: Device, plans: Plans, before: States, after: States) -> dict[
     }
     exact = "features_wanted" in device.asked
     for group, plan in plans.items():
-        kind = BY_ETHTOOL[group]
+        kind = DEVICE_KINDS[group]
         missed, others = kind.judge(plan, before[group], after[group], exact)
         old, new = kind.values(before[group]), kind.values(after[group])
         concerned = {**plan["asked"], **plan["fixed"], **others}

@@ -14,7 +14,7 @@ from typing import Any, Collection, Iterable, NamedTuple
 from .._base import network
 from .._base.checks import shown
 from .._base.errors import InputError
-from .kinds import BY_ETHTOOL
+from .kinds import DEVICE_KINDS
 
 
 class Device(NamedTuple):
@@ -27,7 +27,7 @@ class Device(NamedTuple):
 
 
 # The keys of the kinds that module ethtool sets.
-KEYS = [*itertools.chain.from_iterable(kind.keys for kind in BY_ETHTOOL.values())]
+KEYS = [*itertools.chain.from_iterable(kind.keys for kind in DEVICE_KINDS.values())]
 # The option ``missing`` of modules.
 MISSING = {"type": "str", "choices": ["error", "skip"], "default": "error"}
 

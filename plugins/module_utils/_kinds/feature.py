@@ -34,7 +34,7 @@ from .._ethtool.features import (
     single_bits,
     wanted,
 )
-from .kind import Asked, Ethtool, EthtoolKind, Expressed, KindState, SettingPlan, switch
+from .kind import Asked, DeviceKind, Expressed, KindState, Reader, SettingPlan, switch
 
 ON_OFF = {True: "on", False: "off"}
 LINK_FILE = {
@@ -236,7 +236,7 @@ def judge_features(
     return not_honoured, side_effects
 
 
-class FeatureKind(EthtoolKind):
+class FeatureKind(DeviceKind):
     """One offload, or several that go together."""
 
     name = "feature"
@@ -253,9 +253,9 @@ class FeatureKind(EthtoolKind):
         return ("features", "features_wanted")
 
     def read(
-        self, asked: Mapping[str, Iterable[str]], netns: str | None, ethtool: Ethtool
+        self, asked: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
     ) -> dict[str, KindState]:
-        return ethtool.read_features(list(asked), netns)
+        return reader.read_features(list(asked), netns)
 
     def described(self, state: Any) -> dict[str, Any]:
         return {

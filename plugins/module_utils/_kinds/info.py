@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._ethtool import read as ethtool
 from .._ethtool.read import (
     check_netns,
     list_devices,
@@ -21,13 +20,16 @@ from .._ethtool.read import (
 from .._host.privileges import require
 from .devices import parse_devices
 from .feature import FEATURE
-from .kinds import BY_ETHTOOL
+from .kinds import DEVICE_KINDS
+from .node import Node
 from .rx_flow_hash import check_flow_types
 
-OTHERS = [kind for kind in BY_ETHTOOL.values() if kind is not FEATURE]
-RESTORED = [FEATURE.group, *(kind.group for kind in OTHERS)]
-SETTINGS = [*RESTORED, "rss", "driver", "tunnels"]
-KINDS = [*SETTINGS, "statistics", "kernel_log"]
+OTHERS = [kind for kind in DEVICE_KINDS.values() if kind is not FEATURE]
+# The kinds that are asked for by name; all others together.
+NAMED = ["features", "channels", "rings", "coalesce", "rx_flow_hash"]
+RESTORED = [*NAMED, "others"]
+SETTINGS = [*NAMED, "rss", "driver", "tunnels"]
+KINDS = [*SETTINGS, "others", "statistics", "kernel_log"]
 FLOW_TYPES = ["tcp4", "udp4", "tcp6", "udp6"]
 
 
@@ -42,9 +44,10 @@ def read_namespace(
     values = {
         name: FEATURE.described(features[name]) if "features" in gather else {} for name in names
     }
+    reader = Node()
     for kind in OTHERS:
-        if kind.group in gather:
-            states = kind.read(dict.fromkeys(names, params["flow_types"]), netns, ethtool)
+        if kind.group in gather or ("others" in gather and kind.group not in NAMED):
+            states = kind.read(dict.fromkeys(names, params["flow_types"]), netns, reader)
             for name, state in states.items():
                 values[name].update(kind.described(state))
     if "tunnels" in gather:

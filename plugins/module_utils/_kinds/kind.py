@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The types of kinds: what a kind of setting is, and what each group of them shares. Pure.
 
-A kind is one object in one file of this room. What reads a device with ethtool is an argument.
+A kind is one object in one file of this room. What reads a node is an argument.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class SettingPlan(TypedDict):
     fixed: dict[str, Any]  # what was asked and cannot be
 
 
-class Ethtool(Protocol):
-    """What runs ethtool on a node: :mod:`_ethtool.read`."""
+class Reader(Protocol):
+    """What reads the devices of a node: :class:`_kinds.node.Node`."""
 
     def read_features(self, names: list[str], netns: str | None) -> dict[str, Any]:
         """Return the features of devices."""
@@ -47,6 +47,12 @@ class Ethtool(Protocol):
 
     def read_flow_hash(self, name: str, flow_types: list[str], netns: str | None) -> dict[str, Any]:
         """Return the hash fields of flow types."""
+
+    def read_files(self, names: list[str], netns: str | None) -> dict[str, dict[str, str]]:
+        """Return ``{device: {path below its folder in sysfs: text}}`` of the files that kinds are."""
+
+    def read_output(self, argv: list[str], netns: str | None) -> tuple[str, str | None]:
+        """Return what a command prints, and why it failed, None where it did not."""
 
 
 class Kind:
@@ -65,6 +71,10 @@ class Kind:
         """Return what a level becomes; raises ``ValueError`` with what is allowed."""
         raise NotImplementedError
 
+    def setting_name(self, name: str) -> str:
+        """Return a name as the listing of a device has it."""
+        return name.replace("_", "-")
+
     def link_file_key(self, setting: str, value: Any) -> Expressed:
         """Return the key of systemd.link(5) that expresses a setting, or None."""
 
@@ -72,10 +82,11 @@ class Kind:
         """Return the property of a NetworkManager connection that expresses a setting, or None."""
 
 
-class EthtoolKind(Kind):
-    """A kind that module ethtool reads, plans, sets and reads back."""
+class DeviceKind(Kind):
+    """A kind of a device: it is read, planned, set, read back, kept and restored."""
 
     group: str
+    program = "ethtool"  # that sets it, or sysfs
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -92,7 +103,7 @@ class EthtoolKind(Kind):
         return next((asked[key] for key in reversed(self.keys) if asked.get(key)), {})
 
     def read(
-        self, asked: Mapping[str, Iterable[str]], netns: str | None, ethtool: Ethtool
+        self, asked: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
     ) -> dict[str, KindState]:
         """Return ``{device: state}``; ``asked`` has the names of settings that matter, by device."""
         raise NotImplementedError
@@ -116,7 +127,15 @@ class EthtoolKind(Kind):
 
     def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
         """Return the argument lists that change the device ``name``."""
-        raise NotImplementedError
+        return []
+
+    def writes(self, change: Mapping[str, Any], name: str) -> list[tuple[str, str]]:
+        """Return the files of sysfs to write, each with its text."""
+        return []
+
+    def shell(self, settings: Mapping[str, Any], name: str, dollar: str) -> list[str]:
+        """Return the lines of a shell that write the files at boot; ``dollar`` is its dollar sign."""
+        return []
 
     def predict(self, state: KindState, change: Mapping[str, Any]) -> KindState:
         """Return the state that is expected after the change."""

@@ -11,11 +11,15 @@ from __future__ import annotations
 from .channels import CHANNELS
 from .coalesce import COALESCE
 from .feature import FEATURE
-from .kind import EthtoolKind, Kind
+from .gro_flush_timeout import GRO_FLUSH_TIMEOUT
+from .kind import DeviceKind, Kind
+from .napi_defer_hard_irqs import NAPI_DEFER_HARD_IRQS
+from .rfs import RFS
 from .rings import RINGS
 from .rps import RPS
 from .rx_flow_hash import RX_FLOW_HASH
-from .steering import Steering
+from .sysfs import Sysfs
+from .threaded import THREADED
 from .tunnel_csum import TUNNEL_CSUM
 from .xps import XPS
 
@@ -24,16 +28,23 @@ IN_ORDER: list[Kind] = [
     RINGS,
     COALESCE,
     RX_FLOW_HASH,
+    THREADED,  # a veth whose GRO goes off has no NAPI left to thread
     FEATURE,
+    GRO_FLUSH_TIMEOUT,
+    NAPI_DEFER_HARD_IRQS,
     RPS,
+    RFS,
     XPS,
     TUNNEL_CSUM,
 ]
 KINDS: dict[str, Kind] = {kind.name: kind for kind in IN_ORDER}
 GROUPS: dict[str, Kind] = {kind.group: kind for kind in IN_ORDER if kind.group}
-BY_ETHTOOL: dict[str, EthtoolKind] = {
-    kind.group: kind for kind in IN_ORDER if isinstance(kind, EthtoolKind)
+DEVICE_KINDS: dict[str, DeviceKind] = {
+    kind.group: kind for kind in IN_ORDER if isinstance(kind, DeviceKind)
 }
-STEERING: dict[str, Steering] = {kind.name: kind for kind in IN_ORDER if isinstance(kind, Steering)}
+# The kinds of module steering; module ethtool sets all.
+STEERING = [group for group, kind in DEVICE_KINDS.items() if kind.program != "ethtool"]
+# What of a device is read as files of sysfs.
+SYSFS_FILES = [kind.file for kind in IN_ORDER if isinstance(kind, Sysfs)]
 # The keys of a device's settings that module ethtool leaves to others.
-NOT_BY_ETHTOOL = [*STEERING, *(TUNNEL_CSUM.settings or ())]
+NOT_BY_ETHTOOL = [*(TUNNEL_CSUM.settings or ())]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kinds that ethtool lists as names and values: what to change, within what the device allows. Pure.
+"""Kinds that are listed as names and values: what to change, within what the device allows. Pure.
 
 The state of such a kind is ``{"supported": True, "current": {name: value}, "maximum": {name:
 value}}`` or ``{"supported": False, "reason": text}``.
@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterable, Mapping, NoReturn
 
 from .._base.checks import boolean, number, shown
 from .._base.errors import InputError
-from .kind import Asked, Ethtool, EthtoolKind, KindState, SettingPlan
+from .kind import Asked, DeviceKind, KindState, Reader, SettingPlan
 
 MAXIMUM = 2**32 - 1
 
@@ -29,8 +29,8 @@ def printed(value: Any) -> str:
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
 
 
-class Listed(EthtoolKind):
-    """A kind that ethtool lists as names and values."""
+class Listed(DeviceKind):
+    """A kind that is listed as names and values, by ethtool where nothing else is said."""
 
     devices = ["underlay"]
     proof = "read_back"
@@ -39,18 +39,14 @@ class Listed(EthtoolKind):
     parse: Callable[[str], Any]
 
     def read(
-        self, asked: Mapping[str, Iterable[str]], netns: str | None, ethtool: Ethtool
+        self, asked: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
     ) -> dict[str, KindState]:
-        listings = ethtool.read_listing(self.read_option, self.parse, list(asked), netns)
+        listings = reader.read_listing(self.read_option, self.parse, list(asked), netns)
         return {name: self.state(*listing) for name, listing in listings.items()}
 
     def state(self, listing: Any, reason: str | None) -> KindState:
         """Return the state that a parsed listing shows, or that its reason explains."""
         raise NotImplementedError
-
-    def setting_name(self, name: str) -> str:
-        """Return a name as ethtool lists it."""
-        return name.replace("_", "-")
 
     def plan(self, asked: Asked, state: KindState, device: str, report_fixed: bool) -> SettingPlan:
         named = {self.setting_name(name): value for name, value in self.asked_of(asked).items()}
@@ -82,7 +78,7 @@ class Listed(EthtoolKind):
         }
 
     def _check_known(self, name: str, current: dict[str, Any], device: str) -> None:
-        """Raise :class:`InputError` for a name that ethtool does not list for this kind."""
+        """Raise :class:`InputError` for a name that is not listed for this kind."""
         if name not in current:
             close = difflib.get_close_matches(name, sorted(current), n=3, cutoff=0.5)
             raise InputError(
@@ -101,7 +97,7 @@ class Listed(EthtoolKind):
         )
 
     def checked(self, name: str, value: Any, state: KindState, where: str) -> Any:
-        """Return a value as ethtool lists it; raises :class:`InputError` where it is out of range."""
+        """Return a value as it is listed; raises :class:`InputError` where it is out of range."""
         if value == "auto":
             return value
         current = state["current"][name]

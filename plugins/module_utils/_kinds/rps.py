@@ -14,9 +14,8 @@ class Rps(Steering):
     name = group = "rps"
     about = "spreads received packets over CPUs in software"
     found = "`rps_cpus` in sysfs; every kernel and driver"
-    queues = "rx"
-    file = "rps_cpus"
-    kept_too = ("rps_flow_cnt",)
+    file = "queues/rx-*/rps_cpus"
+    lacks = "it has no queues that rps can steer"
 
 
 RPS = Rps()

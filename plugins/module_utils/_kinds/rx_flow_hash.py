@@ -14,7 +14,7 @@ from .._base.checks import shown
 from .._base.errors import InputError
 from .._base.network import device_key
 from .._ethtool.rss import check_letters
-from .kind import Ethtool, KindState
+from .kind import KindState, Reader
 from .listed import Listed
 
 FLOW_TYPE = re.compile(r"^[a-z][a-z0-9]{1,8}\Z")
@@ -45,12 +45,12 @@ class RxFlowHash(Listed):
         raise ValueError("letters of 'mvtsdfnelr', such as sd or sdfn")
 
     def read(
-        self, asked: Mapping[str, Iterable[str]], netns: str | None, ethtool: Ethtool
+        self, asked: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
     ) -> dict[str, KindState]:
         for name, flow_types in asked.items():
             check_flow_types(flow_types, device_key(name, netns))
         return {
-            name: ethtool.read_flow_hash(name, list(flow_types), netns)
+            name: reader.read_flow_hash(name, list(flow_types), netns)
             for name, flow_types in asked.items()
         }
 

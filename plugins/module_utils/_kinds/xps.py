@@ -14,9 +14,8 @@ class Xps(Steering):
     name = group = "xps"
     about = "chooses the transmit queue by the CPU that sends"
     found = "`xps_cpus` in sysfs; devices with several transmit queues"
-    queues = "tx"
-    file = "xps_cpus"
-    kept_too = ("xps_rxqs",)
+    file = "queues/tx-*/xps_cpus"
+    lacks = "it has no queues that xps can steer"
 
 
 XPS = Xps()

@@ -4,7 +4,7 @@
 """Pure: settings as commands, for a oneshot unit of systemd or a script of ifupdown; and which of
 them a host's configuration can express by itself.
 
-Settings of a device are ``{"features": {row: bool}, "rings": {name: value}, "rps": mask}``: the
+Settings of a device are ``{"features": {row: bool}, "rings": {name: value}}``: the
 groups of the kinds, as :mod:`_persist.settings` resolves them.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._kinds.kind import Expressed, Kind
-from .._kinds.kinds import BY_ETHTOOL, GROUPS, STEERING
+from .._kinds.kinds import DEVICE_KINDS, GROUPS
 
 HEAD = "# Written by offload.lab (playbook apply.yml); playbook revert.yml takes it away again.\n"
 UNIT = (
@@ -45,21 +45,21 @@ SCRIPT = (
 )
 
 
-def ethtool_commands(name: str, settings: Mapping[str, Any]) -> list[list[str]]:
-    """Return the argument lists of ethtool, in the order in which the settings rest on each other."""
+def argument_lists(name: str, settings: Mapping[str, Any]) -> list[list[str]]:
+    """Return the argument lists, in the order in which the settings rest on each other."""
     steps: list[list[str]] = []
-    for group, kind in BY_ETHTOOL.items():
+    for group, kind in DEVICE_KINDS.items():
         steps += kind.steps(settings.get(group, {}), name)
     return steps
 
 
-def steering_lines(name: str, settings: Mapping[str, Any], dollar: str) -> list[str]:
-    """Return the lines of a shell that steer packets."""
-    return [
-        kind.shell(name, settings[group], dollar)
-        for group, kind in STEERING.items()
-        if settings.get(group)
-    ]
+def shell_lines(name: str, settings: Mapping[str, Any], dollar: str) -> list[str]:
+    """Return the lines of a shell that write files of sysfs."""
+    lines: list[str] = []
+    for group, kind in DEVICE_KINDS.items():
+        if settings.get(group):
+            lines += kind.shell(settings[group], name, dollar)
+    return lines
 
 
 def divided(
@@ -69,9 +69,6 @@ def divided(
     keys: dict[str, str] = {}
     rest: dict[str, Any] = {}
     for group, values in settings.items():
-        if not isinstance(values, dict):
-            rest[group] = values
-            continue
         for name, value in values.items():
             expressed = express(GROUPS[group], name, value)
             if expressed:
@@ -97,14 +94,14 @@ def unit_name(name: str) -> str:
 
 def unit(name: str, settings: Mapping[str, Any]) -> str:
     """Return the text of the oneshot unit of a device."""
-    lines = [f"ExecStart={' '.join(argv)}\n" for argv in ethtool_commands(name, settings)]
-    for line in steering_lines(name, settings, "$$"):
+    lines = [f"ExecStart={' '.join(argv)}\n" for argv in argument_lists(name, settings)]
+    for line in shell_lines(name, settings, "$$"):
         lines.append(f"ExecStart=/bin/sh -c '{line}'\n")
     return UNIT.format(name=name, escaped=escaped(name), commands="".join(lines))
 
 
 def script(name: str, settings: Mapping[str, Any]) -> str:
     """Return the text of the script of a device for /etc/network/if-up.d."""
-    lines = [" ".join(argv) + "\n" for argv in ethtool_commands(name, settings)]
-    lines += [line + "\n" for line in steering_lines(name, settings, "$")]
+    lines = [" ".join(argv) + "\n" for argv in argument_lists(name, settings)]
+    lines += [line + "\n" for line in shell_lines(name, settings, "$")]
     return SCRIPT.format(name=name, commands="".join(lines))

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Dict, NamedTuple, TypedDict
 
 from .._base.errors import LabError
+from .._kinds.sysfs import QUEUE
 from . import commands, link_file, networkmanager
 
 SCHEMA = 1
@@ -92,10 +93,10 @@ def _expressed(name: str, settings: Mapping[str, Any], seen: Seen) -> tuple[Want
 
 
 def _names(settings: Mapping[str, Any]) -> list[str]:
-    """Return what settings are called, in order; a mask is called as its kind."""
-    names: list[str] = []
-    for kind, values in settings.items():
-        names += values if isinstance(values, dict) else [kind]
+    """Return what settings are called, in order; queues are called as their kind."""
+    names: set[str] = set()
+    for group, values in settings.items():
+        names.update(group if QUEUE.match(name) else name for name in values)
     return sorted(names)
 
 

@@ -8,34 +8,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Dict
 
-from .._kinds import steering
 from .._kinds.change import plan_device, read_all
-from .._kinds.devices import KEYS, Device, parse_devices
+from .._kinds.devices import Device, parse_devices
 from .._kinds.kind import SettingPlan
-from .._kinds.kinds import STEERING
 from .._restore.snapshot import exists
 
-DeviceSettings = Dict[str, Dict[str, Any]]  # {device: {group: values, or a mask}}
+DeviceSettings = Dict[str, Dict[str, Any]]  # {device: {group: values}}
 
 
 def resolve(items: list[dict[str, Any]]) -> tuple[DeviceSettings, list[str]]:
     """Return ``({device: settings}, notes)``; what a device cannot change is left out of its
     settings.
     """
-    devices = parse_devices(items, keys=(*KEYS, *STEERING))
+    devices = parse_devices(items)
     notes = [
         f"{device.key} is in a network namespace, which the host's own configuration does not cover"
         for device in devices
         if device.netns
     ]
     here = [device for device in devices if not device.netns and exists({"name": device.name})]
-    found = _by_ethtool(here)
-    for device in here:
-        found[device.name].update(_masks(device))
+    found = _of_devices(here)
     return {name: groups for name, groups in found.items() if groups}, notes
 
 
-def _by_ethtool(devices: list[Device]) -> DeviceSettings:
+def _of_devices(devices: list[Device]) -> DeviceSettings:
     states = read_all(devices)
     found: DeviceSettings = {}
     for device in devices:
@@ -49,14 +45,6 @@ def _changeable(plan: SettingPlan) -> dict[str, Any]:
     return {name: value for name, value in plan["asked"].items() if name not in plan["fixed"]}
 
 
-def _masks(device: Device) -> dict[str, str]:
-    return {
-        group: steering.format_mask(steering.asked_mask(device.asked[group], device.key))
-        for group in STEERING
-        if group in device.asked
-    }
-
-
 def merge(
     old: Mapping[str, Mapping[str, Any]], new: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, Any]]:
@@ -64,6 +52,6 @@ def merge(
     merged = {name: dict(kinds) for name, kinds in old.items()}
     for name, kinds in new.items():
         for kind, values in kinds.items():
-            known = merged.setdefault(name, {}).get(kind)
-            merged[name][kind] = {**known, **values} if isinstance(known, dict) else values
+            known = merged.setdefault(name, {}).get(kind, {})
+            merged[name][kind] = {**known, **values}
     return merged

@@ -7,14 +7,13 @@ restores.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, Mapping, cast
+from typing import Any, Iterable, Mapping
 
 from .._base.network import key_of
-from .._kinds.kinds import BY_ETHTOOL, STEERING
-from .snapshot import SCHEMA, Item, Other, Snapshot, queues_of
+from .._kinds.kinds import DEVICE_KINDS
+from .snapshot import SCHEMA, Item, Other, Snapshot
 
-KEPT = [kind.kept_as for kind in BY_ETHTOOL.values()]
-Queues = Dict[str, Dict[str, str]]  # {device: {file of a queue: value}}
+KEPT = [kind.kept_as for kind in DEVICE_KINDS.values()]
 
 
 def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,11 +24,6 @@ def _changed_settings(before: Item, now: Item) -> Item:
     """Return the originals of one device, by key."""
     differing = {key: _differing(before.get(key, {}), now.get(key, {})) for key in KEPT}
     return {key: values for key, values in differing.items() if values}
-
-
-def _changed_queues(before: Queues, now: Queues) -> Queues:
-    differing = {name: _differing(files, now.get(name, {})) for name, files in before.items()}
-    return {name: files for name, files in differing.items() if files}
 
 
 def originals(before: Snapshot, devices: Iterable[Item], other: Other) -> Snapshot:
@@ -43,17 +37,12 @@ def originals(before: Snapshot, devices: Iterable[Item], other: Other) -> Snapsh
         settings = _changed_settings(device, now.get(key_of(device), {}))
         if settings:
             changed.append(dict(settings, name=device["name"], netns=device.get("netns")))
-    kept = {
-        group: _changed_queues(queues_of(before["other"], group), queues_of(other, group))
-        for group in STEERING
-        if group in before["other"]
-    }
     rss = _differing(before["other"].get("rss", {}), other.get("rss", {}))
     return {
         "schema": SCHEMA,
         "devices": changed,
         "links": [],
-        "other": cast(Other, {**kept, "rss": rss}),
+        "other": {"rss": rss},
     }
 
 
@@ -63,16 +52,11 @@ def merge(old: Snapshot | None, new: Snapshot) -> Snapshot | None:
     """
     if old is None:
         return new if new["devices"] or any(new["other"].values()) else None
-    kept = {
-        group: _merged_queues(queues_of(old["other"], group), queues_of(new["other"], group))
-        for group in STEERING
-        if group in old["other"] or group in new["other"]
-    }
     rss = dict(new["other"]["rss"], **old["other"]["rss"])
     return {
         **old,
         "devices": _merged_devices(old["devices"], new["devices"]),
-        "other": cast(Other, {**kept, "rss": rss}),
+        "other": {"rss": rss},
     }
 
 
@@ -86,7 +70,3 @@ def _merged_devices(old: Iterable[Item], new: Iterable[Item]) -> list[Item]:
             if key in device:
                 known[key] = dict(device[key], **known.get(key, {}))
     return list(devices.values())
-
-
-def _merged_queues(old: Queues, new: Queues) -> Queues:
-    return {name: dict(new.get(name, {}), **old.get(name, {})) for name in sorted({*old, *new})}

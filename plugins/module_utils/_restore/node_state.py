@@ -1,21 +1,18 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a snapshot keeps beside MTU and ethtool's settings: the CPUs of queues, RSS, the lab's ports of Open
+"""What a snapshot keeps beside MTU and the kinds of settings of devices: RSS tables, the lab's ports of Open
 vSwitch and VXLAN devices.
 
-Of devices in other network namespaces only ethtool's settings are kept: the lab makes them with one
-queue.
+RSS tables of devices in other network namespaces are not kept: the lab makes them with one queue.
 """
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Mapping, cast
+from typing import Any, Iterable, Mapping
 
 from .._base.steps import Step
 from .._ethtool.read import read_rss
-from .._kinds.kinds import STEERING
-from .._kinds.steering import Steering
 from .._lab import vxlan_devices
 from .._ovs import database
 from .._ovs.ovs_state import owner_of, transaction
@@ -45,23 +42,14 @@ def read_ovs() -> Switch:
 
 
 def read(devices: Iterable[Mapping[str, Any]]) -> Other:
-    """Return ``{"rps": {device: ...}, "rss": {device: [queue of each entry]}, "ovs": ..., "vxlan":
-    ...}`` of a node.
-    """
+    """Return ``{"rss": {device: [queue of each entry]}, "ovs": ..., "vxlan": ...}`` of a node."""
     own = [device["name"] for device in devices if not device.get("netns")]
     rss = {name: read_rss(name, None).get("indirection") for name in own}
-    found = {
-        **{group: _queues(kind, own) for group, kind in STEERING.items()},
+    return {
         "rss": {name: table for name, table in rss.items() if table},
         "ovs": read_ovs(),
         "vxlan": vxlan_devices.saved(*vxlan_devices.read()),
     }
-    return cast(Other, found)
-
-
-def _queues(kind: Steering, names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return ``{device: {queue file: value}}`` of one kind."""
-    return {name: kind.read(name) for name in names}
 
 
 def rss_step(name: str, saved: list[int], now: list[int] | None) -> list[str] | None:

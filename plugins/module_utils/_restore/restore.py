@@ -24,7 +24,6 @@ from .._kinds.change import (
     steps_of,
 )
 from .._kinds.devices import parse_devices
-from .._kinds.kinds import STEERING
 from .._lab import vxlan_devices
 from .._ovs import buffers as packet_sockets
 from .._ovs import database
@@ -96,18 +95,6 @@ def _rss_step(other: Other, dry: bool) -> Commands:
     return commands
 
 
-def _steering_step(other: Other, dry: bool) -> Commands:
-    commands: Commands = []
-    for group, kind in STEERING.items():
-        for name, saved in sorted(restore_snapshot.queues_of(other, group).items()):
-            for path, value in kind.restore_writes(name, saved, kind.read(name)):
-                commands.append(["write", path, value])
-                if not dry:
-                    with open(path, "w") as stream:
-                        stream.write(value)
-    return commands
-
-
 def _tunnels_step(other: Other, dry: bool) -> Commands:
     steps: list[Step] = []
     if other.get("vxlan"):
@@ -130,7 +117,7 @@ def _buffers_step(other: Other, dry: bool) -> Commands:
 
 def _other_step(snapshot: Snapshot, dry: bool) -> Commands:
     commands: Commands = []
-    for part in (_rss_step, _steering_step, _tunnels_step, _buffers_step):
+    for part in (_rss_step, _tunnels_step, _buffers_step):
         commands += part(snapshot["other"], dry)
     return commands
 

@@ -31,7 +31,7 @@ class Switch(TypedDict, total=False):
 
 
 class Other(TypedDict, total=False):
-    """What a snapshot has beside devices and links, by device; and see :func:`queues_of`."""
+    """What a snapshot has beside devices and links, by device."""
 
     rss: dict[str, list[int]]  # the queue of each entry
     ovs: Switch
@@ -45,11 +45,6 @@ class Snapshot(TypedDict):
     devices: list[Item]
     links: list[Item]
     other: Other
-
-
-def queues_of(other: Other, group: str) -> dict[str, dict[str, str]]:
-    """Return ``{device: {file of a queue: value}}`` of a kind that steers packets."""
-    return cast(Dict[str, Any], other).get(group, {})
 
 
 def read(path: str) -> Snapshot | None:

@@ -137,9 +137,8 @@ def _names(factor: Factor) -> set[str]:
     names: set[str] = set()
     for value in factor["values"].values():
         names.update(value if isinstance(value, dict) else factor["settings"])
-    if factor["kind"] != "rx_flow_hash":
-        names = {name.replace("_", "-") for name in names}
-    return {f"{factor['kind']} {name}" for name in names}
+    kind = KINDS[factor["kind"]]
+    return {f"{kind.name} {kind.setting_name(name)}" for name in names}
 
 
 def _judge_taken(names: set[str], refused: Mapping[str, Any], missed: set[str]) -> tuple[str, str]:

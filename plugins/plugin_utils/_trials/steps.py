@@ -5,7 +5,7 @@
 order. Pure.
 
 A step is one file of tasks of role measure: ``settings`` sets what module ethtool does not (MTU,
-packet steering, the tunnel), ``apply`` sets the rest of the profile, ``measure`` measures with the
+the tunnel), ``apply`` sets the rest of the profile, ``measure`` measures with the
 ``pairs`` of one round.
 """
 

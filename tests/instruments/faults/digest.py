@@ -87,6 +87,11 @@ print(
                 path: Path(path).read_text()
                 for path in sorted(glob.glob("/sys/class/net/*/queues/rx-*/rps_*"))
             },
+            "napi": {
+                path: Path(path).read_text()
+                for name in ("threaded", "gro_flush_timeout", "napi_defer_hard_irqs")
+                for path in sorted(glob.glob(f"/sys/class/net/*/{name}"))
+            },
             "xps": sorted(map(readable, glob.glob("/sys/class/net/*/queues/tx-*/xps_cpus"))),
             "ovs": [
                 ovs("Open_vSwitch", "other_config", "external_ids"),

@@ -8,10 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._kinds import steering as steering_kinds
+from ansible_collections.offload.lab.plugins.module_utils._kinds import change, sysfs
+from ansible_collections.offload.lab.plugins.module_utils._kinds.node import Node
 from ansible_collections.offload.lab.plugins.modules import steering
 
-FILES = {"rps": "rx-0/rps_cpus", "xps": "tx-0/xps_cpus"}
+FILES = {"rps": ("rx-0", "rps_cpus"), "xps": ("tx-0", "xps_cpus")}
 
 
 @pytest.fixture(params=FILES)
@@ -19,24 +20,31 @@ def kind(request):
     return request.param
 
 
-@pytest.fixture
-def queue(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(steering_kinds, "QUEUES", str(tmp_path / "{0}" / "queues"))
-    monkeypatch.setattr(steering.management, "find", lambda: ["eth0"])
-    path = tmp_path / "eth0" / "queues" / FILES[kind]
+def folder(tmp_path, monkeypatch, kind):
+    """Return the file of a queue of eth0, in a folder that stands for sysfs."""
+    monkeypatch.setattr(sysfs, "FOLDER", str(tmp_path))
+    monkeypatch.setattr(change.management, "find", lambda: ["eth0"])
+    monkeypatch.setattr(Node, "read_features", lambda self, names, netns: dict.fromkeys(names, {}))
+    path = tmp_path / "eth0" / "queues" / "/".join(FILES[kind])
     path.parent.mkdir(parents=True)
     path.write_text("0\n")
     return path
 
 
+@pytest.fixture
+def queue(kind, tmp_path, monkeypatch):
+    return folder(tmp_path, monkeypatch, kind)
+
+
 def run(kind, cpus, allow=(), check_mode=False, **params):
     asked = {
         "devices": [{"name": "eth0", kind: {"cpus": cpus}}],
+        "fixed": "error",
         "missing": "error",
         "allow_management_device": list(allow),
         **params,
     }
-    return steering.converge(SimpleNamespace(check_mode=check_mode, params=asked))
+    return steering.converge(SimpleNamespace(check_mode=check_mode, params=asked, warn=print))
 
 
 @pytest.mark.parametrize("check_mode", [True, False])
@@ -47,7 +55,9 @@ def test_the_management_device_is_refused(kind, queue, check_mode):
 
 
 def test_it_is_changed_where_it_is_allowed(kind, queue):
-    assert run(kind, "1", allow=["eth0"])["devices"] == {"eth0": {FILES[kind]: "1"}}
+    device = run(kind, "1", allow=["eth0"])["devices"]["eth0"]
+    assert device["after"] == {kind: {FILES[kind][0]: "1"}}
+    assert device["steps"] == [["tee", str(queue), "1"]]
     assert queue.read_text() == "1"
 
 
@@ -68,19 +78,25 @@ def test_devices_may_be_given_by_class(kind, queue):
     assert queue.read_text() == "1"
 
 
+def test_what_a_device_lacks_may_be_reported(queue, kind):
+    lacking = {"rps": "xps", "xps": "rps"}[kind]
+    found = run(lacking, "1", fixed="report")
+    reason = f"it has no queues that {lacking} can steer"
+    assert found["devices"]["eth0"]["fixed"][lacking]["cpus"]["reason"] == reason
+    assert not found["changed"]
+
+
 @pytest.mark.parametrize(
     "item, message",
     [
-        ({"name": "eth0", "netns": "red", "rps": {"cpus": "all"}}, "in another network namespace"),
-        ({"name": "eth0", "rps": {"queues": "all"}}, "Give cpus, and nothing else"),
-        ({"name": "eth0", "rfs": {"cpus": "all"}}, "Keys are name, netns, rps, xps"),
-        ({"name": "eth7", "rps": {"cpus": "all"}}, "no queues that rps can steer"),
+        ({"name": "eth0", "rps": {"queues": "all"}}, "not a setting of rps.*cpus"),
+        ({"name": "eth0", "rfc": {"cpus": "all"}}, "Keys are name, netns, .*rps, .*xps"),
+        ({"name": "eth0", "features": {"gro": True}}, "'features' is not a key of a device"),
+        ({"name": "eth0", "xps": {"cpus": "all"}}, "no queues that xps can steer"),
     ],
 )
 def test_what_cannot_be_steered_is_refused(item, message, tmp_path, monkeypatch):
-    monkeypatch.setattr(steering_kinds, "QUEUES", str(tmp_path / "{0}" / "queues"))
-    queue = tmp_path / "eth0" / "queues" / "rx-0" / "rps_cpus"
-    queue.parent.mkdir(parents=True)
-    queue.write_text("0\n")
+    queue = folder(tmp_path, monkeypatch, "rps")
     with pytest.raises(InputError, match=message):
         run("rps", "all", devices=[item])
+    assert queue.read_text() == "0\n"

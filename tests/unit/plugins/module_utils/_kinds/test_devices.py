@@ -122,12 +122,12 @@ def test_settings_by_class_are_settings_of_devices():
     ]
 
 
-def test_settings_that_are_not_of_ethtool_are_left_out():
+def test_keys_that_are_no_kind_of_a_device_are_left_out():
     settings = {"tunnel": {"csum": True}, "underlay": {"rps": {"cpus": "all"}}}
-    assert devices_of_classes(settings, CLASSES) == []
-    assert devices_of_classes(settings, CLASSES, ["rps"]) == [
+    assert devices_of_classes(settings, CLASSES) == [
         {"name": "underlay0", "netns": None, "rps": {"cpus": "all"}}
     ]
+    assert devices_of_classes(settings, CLASSES, ["xps"]) == []
 
 
 def test_classes_of_another_host_are_left_to_it():

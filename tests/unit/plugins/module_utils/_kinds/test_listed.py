@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._kinds.kinds import BY_ETHTOOL
+from ansible_collections.offload.lab.plugins.module_utils._kinds.kinds import DEVICE_KINDS
 from ansible_collections.offload.lab.plugins.module_utils._kinds.rx_flow_hash import (
     check_flow_types,
 )
@@ -31,7 +31,7 @@ NOTHING = {"supported": False, "reason": "Operation not supported"}
 
 
 def plan_setting(kind, asked, state, device, report_fixed=False):
-    return BY_ETHTOOL[kind].plan({kind: asked}, state, device, report_fixed)
+    return DEVICE_KINDS[kind].plan({kind: asked}, state, device, report_fixed)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def plan_setting(kind, asked, state, device, report_fixed=False):
     ],
 )
 def test_steps(kind, asked, state, steps):
-    assert BY_ETHTOOL[kind].steps(plan_setting(kind, asked, state, "d")["change"], "d") == steps
+    assert DEVICE_KINDS[kind].steps(plan_setting(kind, asked, state, "d")["change"], "d") == steps
 
 
 @pytest.mark.parametrize(
@@ -119,11 +119,11 @@ def test_wrong_flow_types(flow_type):
 
 def test_prediction_and_judgement():
     plan = plan_setting("rings", {"rx": 1000}, RINGS, "d")
-    predicted = BY_ETHTOOL["rings"].predict(RINGS, plan["change"])
-    assert BY_ETHTOOL["rings"].judge(plan, RINGS, predicted, False) == ({}, {})
+    predicted = DEVICE_KINDS["rings"].predict(RINGS, plan["change"])
+    assert DEVICE_KINDS["rings"].judge(plan, RINGS, predicted, False) == ({}, {})
     rounded = dict(RINGS, current=dict(RINGS["current"], rx=1024, **{"tx-push": True}))
-    assert BY_ETHTOOL["rings"].judge(plan, RINGS, rounded, False) == (
+    assert DEVICE_KINDS["rings"].judge(plan, RINGS, rounded, False) == (
         {"rx": {"asked": 1000, "active": 1024}},
         {"tx-push": {"before": False, "after": True}},
     )
-    assert BY_ETHTOOL["rings"].predict(NOTHING, {}) == NOTHING
+    assert DEVICE_KINDS["rings"].predict(NOTHING, {}) == NOTHING

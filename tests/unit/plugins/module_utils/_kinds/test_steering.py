@@ -61,16 +61,84 @@ def test_wrong_masks(cpus, said):
         steering.wanted_mask(cpus, "0-1,3\n")
 
 
-def test_plan_writes_what_differs():
-    queues = {"rx-0/rps_cpus": "00000000,0000000f", "rx-1/rps_cpus": "0", "rx-0/rps_flow_cnt": "0"}
-    assert RPS.plan(queues, 15) == {"rx-1/rps_cpus": "f"}
-    assert RPS.plan(queues, 0) == {"rx-0/rps_cpus": "0"}
+STATE = RPS.state(
+    {
+        "queues/rx-0/rps_cpus": "00000000,0000000f",
+        "queues/rx-1/rps_cpus": "0",
+        "queues/rx-0/rps_flow_cnt": "0",
+        "queues/tx-0/xps_cpus": "1",
+    },
+    None,
+)
 
 
-def test_what_a_snapshot_restores_and_queues_that_are_gone():
-    saved = {"rx-0/rps_cpus": "3", "rx-0/rps_flow_cnt": "0", "rx-1/rps_cpus": "3"}
-    now = {"rx-0/rps_cpus": "0", "rx-0/rps_flow_cnt": "0"}
-    writes = [
-        (path, value) for path, value in RPS.restore_writes("eth0", saved, now) if "rx-0" in path
+@pytest.fixture(autouse=True)
+def four_cpus(tmp_path, monkeypatch):
+    online = tmp_path / "online"
+    online.write_text("0-3\n")
+    monkeypatch.setattr(steering, "ONLINE", str(online))
+
+
+def plan(asked, report_fixed=False, state=STATE):
+    return RPS.plan({"rps": asked}, state, "eth0", report_fixed)
+
+
+def test_queues_and_their_masks_are_read():
+    assert STATE == {"supported": True, "current": {"rx-0": "f", "rx-1": "0"}}
+
+
+@pytest.mark.parametrize(
+    "asked, change",
+    [
+        ({"cpus": "all"}, {"rx-1": "f"}),
+        ({"cpus": "off"}, {"rx-0": "0"}),
+        ({"cpus": "F"}, {"rx-1": "f"}),
+        ({"cpus": "off", "rx-1": "2"}, {"rx-0": "0", "rx-1": "2"}),
+        ({"rx-0": "00000000,0000000f"}, {}),
+    ],
+)
+def test_plan_changes_what_differs(asked, change):
+    assert plan(asked)["change"] == change
+
+
+def test_a_queue_that_is_gone_is_reported_and_comes_back_later():
+    found = plan({"rx-0": "3", "rx-7": "3"}, report_fixed=True)
+    assert found["change"] == {"rx-0": "3"}
+    assert found["fixed"] == {"rx-7": {"asked": "3", "reason": "there is no such queue"}}
+    with pytest.raises(InputError, match="rx-7.*no such queue"):
+        plan({"rx-7": "3"})
+
+
+def test_a_device_without_queues_is_unsupported():
+    nothing = RPS.state({"threaded": "0"}, None)
+    assert nothing == {"supported": False, "reason": "it has no queues that rps can steer"}
+    assert plan({"cpus": "all"}, True, nothing)["fixed"] == {
+        "cpus": {"asked": "all", "reason": "it has no queues that rps can steer"}
+    }
+
+
+@pytest.mark.parametrize(
+    "asked, said",
+    [
+        ({"queues": "all"}, "'queues' is not a setting of rps.*cpus"),
+        ({"rx-0": "x"}, "rx-0: not a mask of CPUs"),
+        ({"cpus": "10"}, "has CPUs that this node lacks"),
+    ],
+)
+def test_wrong_settings(asked, said):
+    with pytest.raises(InputError, match=said):
+        plan(asked)
+
+
+def test_what_is_not_as_asked_is_said_once_for_all_queues():
+    missed, others = RPS.judge(plan({"cpus": "3"}), STATE, STATE, False)
+    assert missed == {"cpus": {"asked": "3", "active": "f", "queues": ["rx-0", "rx-1"]}}
+    assert others == {}
+
+
+def test_files_that_are_written_now_and_at_boot():
+    assert RPS.writes({"rx-1": "f"}, "eth0") == [("/sys/class/net/eth0/queues/rx-1/rps_cpus", "f")]
+    assert RPS.shell({"rx-0": "1", "rx-1": "2"}, "eth0", "$") == [
+        "echo 1 >/sys/class/net/eth0/queues/rx-0/rps_cpus",
+        "echo 2 >/sys/class/net/eth0/queues/rx-1/rps_cpus",
     ]
-    assert writes == [("/sys/class/net/eth0/queues/rx-0/rps_cpus", "3")]

@@ -22,7 +22,7 @@ SETTINGS = {
     },
     "rings": {"rx": 4096},
     "coalesce": {"rx-usecs": 8},
-    "rps": "f",
+    "rps": {"rx-0": "f", "rx-1": "f"},
 }
 DEFAULT_LINK = """#  SPDX-License-Identifier: LGPL-2.1-or-later
 [Match]
@@ -176,7 +176,7 @@ def test_a_file_that_somebody_changed_is_not_overwritten():
 
 
 def test_settings_add_up():
-    old = {"eth1": {"features": {"a": True, "b": True}, "rps": "1"}}
-    assert merge(old, {"eth1": {"features": {"b": False}, "rps": "f"}}) == {
-        "eth1": {"features": {"a": True, "b": False}, "rps": "f"}
+    old = {"eth1": {"features": {"a": True, "b": True}, "rps": {"rx-0": "1"}}}
+    assert merge(old, {"eth1": {"features": {"b": False}, "rps": {"rx-0": "f"}}}) == {
+        "eth1": {"features": {"a": True, "b": False}, "rps": {"rx-0": "f"}}
     }

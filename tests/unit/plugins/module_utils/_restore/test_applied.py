@@ -15,11 +15,11 @@ BEFORE = {
             "features_wanted": {"tx-tcp-segmentation": True, "rx-gro": False},
             "rings": {"rx": 256, "tx": 256},
             "coalesce": {"rx-usecs": 3},
+            "rps": {"rx-0": "0", "rx-1": "0"},
         },
         {"name": "eth2", "netns": None, "features_wanted": {"rx-gro": False}},
     ],
     "other": {
-        "rps": {"eth1": {"rx-0/rps_cpus": "0"}},
         "rss": {"eth1": [0, 1]},
         "ovs": {},
         "vxlan": {},
@@ -32,15 +32,14 @@ NOW = [
         "features_wanted": {"tx-tcp-segmentation": True, "rx-gro": True},
         "rings": {"rx": 4096, "tx": 256},
         "coalesce": {"rx-usecs": 3},
+        "rps": {"rx-0": "f", "rx-1": "0"},
     },
     BEFORE["devices"][1],
 ]
 
 
 def test_only_what_changed_is_kept():
-    found = applied.originals(
-        BEFORE, NOW, {"rps": {"eth1": {"rx-0/rps_cpus": "f"}}, "rss": {"eth1": [0, 1]}}
-    )
+    found = applied.originals(BEFORE, NOW, {"rss": {"eth1": [0, 1]}})
     assert found == {
         "schema": 1,
         "links": [],
@@ -50,9 +49,10 @@ def test_only_what_changed_is_kept():
                 "netns": None,
                 "features_wanted": {"rx-gro": False},
                 "rings": {"rx": 256},
+                "rps": {"rx-0": "0"},
             }
         ],
-        "other": {"rps": {"eth1": {"rx-0/rps_cpus": "0"}}, "rss": {}},
+        "other": {"rss": {}},
     }
 
 
@@ -71,6 +71,7 @@ def test_the_first_original_stays():
         "name": "eth1",
         "netns": None,
         "rings": {"rx": 256},
+        "rps": {"rx-0": "0"},
         "features_wanted": {"tx-tcp-segmentation": True, "rx-gro": False},
     }
 
