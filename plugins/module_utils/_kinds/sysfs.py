@@ -29,7 +29,9 @@ def listing(names: Iterable[str], files: Iterable[str]) -> list[str]:
     wanted = list(files)
     included = [f"--include={os.path.basename(file)}" for file in wanted]
     below = sorted({"queues" if file.startswith("queues/") else file for file in wanted})
-    paths = [f"{FOLDER}/{name}/{path}" for name in names for path in below]
+    paths: list[str] = []
+    for name in names:
+        paths += [f"{FOLDER}/{name}/{path}" for path in below]
     return ["grep", "-rsH", *sorted(set(included)), "", *paths]
 
 

@@ -83,8 +83,8 @@ BAD = [
         "the needs go in a circle: tx needs gso needs tso needs tx",
     ),
     (
-        {"name": "x", "factors": [{"name": "r", "kind": "rfs"}]},
-        "'rfs' is not a kind of setting. Use channels, rings,",
+        {"name": "x", "factors": [{"name": "r", "kind": "rfc"}]},
+        "'rfc' is not a kind of setting. Use channels, rings,",
     ),
     (
         {"name": "x", "factors": [{"name": "r", "kind": "rings", "levels": [1, "1"]}]},
