@@ -10,12 +10,14 @@ if [ "$(id -u)" != 0 ] && command -v sudo >/dev/null; then
 fi
 shift
 status=0
+# Where nothing compiled is kept, each of some hundred starts of Ansible compiles it all again.
+unset PYTHONDONTWRITEBYTECODE
 if [ "$(id -u)" = 0 ]; then
     ANSIBLE_DISPLAY_SKIPPED_HOSTS=false "$bin/ansible-playbook" tools/node_packages.yml || exit
 fi
 "$bin/pytest" "$@" || status=$?
 # shellcheck disable=SC2153 # sudo sets both
 if [ -n "${SUDO_UID:-}" ]; then # what root made here is the user's
-    chown -R "$SUDO_UID:$SUDO_GID" .build .cache tests
+    chown -R "$SUDO_UID:$SUDO_GID" .build .cache plugins tests
 fi
 exit "$status"

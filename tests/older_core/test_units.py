@@ -18,7 +18,8 @@ import pytest
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
 CORE_PYTHON = "3.11"
-TARGET_FOLDERS = ("tests/unit/plugins/module_utils/", "tests/unit/plugins/modules/")
+NODE_PYTHON = "3.8"
+NODE_TESTS = ("tests/unit/plugins/module_utils", "tests/unit/plugins/modules")
 
 
 def python_required(version):
@@ -76,28 +77,41 @@ def test_controller_code_can_be_imported(older_core):
     )
 
 
-@pytest.mark.parametrize("version", ["3.8", pytest.param("3.13", marks=pytest.mark.nightly)])
-def test_target_code(older_core, version):
+@pytest.fixture(name="node", scope="module")
+def _node(older_core):
+    """A Python as a node has it: of ansible-core it gets module_utils alone, as with a module."""
+    python_required(NODE_PYTHON)
+    venv = CHECKOUT / f".build/venv-{NODE_PYTHON}"
+    run(["sh", "tools/setup.sh", venv, NODE_PYTHON, "tests/unit/requirements.txt"])
+    [core] = older_core.parents[1].glob("lib/python*/site-packages/ansible/module_utils")
+    package = venv / "node/ansible"
+    package.mkdir(parents=True, exist_ok=True)
+    (package / "__init__.py").touch()
+    if not (package / "module_utils").is_symlink():
+        (package / "module_utils").symlink_to(core)
+    return venv / "bin/python", package.parent
+
+
+def test_node_code(node):
+    """What runs on nodes, without ansible-test, which starts a process for each of these tests."""
+    python, path = node
+    argv = [python, "-m", "pytest", "-p", "no:cacheprovider", *NODE_TESTS]
+    assert " passed" in run(argv, PYTHONPATH=str(path))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("version", [NODE_PYTHON, "3.13"])
+def test_node_code_as_ansible_test_runs_it(older_core, version):
     python_required(version)
-    folders = [folder for folder in TARGET_FOLDERS if (CHECKOUT / folder).is_dir()]
-    output = run(
-        [
-            older_core,
-            "tools/run_ansible_test.py",
-            "units",
-            "--venv",
-            "--requirements",
-            "--python",
-            version,
-            *folders,
-        ]
-    )
+    units = ["units", "--venv", "--requirements", "--python", version]
+    folders = [f"{folder}/" for folder in NODE_TESTS]
+    output = run([older_core, "tools/run_ansible_test.py", *units, *folders])
     assert " passed" in output
 
 
 def test_modules_can_be_imported(older_core):
     """On the oldest Python, also those parts of modules that no unit test imports."""
-    python_required("3.8")
+    python_required(NODE_PYTHON)
     run(
         [
             older_core,
@@ -108,6 +122,6 @@ def test_modules_can_be_imported(older_core):
             "--test",
             "import",
             "--python",
-            "3.8",
+            NODE_PYTHON,
         ]
     )
