@@ -22,6 +22,14 @@ FIRST_ERROR = re.compile(r"^(fatal:|\[ERROR\]|ERROR|FAILED|FATAL)|^.{0,20}\[ERRO
 ERROR_LINES = 25
 
 
+def each_day(chosen, values):
+    """Return parameters of a test: the chosen of these values, and the others nightly."""
+    return [
+        pytest.param(value, marks=() if value in chosen else pytest.mark.nightly)
+        for value in values
+    ]
+
+
 def environment(**variables):
     """Return the environment of a command typed in the checkout with its virtual environment
     active.

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.tests.support import CHECKOUT, run
+from ansible_collections.offload.lab.tests.support import CHECKOUT, each_day, run
 
 # What a campaign does is tested on the lab of namespaces too: that it also does it with systemd,
 # once a night.
-NIGHTLY = {"measure"}
-SCENARIOS = [
-    pytest.param(name, marks=pytest.mark.nightly if name in NIGHTLY else ())
-    for name in sorted(path.parent.name for path in CHECKOUT.glob("molecule/*/molecule.yml"))
-]
+FOUND = sorted(path.parent.name for path in CHECKOUT.glob("molecule/*/molecule.yml"))
+SCENARIOS = each_day({*FOUND} - {"measure"}, FOUND)
 
 
 @pytest.mark.usefixtures("podman_required")

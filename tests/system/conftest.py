@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One lab of two nodes for the system tests of a worker; when it goes, the machine must be as it
-was.
+"""One lab of two nodes for the system tests of a worker, beside a bridge of somebody else; when it
+goes, that bridge and the machine must be as they were.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import zlib
 import pytest
 
 from ansible_collections.offload.lab.tests.support import CHECKOUT
+from ansible_collections.offload.lab.tests.system import foreign_ovs
 from ansible_collections.offload.lab.tests.system.lab import Lab, changed, left_behind, traces
 
 
@@ -35,8 +36,13 @@ def lab(lab_packages_required):
         made.state(),
     )
     made.first = made.play("lab")
+    foreign_ovs.make(made)
+    theirs = foreign_ovs.set_by_hand(made, 30001)
     yield made
-    made.down()
+    made.play("teardown")
+    assert foreign_ovs.dump(made) == theirs
+    foreign_ovs.remove(made)
+    made.play("nodes_absent")
     assert left_behind(before, made.name) == {}
 
 

@@ -10,38 +10,16 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from operator import itemgetter
 
 import pytest
 
 from ansible_collections.offload.lab.tests.support import CHECKOUT, environment
+from ansible_collections.offload.lab.tests.system.foreign_ovs import dump, make, remove, set_by_hand
 from ansible_collections.offload.lab.tests.system.lab import Lab
 from ansible_collections.offload.lab.tests.system.test_apply import recommended
 
-OURS = "userspace-tso-enable"  # the lab's key of other_config; teardown removes it
-COUNTERS = ("statistics", "status")
-FOREIGN = [
-    "add-br",
-    "br-ex",
-    "--",
-    "set",
-    "Bridge",
-    "br-ex",
-    "datapath_type=netdev",
-    "other_config:hwaddr=02:00:00:00:00:07",
-    "--",
-    "add-port",
-    "br-ex",
-    "vxlan-neutron",
-    "--",
-    "set",
-    "Interface",
-    "vxlan-neutron",
-    "type=vxlan",
-    "options:remote_ip=198.18.9.9",
-    "options:key=77",
-    "options:dst_port=8472",
-]
+# Each day the lab of the other tests has such a bridge, which is as it was when they have ended.
+pytestmark = pytest.mark.nightly
 CAMPAIGN = {
     "name": "foreign",
     "paths": ["physical_vxlan"],
@@ -57,63 +35,9 @@ def lab(lab_packages_required):
     made = Lab("systestforeign")
     made.clear()
     made.up()
-    made.inside(1, "ovs-vsctl", *FOREIGN)
+    make(made)
     yield made
     made.down()
-
-
-def dump(lab):
-    """Return all that the database of node 1 has of others, as text."""
-    documents, decoder = [], json.JSONDecoder()
-    text = lab.inside(
-        1,
-        "ovs-vsctl",
-        "--format=json",
-        "list",
-        "Open_vSwitch",
-        "--",
-        "list",
-        "Bridge",
-        "--",
-        "list",
-        "Port",
-        "--",
-        "list",
-        "Interface",
-    )
-    while text.strip():
-        document, end = decoder.raw_decode(text.lstrip())
-        documents.append([dict(zip(document["headings"], row)) for row in document["data"]])
-        text = text.lstrip()[end:]
-    root, *tables = documents
-    config = [pair for pair in root[0]["other_config"][1] if pair[0] != OURS]
-    foreign = [
-        {column: value for column, value in row.items() if column not in COUNTERS}
-        for rows in tables
-        for row in sorted(rows, key=itemgetter("name"))  # else in the order of a hash table
-        if row["name"] in ("br-ex", "vxlan-neutron")
-    ]
-    return json.dumps([config, foreign], indent=1, sort_keys=True)
-
-
-def set_by_hand(lab, value):
-    """Set a key of other_config and an option of a port, as an administrator does, and return the
-    dump.
-    """
-    lab.inside(
-        1,
-        "ovs-vsctl",
-        "set",
-        "Open_vSwitch",
-        ".",
-        f"other_config:max-idle={value}",
-        "--",
-        "set",
-        "Interface",
-        "vxlan-neutron",
-        f"options:tos={value % 64}",
-    )
-    return dump(lab)
 
 
 def test_a_campaign_leaves_it(lab, tmp_path):
@@ -157,5 +81,4 @@ def test_teardown_leaves_it(lab):
     by_hand = set_by_hand(lab, 30005)
     lab.play("teardown")
     assert dump(lab) == by_hand
-    lab.inside(1, "ovs-vsctl", "del-br", "br-ex")
-    lab.inside(1, "/usr/share/openvswitch/scripts/ovs-ctl", "stop")
+    remove(lab)

@@ -29,6 +29,7 @@ def test_check_mode_on_a_fresh_node_plans_and_changes_nothing(lab):
         assert word in plan
 
 
+@pytest.mark.nightly  # the whole site is checked on fresh nodes, and the lab below
 def test_check_mode_of_the_whole_site_on_a_built_lab_changes_nothing(lab):
     before = lab.state()
     plan = lab.play(
@@ -36,6 +37,10 @@ def test_check_mode_of_the_whole_site_on_a_built_lab_changes_nothing(lab):
     )
     assert list(differences(before, lab.state())) == []
     assert changed(plan) == {"node1": 1, "node2": 0}, plan  # the plan would be written
+
+
+def test_check_mode_of_a_change_of_a_built_lab_changes_nothing(lab):
+    before = lab.state()
     more = lab.play("lab", "--check", "--diff", tenant_count=2)
     assert list(differences(before, lab.state())) == []
     assert changed(more)["node2"] > 0 and "tenant2-veth0" in more
@@ -49,6 +54,7 @@ def test_a_site_without_a_campaign_is_refused_before_anything_is_made(lab):
     assert list(differences(before, lab.state())) == []
 
 
+@pytest.mark.nightly  # as the last run of test_a_change_converges_in_one_run_and_back shows
 def test_the_second_run_changes_nothing(lab):
     assert changed(lab.first)["node1"] > 0
     assert changed(lab.play("lab")) == {"node1": 0, "node2": 0}
@@ -157,6 +163,7 @@ def unknown_goes_to(lab, number):
     return re.findall(r"^00:00:00:00:00:00 dst ([0-9.]+)", shown, re.MULTILINE)
 
 
+@pytest.mark.nightly  # the target vxlan_device changes it
 def test_a_changed_remote_ip_converges_and_back(lab):
     assert changed(lab.play("lab", "--limit", "node1", tunnel_remotes=["198.18.0.77"]))["node1"] > 0
     assert unknown_goes_to(lab, 1) == ["198.18.0.77"]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Four nodes, or eight: every tenant reaches every other, a broadcast does not loop, and pairs
+"""Three nodes, or eight: every tenant reaches every other, a broadcast does not loop, and pairs
 measure in rounds.
 """
 
@@ -14,6 +14,7 @@ from itertools import combinations, product
 
 import pytest
 
+from ansible_collections.offload.lab.tests.support import each_day
 from ansible_collections.offload.lab.tests.system.lab import Lab, left_behind, traces
 
 TENANTS = 2
@@ -39,7 +40,7 @@ print(*sorted(waiting))
 """
 
 
-@pytest.fixture(scope="module", params=[4, pytest.param(8, marks=pytest.mark.nightly)])
+@pytest.fixture(scope="module", params=each_day([3], [3, 8]))
 def lab(lab_packages_required, request):
     before = traces()
     made = Lab("systestmany", request.param)
@@ -105,6 +106,7 @@ def test_a_broadcast_arrives_once_and_does_not_loop(lab, addresses):
 
 
 @pytest.mark.nightly  # which pairs share a round is tested without a lab
+@pytest.mark.parametrize("lab", [8], indirect=True)
 def test_pairs_that_share_no_node_measure_at_the_same_time(lab, tmp_path):
     pairs = ["node1-node2", "node1-node3", "node2-node4", "node3-node4"]  # two rounds of two
     campaign = {

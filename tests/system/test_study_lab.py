@@ -18,6 +18,8 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT
 from ansible_collections.offload.lab.tests.system.lab import Lab
 from ansible_collections.offload.lab.tests.unit.corpus import corpus_dir
 
+# test_lab has the same objects, in values that are written there.
+pytestmark = pytest.mark.nightly
 VARIABLES = CHECKOUT / "playbooks/studies/labs/ovs_vxlan_offload.yml"
 
 

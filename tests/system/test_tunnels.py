@@ -92,6 +92,7 @@ def test_a_broadcast_does_not_loop(lab):
     assert max(added(lab, before)) < 20
 
 
+@pytest.mark.nightly  # test_lab has a second run, with one tunnel
 def test_the_second_run_changes_nothing(lab):
     assert changed(lab.play("lab", **WANTED)) == {"node1": 0, "node2": 0}
 

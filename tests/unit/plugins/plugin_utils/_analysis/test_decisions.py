@@ -15,6 +15,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.sets import interval
 from ansible_collections.offload.lab.tests.instruments.simulation import claims, decisions, worlds
 from ansible_collections.offload.lab.tests.instruments.simulation.truth import at_least
+from ansible_collections.offload.lab.tests.support import each_day
 
 BLOCKS = {"on_off": 9, "one_at_a_time": 8, "leave_one_out": 8, "full_factorial": 8}
 DESIGNS = pytest.mark.parametrize("design", BLOCKS)
@@ -31,8 +32,12 @@ def run(design, truth, campaigns=8, stalls=None, **more):
     ]
 
 
+# Beside the plain one: scatter that comes in waves, and trials that are missing.
+NOISES = each_day(("plain", "AR(1)", "30 % lost"), worlds.NOISES)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", worlds.NOISES)
+@pytest.mark.parametrize("noise", NOISES)
 @DESIGNS
 def test_a_report_hardly_ever_claims_what_is_not_there(design, noise):
     """One error rate for all tables and metrics together: not shown to be above 5 %, with strong

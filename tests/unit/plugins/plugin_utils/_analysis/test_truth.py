@@ -14,8 +14,9 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import In
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
 from ansible_collections.offload.lab.tests.instruments.simulation import noise as noises
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic, truth
+from ansible_collections.offload.lab.tests.support import each_day
 
-NOISES = pytest.mark.parametrize("noise", truth.NOISES)
+NOISES = pytest.mark.parametrize("noise", each_day(("recorded", "skewed"), truth.NOISES))
 # Designs of six factors take minutes of CPU time; three are a family of comparisons too.
 GIVEN = [
     pytest.param(
@@ -23,7 +24,7 @@ GIVEN = [
     )
     for design in (*truth.DESIGNS, ("one_at_a_time", 3, 8))
 ]
-FACTORS = pytest.mark.parametrize("factors", [3, pytest.param(6, marks=pytest.mark.nightly)])
+FACTORS = pytest.mark.parametrize("factors", each_day([3], [3, 6]))
 DESIGNS = pytest.mark.parametrize("design", GIVEN)
 COMPARED = [design for design in GIVEN if design.values[0][0] != "full_factorial"]
 
@@ -56,7 +57,7 @@ def test_intervals_cover_the_truth(noise, design):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", ["recorded", "normal"])
+@pytest.mark.parametrize("noise", each_day(["recorded"], ["recorded", "normal"]))
 @pytest.mark.parametrize("design", COMPARED)
 def test_the_smallest_detectable_effect_is_right_within_a_quarter(noise, design):
     plan, kind = truth.plan_of(*design), truth.NOISES[noise]

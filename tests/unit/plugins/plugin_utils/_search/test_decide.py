@@ -51,7 +51,8 @@ def _visit(trial):
     return trial["block"], trial["visit"]
 
 
-def test_the_same_visits_follow_from_every_moment_at_which_it_was_killed(searched):
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.nightly)])
+def test_the_same_visits_follow_from_every_moment_at_which_it_was_killed(searched, every):
     plan, machine, decided, record = searched
     assert decided["rounds"] and decided["ended"]
     ends = [
@@ -59,7 +60,7 @@ def test_the_same_visits_follow_from_every_moment_at_which_it_was_killed(searche
         for place in range(1, len(record))
         if _visit(record[place]) != _visit(record[place - 1])
     ]
-    for length in [0, *ends, len(record)]:
+    for length in [0, *ends[::every], len(record)]:
         kept = record[:length]
         here = {trial["block"] for trial in kept}
         rounds = [one for one in decided["rounds"] if one["visits"][0]["block"] in here]
@@ -326,7 +327,7 @@ def test_what_is_not_reachable_is_neither_visited_nor_nominated():
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # one search finds the best set and confirms it, above
 def test_few_searches_choose_a_set_that_is_much_worse_than_the_best():
     """A short form of the table in docs/statistics.md."""
     found = [searching.campaign(seed, seed % 4, 3, "plain") for seed in range(8)]
