@@ -17,6 +17,8 @@ import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
+# What runs the modules of a test on a node: the system's Python, with what it compiles kept.
+NODE_PYTHON = CHECKOUT / "tests/node/python"
 TAIL_LINES = 50
 FIRST_ERROR = re.compile(r"^(fatal:|\[ERROR\]|ERROR|FAILED|FATAL)|^.{0,20}\[ERROR\]: ")
 ERROR_LINES = 25
@@ -35,8 +37,7 @@ def environment(**variables):
     active.
 
     Not that of a make around the tests: a make below it would say which folder it enters and
-    leaves. Modules run on the system's Python, as on a node: nothing is asked for it, and it starts
-    faster than one that pyenv built.
+    leaves.
     """
     outside = {
         name: value
@@ -48,7 +49,7 @@ def environment(**variables):
         PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}",
         ANSIBLE_CONFIG=str(CHECKOUT / "ansible.cfg"),
         ANSIBLE_FORCE_COLOR="false",
-        **{"ANSIBLE_PYTHON_INTERPRETER": "/usr/bin/python3", **variables},
+        **{"ANSIBLE_PYTHON_INTERPRETER": str(NODE_PYTHON), **variables},
     )
 
 

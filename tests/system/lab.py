@@ -13,7 +13,7 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-from ansible_collections.offload.lab.tests.support import CHECKOUT, run
+from ansible_collections.offload.lab.tests.support import CHECKOUT, NODE_PYTHON, run
 from ansible_collections.offload.lab.tests.system import direct
 
 DIGEST = CHECKOUT / "tests/instruments/faults/digest.py"
@@ -44,6 +44,8 @@ class Lab:
         argv = [
             "ansible-playbook",
             *(f"playbooks/{name}.yml" for name in playbooks.split()),
+            "-e",
+            f"ansible_python_interpreter={NODE_PYTHON}",
             *arguments,
         ]
         if variables:
@@ -78,7 +80,10 @@ class Lab:
     def module(self, module, host="lab_nodes", rc=0, **arguments):
         """Run one module on a host and return its output."""
         return run(
-            ["ansible", host, "-m", module, "-a", json.dumps(arguments)],
+            [
+                *("ansible", host, "-m", module, "-a", json.dumps(arguments)),
+                *("-e", f"ansible_python_interpreter={NODE_PYTHON}"),
+            ],
             rc=rc,
             OFFLOAD_LAB_NAME=self.name,
             OFFLOAD_LAB_NODES=str(self.nodes),

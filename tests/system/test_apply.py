@@ -92,11 +92,11 @@ def test_apply_measure_around_it_and_revert(lab, restored, tmp_path):
 
 
 def test_apply_is_refused_while_a_campaign_has_the_node(lab, restored, tmp_path):
-    lab.module("offload.lab.snapshot", host="node1", devices=[{"name": "underlay0"}])
+    lab.ask("offload.lab.snapshot", "node1", devices=[{"name": "underlay0"}])
     try:
         said = lab.play("apply", *recommended(tmp_path / "recommended.yml", "veth"), rc=2)
     finally:
-        lab.play("restore")
+        lab.ask("offload.lab.restore", "node1")
     assert "node1: a campaign is running or was interrupted" in " ".join(said.split())
     assert features(lab)[0] == restored[0]
 

@@ -20,7 +20,13 @@ import time
 
 import pytest
 
-from ansible_collections.offload.lab.tests.support import BIN, CHECKOUT, environment, run
+from ansible_collections.offload.lab.tests.support import (
+    BIN,
+    CHECKOUT,
+    NODE_PYTHON,
+    environment,
+    run,
+)
 
 ANSWERS = {
     "ethtool": {"devices": {}},
@@ -127,7 +133,7 @@ class Pretended:
                     "all": {
                         "hosts": nodes,
                         "vars": {
-                            "ansible_python_interpreter": "/usr/bin/python3",
+                            "ansible_python_interpreter": str(NODE_PYTHON),
                             "offload_lab_campaign": {**CAMPAIGN, **changed},
                             "offload_lab_results_dir": str(self.results_dir),
                             "offload_lab_uplink_device": "underlay0",
