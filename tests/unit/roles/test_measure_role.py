@@ -95,9 +95,7 @@ class Pretended:
         self.folder = folder
         copy = folder / "ansible_collections/offload/lab"
         for name in ("plugins", "roles", "meta"):
-            shutil.copytree(
-                CHECKOUT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__")
-            )
+            shutil.copytree(CHECKOUT / name, copy / name)
         shutil.copy(CHECKOUT / "galaxy.yml", copy)
         for name, answer in ANSWERS.items():
             (copy / f"plugins/modules/{name}.py").write_text(ANSWER % {**answer, "changed": False})
