@@ -8,12 +8,18 @@ Pure.
 
 from __future__ import annotations
 
+from .big_tcp import BIG_TCP
 from .channels import CHANNELS
 from .coalesce import COALESCE
+from .eee import EEE
 from .feature import FEATURE
 from .gro_flush_timeout import GRO_FLUSH_TIMEOUT
+from .irq_affinity import IRQ_AFFINITY
 from .kind import DeviceKind, Kind
 from .napi_defer_hard_irqs import NAPI_DEFER_HARD_IRQS
+from .pause import PAUSE
+from .private_flags import PRIVATE_FLAGS
+from .qdisc import QDISC
 from .rfs import RFS
 from .rings import RINGS
 from .rps import RPS
@@ -30,11 +36,17 @@ IN_ORDER: list[Kind] = [
     RX_FLOW_HASH,
     THREADED,  # a veth whose GRO goes off has no NAPI left to thread
     FEATURE,
+    PRIVATE_FLAGS,
+    PAUSE,
+    EEE,
+    BIG_TCP,
+    QDISC,
     GRO_FLUSH_TIMEOUT,
     NAPI_DEFER_HARD_IRQS,
     RPS,
     RFS,
     XPS,
+    IRQ_AFFINITY,
     TUNNEL_CSUM,
 ]
 KINDS: dict[str, Kind] = {kind.name: kind for kind in IN_ORDER}
@@ -45,6 +57,6 @@ DEVICE_KINDS: dict[str, DeviceKind] = {
 # The kinds of module steering; module ethtool sets all.
 STEERING = [group for group, kind in DEVICE_KINDS.items() if kind.program != "ethtool"]
 # What of a device is read as files of sysfs.
-SYSFS_FILES = [kind.file for kind in IN_ORDER if isinstance(kind, Sysfs)]
+SYSFS_FILES = [kind.file for kind in IN_ORDER if isinstance(kind, Sysfs) and kind.file]
 # The keys of a device's settings that module ethtool leaves to others.
 NOT_BY_ETHTOOL = [*(TUNNEL_CSUM.settings or ())]

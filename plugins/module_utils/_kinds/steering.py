@@ -76,7 +76,7 @@ class Steering(Sysfs):
     """A kind that is a mask of CPUs for each queue of a device."""
 
     settings = ["cpus"]
-    levels = ["off", "all"]
+    levels: list[str] | None = ["off", "all"]
 
     def value(self, level: str) -> str:
         text = str(level)

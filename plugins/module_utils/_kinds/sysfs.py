@@ -18,7 +18,7 @@ from .kind import Asked, KindState, Reader, SettingPlan, number
 from .listed import Listed, unsupported
 
 FOLDER = "/sys/class/net"
-QUEUE = re.compile(r"(?:rx|tx)-[0-9]{1,5}\Z", re.ASCII)
+QUEUE = re.compile(r"(?:rx|tx|irq)-[0-9]{1,7}\Z", re.ASCII)
 
 
 def listing(names: Iterable[str], files: Iterable[str]) -> list[str]:
@@ -120,7 +120,8 @@ class Sysfs(Listed):
         if state["supported"] and self.of_queues:
             absent = [name for name in named if QUEUE.match(name) and name not in state["current"]]
             gone = {
-                name: {"asked": named[name], "reason": "there is no such queue"} for name in absent
+                name: {"asked": named[name], "reason": f"there is no such {self.each}"}
+                for name in absent
             }
         rest = {name: value for name, value in named.items() if name not in gone}
         return {**gone, **super()._stuck(rest, state, device)}

@@ -89,7 +89,7 @@ def read(**params):
     defaults = {
         "devices": None,
         "netns": None,
-        "gather": info.KINDS,
+        "gather": [kind for kind in info.KINDS if kind != "others"],
         "flow_types": ["udp4", "tcp6"],
     }
     return info.read(dict(defaults, **params))
