@@ -7,7 +7,7 @@ result for each device.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable
+from typing import Any, Dict, Iterable, List
 
 from .._base.errors import InputError
 from .._base.steps import ShownStep, Step, in_netns, shown
@@ -24,6 +24,7 @@ from .node import Node
 
 States = Dict[str, KindState]  # of one device, by group
 Plans = Dict[str, SettingPlan]  # of one device, by group
+Failed = Dict[str, List[Dict[str, Any]]]  # of each device, what its failed steps said
 
 
 def read_all(devices: list[Device]) -> dict[str, States]:
@@ -111,17 +112,11 @@ def change(
     steps = {device.key: steps_of(device, plans[device.key]) for device in devices}
     check_protected(devices, steps, protect)
     management.check([key for key in steps if steps[key]], allow)
-    failed: dict[str, list[dict[str, Any]]] = {key: [] for key in steps}
+    failed: Failed = {key: [] for key in steps}
     if check_mode or not any(steps.values()):
         after = {key: predict(before[key], plans[key]) for key in before}
     else:
-        failed = {key: failures(apply(steps[key])) for key in steps}
-        after = read_all(devices)
-        waiting = [
-            device for device in devices if 0 < len(failed[device.key]) < len(steps[device.key])
-        ]
-        if waiting:
-            after = _again(waiting, after, report_fixed, failed)
+        after = _apply(devices, steps, report_fixed, failed)
     results = {}
     for device in devices:
         key = device.key
@@ -137,11 +132,19 @@ def _words(step: ShownStep) -> list[str]:
     return step["argv"] + (step["stdin"] or "").split()
 
 
+def _apply(
+    devices: list[Device], steps: dict[str, list[Step]], report_fixed: bool, failed: Failed
+) -> dict[str, States]:
+    """Run the steps and return the states after them; put into ``failed`` what fails."""
+    for key, own in steps.items():
+        failed[key] = failures(apply(own))
+    after = read_all(devices)
+    waiting = [device for device in devices if 0 < len(failed[device.key]) < len(steps[device.key])]
+    return _again(waiting, after, report_fixed, failed) if waiting else after
+
+
 def _again(
-    devices: list[Device],
-    states: dict[str, States],
-    report_fixed: bool,
-    failed: dict[str, list[dict[str, Any]]],
+    devices: list[Device], states: dict[str, States], report_fixed: bool, failed: Failed
 ) -> dict[str, States]:
     """Take what failed once more, where another step acted: a veth has NAPI to thread only with GRO.
 
