@@ -26,7 +26,7 @@ from ansible_collections.offload.lab.tests.support import run
 
 NETNS = "systest-restore"
 STATES = int(
-    os.environ.get("OFFLOAD_LAB_RESTORE_STATES", "25")
+    os.environ.get("OFFLOAD_LAB_RESTORE_STATES", "10")
 )  # of each kind of device; make faults takes 200
 MAKE = {
     "veth": ["link add re-veth type veth peer name re-peer"],

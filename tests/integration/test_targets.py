@@ -29,6 +29,8 @@ TARGETS = sorted(
     for path in CHECKOUT.glob("tests/integration/targets/*")
     if path.is_dir() and not path.name.startswith("setup_")  # what targets share
 )
+# Their results from folders are tested without Ansible too, in tests/unit.
+NIGHTLY = {"compare", "history"}
 HALVES = {"first": TARGETS[::2], "second": TARGETS[1::2]}
 # ansible-test announces each target by one of these lines.
 BEGIN = re.compile(r"^Running (\S+) integration test (?:role|script)", re.MULTILINE)
@@ -76,7 +78,11 @@ def _outputs(lab_packages_required, request):
 
 @pytest.mark.parametrize(
     ("outputs", "target"),
-    [(half, target) for half, names in HALVES.items() for target in names],
+    [
+        pytest.param(half, target, marks=pytest.mark.nightly if target in NIGHTLY else ())
+        for half, names in HALVES.items()
+        for target in names
+    ],
     indirect=["outputs"],
     scope="module",
 )  # else each target runs its half again

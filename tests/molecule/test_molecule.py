@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.tests.support import CHECKOUT, each_day, run
+from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
-# What a campaign does is tested on the lab of namespaces too: that it also does it with systemd,
-# once a night.
-FOUND = sorted(path.parent.name for path in CHECKOUT.glob("molecule/*/molecule.yml"))
-SCENARIOS = each_day({*FOUND} - {"measure"}, FOUND)
+SCENARIOS = sorted(path.parent.name for path in CHECKOUT.glob("molecule/*/molecule.yml"))
 
 
+# The lab of namespaces shows each day what the roles do, and test_persist.py that hosts run systemd.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("podman_required")
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_scenario(scenario):

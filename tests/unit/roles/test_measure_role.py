@@ -187,7 +187,7 @@ def test_an_end_that_cannot_be_prepared_is_the_only_error(tmp_path):
     assert campaign.trials() == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # test_steps.py shows it for each trial, without Ansible; two jobs do, with it
 def test_a_campaign_killed_in_its_confirmation_goes_on_with_the_same_visits(tmp_path):
     campaign = Pretended(tmp_path)
     campaign.results("killed")
