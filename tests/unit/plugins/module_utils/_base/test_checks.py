@@ -9,15 +9,8 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base import checks
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-
-ANYTHING = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text()
-    | st.lists(st.text())
-    | st.binary()
+from ansible_collections.offload.lab.tests.unit.plugins.module_utils._base.anything import (
+    ANYTHING,
 )
 
 

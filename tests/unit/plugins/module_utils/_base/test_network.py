@@ -20,18 +20,12 @@ from ansible_collections.offload.lab.plugins.module_utils._lab.tenants_check imp
 )
 from ansible_collections.offload.lab.plugins.module_utils._observe import evidence
 from ansible_collections.offload.lab.plugins.module_utils._ovs.ports import wanted_ports
+from ansible_collections.offload.lab.tests.unit.plugins.module_utils._base.anything import (
+    ANYTHING,
+)
 
 SIGNS = "".join(map(chr, range(0x20, 0x7F)))
 SHORT_NAMES = st.text(st.sampled_from(SIGNS) | st.characters(), min_size=1, max_size=longest_name())
-ANYTHING = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text()
-    | st.lists(st.text())
-    | st.binary()
-)
 
 
 def path_of(name):

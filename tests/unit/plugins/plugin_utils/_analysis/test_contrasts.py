@@ -14,6 +14,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._analysis.contrasts im
     squares,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.screen import screen
+from ansible_collections.offload.lab.tests.unit.builders import feature
 
 MAIN = {"a": 0.2, "b": -0.1, "c": 0.05, "d": 0.0, "e": 0.3}
 
@@ -25,18 +26,6 @@ def plan_of(factors):
         "factors": factors,
         "control": "p0",
         "profiles": {f"p{number}": {"levels": levels} for number, levels in enumerate(rows)},
-    }
-
-
-def feature(name, needs=(), levels=("off", "on")):
-    return {
-        "name": name,
-        "kind": "feature",
-        "levels": list(levels),
-        "settings": [name],
-        "needs": list(needs),
-        "sides": ["client", "server"],
-        "devices": ["underlay"],
     }
 
 

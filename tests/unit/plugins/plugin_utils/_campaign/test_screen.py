@@ -18,18 +18,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.screen impor
     reachable,
     screen,
 )
-
-
-def feature(name, levels=("off", "on"), needs=()):
-    return {
-        "name": name,
-        "kind": "feature",
-        "levels": list(levels),
-        "settings": [name],
-        "needs": list(needs),
-        "sides": ["client", "server"],
-        "devices": ["underlay"],
-    }
+from ansible_collections.offload.lab.tests.unit.builders import feature
 
 
 def mains_of(factors, rows):
