@@ -41,16 +41,19 @@ options:
   test:
     description:
       - The test, V(TCP_STREAM), V(TCP_MAERTS), V(UDP_STREAM), V(TCP_RR), V(UDP_RR) or V(TCP_CRR), by
-        netperf's names.
+        netperf's names, or V(TCP_LOADED_RR), requests beside streams.
     type: str
     default: TCP_STREAM
   engine:
     description:
-      - What makes the load. By default V(netperf), and V(payload) for the test V(PAYLOAD).
+      - What makes the load. By default V(netperf), V(payload) for the test V(PAYLOAD), and V(sockets) for the test
+        V(TCP_LOADED_RR).
       - V(iperf3) has no requests, no O(confidence) and no percentiles. Its servers are those of
         M(offload.lab.netserver) with the same engine.
+      - V(sockets) is Python alone. It has no O(confidence), but the 99.9th percentile of latencies, and percentiles of
+        several streams.
     type: str
-    choices: [netperf, iperf3, payload]
+    choices: [netperf, iperf3, payload, sockets]
   duration:
     description: Duration of the measurement in seconds, 1 to 86400.
     type: int
@@ -76,14 +79,22 @@ options:
     description: Requested size of the receiving socket in bytes.
     type: str
   request_size:
-    description: Bytes of a request. Only for TCP_RR, UDP_RR and TCP_CRR.
+    description: Bytes of a request. Only for TCP_RR, UDP_RR, TCP_CRR and TCP_LOADED_RR.
     type: str
   response_size:
-    description: Bytes of a response. Only for TCP_RR, UDP_RR and TCP_CRR.
+    description: Bytes of a response. Only for TCP_RR, UDP_RR, TCP_CRR and TCP_LOADED_RR.
     type: str
   rate_mbps:
-    description: The most that each stream sends, in Mbit/s. With O(engine=iperf3) only.
+    description: The most that each stream sends, in Mbit/s. With O(engine=iperf3) and O(engine=sockets) only.
     type: float
+  udp_segment:
+    description: Whether one call of a UDP_STREAM sends many datagrams, which the kernel cuts (UDP_SEGMENT). With
+      O(engine=sockets) only, where it is true by default.
+    type: bool
+  udp_gro:
+    description: Whether one call of a UDP_STREAM's receiver takes in many datagrams, which the kernel joins (UDP_GRO).
+      With O(engine=sockets) only, where it is true by default.
+    type: bool
   congestion_control:
     description: The algorithm of TCP at both ends, such as V(cubic). By default the system's own.
     type: str

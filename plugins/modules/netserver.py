@@ -50,11 +50,12 @@ options:
     default: 12865
   engine:
     description:
-      - Whose server runs. With O(endpoints) V(netperf) listens on O(port), V(payload) 3 ports above it, V(iperf3) 1005.
+      - Whose server runs. With O(endpoints) V(netperf) listens on O(port), V(payload) 3 ports above it, V(sockets) 4,
+        V(iperf3) 1005.
       - A server of V(iperf3) serves one client at a time.
-      - V(payload) compares what arrives with what was sent, byte for byte. It is Python alone.
+      - V(payload) compares what arrives with what was sent, byte for byte. It is Python alone, as V(sockets) is.
     type: str
-    choices: [netperf, iperf3, payload]
+    choices: [netperf, iperf3, payload, sockets]
     default: netperf
   each:
     description: With O(endpoints), how many servers each address gets, on ports one after the other, 1 to 1000.

@@ -41,7 +41,7 @@ options:
   engine:
     description: The engine that makes the second of traffic.
     type: str
-    choices: [netperf, iperf3]
+    choices: [netperf, iperf3, sockets]
     default: netperf
   stream:
     description:
@@ -105,7 +105,11 @@ def main() -> None:
                 },
             },
             "port": {"type": "int", "default": network.NETSERVER_PORT},
-            "engine": {"type": "str", "choices": ["netperf", "iperf3"], "default": "netperf"},
+            "engine": {
+                "type": "str",
+                "choices": ["netperf", "iperf3", "sockets"],
+                "default": "netperf",
+            },
             "stream": {"type": "bool", "default": True},
         },
         gather,

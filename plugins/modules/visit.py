@@ -58,9 +58,9 @@ options:
         required: true
       workload:
         description:
-          - The load. C(test) is V(TCP_STREAM), V(TCP_MAERTS), V(UDP_STREAM), V(TCP_RR), V(UDP_RR), V(TCP_CRR) or
-            V(PAYLOAD), C(engine) what makes it, as in M(offload.lab.netperf), which has C(rate_mbps) and
-            C(congestion_control) too.
+          - The load. C(test) is V(TCP_STREAM), V(TCP_MAERTS), V(UDP_STREAM), V(TCP_RR), V(UDP_RR), V(TCP_CRR),
+            V(TCP_LOADED_RR) or V(PAYLOAD), C(engine) what makes it, as in M(offload.lab.netperf), which has
+            C(rate_mbps), C(congestion_control), C(udp_segment) and C(udp_gro) too.
           - C(duration) in whole seconds, 1 to 86400, default 10.
           - C(streams), 1 to 1000, default 1, are so many processes, started together and dealt in turn to the
             first C(tenants) endpoints, 1 to 1000, default 1. C(bidirectional) adds as many TCP_MAERTS to a TCP_STREAM.

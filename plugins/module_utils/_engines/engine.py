@@ -25,6 +25,7 @@ from .._base.errors import InputError
 
 Load = Mapping[str, Any]  # a workload that :func:`.workload.checked` has checked
 Part = Tuple[float, float, float]  # start and end in s since the epoch, rate
+CLASSES = 64  # of latencies from one time to its double, where an engine counts them by class
 CROWD = 8  # processes; more of them wait before their traffic, and are counted after a warm-up
 # S: a connection's first packet is retransmitted after 1 s, and once more after 3 s (RFC 6298)
 WARM_UP = 4
@@ -47,6 +48,13 @@ class Line(NamedTuple):
     end: Endpoint
 
 
+class EngineCpu(TypedDict):
+    """What a process of an engine needed, as shares of one CPU."""
+
+    own: float  # for its own code
+    kernel: float  # in the kernel, which does what it calls for
+
+
 class StreamRow(TypedDict, total=False):
     """What the text of one stream says. A number is None, or not there, where it was not said."""
 
@@ -63,7 +71,10 @@ class StreamRow(TypedDict, total=False):
     mss: float | None  # bytes
     retransmits: float | None  # segments, of both ends
     rtt_us: dict[str, float | None] | None  # min, mean, max, as TCP of the sender estimates it
-    latency_us: dict[str, float | None]  # min, mean, p50, p90, p99, max, stddev
+    latency_us: dict[str, float | None]  # min, mean, p50, p90, p99, p999, max, stddev
+    latency_classes: dict[int, int]  # how many there were from 2^(class/64) ns on
+    unloaded_us: dict[str, float | None]  # as latency_us, of requests before the streams
+    engine_cpu: dict[str, EngineCpu | None]  # by end
     local_cpu_percent: float | None
     remote_cpu_percent: float | None
     local_service_demand: float | None  # us/KB of 1024 bytes, or us/transaction
@@ -114,6 +125,7 @@ class Engine:
 
     name = ""
     tests: tuple[str, ...] = ()
+    offers: tuple[str, ...] = ()  # keys of a workload that not every engine has
     called = ""  # its process on the client, in messages
     server = ""  # its server, in messages
     program = ""  # what the client runs

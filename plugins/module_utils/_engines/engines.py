@@ -13,8 +13,9 @@ from .engine import Engine
 from .iperf3.iperf3 import Iperf3
 from .netperf.netperf import Netperf
 from .payload.payload import PayloadCheck
+from .sockets.sockets import Sockets
 
-ENGINES: tuple[Engine, ...] = (Netperf(), Iperf3(), PayloadCheck())
+ENGINES: tuple[Engine, ...] = (Netperf(), Iperf3(), PayloadCheck(), Sockets())
 BY_NAME = {engine.name: engine for engine in ENGINES}
 # Each once, in the order of the engines.
 TESTS = tuple(dict.fromkeys(itertools.chain.from_iterable(one.tests for one in ENGINES)))

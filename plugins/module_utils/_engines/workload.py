@@ -107,11 +107,20 @@ KEYS = {
     "warm_up": Key(
         _whole(0, 600, "Give whole seconds from 0 to 600 before the counted time."), {"type": "int"}
     ),
+    "udp_segment": Key(
+        {"description": "Give true or false: one call sends many datagrams.", "type": "boolean"},
+        {"type": "bool"},
+    ),
+    "udp_gro": Key(
+        {"description": "Give true or false: one call takes in many datagrams.", "type": "boolean"},
+        {"type": "bool"},
+    ),
     "client_cpus": Key(_reference("cpus")),
     "server_cpus": Key(_reference("cpus")),
 }
 STREAM_SIZES = ("message_size", "receive_size")
 REQUEST_SIZES = ("request_size", "response_size")
+OFFERED = ("rate_mbps", "congestion_control", "udp_segment", "udp_gro")  # by some engines
 SIZES = (*STREAM_SIZES, "send_socket", "recv_socket", *REQUEST_SIZES)
 
 
@@ -167,6 +176,8 @@ class Workload(PlannedWorkload, total=False):
     interim: float  # s
     rate_mbps: float  # of each stream
     congestion_control: str
+    udp_segment: bool
+    udp_gro: bool
     client_cpus: list[int]
     server_cpus: list[int]
 
@@ -233,7 +244,22 @@ def _sending(given: Mapping[str, Any]) -> dict[str, Any]:
                 "not the name of an algorithm", f"congestion_control {name!r}", "Use cubic or bbr."
             )
         found["congestion_control"] = name
+    for key in ("udp_segment", "udp_gro"):
+        if given.get(key) is not None:
+            found[key] = boolean(given[key], key)
     return found
+
+
+def _require_offered(engine: Engine, load: Load) -> None:
+    """Raise InputError for a key that the engine has not."""
+    for key in OFFERED:
+        if key in load and key not in engine.offers:
+            able = [one.name for one in ENGINES if key in one.offers and load["test"] in one.tests]
+            raise InputError(
+                f"{engine.name} has no {key} for {load['test']}",
+                load["name"],
+                f"Use engine {' or '.join(able)}." if able else f"Leave {key} out.",
+            )
 
 
 def checked(given: Any) -> Load:
@@ -269,6 +295,7 @@ def checked(given: Any) -> Load:
         load[key] = [number(cpu, key, 0, MOST_CPUS) for cpu in given.get(key) or ()]
     load.update(_sizes(given, test))
     load.update(_sending(given))
+    _require_offered(engine, load)
     engine.refuse(load)
     return load
 

@@ -11,6 +11,7 @@ from typing import Any, Collection, Dict, Iterable, Sequence, TypedDict
 
 from .._base import network
 from .._base.errors import InputError
+from .._engines.engines import engine_that_started
 from .._engines.workload import endpoint, stream_argv
 from .._host import netns, runner
 from .._host.waiting import wait_until
@@ -110,13 +111,16 @@ def _start(path: SampledPath, test: str, params: Params) -> subprocess.Popen[str
         }
     )
     seconds = int(params["seconds"] * TRIES) + LONGEST
-    return runner.start(
-        stream_argv(test, end, seconds, params["tests"].index(test), params.get("engine")),
-        path.get("netns"),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    argv = stream_argv(test, end, seconds, params["tests"].index(test), params.get("engine"))
+    with engine_that_started(argv).inherited() as inherited:
+        return runner.start(
+            argv,
+            path.get("netns"),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=inherited,
+        )
 
 
 def _sample_path(path: SampledPath, params: Params, probe: Probe) -> dict[str, Look]:

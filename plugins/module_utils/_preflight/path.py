@@ -92,8 +92,10 @@ def rate(address: str, netns: str | None, port: int, engine: str) -> float:
     """Return what a TCP_STREAM carries in a second, in Mbit/s."""
     end = endpoint({"address": address, "port": port})
     argv = stream_argv("TCP_STREAM", end, SECONDS, engine=engine)
-    done = run(argv, netns=netns, timeout=PATIENCE)
-    [row] = engine_that_started(argv).rows(argv, done.out)
+    maker = engine_that_started(argv)
+    with maker.inherited() as inherited:
+        done = run(argv, netns=netns, timeout=PATIENCE, pass_fds=inherited)
+    [row] = maker.rows(argv, done.out)
     carried = row["throughput_mbps"]
     if carried is None:
         raise LabError("the stream has no rate")

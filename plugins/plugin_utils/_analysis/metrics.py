@@ -17,7 +17,8 @@ from typing import Any, Iterator, Mapping, TypedDict
 from .._trials.cpu import TRAFFIC_SHARE
 
 ENDS = ("client", "server", "combined")
-LATENCIES = ("mean", "p50", "p90", "p99")
+LATENCIES = ("mean", "p50", "p90", "p99", "p999")
+SHOWN_AS = {"p999": "p99.9"}
 CPU_KINDS = ("user", "system", "softirq", "irq", "steal", "iowait")  # user includes nice
 COMPARED_KINDS = (
     "busy",
@@ -51,7 +52,7 @@ def _parts(name: str, transactions: bool) -> tuple[str, str, str | None, str | N
     if name == "transactions":
         return "transactions", "1/s", "higher", None
     if name.startswith("latency_"):
-        return f"latency, {name[8:]}", "µs", "lower", None
+        return f"latency, {SHOWN_AS.get(name[8:], name[8:])}", "µs", "lower", None
     if name.startswith("service_demand_"):
         return "service demand", "µs/transaction" if transactions else "µs/KB", "lower", name[15:]
     _cpu, end, kind = name.split("_")

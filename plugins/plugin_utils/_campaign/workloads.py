@@ -26,6 +26,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "tcp_rr": {"test": "TCP_RR", "request_size": 1, "response_size": 1},
     "udp_rr": {"test": "UDP_RR", "request_size": 1, "response_size": 1},
     "tcp_crr": {"test": "TCP_CRR", "request_size": 1, "response_size": 1},
+    # Requests beside a stream: what latency is worth while others send.
+    "latency_under_load": {"test": "TCP_LOADED_RR"},
     # Traffic whose content is compared with what was sent: TCP and UDP, both directions, all sizes.
     "payload": {"test": "PAYLOAD"},
 }

@@ -81,6 +81,7 @@ class NamedTable(EffectTable):
 
     title: str
     short: str  # without what is the same for all tables
+    packets: NotRequired[str]  # of small datagrams: the medians in packets a second
 
 
 class PlainRow(TypedDict):
@@ -174,6 +175,20 @@ class SpreadPanel(Panel):
     unit: str
     sentences: list[str]
     rows: list[SpreadRow]
+
+
+class LatencyRow(TypedDict):
+    """Percentiles of a profile's requests in us: p50, p90, p99, p99.9."""
+
+    label: str
+    unloaded: list[float]
+    loaded: list[float]
+
+
+class LatencyPanel(Panel):
+    """Requests without and beside streams."""
+
+    rows: list[LatencyRow]
 
 
 class ParetoPoint(TypedDict):

@@ -9,7 +9,16 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from .._campaign.nouns import Plan
-from .._figures import choice_panels, choices, effects, machine, panels, trial_panels
+from .._figures import (
+    choice_panels,
+    choices,
+    effects,
+    latency,
+    latency_panels,
+    machine,
+    panels,
+    trial_panels,
+)
 from .._figures import trials as trial_figures
 from .._figures.marks import Figure
 from .._figures.nouns import NamedTable, Panel, SpreadPanel
@@ -90,6 +99,13 @@ def sections(
             trial_panels.SPREAD_TEXT,
             groups,
             trial_figures.spread,
+        ),
+        _section(
+            "latency",
+            "Latency under load",
+            latency_panels.TEXT,
+            latency_panels.under_load(drawn, plan, digest),
+            latency.under_load,
         ),
         _section("cpu", "CPU by kind", panels.CPU_TEXT, panels.cpu(drawn, plan), machine.cpu),
         _section(

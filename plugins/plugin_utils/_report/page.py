@@ -15,7 +15,7 @@ from .._figures.nouns import NamedTable
 from .._search import section as search_section
 from .._store.manifest import Manifest
 from .._trials.digest import Digest
-from . import advice, broken, by_table, conditions, evidence, figures, phrases
+from . import advice, broken, by_table, conditions, evidence, figures, packets, phrases
 from . import answer as answers
 from . import tables as effect_tables
 from .nouns import (
@@ -189,7 +189,7 @@ def page(
     """Return the report; ``findings`` come from report/view.py, ``standing`` is given while the
     campaign runs.
     """
-    tables = effect_tables.name_tables(findings["tables"])
+    tables = packets.added(effect_tables.name_tables(findings["tables"]), plan)
     measured = [table for table in tables if table["quantities"]]
     groups = trial_panels.spread(measured, plan, digest)
     titles = {table["id"]: table["short"] for table in tables}

@@ -107,6 +107,9 @@ def _console_table(table: NamedTable, most: int) -> ConsoleTable:
         demands = _demands(table, row["profile"])
         cells = row["label"], median, spread, text.effect(row), _interval(row), demands
         lines.append(_columns(*cells))
+    lines += textwrap.wrap(
+        table.get("packets", ""), 96, initial_indent="  ", subsequent_indent="  "
+    )
     return ConsoleTable(lines, text.count(left, "profile") if left else "")
 
 
@@ -209,6 +212,7 @@ def _compared(tables: Sequence[NamedTable]) -> Compared:
     ]
     if "service demand" in found["head"]:
         notes.append("Service demand: its ratio at client / server; less is better.")
+    notes += [f"{table['short']}: {table['packets']}" for table in tables if "packets" in table]
     if left:
         notes.append(f"{text.count(left, 'smaller effect')} not shown here.")
     return Compared(found, " ".join(notes))

@@ -46,6 +46,7 @@ PLACE = (
 )
 
 
+PERCENTILES = ("p50", "p90", "p99", "p999")
 Table = tuple[str, int, "str | None"]  # path, MTU, name of the workload
 Key = tuple[Table, str, str]  # table, profile, end
 
@@ -60,6 +61,13 @@ class TrialPoint(NamedTuple):
     block: int
     profile: str
     used: bool
+
+
+class LoadedLatency(NamedTuple):
+    """The :data:`PERCENTILES` of a trial's requests in us, before its streams and beside them."""
+
+    unloaded: list[float]
+    loaded: list[float]
 
 
 class Guarded(TypedDict):
@@ -97,6 +105,7 @@ class Digest:
         self.control = control
         self.softirq = Means()  # (table, profile, end): softirq per cent of each CPU
         self.points: dict[Table, list[TrialPoint]] = {}  # of each table
+        self.latencies: dict[tuple[Table, str], list[LoadedLatency]] = {}  # of each profile
         self.trials = self.failed = self.left_out = 0
         self.guards: dict[str, Guarded] = {}
         self.damaged: dict[str, dict[str, int]] = {}  # {profile: {guard of damage: trials}}
@@ -190,6 +199,9 @@ class Digest:
 
     def _measured(self, trial: Trial) -> None:
         table = _table(trial)
+        latency = _loaded_latency(trial)
+        if latency:
+            self.latencies.setdefault((table, trial["profile"]), []).append(latency)
         for end, use in ((trial.get("cpu") or NOTHING).get("ends") or NOTHING).items():
             if len(use.get("cpus") or ()) >= FEWEST_CPUS and use.get("window_s"):
                 self.softirq.add(
@@ -200,6 +212,17 @@ class Digest:
 def _table(trial: Trial) -> Table:
     """Return which table a trial belongs to."""
     return trial.get("path"), trial.get("mtu"), (trial.get("workload") or NOTHING).get("name")
+
+
+def _loaded_latency(trial: Trial) -> LoadedLatency | None:
+    """Return the percentiles of requests that were measured beside streams."""
+    result = trial["result"]
+    found = []
+    for latency in (result.get("unloaded_us"), result.get("latency_us")):
+        values = [(latency or NOTHING).get(name) for name in PERCENTILES]
+        found.append([value for value in values if value])
+    whole = all(len(values) == len(PERCENTILES) for values in found)
+    return LoadedLatency(*found) if whole else None
 
 
 def softirq_shares(cpus: Mapping[int, Mapping[str, float]], window: float) -> dict[int, float]:

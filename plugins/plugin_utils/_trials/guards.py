@@ -37,6 +37,8 @@ LINE_RATE_SHARE = 0.94
 ONE_CPU_SHARE = 0.95
 OVERLAP_SHARE = 0.9
 CLOCK_ERROR_SHARE = 0.01
+ENGINE_BUSY = 0.95  # of a CPU
+ENGINE_OWN = 0.1  # of that, in its own code
 
 
 def _result(trial: Trial) -> Result:
@@ -166,6 +168,21 @@ def saturation(trial: Trial, _expected: Expected) -> Iterator[Mark]:
             )
 
 
+def engine_limit(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """The engine's own code was a good part of what one CPU did all the time. Says so, excludes
+    nothing: it was so with each profile.
+    """
+    for end, cpu in sorted((_result(trial).get("engine_cpu") or {}).items()):
+        busy = cpu["own"] + cpu["kernel"] if cpu else 0.0
+        if cpu and busy >= ENGINE_BUSY and cpu["own"] >= ENGINE_OWN * busy:
+            yield mark(
+                "engine_limit",
+                f"{end}: the engine's process needed {busy:.0%} of a CPU, {cpu['own']:.0%} for its "
+                "own code: the engine, not the path, may be the limit",
+                excludes=False,
+            )
+
+
 def line_rate(trial: Trial, expected: Expected) -> Iterator[Mark]:
     """The line was full: a gain can only show in service demand. Says so, excludes nothing."""
     seen, speed = _result(trial).get("throughput_mbps"), expected.get("speed_mbps")
@@ -274,6 +291,7 @@ GUARDS = (
     steal,
     throttle,
     saturation,
+    engine_limit,
     line_rate,
     one_cpu,
     overlap,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from ...module_utils._engines.engine import Endpoint
+from ...module_utils._engines.engine import Endpoint, EngineCpu
 from ...module_utils._engines.payload.result import Payload
 from ...module_utils._engines.workload import Workload
 from ...module_utils._observe.packets import Sample
@@ -122,7 +122,9 @@ class Result(TypedDict, total=False):
     rtt_us: dict[str, float | None] | None  # min, mean, max of one stream, as its TCP estimates it
     latency_us: (
         dict[str, float | None] | None
-    )  # min, mean, p50, p90, p99, max, stddev of a transaction
+    )  # min, mean, p50, p90, p99, p999, max, stddev of a transaction
+    unloaded_us: dict[str, float | None]  # the same of requests before the streams
+    engine_cpu: dict[str, EngineCpu | None]  # by end, of the busiest process
     payload: Payload  # of a check of the payload alone
     message_size: int | None  # bytes, as the other sizes
     send_socket_size: int | None

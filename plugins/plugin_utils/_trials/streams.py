@@ -10,14 +10,16 @@ its text.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from ...module_utils._engines.engine import Part, StreamRow
+from ...module_utils._engines.engine import CLASSES, EngineCpu, Part, StreamRow
 from .nouns import Result, Stream
 
 Quantity = Literal["throughput_mbps", "transactions_per_s"]
 LATE = 0.1  # of a stream's mean rate; below it its connection was not there yet
+PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 REST = 0.1  # s; a shorter rest after the last interim result says nothing
 
 
@@ -128,11 +130,17 @@ def _one(
 def latency(rows: Sequence[StreamRow]) -> dict[str, float | None] | None:
     """Return latencies in microseconds.
 
-    Percentiles of several streams cannot be joined, so they are left out.
+    Percentiles of several streams cannot be joined, so they are left out, unless each stream says
+    how many latencies were in each class.
     """
-    if len(rows) == 1:
-        found = rows[0].get("latency_us") or {}
-        return found if _known(found.values()) else None
+    rows = [row for row in rows if row.get("transactions_per_s") is not None]
+    if not rows:
+        return None
+    found = _joined_latency(rows) if len(rows) > 1 else rows[0].get("latency_us") or {}
+    return found if _known(found.values()) else None
+
+
+def _joined_latency(rows: Sequence[StreamRow]) -> dict[str, float | None]:
     joined = {
         "min": min(_known(_latency(row, "min") for row in rows), default=None),
         "max": max(_known(_latency(row, "max") for row in rows), default=None),
@@ -140,7 +148,25 @@ def latency(rows: Sequence[StreamRow]) -> dict[str, float | None] | None:
     mean = _mean_latency(rows)
     if mean is not None:
         joined["mean"] = mean
-    return joined if _known(joined.values()) else None
+    return {**joined, **_percentiles(rows)}
+
+
+def _percentiles(rows: Sequence[StreamRow]) -> dict[str, float]:
+    """Return the percentiles of the transactions of all streams; nothing where one has no classes."""
+    counts = Counter[int]()
+    for row in rows:
+        classes = row.get("latency_classes")
+        if not classes:
+            return {}
+        counts.update(classes)
+    found: dict[str, float] = {}
+    seen, whole = 0, sum(counts.values())
+    for number in sorted(counts):
+        seen += counts[number]
+        for name, share in PERCENTILES.items():
+            if seen >= share * whole:
+                found.setdefault(name, 2 ** ((number + 0.5) / CLASSES) / 1000)
+    return found
 
 
 def _latency(row: StreamRow, name: str) -> float | None:
@@ -249,6 +275,24 @@ def summarise(streams: Sequence[Stream], rows: Sequence[StreamRow], warm_up: flo
             "recv_socket_size": rows[0].get("recv_socket_size"),
         }
     )
-    if len(rows) == 1 and rows[0].get("rtt_us"):
-        result["rtt_us"] = rows[0]["rtt_us"]
+    result.update(_where_told(rows))
     return result
+
+
+def _where_told(rows: Sequence[StreamRow]) -> Result:
+    """Return what only some engines say, where they do."""
+    found: Result = {}
+    if len(rows) == 1 and rows[0].get("rtt_us"):
+        found["rtt_us"] = rows[0]["rtt_us"]
+    for row in rows:
+        if row.get("unloaded_us"):
+            found["unloaded_us"] = row["unloaded_us"]
+    if any(row.get("engine_cpu") for row in rows):
+        found["engine_cpu"] = {end: _busiest(rows, end) for end in ("client", "server")}
+    return found
+
+
+def _busiest(rows: Iterable[StreamRow], end: str) -> EngineCpu | None:
+    """Return what the busiest process of an end needed of a CPU."""
+    known = [cpu for row in rows if (cpu := (row.get("engine_cpu") or {}).get(end))]
+    return max(known, key=lambda cpu: cpu["own"] + cpu["kernel"], default=None)

@@ -14,6 +14,9 @@ from ansible_collections.offload.lab.plugins.module_utils._engines.iperf3 import
 from ansible_collections.offload.lab.plugins.module_utils._engines.netperf.parse import (
     parse_netperf,
 )
+from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import (
+    output as sockets,
+)
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import (
     driver,
     features,
@@ -105,6 +108,14 @@ TRIAL = {
     "marks": [],
     "error": None,
 }
+SOCKETS_STREAM = """{"test": "UDP_STREAM", "length": 2, "elapsed": 2.000033, "client": {"user": 0.143789, "system":
+1.711531, "wall": 2.0001, "bytes": 4172611584, "calls": 63669}, "server": {"user": 0.1366, "system": 0.841316, "wall":
+1.99977, "bytes": 4172611584, "calls": 55595}, "send_socket": 212992, "recv_socket": 212992, "mss": 1448,
+"message_size": 1400, "retransmits": 1479, "parts": [[1795780400.67, 1795780401.18, 1013710848]]}"""
+SOCKETS_REQUESTS = """{"test": "TCP_LOADED_RR", "length": 1.6, "elapsed": 1.6, "transactions": 3, "lost": 0, "latency":
+{"min": 23.3, "mean": 58.4, "max": 5531.6, "stddev": 260.0, "p50": 39.2, "p90": 44.7, "p99": 134.2, "p999": 4524.0,
+"classes": {"928": 1, "1024": 2}}, "unloaded": null, "client": {"user": 0.1, "system": 0.2, "wall": 2.0}, "server":
+{"user": 0.1, "system": 0.2, "wall": 0}, "parts": [[1795780400.67, 1795780401.18, 3]], "beside": []}"""
 CAMPAIGN = """name: fuzz
 seed: 7
 blocks: 6
@@ -194,6 +205,7 @@ def way_in(text):
 PARSERS = {
     "netperf": (parse_netperf, lambda: corpus("netperf")),
     "iperf3": (iperf3.rows, iperf3_texts),
+    "sockets": (sockets.rows, lambda: [SOCKETS_STREAM, SOCKETS_REQUESTS]),
     "ethtool -k": (features.parse_features, lambda: corpus("ethtool_k")),
     "ethtool -l": (settings.parse_channels, lambda: corpus("ethtool_l")),
     "ethtool -g": (settings.parse_rings, lambda: corpus("ethtool_g")),

@@ -21,6 +21,7 @@ class Iperf3(Engine):
 
     name = "iperf3"
     tests = ("TCP_STREAM", "TCP_MAERTS", "UDP_STREAM")
+    offers = ("rate_mbps", "congestion_control")
     called = "iperf3"
     server = "iperf3 server"
     program = "iperf3"

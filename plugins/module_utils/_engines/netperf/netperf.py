@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Sequence
 
-from ..._base.errors import InputError, ParseError
+from ..._base.errors import ParseError
 from ..engine import Endpoint, Engine, Load, Part, StreamRow
 from . import command
 
@@ -96,16 +96,11 @@ class Netperf(Engine):
 
     name = "netperf"
     tests = (*command.STREAM_TESTS, *command.RR_TESTS)
+    offers = ("congestion_control",)
     called = "netperf"
     server = "netserver"
     program = "netperf"
     asks = ("netperf", "-V")
-
-    def refuse(self, load: Load) -> None:
-        if "rate_mbps" in load:
-            raise InputError(
-                "netperf sends as fast as it can", f"{load['name']}: rate_mbps", "Use iperf3."
-            )
 
     def can_warm_up(self, load: Load) -> bool:
         # Interim results of UDP_STREAM count what was sent.

@@ -1,25 +1,18 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a node runs :mod:`.traffic`: as a file without a name, so that nothing is left of it.
-
-Python reads it from a descriptor that the process inherits; its number is part of the command line,
-by which a server is known again.
-"""
+"""The command lines of :mod:`.traffic`."""
 
 from __future__ import annotations
 
-import contextlib
-import inspect
-import os
-import tempfile
-from typing import Iterator
+from typing import ContextManager
 
+from .. import script
 from . import traffic
 
 TEST = "PAYLOAD"
 DESCRIPTOR = 199
-SCRIPT = ["python3", f"/proc/self/fd/{DESCRIPTOR}"]
+SCRIPT = script.argv(DESCRIPTOR)
 
 
 def serve_argv(address: str, port: int) -> list[str]:
@@ -33,14 +26,6 @@ def check_argv(address: str, port: int, seconds: int, local: str | None) -> list
     return [*SCRIPT, "check", *there, *([local] if local else [])]
 
 
-@contextlib.contextmanager
-def descriptors() -> Iterator[tuple[int, ...]]:
+def descriptors() -> ContextManager[tuple[int, ...]]:
     """Hold the script open, for processes that are started meanwhile; give what they inherit."""
-    with tempfile.TemporaryFile() as script:
-        script.write(inspect.getsource(traffic).encode())
-        script.flush()
-        os.dup2(script.fileno(), DESCRIPTOR)
-        try:
-            yield (DESCRIPTOR,)
-        finally:
-            os.close(DESCRIPTOR)
+    return script.held(traffic, DESCRIPTOR)

@@ -19,6 +19,8 @@ from ansible_collections.offload.lab.plugins.plugin_utils._figures import (
     choice_panels,
     choices,
     effects,
+    latency,
+    latency_panels,
     machine,
     marks,
     panels,
@@ -28,6 +30,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._figures import (
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._figures.nouns import TimeMark
 from ansible_collections.offload.lab.plugins.plugin_utils._report.html import environment
+from ansible_collections.offload.lab.plugins.plugin_utils._trials.digest import Digest
 
 LONG = "tx-udp_tnl-csum-segmentation-and-some-more=on"
 
@@ -103,6 +106,21 @@ INTERACTION = {
         {"label": "gso=on", "values": [1.15, 1.1]},
     ],
 }
+LATENCY = {
+    "rows": [
+        {
+            "label": "all_off",
+            "unloaded": [20.0, 30.0, 40.0, 90.0],
+            "loaded": [50.0, 90.0, 400.0, 5e3],
+        },
+        {
+            "label": LONG,
+            "unloaded": [21.0, 31.0, 41.0, 91.0],
+            "loaded": [51.0, 91.0, 401.0, 5001.0],
+        },
+    ],
+    "summary": "words",
+}
 
 
 @pytest.mark.parametrize(
@@ -116,6 +134,7 @@ INTERACTION = {
         (trials.spread, SPREAD),
         (choices.pareto, PARETO),
         (choices.interaction, INTERACTION),
+        (latency.under_load, LATENCY),
     ],
 )
 def test_figure(draw, shown):
@@ -175,6 +194,52 @@ def test_bars_of_cpu_do_not_pass_100_per_cent():
     table = {"cpu": {"client": kinds}, "quantities": [{"rows": []}], "title": "t"}
     row = panels.cpu([table], {"control": "a"})[0]["rows"][0]
     assert sum(row["kinds"]["client"].values()) == pytest.approx(100)
+
+
+def loaded_trial(profile, *loaded):
+    """Return a trial whose requests took 1, 2, 3 and 4 us before the streams."""
+    names = ("p50", "p90", "p99", "p999")
+    return {
+        "id": profile,
+        "path": "physical",
+        "mtu": 9000,
+        "profile": profile,
+        "workload": {"name": "mixed"},
+        "result": {
+            "latency_us": dict(zip(names, loaded)),
+            "unloaded_us": dict(zip(names, (1.0, 2.0, 3.0, 4.0))),
+        },
+    }
+
+
+def test_latency_under_load_has_the_medians_of_each_profile():
+    table = {"title": "t", "path": "physical", "mtu": 9000, "workload": "mixed"}
+    table["quantities"] = [{"rows": [{"profile": "tso", "label": "tso=on"}]}]
+    digest = Digest("off")
+    for loaded in (10.0, 20.0, 60.0):
+        digest.see(loaded_trial("off", loaded, loaded, loaded, 5 * loaded))
+    digest.see(loaded_trial("tso", 5.0, 6.0, 7.0, 8.0))
+    digest.see(loaded_trial("other", 5.0, 6.0, 7.0))  # an engine without the last percentile
+    [panel] = latency_panels.under_load([table], {"control": "off"}, digest)
+    assert panel["rows"] == [
+        {"label": "off", "unloaded": [1.0, 2.0, 3.0, 4.0], "loaded": [20.0, 20.0, 20.0, 100.0]},
+        {"label": "tso=on", "unloaded": [1.0, 2.0, 3.0, 4.0], "loaded": [5.0, 6.0, 7.0, 8.0]},
+    ]
+    assert panel["numbers"]["rows"][1]["cells"][:3] == ["off", "yes", "20.00"]
+    assert "99 % take at most 3.00 µs without streams, and 20.00 µs beside them" in panel["summary"]
+    plain = {**table, "workload": "tcp_stream"}
+    assert latency_panels.under_load([plain], {"control": "off"}, digest) == []
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "places"),
+    [
+        (18.0, 120.0, [20, 50, 100]),
+        (3.0, 50_000.0, [10, 100, 1000, 10_000]),
+    ],
+)
+def test_ticks_of_a_logarithmic_scale_are_round_and_few(low, high, places):
+    assert latency.ticks(scales.Scale(low, high, 0, 100, True)) == places
 
 
 def test_two_groups_are_seen_and_one_is_not():

@@ -34,6 +34,12 @@ CASES = [
     ("timeouts", {"damage": {"client": {"counters": {"TcpExtTCPTimeouts": 9}}}}, {}, False),
     ("kernel_log", {"damage": {"client": {"alarms": ["eth0: hw csum failure"]}}}, {}, False),
     ("cpu_saturation", {"cpu": window(busy_percent={0: 20.0, 1: 99.0})}, {}, False),
+    (
+        "engine_limit",
+        {"result": {"engine_cpu": {"client": {"own": 0.2, "kernel": 0.78}, "server": None}}},
+        {},
+        False,
+    ),
     ("line_rate", {"result": {"throughput_mbps": 9410.0}}, {"speed_mbps": 10000}, False),
     ("softirq_one_cpu", {"cpu": window(softirqs={"NET_RX": {0: 1, 1: 999}})}, {}, False),
     ("overlap", {"result": {"overlap": 0.5}}, {}, True),
@@ -58,6 +64,10 @@ QUIET = {
         "elapsed_s": 1.0,
         "confidence_met": True,
         "overlap": 0.99,
+        "engine_cpu": {
+            "client": {"own": 0.2, "kernel": 0.7},  # it waits, too
+            "server": {"own": 0.05, "kernel": 0.94},  # the kernel does nearly all
+        },
     },
     "cpu": dict(
         window(

@@ -302,6 +302,29 @@ def test_percentiles_are_never_joined():
     assert result["transactions_per_s"] == 400.0
 
 
+def asking(rate, classes, **latencies):
+    """Return the row of requests whose latencies are counted by class."""
+    counted = {**transactions(rate, **latencies), "latency_classes": classes}
+    return {**counted, "engine_cpu": {"client": {"own": rate / 1000, "kernel": 0.5}}}
+
+
+def test_percentiles_of_counted_latencies_are_joined():
+    """Class 640 begins at 2^10 ns, class 704 at 2^11 ns."""
+    rows = [asking(300.0, {640: 600}, mean=1.0), asking(100.0, {640: 190, 704: 10}, mean=1.0)]
+    latency = streams.summarise([stream(0, 1)] * 2, rows)["latency_us"]
+    assert latency["p50"] == latency["p90"] == pytest.approx(1.024, rel=0.01)
+    assert latency["p99"] == latency["p999"] == pytest.approx(2.048, rel=0.01)
+
+
+def test_requests_beside_a_stream():
+    loaded = {**asking(300.0, {640: 600}, p99=30), "unloaded_us": {"p99": 10}}
+    beside = {**row(900.0), "engine_cpu": {"client": {"own": 0.1, "kernel": 0.85}}}
+    result = streams.summarise([stream(0, 1)] * 2, [loaded, beside])
+    assert (result["throughput_mbps"], result["transactions_per_s"]) == (900.0, 300.0)
+    assert (result["latency_us"]["p99"], result["unloaded_us"]["p99"]) == (30, 10)
+    assert result["engine_cpu"] == {"client": {"own": 0.1, "kernel": 0.85}, "server": None}
+
+
 def test_transactions_inside_the_window():
     early = transactions(0.0, parts(0.0, [200, 100], unit="Trans/s"))
     late = transactions(0.0, parts(1.0, [100], unit="Trans/s"))

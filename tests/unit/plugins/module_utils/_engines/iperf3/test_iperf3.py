@@ -92,7 +92,7 @@ def test_what_it_cannot_make_is_refused(asked, said):
 
 
 def test_netperf_has_no_rate():
-    with pytest.raises(InputError, match="netperf sends as fast as it can"):
+    with pytest.raises(InputError, match="netperf has no rate_mbps"):
         workload.checked({"test": "UDP_STREAM", "rate_mbps": 10})
 
 

@@ -1,0 +1,77 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: a workload and an endpoint become the command line of :mod:`.traffic`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ContextManager
+
+from .. import script
+from ..engine import Endpoint, Load
+from . import traffic
+
+LOADED = "TCP_LOADED_RR"  # requests beside streams
+DESCRIPTOR = 198
+SCRIPT = script.argv(DESCRIPTOR)
+# Of a workload, what a process is told where it is given.
+TOLD = (
+    "message_size",
+    "receive_size",
+    "send_socket",
+    "recv_socket",
+    "rate_mbps",
+    "congestion_control",
+    "udp_segment",
+    "udp_gro",
+)
+
+
+def before(load: Load) -> int:
+    """Return the seconds of requests without streams, before those beside them."""
+    return max(1, load["duration"] // 2) if load["test"] == LOADED else 0
+
+
+def asked(load: Load, test: str, end: Endpoint, port: int, index: int) -> dict[str, Any]:
+    """Return what one process is asked for; ``port`` is the server's."""
+    found: dict[str, Any] = {
+        "test": test,
+        "address": end["address"],
+        "port": port,
+        "seconds": load["warm_up"] + load["duration"],
+    }
+    found.update({key: load[key] for key in TOLD if key in load})
+    if end["local"]:
+        found["local"] = end["local"]
+    if load["interim"]:
+        found["interim"] = load["interim"]
+    if test.endswith("RR"):
+        found["request_size"] = load.get("request_size", 1)
+        found["response_size"] = load.get("response_size", 1)
+    for key, cpus in (("client_cpu", load["client_cpus"]), ("server_cpu", load["server_cpus"])):
+        if cpus:
+            found[key] = cpus[index % len(cpus)]
+    return found
+
+
+def asked_beside(load: Load, end: Endpoint, port: int) -> dict[str, Any]:
+    """Return what the process of requests beside streams is asked for."""
+    found = {**asked(load, LOADED, end, port, 0), "before": before(load)}
+    streams = range(1, load["streams"] + 1)
+    return {**found, "beside": [asked(load, "TCP_STREAM", end, port, index) for index in streams]}
+
+
+def measure_argv(what: dict[str, Any]) -> list[str]:
+    """Return the command line of a process of the client."""
+    return [*SCRIPT, "measure", json.dumps(what)]
+
+
+def serve_argv(address: str, port: int) -> list[str]:
+    """Return the command line of the server."""
+    return [*SCRIPT, "serve", address, str(port)]
+
+
+def descriptors() -> ContextManager[tuple[int, ...]]:
+    """Hold the script open, for processes that are started meanwhile; give what they inherit."""
+    return script.held(traffic, DESCRIPTOR)

@@ -1,0 +1,145 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: what a process of engine sockets printed, one line of JSON, as rows of streams.
+
+Amounts are bytes or transactions, times seconds, latencies microseconds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Dict
+
+from ..._base.errors import ParseError
+from ..engine import EngineCpu, Part, StreamRow
+from ..json_text import object_of
+
+Document = Dict[str, Any]
+LONGEST = 1e9  # s; a longer time is not one
+MOST_CLASS = 64 * 64  # of latencies: 2^64 ns
+LATENCIES = ("min", "mean", "p50", "p90", "p99", "p999", "max", "stddev")
+BITS = 8 / 1e6  # Mbit of a byte
+
+
+def _number(given: Document, key: str, most: float = 2.0**63) -> float:
+    value = given.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ParseError(f"{key} is not a number: {str(value)[:40]!r}", 1)
+    if not 0 <= value < most or not math.isfinite(value):
+        raise ParseError(f"{key} is out of range: {str(value)[:40]!r}", 1)
+    return float(value)
+
+
+def _whole(given: Document, key: str) -> int | None:
+    return int(_number(given, key)) if key in given else None
+
+
+def _parts(value: object, factor: float) -> list[Part]:
+    """Return the rates of the intervals."""
+    if not isinstance(value, list):
+        raise ParseError("parts is not there, or not a list", 1)
+    parts = []
+    for one in value:
+        if not isinstance(one, list) or len(one) != 3:
+            raise ParseError(f"not an interval: {str(one)[:40]!r}", 1)
+        given = dict(zip(("start", "end", "amount"), one))
+        start, end = _number(given, "start"), _number(given, "end")
+        if end > start:
+            parts.append((start, end, _number(given, "amount") * factor / (end - start)))
+    return parts
+
+
+def _latency(given: Document, key: str) -> dict[str, float | None] | None:
+    """Return latencies, None where there were no requests."""
+    if given.get(key) is None:
+        return None
+    told = object_of(given[key], key)
+    return {name: _number(told, name) for name in LATENCIES}
+
+
+def _classes(given: Document) -> dict[int, int]:
+    """Return how many latencies were in each class: class ``n`` begins at 2^(n/64) ns."""
+    told = object_of(given.get("latency") or {}, "latency").get("classes", {})
+    found = {}
+    for name in object_of(told, "classes"):
+        if not (name.isascii() and name.isdigit() and len(name) < 6 and int(name) < MOST_CLASS):
+            raise ParseError(f"not a class of latencies: {name[:40]!r}", 1)
+        found[int(name)] = int(_number(told, name))
+    return found
+
+
+def _cpu(told: Document) -> EngineCpu | None:
+    """Return what an end's process needed of a CPU, as shares of the time."""
+    wall = _number(told, "wall")
+    if not wall:
+        return None
+    return {"own": _number(told, "user") / wall, "kernel": _number(told, "system") / wall}
+
+
+def _bytes(test: str, client: Document, server: Document) -> tuple[float, float]:
+    """Return the bytes that were sent and those that arrived."""
+    sender, receiver = (server, client) if test == "TCP_MAERTS" else (client, server)
+    return _number(sender, "bytes"), _number(receiver, "bytes")
+
+
+def _stream(given: Document, elapsed: float) -> StreamRow:
+    test = str(given["test"])
+    client, server = object_of(given["client"], "client"), object_of(given["server"], "server")
+    sent, arrived = _bytes(test, client, server)
+    return {
+        "throughput_mbps": arrived * BITS / elapsed,
+        "throughput_sent_mbps": sent * BITS / elapsed,
+        "transactions_per_s": None,
+        "parts": _parts(given.get("parts"), BITS),
+        "mss": _whole(given, "mss"),
+        "retransmits": _whole(given, "retransmits"),
+        "message_size": _whole(given, "message_size"),
+        "send_socket_size": _whole(given, "send_socket"),
+        "recv_socket_size": _whole(given, "recv_socket"),
+    }
+
+
+def _requests(given: Document, elapsed: float) -> StreamRow:
+    row: StreamRow = {
+        "throughput_mbps": None,
+        "transactions_per_s": _number(given, "transactions") / elapsed,
+        "parts": _parts(given.get("parts"), 1.0),
+        "latency_us": _latency(given, "latency") or {},
+        "latency_classes": _classes(given),
+    }
+    unloaded = _latency(given, "unloaded")
+    if unloaded:
+        row["unloaded_us"] = unloaded
+    return row
+
+
+def _row(given: Document) -> StreamRow:
+    elapsed = _number(given, "elapsed", LONGEST)
+    if not elapsed:
+        raise ParseError("elapsed is nothing", 1)
+    client = object_of(given.get("client"), "client")
+    server = object_of(given.get("server"), "server")
+    found: Any = _requests(given, elapsed) if "transactions" in given else _stream(given, elapsed)
+    found.update(
+        test=str(given.get("test")),
+        length=_number(given, "length", LONGEST),
+        elapsed_s=elapsed,
+        engine_cpu={"client": _cpu(client), "server": _cpu(server)},
+    )
+    return found
+
+
+def rows(text: str) -> list[StreamRow]:
+    """Return a row, and one more for each stream beside requests; raises ParseError for any other
+    text.
+    """
+    try:
+        given = object_of(json.loads(text), "the result")
+    except (ValueError, RecursionError):
+        raise ParseError(f"not the result of engine sockets: {text[:60]!r}", 1) from None
+    beside = given.get("beside", [])
+    if not isinstance(beside, list):
+        raise ParseError("beside is not a list", 1)
+    return [_row(given), *(_row(object_of(one, "a stream")) for one in beside)]

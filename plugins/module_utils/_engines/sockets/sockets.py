@@ -1,0 +1,85 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pure: engine sockets."""
+
+from __future__ import annotations
+
+from typing import ContextManager, Sequence
+
+from ..._base.errors import InputError
+from ..engine import Endpoint, Engine, Line, Load, StreamRow
+from . import command, output
+from .traffic import DATAGRAM, LARGEST_DATAGRAM
+
+
+class Sockets(Engine):
+    """Plain sockets, by Python alone: what no package does, and what hosts without a package need."""
+
+    name = "sockets"
+    tests = (
+        "TCP_STREAM",
+        "TCP_MAERTS",
+        "UDP_STREAM",
+        "TCP_RR",
+        "UDP_RR",
+        "TCP_CRR",
+        command.LOADED,
+    )
+    offers = ("rate_mbps", "congestion_control", "udp_segment", "udp_gro")
+    called = "the load by sockets"
+    server = "the server of loads by sockets"
+    program = "python3"
+    asks = ("python3", "-V")
+    port_offset = 4
+
+    def refuse(self, load: Load) -> None:
+        where = load["name"]
+        if load["confidence"]:
+            raise InputError(
+                "engine sockets has no confidence intervals",
+                where,
+                "Leave confidence out, or use netperf.",
+            )
+        if load["test"] == command.LOADED and load["tenants"] > 1:
+            raise InputError(
+                "requests and the streams beside them are of one tenant",
+                f"{where}: tenants {load['tenants']}",
+                "Give streams instead.",
+            )
+        size = load.get("message_size", DATAGRAM)
+        if load["test"] == "UDP_STREAM" and not 0 < size <= LARGEST_DATAGRAM:
+            raise InputError("a datagram needs a byte at least", f"{where}: message_size {size}")
+
+    def can_warm_up(self, load: Load) -> bool:
+        # Interim results of UDP_STREAM count what was sent.
+        return super().can_warm_up(load) and load["test"] not in ("UDP_STREAM", command.LOADED)
+
+    def wait_before_traffic(self, load: Load) -> int:
+        return command.before(load)
+
+    def argv(self, load: Load, test: str, end: Endpoint, index: int) -> list[str]:
+        port = end["port"] + self.port_offset
+        return command.measure_argv(command.asked(load, test, end, port, index))
+
+    def lines(self, load: Load, endpoints: Sequence[Endpoint]) -> list[Line]:
+        """Return the processes of a cell; requests beside streams are one, which starts the streams
+        when it has measured without them.
+        """
+        if load["test"] != command.LOADED:
+            return super().lines(load, endpoints)
+        end = endpoints[0]
+        what = command.asked_beside(load, end, end["port"] + self.port_offset)
+        return [Line(command.measure_argv(what), end)]
+
+    def serve(self, address: str, port: int) -> list[str]:
+        return command.serve_argv(address, port)
+
+    def inherited(self) -> ContextManager[tuple[int, ...]]:
+        return command.descriptors()
+
+    def started(self, argv: Sequence[str]) -> bool:
+        return list(argv[:3]) == [*command.SCRIPT, "measure"]
+
+    def rows(self, argv: Sequence[str], raw: str, finished: float = 0.0) -> list[StreamRow]:
+        return output.rows(raw)

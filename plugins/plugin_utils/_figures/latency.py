@@ -1,0 +1,69 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Latency under load: the percentiles of requests without and beside streams."""
+
+from __future__ import annotations
+
+import math
+from itertools import chain
+
+from . import marks, scales
+from .marks import WIDTH, Figure
+from .nouns import LatencyPanel
+
+ROW, TOP, RIGHT = 30, 24, 14
+LANE = 6  # pixels that a lane is above or below the middle of its row
+STEPS = (1, 2, 5)
+MOST_TICKS = 6
+
+
+def under_load(panel: LatencyPanel, title: str) -> Figure:
+    """Draw a row for each profile, its p50, p90, p99 and p99.9 without streams above those beside
+    them.
+    """
+    names = [row["label"] for row in panel["rows"]]
+    left, bottom = marks.label_width(names, 160), TOP + ROW * len(names)
+    figure = Figure(title, panel["summary"], bottom + 40)
+    values = list(chain.from_iterable(row["unloaded"] + row["loaded"] for row in panel["rows"]))
+    scale = scales.Scale(min(values) / 1.1, max(values) * 1.1, left, WIDTH - RIGHT, True)
+    middles = [TOP + ROW * (place + 0.5) for place in range(len(names))]
+    for row, middle in zip(panel["rows"], middles):
+        _lane(figure, [scale.at(value) for value in row["unloaded"]], middle - LANE, "same")
+        _lane(figure, [scale.at(value) for value in row["loaded"]], middle + LANE, "worse")
+    marks.row_labels(figure, names, left - 5, middles)
+    scales.across(figure, scale, bottom, scales.labelled(ticks(scale)))
+    figure.words(
+        ((left + WIDTH - RIGHT) / 2, figure.height - 10),
+        "µs: p50, p90, p99, p99.9",
+        "small muted",
+        "middle",
+    )
+    marks.legend(
+        figure,
+        [("without streams", "h-same", "circle"), ("beside streams", "f-worse", "small square")],
+    )
+    return figure
+
+
+def _lane(figure: Figure, places: list[float], height: float, colour: str) -> None:
+    """Draw percentiles as marks on a line."""
+    figure.shape(f"s-{colour}", [marks.line((places[0], height), (places[-1], height))])
+    if colour == "same":
+        figure.shape("h-same", [marks.circle(place, height, 2.6) for place in places])
+    else:
+        figure.shape(f"f-{colour}", [marks.square(place, height, 2.4) for place in places])
+
+
+def ticks(scale: scales.Scale) -> list[float]:
+    """Return round places on a logarithmic scale: 1, 2 and 5 of each power of ten, or fewer."""
+    powers = range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
+    places: list[float] = []
+    for power in powers:
+        places += [step * 10.0**power for step in STEPS]
+    held = [place for place in places if scale.holds(place)]
+    return (
+        held
+        if len(held) <= MOST_TICKS
+        else [10.0**power for power in powers if scale.holds(10.0**power)]
+    )

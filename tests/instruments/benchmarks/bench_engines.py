@@ -1,0 +1,170 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Engines beside each other: the same workload by each, between two namespaces joined by a veth.
+
+Of each cell the rate, the CPU time of all its processes for each KB or transaction, and what engine
+sockets says of its own CPU. CPU time is that of a control group that client, servers and this
+script are in, so others on the machine are not counted (they do slow it). The order is random in
+each round. Run as root, on a host with netperf, iperf3 and the controller cpuacct of cgroup v1.
+``BENCH_ROUNDS`` (default 10) and ``BENCH_SECONDS`` (2) are the number of rounds and a cell's length.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import statistics
+import subprocess
+import time
+from collections import defaultdict
+from pathlib import Path
+
+from ansible_collections.offload.lab.plugins.module_utils._engines import workload
+from ansible_collections.offload.lab.plugins.module_utils._load import run, servers
+from ansible_collections.offload.lab.plugins.plugin_utils._trials.trials import result_of
+
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "10"))
+SECONDS = int(os.environ.get("BENCH_SECONDS", "2"))
+CLIENT, SERVER = "ol-bench-c", "ol-bench-s"
+HERE, THERE = "198.18.79.1", "198.18.79.2"
+GROUP = Path("/sys/fs/cgroup/cpuacct/ol-bench")
+ENDPOINT = {"netns": CLIENT, "local": HERE, "address": THERE, "port": 12865}
+PLAIN = {"udp_segment": False, "udp_gro": False}
+UDP = {"test": "UDP_STREAM"}
+CELLS = {
+    "TCP_STREAM 16K": (("netperf", "iperf3", "sockets"), {"message_size": "16K"}),
+    "TCP_STREAM 128K": (("netperf", "iperf3", "sockets"), {"message_size": "128K"}),
+    "UDP_STREAM 1400": (("netperf", "iperf3"), {**UDP, "message_size": 1400}),
+    "UDP_STREAM 1400, a call each": (("sockets",), {**UDP, "message_size": 1400, **PLAIN}),
+    "UDP_STREAM 1400, cut and joined": (("sockets",), {**UDP, "message_size": 1400}),
+    "UDP_STREAM 1400, cut, not joined": (
+        ("sockets",),
+        {**UDP, "message_size": 1400, "udp_gro": False},
+    ),
+    "UDP_STREAM 64": (("netperf", "iperf3"), {**UDP, "message_size": 64}),
+    "UDP_STREAM 64, a call each": (("sockets",), {**UDP, "message_size": 64, **PLAIN}),
+    "UDP_STREAM 64, cut and joined": (("sockets",), {**UDP, "message_size": 64}),
+    "TCP_RR": (("netperf", "sockets"), {"test": "TCP_RR"}),
+    "UDP_RR": (("netperf", "sockets"), {"test": "UDP_RR"}),
+    "TCP_CRR": (("netperf", "sockets"), {"test": "TCP_CRR"}),
+}
+
+
+class Counted(run.Watch):
+    """The CPU time of the group in the time in which the streams of a cell run."""
+
+    def __init__(self):
+        self.seen = []
+
+    def opened(self):
+        self.seen.append((time.monotonic(), int((GROUP / "cpuacct.usage").read_text())))
+
+    first_ended = opened
+
+    def share(self):
+        """Return the CPU time as a share of the time."""
+        (began, before), (ended, after) = self.seen
+        return (after - before) / 1e9 / (ended - began)
+
+
+def ip(*words):
+    """Run ip."""
+    subprocess.run(["ip", *words], check=True)
+
+
+def measure(engine, given):
+    """Return (rate, us of CPU time for each KB or transaction, what its own code needed) of a cell."""
+    load = workload.checked(
+        {"test": "TCP_STREAM", "duration": SECONDS, "cpu": False, **given, "engine": engine}
+    )
+    watch = Counted()
+    row = run.run_cell(load, [workload.endpoint(ENDPOINT)], watch)
+    result, error = result_of(row)
+    if error:
+        raise SystemExit(f"{engine} {given}: {error}")
+    rate = result["transactions_per_s"] or result["throughput_mbps"]
+    work = rate if result["transactions_per_s"] else rate * 1e6 / 8 / 1024
+    own = own_code(row["streams"][0]["raw"]) if engine == "sockets" else {}
+    return rate, watch.share() * 1e6 / work, own
+
+
+def own_code(raw):
+    """Return of each end (us of its own code a call or transaction, their share of its CPU time)."""
+    told = json.loads(raw)
+    found = {}
+    for end in ("client", "server"):
+        cpu = told[end]
+        count = cpu.get("calls") or told["transactions"]
+        found[end] = cpu["user"] * 1e6 / count, cpu["user"] / (cpu["user"] + cpu["system"])
+    return found
+
+
+def table(found):
+    """Print the medians."""
+    for (cell, engine), rows in found.items():
+        rates, demands, cpus = zip(*rows)
+        own = ""
+        for end in cpus[0]:
+            times, shares = zip(*(cpu[end] for cpu in cpus))
+            own += f"  {end} own code {statistics.median(times):.2f} us a call,"
+            own += f" {statistics.median(shares):.0%} of its CPU time"
+        low, middle, high = statistics.quantiles(rates, n=4)
+        print(
+            f"{cell:34} {engine:8} {middle:10.0f} ({low:.0f} to {high:.0f}, most {max(rates):.0f})"
+            f"  {statistics.median(demands):8.3f} us{own}",
+            flush=True,
+        )
+
+
+def main():
+    """Build the namespaces, measure, and remove them."""
+    for name in (CLIENT, SERVER):
+        ip("netns", "add", name)
+    started = []
+    GROUP.mkdir()
+    (GROUP / "cgroup.procs").write_text(str(os.getpid()))
+    try:
+        ip(
+            "-n",
+            CLIENT,
+            "link",
+            "add",
+            "ol-b0",
+            "type",
+            "veth",
+            "peer",
+            "name",
+            "ol-b1",
+            "netns",
+            SERVER,
+        )
+        for name, device, address in ((CLIENT, "ol-b0", HERE), (SERVER, "ol-b1", THERE)):
+            ip("-n", name, "addr", "add", f"{address}/24", "dev", device)
+            ip("-n", name, "link", "set", device, "up")
+        for engine, port in (("netperf", 12865), ("iperf3", 13870), ("sockets", 12869)):
+            wanted = [{"netns": SERVER, "address": THERE, "port": port, "engine": engine}]
+            servers.start_all(wanted)
+            started.append(servers._state_file(wanted[0]))
+        found = defaultdict(list)
+        everything = [
+            (cell, engine) for cell, (engines, _given) in CELLS.items() for engine in engines
+        ]
+        order = list(everything)
+        for _round in range(ROUNDS):
+            random.shuffle(order)
+            for cell, engine in order:
+                found[cell, engine].append(measure(engine, CELLS[cell][1]))
+        table({one: found[one] for one in everything})
+    finally:
+        servers.stop_all(started)
+        (GROUP.parent / "cgroup.procs").write_text(str(os.getpid()))
+        for name in (CLIENT, SERVER):
+            ip("netns", "del", name)
+        time.sleep(0.5)
+        GROUP.rmdir()
+
+
+if __name__ == "__main__":
+    main()
