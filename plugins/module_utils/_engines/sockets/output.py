@@ -142,4 +142,18 @@ def rows(text: str) -> list[StreamRow]:
     beside = given.get("beside", [])
     if not isinstance(beside, list):
         raise ParseError("beside is not a list", 1)
-    return [_row(given), *(_row(object_of(one, "a stream")) for one in beside)]
+    requests = _row(given)
+    streams = [_row(object_of(one, "a stream")) for one in beside]
+    for stream in streams:
+        _cut(stream, requests["parts"])
+    return [requests, *streams]
+
+
+def _cut(stream: StreamRow, counted: list[Part]) -> None:
+    """Leave of a stream's time what the requests beside it were counted in."""
+    if not counted:
+        return
+    began, ended = counted[0][0], counted[-1][1]
+    parts = [(max(start, began), min(end, ended), rate) for start, end, rate in stream["parts"]]
+    stream["parts"] = [part for part in parts if part[1] > part[0]]
+    stream["length"] = ended - began

@@ -42,7 +42,7 @@ NUMBER = struct.Struct("=I")
 SILENCE = 0.2  # s without a datagram, after which an end looks whether the other one has finished
 PATIENCE = 30.0  # s for an answer on the connection on which the ends speak
 CONNECTED = 8.0  # s; by then the SYN was sent again after 1 s and 3 s
-ASIDE = 0.2  # s at both ends of the loaded time: streams do not begin and end at one instant
+ASIDE = 0.1  # s that streams run before and after the requests that are counted beside them
 STEP, STEPS = 6, 1 << 20  # latencies are counted by 64 ns up to 67 ms; longer ones are kept
 OCTAVE = 64  # classes of latencies from one time to its double: each is 1.1 % wide
 PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999))
@@ -539,10 +539,20 @@ class Server:
 
 def _cpu_of(pid: int) -> tuple[float, float]:
     """Return the seconds that a process has needed for its own code and in the kernel, proc(5)."""
-    with open(f"/proc/{pid}/stat") as stream:
-        words = stream.read().rpartition(")")[2].split()
-    hertz = os.sysconf("SC_CLK_TCK")
+    words, hertz = _stat(pid), os.sysconf("SC_CLK_TCK")
     return int(words[11]) / hertz, int(words[12]) / hertz
+
+
+def _age() -> float:
+    """Return the seconds since this process was started, proc(5)."""
+    started = int(_stat(os.getpid())[19]) / os.sysconf("SC_CLK_TCK")
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - started
+
+
+def _stat(pid: int) -> list[str]:
+    """Return what follows the name of a process in /proc."""
+    with open(f"/proc/{pid}/stat") as stream:
+        return stream.read().rpartition(")")[2].split()
 
 
 def _bind_cpu(cpu: object) -> None:
@@ -686,16 +696,16 @@ class Client:
     def loaded(self) -> None:
         """Ask while nothing else runs, then beside streams."""
         asked = self.asked
-        beside = [Beside(stream) for stream in asked["beside"]]
+        seconds = asked["seconds"] + 2 * ASIDE
+        beside = [Beside({**stream, "seconds": seconds}) for stream in asked["beside"]]
         self.begin()
-        alone = ask(self.sock, asked, asked["before"], Ticks(0))
+        # The CPU is counted from ``before`` on, whatever Python needs to start.
+        alone = ask(self.sock, asked, max(ASIDE, asked["before"] - ASIDE - _age()), Ticks(0))
         for one in beside:
             one.start()
         ask(self.sock, asked, ASIDE, Ticks(0))
         usage, self.ticks = Usage(), Ticks(asked.get("interim") or 0)
-        seconds = asked["seconds"] - 2 * ASIDE
-        asking = ask(self.sock, asked, seconds, self.ticks)
-        self.found["length"] = seconds
+        asking = ask(self.sock, asked, asked["seconds"], self.ticks)
         self.add_requests(asking, usage.shown())
         self.found["unloaded"] = alone.latencies.shown()
         self.found["beside"] = [one.result() for one in beside]

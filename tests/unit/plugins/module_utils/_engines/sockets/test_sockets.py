@@ -138,6 +138,9 @@ def test_requests_are_read():
     assert row["latency_classes"] == {950: 80, 1000: 20}
     assert row["engine_cpu"]["server"] is None
     beside = {**REQUESTS, "beside": [STREAM, STREAM]}
+    later = {**STREAM, "parts": [[9.0, 11.0, 250_000_000], [11.0, 13.0, 250_000_000]]}
+    stream = output.rows(json.dumps({**REQUESTS, "beside": [later]}))[1]
+    assert stream["parts"] == [(10.0, 11.0, 1000.0), (11.0, 12.0, 1000.0)]
     assert [one["test"] for one in output.rows(json.dumps(beside))] == [
         "TCP_RR",
         *["UDP_STREAM"] * 2,
@@ -223,10 +226,10 @@ def test_all_that_a_tcp_stream_sends_arrives(server, test):
 @pytest.mark.parametrize("cut", [True, False])
 def test_datagrams_have_the_size_and_the_rate_asked_for(server, cut):
     [row] = measured(
-        server, test="UDP_STREAM", message_size=200, rate_mbps=8, udp_segment=cut, udp_gro=cut
+        server, test="UDP_STREAM", message_size=200, rate_mbps=1, udp_segment=cut, udp_gro=cut
     )
     assert row["message_size"] == 200
-    assert row["throughput_sent_mbps"] == pytest.approx(8, rel=0.2)
+    assert row["throughput_sent_mbps"] == pytest.approx(1, rel=0.2)
     assert row["throughput_mbps"] == pytest.approx(row["throughput_sent_mbps"], rel=0.05)
 
 
@@ -246,8 +249,8 @@ def test_requests_are_measured_without_and_beside_a_stream(server):
     requests, stream = measured(server, test="TCP_LOADED_RR")
     assert requests["unloaded_us"]["p50"] > 0 and requests["latency_us"]["p50"] > 0
     assert stream["throughput_mbps"] > 10
-    begun, ended = stream["parts"][0][0], stream["parts"][-1][1]
-    assert begun < requests["parts"][0][0] < requests["parts"][-1][1] < ended
+    ends = [(row["parts"][0][0], row["parts"][-1][1]) for row in (requests, stream)]
+    assert streams.common(ends)[2] > 0.9  # the stream had begun before, and went on
 
 
 def test_a_server_that_is_not_there_is_said():
