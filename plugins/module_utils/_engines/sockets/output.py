@@ -85,8 +85,7 @@ def _bytes(test: str, client: Document, server: Document) -> tuple[float, float]
 
 
 def _stream(given: Document, elapsed: float) -> StreamRow:
-    test = str(given["test"])
-    client, server = object_of(given["client"], "client"), object_of(given["server"], "server")
+    test, client, server = given["test"], given["client"], given["server"]
     sent, arrived = _bytes(test, client, server)
     return {
         "throughput_mbps": arrived * BITS / elapsed,
@@ -121,9 +120,11 @@ def _row(given: Document) -> StreamRow:
         raise ParseError("elapsed is nothing", 1)
     client = object_of(given.get("client"), "client")
     server = object_of(given.get("server"), "server")
+    if not isinstance(given.get("test"), str):
+        raise ParseError(f"test is not a name: {str(given.get('test'))[:40]!r}", 1)
     found: Any = _requests(given, elapsed) if "transactions" in given else _stream(given, elapsed)
     found.update(
-        test=str(given.get("test")),
+        test=given["test"],
         length=_number(given, "length", LONGEST),
         elapsed_s=elapsed,
         engine_cpu={"client": _cpu(client), "server": _cpu(server)},

@@ -29,7 +29,7 @@ def _host(monkeypatch):
     """Return what sets the answers of a host: lines of ping by size, and netperf's."""
 
     def answers(large, small=FEW, netperf="THROUGHPUT=941.53\nTHROUGHPUT_UNITS=10^6bits/s\n"):
-        def run(argv, netns=None, timeout=60, check=True):
+        def run(argv, netns=None, timeout=60, check=True, pass_fds=()):
             if argv[0] == "ip":
                 return Result('[{"dev": "eth1"}]' if "route" in argv else '[{"mtu": 1500}]')
             if argv[0] == "ping":
