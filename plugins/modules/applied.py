@@ -14,7 +14,8 @@ author:
   - The offload.lab developers (@offload-lab)
 description:
   - Compares the snapshot of M(offload.lab.snapshot) with how the node is set now, writes the originals of what differs
-    to O(path), and forgets the snapshot. From then on the settings stay. Neither campaigns nor teardown undo them.
+    to O(path), with the values that it has now and the time, and forgets the snapshot. From then on the settings stay.
+    Neither campaigns nor teardown undo them.
   - An original that is in O(path) already is never replaced, so that the node goes back to how it was before the first
     time.
   - M(offload.lab.restore) with this O(path) takes everything back.
@@ -37,6 +38,7 @@ options:
     elements: raw
     required: true
 seealso:
+  - module: offload.lab.applied_info
   - module: offload.lab.snapshot
   - module: offload.lab.restore
 notes:
@@ -63,12 +65,27 @@ originals:
 """
 
 import json
-from typing import Any
+import time
+from typing import Any, cast
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host.module import run_module
 from ..module_utils._restore import applied, node_state, settings, snapshot
+
+
+def kept_after(
+    before: snapshot.Snapshot, kept: snapshot.Snapshot | None, devices: list[snapshot.Item]
+) -> snapshot.Snapshot | None:
+    """Return what the file is to have: originals, and what was set instead."""
+    changed = applied.originals(before, devices, node_state.read(devices))
+    after = applied.merge(kept, changed)
+    if after is None or not changed["devices"]:
+        return after
+    known = cast(snapshot.KeptApplied, kept or {}).get("applied")
+    set_now = applied.settings_now(changed["devices"], devices)
+    recorded = applied.record(known, set_now, time.time(), snapshot.boot_id())
+    return cast(snapshot.Snapshot, {**after, "applied": recorded})
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
@@ -78,9 +95,7 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         settings.read_settings(module.params["devices"], missing="skip"),
     )
     before, kept = snapshot.read(params["snapshot"]), snapshot.read(params["path"])
-    after = kept
-    if before is not None:
-        after = applied.merge(kept, applied.originals(before, devices, node_state.read(devices)))
+    after = kept if before is None else kept_after(before, kept, devices)
     if not module.check_mode:
         if after is not None and after != kept:
             snapshot.write(params["path"], after)

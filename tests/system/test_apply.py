@@ -7,6 +7,8 @@ campaign.
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import yaml
 
@@ -99,6 +101,23 @@ def test_apply_is_refused_while_a_campaign_has_the_node(lab, restored, tmp_path)
         lab.ask("offload.lab.restore", "node1")
     assert "node1: a campaign is running or was interrupted" in " ".join(said.split())
     assert features(lab)[0] == restored[0]
+
+
+def test_it_is_written_for_other_tools_and_nothing_is_set(lab, restored, tmp_path):
+    settings = recommended(tmp_path / "recommended.yml", "veth")
+    asked = {
+        "offload_lab_export": "tuned,talos",
+        "offload_lab_export_folder": str(tmp_path / "exports"),
+    }
+    said = lab.play("apply", *settings, "-e", json.dumps(asked))
+    assert features(lab) == restored
+    for node in ("node1", "node2"):
+        folder = tmp_path / "exports" / node
+        assert "features=gro on" in (folder / "tuned.conf").read_text()
+        documents = list(yaml.safe_load_all((folder / "talos.yaml").read_text()))
+        assert documents[0]["features"] == {"rx-gro": True}
+    assert "Not in talos.yaml of node1" in said
+    assert "underlay0: rps cpus all" in said
 
 
 def test_another_driver_is_refused(lab, restored, tmp_path):

@@ -11,7 +11,7 @@ from typing import Any, Iterable, Mapping
 
 from .._base.network import key_of
 from .._kinds.kinds import DEVICE_KINDS
-from .snapshot import SCHEMA, Item, Other, Snapshot
+from .snapshot import SCHEMA, AppliedSettings, Item, Other, Snapshot
 
 KEPT = [kind.kept_as for kind in DEVICE_KINDS.values()]
 
@@ -44,6 +44,35 @@ def originals(before: Snapshot, devices: Iterable[Item], other: Other) -> Snapsh
         "links": [],
         "other": {"rss": rss},
     }
+
+
+def settings_now(changed: Iterable[Item], now: Iterable[Item]) -> list[Item]:
+    """Return what the settings that have changed are now, of each device of the originals."""
+    there = {key_of(device): device for device in now}
+    found: list[Item] = []
+    for device in changed:
+        values = there.get(key_of(device), {})
+        item: Item = {"name": device["name"], "netns": device.get("netns")}
+        for key in KEPT:
+            if key in device:
+                item[key] = {name: values.get(key, {}).get(name) for name in device[key]}
+        found.append(item)
+    return found
+
+
+def record(
+    old: AppliedSettings | None, set_now: Iterable[Item], since: float, boot_id: str
+) -> AppliedSettings:
+    """Return what was applied, with what has been set now; the newer value of a setting wins."""
+    devices = {key_of(device): dict(device) for device in (old["devices"] if old else ())}
+    for device in set_now:
+        known = devices.setdefault(
+            key_of(device), {"name": device["name"], "netns": device["netns"]}
+        )
+        for key in KEPT:
+            if key in device:
+                known[key] = {**known.get(key, {}), **device[key]}
+    return {"since": since, "boot_id": boot_id, "devices": list(devices.values())}
 
 
 def merge(old: Snapshot | None, new: Snapshot) -> Snapshot | None:

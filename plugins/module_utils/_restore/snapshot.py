@@ -38,6 +38,14 @@ class Other(TypedDict, total=False):
     vxlan: dict[str, Any]  # see vxlan_devices.saved
 
 
+class AppliedSettings(TypedDict):
+    """What apply set: when, at which boot, and the values of each device that it changed."""
+
+    since: float  # seconds since the epoch
+    boot_id: str
+    devices: list[Item]
+
+
 class Snapshot(TypedDict):
     """The content of a snapshot's file."""
 
@@ -45,6 +53,18 @@ class Snapshot(TypedDict):
     devices: list[Item]
     links: list[Item]
     other: Other
+
+
+class KeptApplied(Snapshot, total=False):
+    """The file of what was applied: a snapshot of the originals, and what was set instead."""
+
+    applied: AppliedSettings
+
+
+def boot_id() -> str:
+    """Return what the kernel calls this boot."""
+    with open("/proc/sys/kernel/random/boot_id") as stream:
+        return stream.read().strip()
 
 
 def read(path: str) -> Snapshot | None:

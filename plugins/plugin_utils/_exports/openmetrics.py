@@ -7,7 +7,7 @@ collector) and Grafana.
 
 from __future__ import annotations
 
-from typing import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from .._analysis.nouns import AnalysedMetric, Analysis, Estimate, ProfileSpread
 from .._analysis.unfinished import claimed
@@ -77,14 +77,19 @@ def _escaped(value: object) -> str:
 
 def openmetrics(analysis: Analysis) -> str:
     """Return the text. It has no times: Prometheus takes that of its scrape."""
+    return exposition(_samples(analysis), FAMILIES)
+
+
+def exposition(samples: Iterable[Sample], families: Mapping[str, str]) -> str:
+    """Return samples as text; ``families`` says what each is about, in the order of the text."""
     found: dict[str, list[str]] = {}
-    for family, labels, value in _samples(analysis):
+    for family, labels, value in samples:
         pairs = ",".join(
             f'{name}="{_escaped(text)}"' for name, text in labels.items() if text is not None
         )
         found.setdefault(family, []).append(f"{family}{{{pairs}}} {value}")
     lines = []
-    for family, about in FAMILIES.items():
+    for family, about in families.items():
         if family in found:
             lines += [f"# TYPE {family} gauge", f"# HELP {family} {about}", *found[family]]
     return "\n".join([*lines, "# EOF"]) + "\n"

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.module_utils._restore import applied
+from ansible_collections.offload.lab.plugins.module_utils._restore import applied, drift
 
 BEFORE = {
     "schema": 1,
@@ -78,3 +78,43 @@ def test_the_first_original_stays():
 
 def test_a_device_that_is_gone_has_no_originals():
     assert applied.originals(BEFORE, [], {})["devices"] == []
+
+
+def test_what_was_set_is_recorded_and_the_newer_value_wins():
+    first = applied.originals(BEFORE, NOW, BEFORE["other"])
+    set_now = applied.settings_now(first["devices"], NOW)
+    assert set_now == [
+        {
+            "name": "eth1",
+            "netns": None,
+            "features_wanted": {"rx-gro": True},
+            "rings": {"rx": 4096},
+            "rps": {"rx-0": "f"},
+        }
+    ]
+    recorded = applied.record(None, set_now, 1.0, "boot1")
+    later = [{"name": "eth1", "netns": None, "rings": {"rx": 512}}]
+    assert applied.record(recorded, later, 2.0, "boot2") == {
+        "since": 2.0,
+        "boot_id": "boot2",
+        "devices": [{**set_now[0], "rings": {"rx": 512}}],
+    }
+
+
+def test_drift():
+    applied_now = [
+        {"name": "eth1", "netns": None, "features_wanted": {"rx-gro": True}, "rings": {"rx": 4096}},
+        {"name": "veth0", "netns": "t1", "features_wanted": {"rx-gro": True}},
+    ]
+    there = [
+        {"name": "eth1", "netns": None, "features_wanted": {"rx-gro": True}, "rings": {"rx": 256}}
+    ]
+    assert drift.drift(applied_now, there) == [
+        {
+            "device": "eth1",
+            "settings": 2,
+            "missing": False,
+            "drifted": [{"kind": "rings", "name": "rx", "applied": 4096, "now": 256}],
+        },
+        {"device": "t1/veth0", "settings": 1, "missing": True, "drifted": []},
+    ]

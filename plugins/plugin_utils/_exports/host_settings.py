@@ -1,0 +1,168 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a campaign recommends for one host, device by device, as other tools are to set it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ...module_utils._base.network import key_of
+from ...module_utils._ethtool.alias import SHORT_NAMES
+from ...module_utils._ethtool.features import LEGACY, group_members
+from ...module_utils._kinds.devices import devices_of_classes
+from ...module_utils._kinds.feature import plan_features
+from ...module_utils._kinds.kinds import DEVICE_KINDS
+
+# The kernel's name of a feature that ethtool lists under another one.
+KERNEL_NAMES = {long: pattern for _short, long, pattern in LEGACY if "*" not in pattern}
+ON_OFF = {True: "on", False: "off"}
+
+
+class HostDevice(NamedTuple):
+    """A device and what it is to be set to."""
+
+    name: str
+    features: dict[str, bool]  # single bits, by the row of ethtool -k
+    groups: dict[str, list[str]]  # the rows that a legacy name such as tso stands for and changes
+    others: dict[str, dict[str, Any]]  # of the other kinds, by group
+
+    def whole_group(self, long: str) -> bool | None:
+        """Return the one value that all bits of a group are to have, None where there is none."""
+        values = {self.features.get(row) for row in self.groups.get(long, ())}
+        return values.pop() if len(values) == 1 else None
+
+
+class HostSettings(NamedTuple):
+    """What a host is to be set to, and what no tool can be told."""
+
+    campaign: str
+    host: str
+    devices: list[HostDevice]
+    left: list[str]
+
+
+class Export(NamedTuple):
+    """A file for another tool: its text, and what is not in it."""
+
+    text: str
+    left: list[str]
+
+
+def shown(value: Any) -> str:
+    """Return a value as ethtool prints it."""
+    return ON_OFF[value] if isinstance(value, bool) else str(value)
+
+
+def kernel_name(row: str) -> str:
+    """Return the kernel's name of a feature."""
+    return KERNEL_NAMES.get(row, row)
+
+
+def short_name(row: str) -> str:
+    """Return the short name of a feature that has one, such as gro."""
+    return SHORT_NAMES.get(row, row)
+
+
+def _device(item: Mapping[str, Any], features: dict[str, Any]) -> tuple[HostDevice, list[str]]:
+    """Return a device's settings, and what it cannot be set to."""
+    name = item["name"]
+    changeable = {row for row, state in features.items() if not state["fixed"]}
+    plan = plan_features(dict(item.get("features", {})), features, name, report_fixed=True)
+    left = [
+        f"{name}: {row} {ON_OFF[not fixed['active']]}, because the device has it fixed"
+        for row, fixed in sorted(plan["fixed"].items())
+    ]
+    bits = {row: on for row, on in plan["asked"].items() if row in changeable}
+    groups: dict[str, list[str]] = {}
+    for long, rows in group_members(features).items():
+        groups[long] = [row for row in rows if row in changeable]
+    return HostDevice(name, bits, groups, _others(item)), left
+
+
+def _others(item: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return what is asked of a device beside features, by group, as it is listed."""
+    others: dict[str, dict[str, Any]] = {}
+    for group, kind in DEVICE_KINDS.items():
+        if group != "features" and item.get(group):
+            others[group] = {kind.setting_name(key): value for key, value in item[group].items()}
+    return others
+
+
+def _wanted(
+    settings: Mapping[str, Any], here: Mapping[str, list[Any]]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return what is asked of each device, and what no device is asked."""
+    left = [f"class {name}: this host has no such device" for name in settings if name not in here]
+    if (settings.get("tunnel") or {}).get("csum") is not None:
+        left.append("the outer checksum of the tunnel, which is not a setting of a device")
+    wanted = {name: dict(groups) for name, groups in settings.items() if name in here}
+    return devices_of_classes(wanted, dict(here)), left
+
+
+def host_settings(
+    campaign: str,
+    host: str,
+    settings: Mapping[str, Any],
+    classes: Mapping[str, Any],
+    found: Mapping[str, Any],
+) -> HostSettings:
+    """Return what a host's devices are to be set to.
+
+    ``settings`` are those of the host's end, by device class; ``classes`` has the devices of each;
+    ``found`` has the devices that are there, with their features, as module ethtool_info returns
+    them.
+    """
+    here = {name: list(devices) for name, devices in classes.items() if devices}
+    items, left = _wanted(settings, here)
+    devices: list[HostDevice] = []
+    for item in items:
+        key = key_of({"name": item["name"], "netns": item.get("netns")})
+        if item.get("netns"):
+            left.append(f"{key}: it is in a network namespace, where the tool does not look")
+        elif key not in found:
+            left.append(f"{key}: it is not there now")
+        else:
+            device, fixed = _device(item, found[key]["features"])
+            devices.append(device)
+            left += fixed
+    return HostSettings(campaign, host, devices, left)
+
+
+Options = Mapping[str, tuple[str, Collection[str]]]  # {group: (a tool's key, names that it knows)}
+
+
+def expressed(device: HostDevice, options: Options) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Return ``{a tool's key: {name: value}}`` of the kinds beside features, and what has none."""
+    section: dict[str, dict[str, Any]] = {}
+    left: list[str] = []
+    for group, values in device.others.items():
+        option, names = options.get(group, ("", ()))
+        for name, value in values.items():
+            if name in names:
+                section.setdefault(option, {})[name] = value
+            else:
+                left += not_expressed(device, group, [name])
+    return section, left
+
+
+def not_expressed(device: HostDevice, group: str, names: Iterable[str]) -> list[str]:
+    """Return a line for each setting of a device that a tool has no word for."""
+    values = device.features if group == "features" else device.others[group]
+    shown_group = "" if group == "features" else f"{group} "
+    return [f"{device.name}: {shown_group}{name} {shown(values[name])}" for name in names]
+
+
+def head(settings: HostSettings, tool: str, use: str, left: list[str]) -> str:
+    """Return the comment with which a file begins."""
+    lines = [
+        f"# What campaign {settings.campaign} recommends for {settings.host}, for {tool}.",
+        *(f"# {line}" for line in use.splitlines()),
+    ]
+    if left:
+        lines.append(
+            f"# Not in this file, because {tool} cannot express it or the host cannot be set so:"
+        )
+        lines += [f"#   {line}" for line in left]
+    return "".join(line + "\n" for line in lines)
