@@ -23,6 +23,7 @@ from .qdisc import QDISC
 from .rfs import RFS
 from .rings import RINGS
 from .rps import RPS
+from .rss_weights import RSS_WEIGHTS
 from .rx_flow_hash import RX_FLOW_HASH
 from .sysfs import Sysfs
 from .threaded import THREADED
@@ -34,6 +35,7 @@ IN_ORDER: list[Kind] = [
     RINGS,
     COALESCE,
     RX_FLOW_HASH,
+    RSS_WEIGHTS,
     THREADED,  # a veth whose GRO goes off has no NAPI left to thread
     FEATURE,
     PRIVATE_FLAGS,

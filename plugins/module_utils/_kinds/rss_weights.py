@@ -1,0 +1,98 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How many entries of the RSS table each receive queue has (``ethtool -X DEV weight``). Pure.
+
+The table is told by a text: ``equal 4`` is round robin over the first four queues, what drivers
+begin with; ``96 32`` is one run of entries a queue, as ethtool writes weights. A table of another
+shape is left alone, because ethtool cannot write it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Iterable, Mapping, Sequence
+
+from .._base.checks import shown
+from .._base.errors import InputError
+from .._ethtool.rss import parse_rss
+from .kind import KindState, Reader
+from .listed import Listed, unsupported
+
+TEXT = re.compile(r"equal [0-9]{1,5}\Z|[0-9]{1,5}( [0-9]{1,5}){0,1023}\Z", re.ASCII)
+ALLOWED = "equal and a number of queues, such as equal 4, or weights, such as 3 1"
+
+
+def table_of(text: str, size: int) -> list[int]:
+    """Return the table that ethtool makes of a text; it rounds the end of each run down."""
+    numbers = [int(word) for word in re.findall("[0-9]+", text)]
+    if text.startswith("equal"):
+        return [entry % numbers[0] for entry in range(size)]
+    table: list[int] = []
+    before = 0
+    for queue, weight in enumerate(numbers):
+        before += weight
+        table += [queue] * (size * before // sum(numbers) - len(table))
+    return table
+
+
+def told(table: Sequence[int]) -> str | None:
+    """Return the text of a table, None for one of another shape."""
+    queues = max(table) + 1
+    if list(table) == [entry % queues for entry in range(len(table))]:
+        return f"equal {queues}"
+    if list(table) == sorted(table):
+        return " ".join(str(table.count(queue)) for queue in range(queues))
+    return None
+
+
+class RssWeights(Listed):
+    """The shares of receive queues in the RSS table."""
+
+    name = group = "rss_weights"
+    about = "divides the RSS table, and so the flows, between receive queues"
+    found = "`ethtool -x`; drivers with RSS; veth and virtio without it have none"
+    settings = ["weights"]
+
+    def value(self, level: str) -> str:
+        text = str(level)
+        if TEXT.match(text) and any(map(int, re.findall("[0-9]+", text))):
+            return text
+        raise ValueError(ALLOWED)
+
+    def read(
+        self, asked: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
+    ) -> dict[str, KindState]:
+        states: dict[str, KindState] = {}
+        for name in asked:
+            text, reason = reader.read_output(["ethtool", "-x", name], netns)
+            tables = list(parse_rss(text).values())
+            states[name] = self.state(tables[0]["indirection"] if tables else None, reason)
+        return states
+
+    def state(self, listing: Any, reason: str | None) -> KindState:
+        if not listing:
+            return unsupported(reason)
+        text = told(listing)
+        if text is None:
+            return unsupported("its RSS table has a shape that ethtool cannot write")
+        return {"supported": True, "current": {"weights": text}, "size": len(listing)}
+
+    def checked(self, name: str, value: Any, state: KindState, where: str) -> str:
+        try:
+            text = self.value(str(value))
+        except ValueError:
+            raise InputError(f"{shown(value)} does not divide a table", where, f"Give {ALLOWED}.")
+        size = state["size"]
+        if not text.startswith("equal") and sum(map(int, text.split())) > size:
+            raise InputError(f"{text} adds up to more than the {size} entries of the table", where)
+        return told(table_of(text, size)) or text
+
+    def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
+        if "weights" not in change:
+            return []
+        words = change["weights"].split()
+        return [["ethtool", "-X", name, *(words if words[0] == "equal" else ["weight", *words])]]
+
+
+RSS_WEIGHTS = RssWeights()

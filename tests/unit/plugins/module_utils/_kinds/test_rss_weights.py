@@ -1,0 +1,66 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._kinds.rss_weights import (
+    RSS_WEIGHTS,
+    table_of,
+    told,
+)
+
+EQUAL = [0, 1, 2, 3] * 4
+
+
+def plan(weights, table=EQUAL, report_fixed=False):
+    state = RSS_WEIGHTS.state(table, None)
+    return RSS_WEIGHTS.plan({"rss_weights": {"weights": weights}}, state, "eth0", report_fixed)
+
+
+@pytest.mark.parametrize(
+    "weights, argv",
+    [
+        ("equal 4", None),
+        ("equal 2", "ethtool -X eth0 equal 2"),
+        ("3 1", "ethtool -X eth0 weight 12 4"),
+        ("1 1 1", "ethtool -X eth0 weight 5 5 6"),
+        ("0 1", "ethtool -X eth0 weight 0 16"),
+        ("1 0", "ethtool -X eth0 equal 1"),
+    ],
+)
+def test_what_differs_is_written(weights, argv):
+    steps = RSS_WEIGHTS.steps(plan(weights)["change"], "eth0")
+    assert [" ".join(words) for words in steps] == ([argv] if argv else [])
+
+
+def test_a_snapshot_brings_the_table_back():
+    kept = RSS_WEIGHTS.kept(RSS_WEIGHTS.described(RSS_WEIGHTS.state(EQUAL, None)))
+    back = plan(kept["weights"], [0] * 12 + [1] * 4)
+    assert RSS_WEIGHTS.steps(back["change"], "eth0") == [["ethtool", "-X", "eth0", "equal", "4"]]
+
+
+def test_a_table_of_another_shape_is_left_alone():
+    state = RSS_WEIGHTS.state([1, 0, 0, 1], None)
+    assert not state["supported"]
+    assert RSS_WEIGHTS.kept(RSS_WEIGHTS.described(state)) == {}
+
+
+@pytest.mark.parametrize("weights", ["9 9", "0 0", "equal 0", "equal", "-1 2", "1,2", "", "1 x"])
+def test_what_does_not_divide_the_table(weights):
+    with pytest.raises(InputError):
+        plan(weights)
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=16), st.sampled_from([16, 128, 1000]))
+def test_what_is_written_reads_back_the_same(weights, size):
+    assume(0 < sum(weights) <= size)
+    table = table_of(" ".join(map(str, weights)), size)
+    assert len(table) == size
+    text = told(table)
+    assert table_of(text, size) == table
+    assert plan(text, table)["change"] == {}
