@@ -71,14 +71,14 @@ from typing import Any, cast
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host.module import run_module
-from ..module_utils._restore import applied, node_state, settings, snapshot
+from ..module_utils._restore import applied, settings, snapshot
 
 
 def kept_after(
     before: snapshot.Snapshot, kept: snapshot.Snapshot | None, devices: list[snapshot.Item]
 ) -> snapshot.Snapshot | None:
     """Return what the file is to have: originals, and what was set instead."""
-    changed = applied.originals(before, devices, node_state.read(devices))
+    changed = applied.originals(before, devices)
     after = applied.merge(kept, changed)
     if after is None or not changed["devices"]:
         return after

@@ -12,7 +12,7 @@ author:
   - The offload.lab developers (@offload-lab)
 description:
   - Sets what the snapshot of M(offload.lab.snapshot) contains - MTU, features as wanted bits, channels, rings,
-    coalescing, receive hashing, all other kinds of settings of devices, the RSS table, and the options of the lab's
+    coalescing, receive hashing, the RSS table and all other kinds of settings of devices, and the options of the lab's
     own tunnels, key by key.
   - Reads everything back, sets again what was not possible before, and removes the snapshot only when everything is as
     it was.

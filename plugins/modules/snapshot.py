@@ -12,8 +12,8 @@ description:
   - Reads how devices are set, as M(offload.lab.ethtool_info) returns it in C(restore), and their MTU, and writes it to
     a file of the node. The file is on the disk when the task ends.
   - Devices in the file are never replaced, because the node may have been changed since. Only new devices are added.
-  - With the first devices it keeps their RSS tables too, and the options of the lab's own
-    tunnels; they are in RV(other). Ports of others and C(other_config) of Open vSwitch are not kept.
+  - With the first devices it keeps the options of the lab's own tunnels, too. They are in RV(other). Ports of others
+    and C(other_config) of Open vSwitch are not kept.
   - M(offload.lab.restore) restores it.
 author:
   - The offload.lab developers (@offload-lab)
@@ -125,7 +125,7 @@ def wanted(before: snapshot.Snapshot | None, params: dict[str, Any]) -> snapshot
     other = params["other"]
     if devices and before is None:
         other = {
-            **node_state.read([device for device in devices if snapshot.exists(device)]),
+            **node_state.read(),
             **other,
         }
     if params["state"] == "absent":

@@ -5,7 +5,7 @@
 
 The table is told by a text: ``equal 4`` is round robin over the first four queues, what drivers
 begin with; ``96 32`` is one run of entries a queue, as ethtool writes weights. A table of another
-shape is left alone, because ethtool cannot write it.
+shape is called ``other``: it can be changed, and ethtool cannot write it back.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from .kind import KindState, Reader
 from .listed import Listed, unsupported
 
 TEXT = re.compile(r"equal [0-9]{1,5}\Z|[0-9]{1,5}( [0-9]{1,5}){0,1023}\Z", re.ASCII)
+OTHER = "other"
 ALLOWED = "equal and a number of queues, such as equal 4, or weights, such as 3 1"
 
 
@@ -36,14 +37,19 @@ def table_of(text: str, size: int) -> list[int]:
     return table
 
 
-def told(table: Sequence[int]) -> str | None:
-    """Return the text of a table, None for one of another shape."""
+def _entries(text: str) -> int:
+    """Return how many entries weights need at least."""
+    return 0 if text.startswith("equal") else sum(map(int, text.split()))
+
+
+def told(table: Sequence[int]) -> str:
+    """Return the text of a table."""
     queues = max(table) + 1
     if list(table) == [entry % queues for entry in range(len(table))]:
         return f"equal {queues}"
     if list(table) == sorted(table):
         return " ".join(str(table.count(queue)) for queue in range(queues))
-    return None
+    return OTHER
 
 
 class RssWeights(Listed):
@@ -73,20 +79,27 @@ class RssWeights(Listed):
     def state(self, listing: Any, reason: str | None) -> KindState:
         if not listing:
             return unsupported(reason)
-        text = told(listing)
-        if text is None:
-            return unsupported("its RSS table has a shape that ethtool cannot write")
-        return {"supported": True, "current": {"weights": text}, "size": len(listing)}
+        return {"supported": True, "current": {"weights": told(listing)}, "size": len(listing)}
+
+    def kept(self, described: Mapping[str, Any]) -> dict[str, Any]:
+        values = super().kept(described)
+        return {name: text for name, text in values.items() if text != OTHER}
+
+    def _stuck(self, named: dict[str, Any], state: KindState, device: str) -> dict[str, Any]:
+        """A table may have fewer entries than it had, when channels are restored after it."""
+        stuck = super()._stuck(named, state, device)
+        text = str(named.get("weights", ""))
+        if not stuck and TEXT.match(text) and _entries(text) > state["size"]:
+            reason = f"{text} adds up to more than the {state['size']} entries of the table"
+            return {"weights": {"asked": text, "reason": reason}}
+        return stuck
 
     def checked(self, name: str, value: Any, state: KindState, where: str) -> str:
         try:
             text = self.value(str(value))
         except ValueError:
             raise InputError(f"{shown(value)} does not divide a table", where, f"Give {ALLOWED}.")
-        size = state["size"]
-        if not text.startswith("equal") and sum(map(int, text.split())) > size:
-            raise InputError(f"{text} adds up to more than the {size} entries of the table", where)
-        return told(table_of(text, size)) or text
+        return told(table_of(text, state["size"]))
 
     def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
         if "weights" not in change:

@@ -11,7 +11,7 @@ from typing import Any, Iterable, Mapping
 
 from .._base.network import key_of
 from .._kinds.kinds import DEVICE_KINDS
-from .snapshot import SCHEMA, AppliedSettings, Item, Other, Snapshot
+from .snapshot import SCHEMA, AppliedSettings, Item, Snapshot
 
 KEPT = [kind.kept_as for kind in DEVICE_KINDS.values()]
 
@@ -26,10 +26,10 @@ def _changed_settings(before: Item, now: Item) -> Item:
     return {key: values for key, values in differing.items() if values}
 
 
-def originals(before: Snapshot, devices: Iterable[Item], other: Other) -> Snapshot:
+def originals(before: Snapshot, devices: Iterable[Item]) -> Snapshot:
     """Return the part of the snapshot ``before`` that has changed.
 
-    ``devices`` and ``other`` are what the node has now, in the form in which a snapshot has them.
+    ``devices`` are as the node has them now, in the form in which a snapshot has them.
     """
     changed: list[Item] = []
     now = {key_of(device): device for device in devices}
@@ -37,12 +37,11 @@ def originals(before: Snapshot, devices: Iterable[Item], other: Other) -> Snapsh
         settings = _changed_settings(device, now.get(key_of(device), {}))
         if settings:
             changed.append(dict(settings, name=device["name"], netns=device.get("netns")))
-    rss = _differing(before["other"].get("rss", {}), other.get("rss", {}))
     return {
         "schema": SCHEMA,
         "devices": changed,
         "links": [],
-        "other": {"rss": rss},
+        "other": {},
     }
 
 
@@ -80,13 +79,8 @@ def merge(old: Snapshot | None, new: Snapshot) -> Snapshot | None:
     changed.
     """
     if old is None:
-        return new if new["devices"] or any(new["other"].values()) else None
-    rss = dict(new["other"]["rss"], **old["other"]["rss"])
-    return {
-        **old,
-        "devices": _merged_devices(old["devices"], new["devices"]),
-        "other": {"rss": rss},
-    }
+        return new if new["devices"] else None
+    return {**old, "devices": _merged_devices(old["devices"], new["devices"])}
 
 
 def _merged_devices(old: Iterable[Item], new: Iterable[Item]) -> list[Item]:

@@ -1,18 +1,15 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a snapshot keeps beside MTU and the kinds of settings of devices: RSS tables, the lab's ports of Open
-vSwitch and VXLAN devices.
-
-RSS tables of devices in other network namespaces are not kept: the lab makes them with one queue.
+"""What a snapshot keeps beside MTU and the kinds of settings of devices: the lab's ports of Open vSwitch and
+VXLAN devices.
 """
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Mapping
+from typing import Mapping
 
 from .._base.steps import Step
-from .._ethtool.read import read_rss
 from .._lab import vxlan_devices
 from .._ovs import database
 from .._ovs.ovs_state import owner_of, transaction
@@ -41,34 +38,12 @@ def read_ovs() -> Switch:
     }
 
 
-def read(devices: Iterable[Mapping[str, Any]]) -> Other:
-    """Return ``{"rss": {device: [queue of each entry]}, "ovs": ..., "vxlan": ...}`` of a node."""
-    own = [device["name"] for device in devices if not device.get("netns")]
-    rss = {name: read_rss(name, None).get("indirection") for name in own}
+def read() -> Other:
+    """Return ``{"ovs": ..., "vxlan": ...}`` of a node."""
     return {
-        "rss": {name: table for name, table in rss.items() if table},
         "ovs": read_ovs(),
         "vxlan": vxlan_devices.saved(*vxlan_devices.read()),
     }
-
-
-def rss_step(name: str, saved: list[int], now: list[int] | None) -> list[str] | None:
-    """Return the argument list that brings an RSS table back, None where it is as it was or cannot
-    be written so.
-
-    ``ethtool -X`` writes two kinds of tables: round robin over the first queues (``equal``, what
-    drivers begin with), and one run of entries a queue (``weight``).
-    """
-    if not now or saved == now or len(saved) != len(now):
-        return None
-    queues = max(saved) + 1
-    if saved == [entry % queues for entry in range(len(saved))]:
-        return ["ethtool", "-X", name, "equal", str(queues)]
-    if saved == sorted(saved):
-        return ["ethtool", "-X", name, "weight"] + [
-            str(saved.count(queue)) for queue in range(queues)
-        ]
-    return None
 
 
 def buffer_changes(saved: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:

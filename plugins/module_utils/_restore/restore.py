@@ -12,7 +12,6 @@ from typing import Any, Iterable, List, TypedDict
 from .._base import network
 from .._base.errors import LabError
 from .._base.steps import Step, shown
-from .._ethtool.read import read_rss
 from .._host.apply import apply
 from .._iproute import read
 from .._iproute.link_plan import plan as plan_links
@@ -82,19 +81,6 @@ def _devices_step(snapshot: Snapshot, dry: bool) -> tuple[Commands, dict[str, An
     return commands, wrong
 
 
-def _rss_step(other: Other, dry: bool) -> Commands:
-    commands: Commands = []
-    for name, saved in sorted(other.get("rss", {}).items()):
-        if not restore_snapshot.exists({"name": name}):
-            continue
-        step = node_state.rss_step(name, saved, read_rss(name, None).get("indirection"))
-        steps = [Step(step, check=False)] if step else []
-        commands += _words(steps)
-        if not dry:
-            apply(steps)
-    return commands
-
-
 def _tunnels_step(other: Other, dry: bool) -> Commands:
     steps: list[Step] = []
     if other.get("vxlan"):
@@ -117,7 +103,7 @@ def _buffers_step(other: Other, dry: bool) -> Commands:
 
 def _other_step(snapshot: Snapshot, dry: bool) -> Commands:
     commands: Commands = []
-    for part in (_rss_step, _tunnels_step, _buffers_step):
+    for part in (_tunnels_step, _buffers_step):
         commands += part(snapshot["other"], dry)
     return commands
 

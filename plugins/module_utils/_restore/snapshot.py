@@ -33,7 +33,6 @@ class Switch(TypedDict, total=False):
 class Other(TypedDict, total=False):
     """What a snapshot has beside devices and links, by device."""
 
-    rss: dict[str, list[int]]  # the queue of each entry
     ovs: Switch
     vxlan: dict[str, Any]  # see vxlan_devices.saved
 

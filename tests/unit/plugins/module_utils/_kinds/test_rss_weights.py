@@ -8,11 +8,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.rss import parse_rss
 from ansible_collections.offload.lab.plugins.module_utils._kinds.rss_weights import (
     RSS_WEIGHTS,
     table_of,
     told,
 )
+from ansible_collections.offload.lab.tests.unit.corpus import corpus_dir
 
 EQUAL = [0, 1, 2, 3] * 4
 
@@ -44,10 +46,25 @@ def test_a_snapshot_brings_the_table_back():
     assert RSS_WEIGHTS.steps(back["change"], "eth0") == [["ethtool", "-X", "eth0", "equal", "4"]]
 
 
-def test_a_table_of_another_shape_is_left_alone():
+def test_a_table_of_another_shape_is_not_kept_and_can_be_changed():
     state = RSS_WEIGHTS.state([1, 0, 0, 1], None)
-    assert not state["supported"]
+    assert state["current"] == {"weights": "other"}
     assert RSS_WEIGHTS.kept(RSS_WEIGHTS.described(state)) == {}
+    assert plan("equal 2", [1, 0, 0, 1])["change"] == {"weights": "equal 2"}
+
+
+def test_a_table_that_has_become_smaller_is_reported():
+    found = plan("12 4", [0, 1], report_fixed=True)
+    reason = "12 4 adds up to more than the 2 entries of the table"
+    assert found["fixed"] == {"weights": {"asked": "12 4", "reason": reason}}
+    with pytest.raises(InputError, match="adds up to more than the 2 entries"):
+        plan("12 4", [0, 1])
+
+
+def test_recorded_tables_can_be_written_back():
+    for path in sorted((corpus_dir() / "ethtool_x").iterdir()):
+        table = list(parse_rss(path.read_text()).values())[0]["indirection"]
+        assert table_of(told(table), len(table)) == table, path
 
 
 @pytest.mark.parametrize("weights", ["9 9", "0 0", "equal 0", "equal", "-1 2", "1,2", "", "1 x"])

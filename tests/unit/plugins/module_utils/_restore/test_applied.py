@@ -20,7 +20,6 @@ BEFORE = {
         {"name": "eth2", "netns": None, "features_wanted": {"rx-gro": False}},
     ],
     "other": {
-        "rss": {"eth1": [0, 1]},
         "ovs": {},
         "vxlan": {},
     },
@@ -39,7 +38,7 @@ NOW = [
 
 
 def test_only_what_changed_is_kept():
-    found = applied.originals(BEFORE, NOW, {"rss": {"eth1": [0, 1]}})
+    found = applied.originals(BEFORE, NOW)
     assert found == {
         "schema": 1,
         "links": [],
@@ -52,19 +51,19 @@ def test_only_what_changed_is_kept():
                 "rps": {"rx-0": "0"},
             }
         ],
-        "other": {"rss": {}},
+        "other": {},
     }
 
 
 def test_nothing_changed_keeps_nothing():
-    found = applied.originals(BEFORE, BEFORE["devices"], BEFORE["other"])
+    found = applied.originals(BEFORE, BEFORE["devices"])
     assert applied.merge(None, found) is None
 
 
 def test_the_first_original_stays():
-    first = applied.originals(BEFORE, NOW, BEFORE["other"])
+    first = applied.originals(BEFORE, NOW)
     later = [dict(NOW[0], features_wanted={"tx-tcp-segmentation": False, "rx-gro": False}), NOW[1]]
-    second = applied.originals(dict(BEFORE, devices=NOW), later, BEFORE["other"])
+    second = applied.originals(dict(BEFORE, devices=NOW), later)
     assert second["devices"][0]["features_wanted"] == {"tx-tcp-segmentation": True, "rx-gro": True}
     (device,) = applied.merge(first, second)["devices"]
     assert device == {
@@ -77,11 +76,11 @@ def test_the_first_original_stays():
 
 
 def test_a_device_that_is_gone_has_no_originals():
-    assert applied.originals(BEFORE, [], {})["devices"] == []
+    assert applied.originals(BEFORE, [])["devices"] == []
 
 
 def test_what_was_set_is_recorded_and_the_newer_value_wins():
-    first = applied.originals(BEFORE, NOW, BEFORE["other"])
+    first = applied.originals(BEFORE, NOW)
     set_now = applied.settings_now(first["devices"], NOW)
     assert set_now == [
         {

@@ -3,65 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import pytest
-
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.rss import parse_rss
 from ansible_collections.offload.lab.plugins.module_utils._restore import node_state
-from ansible_collections.offload.lab.tests.unit.corpus import corpus_dir
-
-
-@pytest.mark.parametrize(
-    "saved,now,words",
-    [
-        ([0, 1, 0, 1], [0, 1, 0, 1], None),
-        ([0, 1, 0, 1], [0, 0, 0, 0], ["equal", "2"]),
-        ([0, 0, 0, 1], [0, 1, 0, 1], ["weight", "3", "1"]),
-        ([0, 0, 2, 2], [0, 1, 0, 1], ["weight", "2", "0", "2"]),
-        ([1, 0, 1, 0], [0, 1, 0, 1], None),
-        ([0, 1, 0, 1], None, None),
-        ([0, 1, 0, 1], [0, 1], None),
-    ],
-    ids=[
-        "unchanged",
-        "round robin",
-        "runs",
-        "a queue without entries",
-        "any order",
-        "no table now",
-        "other size",
-    ],
-)
-def test_rss_step(saved, now, words):
-    step = node_state.rss_step("eth0", saved, now)
-    assert step == (["ethtool", "-X", "eth0"] + words if words else None)
-
-
-def ethtool_fills(step, size):
-    """Return the table that ethtool -X writes (fill_indir_table of its rss.c)."""
-    if step[3] == "equal":
-        return [entry % int(step[4]) for entry in range(size)]
-    weights = [int(word) for word in step[4:]]
-    table, queue, partial = [], -1, 0
-    for entry in range(size):
-        while entry >= size * partial // sum(weights):
-            queue += 1
-            partial += weights[queue]
-        table.append(queue)
-    return table
-
-
-@pytest.mark.parametrize(
-    "saved", [[0, 1, 2, 3] * 32, [0] * 100 + [1] * 28, [0] * 64 + [3] * 64, [0] * 128]
-)
-def test_what_ethtool_then_writes_is_the_table(saved):
-    assert ethtool_fills(node_state.rss_step("eth0", saved, [9] * 128), 128) == saved
-
-
-def test_recorded_tables_can_be_written():
-    for path in sorted((corpus_dir() / "ethtool_x").iterdir()):
-        table = list(parse_rss(path.read_text()).values())[0]["indirection"]
-        step = node_state.rss_step("eth0", table, [0] * len(table))
-        assert table == [0] * len(table) or ethtool_fills(step, len(table)) == table, path
 
 
 def test_buffers_that_are_not_as_saved():
