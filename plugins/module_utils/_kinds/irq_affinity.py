@@ -4,7 +4,8 @@
 """The CPUs of a device's interrupts, as masks in ``/proc/irq``. Pure.
 
 A device's interrupts are those that its bus has for it (``msi_irqs``); a virtual device has none.
-Their numbers may be others after a reboot, so all of them get one mask at boot.
+Their numbers may be others after a reboot, so all of them get one mask at boot. Where irqbalance
+runs, the masks are its own: they are neither varied nor kept nor restored.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from typing import Any, Iterable, Mapping
 
 from .._base.errors import InputError
 from .kind import KindState, Reader
+from .listed import unsupported
 from .steering import Steering, parse_mask
 
 # A device of virtio has its interrupts at the device of the bus above it.
 FOLDERS = ("device/msi_irqs", "device/../msi_irqs")
 INTERRUPT = re.compile(r"/sys/class/net/([^/]+)/device/(?:\.\./)?msi_irqs/([0-9]{1,7})\Z", re.ASCII)
 MASK_OF = re.compile(r"/proc/irq/([0-9]{1,7})/smp_affinity:(.*)", re.ASCII)
+BALANCER = ["pgrep", "-x", "irqbalance"]
 READ_MASKS = ["grep", "-rsH", "--include=smp_affinity", "", "/proc/irq"]
 
 
@@ -44,7 +47,7 @@ class IrqAffinity(Steering):
 
     name = group = "irq_affinity"
     about = "chooses the CPUs that a device may interrupt"
-    found = "`/proc/irq/*/smp_affinity`; cards with MSI; irqbalance may change it again"
+    found = "`/proc/irq/*/smp_affinity`; cards with MSI; not where irqbalance runs"
     levels = None
     program = "procfs"
     file = ""  # not below the device's folder
@@ -69,6 +72,10 @@ class IrqAffinity(Steering):
         # Other namespaces have devices without a bus.
         found = "" if netns else reader.read_output(["find", *paths, "-type", "f"], None)[0]
         interrupts = parse_interrupts(found)
+        balanced = interrupts and reader.read_output(BALANCER, None)[0].strip()
+        if balanced:
+            reason = "irqbalance runs, which would change it again"
+            return {name: unsupported(reason) for name in asked}
         masks = parse_masks(reader.read_output(READ_MASKS, None)[0]) if interrupts else {}
         states: dict[str, KindState] = {}
         for name in asked:

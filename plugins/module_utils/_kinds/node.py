@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from .._base.errors import CommandError
 from .._base.steps import in_netns
 from .._ethtool import read as ethtool
 from .._ethtool.driver import failure_reason
@@ -47,7 +48,14 @@ class Node:
         """Return what a command prints, and why it failed, None where it did not."""
         key = (netns or "", *argv)
         if key not in self._outputs:
-            result = run(argv, netns=netns, check=False)
-            reason = failure_reason(result.err, result.out) if result.rc != 0 else None
-            self._outputs[key] = result.out, reason
+            self._outputs[key] = _output(argv, netns)
         return self._outputs[key]
+
+
+def _output(argv: list[str], netns: str | None) -> tuple[str, str | None]:
+    """A program that is not installed is a reason like others: tc is a package of its own on EL."""
+    try:
+        result = run(argv, netns=netns, check=False)
+    except CommandError as error:
+        return "", f"{argv[0]} {error.what}"
+    return result.out, failure_reason(result.err, result.out) if result.rc != 0 else None

@@ -8,6 +8,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._kinds import steering
 from ansible_collections.offload.lab.plugins.module_utils._kinds.irq_affinity import (
+    BALANCER,
     IRQ_AFFINITY,
     READ_MASKS,
 )
@@ -27,7 +28,12 @@ MASKS = """/proc/irq/0/smp_affinity:3
 class Reader:
     """Stands for a node with these interrupts."""
 
+    def __init__(self, balancer=""):
+        self.balancer = balancer
+
     def read_output(self, argv, netns):
+        if argv == BALANCER:
+            return self.balancer, None
         return (MASKS if argv == READ_MASKS else FOUND), None
 
 
@@ -51,6 +57,12 @@ def test_the_interrupts_of_each_device_are_read(states):
     assert states["eth0"]["current"] == {"irq-38": "1", "irq-39": "3"}
     assert states["ens1"]["current"] == {"irq-61": "3"}
     assert states["veth0"] == {"supported": False, "reason": "it has no interrupts of its own"}
+
+
+def test_what_irqbalance_sets_is_left_to_it():
+    state = IRQ_AFFINITY.read({"eth0": []}, None, Reader("812\n"))["eth0"]
+    assert state == {"supported": False, "reason": "irqbalance runs, which would change it again"}
+    assert IRQ_AFFINITY.kept(IRQ_AFFINITY.described(state)) == {}
 
 
 def test_devices_of_other_namespaces_have_none():
