@@ -29,6 +29,7 @@ from ..plugin_utils._campaign.plan_file import (
     write_plan,
 )
 from ..plugin_utils._lab import guests
+from ..plugin_utils._paths import sources
 from ..plugin_utils._request.fixed import warnings, without_fixed
 from ..plugin_utils._statistics.components import Scatter
 from ..plugin_utils._statistics.libraries import preload
@@ -60,10 +61,13 @@ class ActionModule(ControllerAction):
         folder = os.path.join(os.path.abspath(options["results_dir"]), campaign["name"])
         path = os.path.join(folder, "plan.json")
         old = read_plan(path)
+        own = sources.encapsulations(campaign["paths"])
         campaign = as_begun(campaign, old) if old else campaign
         nodes = list(zip(options["classes"], options["readings"]))
         campaign = without_fixed(campaign, nodes, old and old["untestable"])
         plan = make_plan(campaign, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+        if own:
+            plan["encapsulations"] = own
         if old is not None:
             _refuse_other_plan(old, plan, path)
         fixed = list(warnings(campaign, nodes))

@@ -185,6 +185,7 @@ class Plan(Outline):
     profiles: dict[str, Profile]
     estimated_s: float
     remeasure: NotRequired[Remeasure]
+    encapsulations: NotRequired[dict[str, str]]  # of paths that were there already, by path
     visits: list[Visit]
     looks: NotRequired[list[Look]]
     looked: NotRequired[list[Decided]]  # not in the file: the looks that were made

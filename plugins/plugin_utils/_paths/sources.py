@@ -35,6 +35,13 @@ def path_named(name: str) -> Path:
     return all_paths().get(name) or Path(name, (UNDERLAY,))
 
 
+def encapsulations(names: Iterable[str]) -> dict[str, str]:
+    """Return by path what is put around the packets of those that are there already."""
+    known = all_paths()
+    there = {name: known[name] for name in names if name in known and known[name].nodes}
+    return {name: path.encapsulation.name for name, path in there.items()}
+
+
 def device_classes(names: Iterable[str]) -> list[str]:
     """Return the device classes that the packets of these paths meet, each once."""
     classes: list[str] = []

@@ -88,7 +88,9 @@ def condition(settings: Mapping[str, bool]) -> str:
 def _known(plan: Plan, row: PathVerdict, hosts: Sequence[Host]) -> str:
     """Name the known cases that are like what is broken on a path, if there are any."""
     blamed = _blamed_settings(plan, row)
-    cases = like(hosts, path_named(row["path"]).encapsulation.name, blamed)
+    own = plan.get("encapsulations", {})
+    around = own.get(row["path"]) or path_named(row["path"]).encapsulation.name
+    cases = like(hosts, around, blamed)
     names = [f"{case.name} ({case.link})" for case in cases[:MOST_KNOWN]]
     return f" Reports like this: {text.listed(names)}." if names else ""
 

@@ -60,14 +60,14 @@ MANIFEST = {
 }
 
 
-def broken_with_tso(path):
+def broken_with_tso(path, plan=PLAN):
     """Return the line on a path where payload arrived wrong in each trial with TSO on."""
     checks = payload.Checks({}, {})
     wrong = {**found()["checks"]["tcp_forward"], "wrong": 1}
     for _block in range(12):
         checks.see((path, 1500, "all_off"), None, found())
         checks.see((path, 1500, "all_on"), None, found(checks={"tcp_forward": wrong}))
-    [line] = broken.lines(PLAN, checks, broken.hosts_of(MANIFEST))
+    [line] = broken.lines(plan, checks, broken.hosts_of(MANIFEST))
     return line["text"]
 
 
@@ -80,10 +80,16 @@ def test_a_known_case_that_is_like_it_is_named():
     )
 
 
+def test_of_a_path_that_was_there_already_the_plan_knows_the_encapsulation():
+    assert "Reports like this" not in broken_with_tso("pods")
+    own = {**PLAN, "encapsulations": {"pods": "vxlan"}}
+    assert "Reports like this: calico-4727" in broken_with_tso("pods", own)
+
+
 def test_no_case_is_named_where_none_is_like_it():
     told = broken_with_tso("physical")
     assert told.startswith("Broken over physical")
-    assert "Known" not in told
+    assert "Reports like this" not in told
 
 
 def test_without_a_manifest_no_host_is_known():
