@@ -36,11 +36,16 @@ def unlike(old, new):
     return [text for place, text in places if not place.endswith(TIMER)]
 
 
+def commands(me):
+    """Return the commands, as lists of words, that make the pod of node 1 or 2 and its way out."""
+    other = 3 - me
+    lines = POD.format(me=me, other=other).strip().splitlines()
+    far = f"02:00:00:00:00:0{other}"
+    forward = f"bridge fdb append {far} dev flannel.1 dst 198.18.0.{other}"
+    first = ["ip netns add pod", "sysctl -qw net.ipv4.ip_forward=1"]
+    return [line.split() for line in [*first, *(f"ip {line}" for line in lines), forward]]
+
+
 def make_pod(lab, me):
-    lab.inside(me, "ip", "netns", "add", "pod")
-    lab.inside(me, "sysctl", "-qw", "net.ipv4.ip_forward=1")
-    for line in POD.format(me=me, other=3 - me).strip().splitlines():
-        lab.inside(me, "ip", *line.split())
-    far = f"02:00:00:00:00:0{3 - me}"
-    forward = ("bridge", "fdb", "append", far, "dev", "flannel.1", "dst", f"198.18.0.{3 - me}")
-    lab.inside(me, *forward)
+    for command in commands(me):
+        lab.inside(me, *command)

@@ -382,11 +382,17 @@ def servers_each(loads: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     return found
 
 
-def sampling_engine(loads: Sequence[Mapping[str, Any]]) -> str:
-    """Return the engine whose streams are sampled in a campaign with these workloads."""
+def streaming_engines(loads: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the engines of these workloads that make a stream of TCP."""
     names = engines_of(loads)
-    able = [one.name for one in ENGINES if one.name in names and "TCP_STREAM" in one.tests]
-    return able[0] if able else ENGINES[0].name
+    return [one.name for one in ENGINES if one.name in names and "TCP_STREAM" in one.tests]
+
+
+def sampling_engine(loads: Sequence[Mapping[str, Any]], default: str | None = None) -> str:
+    """Return the engine whose streams are sampled in a campaign with these workloads; ``default``
+    is for workloads of which none makes a stream.
+    """
+    return next(iter(streaming_engines(loads)), default or ENGINES[0].name)
 
 
 def stream_argv(

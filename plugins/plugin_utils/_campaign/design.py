@@ -17,7 +17,7 @@ from itertools import product
 from typing import Any, TypeVar
 
 from ...module_utils._base.errors import InputError
-from ...module_utils._engines.workload import Workload
+from ...module_utils._engines.workload import Workload, streaming_engines
 from .factors import settings_of
 from .looks import BLOCKS, looks_of, stages
 from .nouns import (
@@ -355,6 +355,7 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
         "trials": campaign.get("trials"),
         "search": search,
         "verify": _check(campaign, confirm),
+        "sampling": None if streaming_engines(campaign["workloads"]) else campaign.get("engine"),
     }
     visits: list[Visit] = []
     for stage in stages(looks, blocks):

@@ -185,6 +185,7 @@ class Plan(Outline):
     profiles: dict[str, Profile]
     estimated_s: float
     remeasure: NotRequired[Remeasure]
+    sampling: NotRequired[str]  # the engine whose streams are sampled, where no workload makes one
     encapsulations: NotRequired[dict[str, str]]  # of paths that were there already, by path
     visits: list[Visit]
     looks: NotRequired[list[Look]]

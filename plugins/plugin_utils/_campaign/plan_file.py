@@ -182,7 +182,7 @@ def summary(plan: Plan, folder: str) -> dict[str, object]:
     """Return what the loop over visits needs: never the cells, which module netperf reads from the
     file.
     """
-    sampling = sampling_engine(plan["workloads"])
+    sampling = sampling_engine(plan["workloads"], plan.get("sampling"))
     return {
         "results": folder,
         "plan_file": os.path.join(folder, "plan.json"),

@@ -175,7 +175,7 @@ class Measurement:
                 self.options["port"],
                 trials.data_port(self.plan, self.pair, self.options["port"]),
             )
-            engine = sampling_engine(self.plan["workloads"])
+            engine = sampling_engine(self.plan["workloads"], self.plan.get("sampling"))
             look = {**look, "paths": paths, "engine": engine} if look else None
             watch = {
                 "client": _once(path["client_devices"] for path in paths),

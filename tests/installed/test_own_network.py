@@ -1,0 +1,85 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The four commands of docs/your-own-network.md from the installed collection: two hosts over SSH with a
+password of sudo, in each a pod behind flannel's devices, and nothing else in the inventory.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from ansible_collections.offload.lab.tests.installed.two_hosts import NODES, PASSWORD
+from ansible_collections.offload.lab.tests.support import CHECKOUT
+from ansible_collections.offload.lab.tests.system.pods import commands, unlike
+
+pytestmark = pytest.mark.nightly  # installs packages on two hosts, and measures
+DIGEST = (CHECKOUT / "tests/instruments/faults/digest.py").read_text()
+CAMPAIGN = """\
+name: pods
+paths: [pods]
+mtus: [9000]
+factors: [tx, {name: tso, needs: [tx]}, gro]
+workloads: [tcp_stream]
+blocks: 4
+duration: 1
+"""
+PACKAGES = ("ethtool", "iperf3")
+
+
+@pytest.fixture(scope="module")
+def pods(hosts):
+    for number, node in enumerate(NODES, 1):
+        hosts.inside(node, "apt-get", "update", "--quiet")
+        hosts.inside(node, "apt-get", "install", "--yes", "--quiet", *PACKAGES)
+        hosts.inside(node, "systemctl", "disable", "--now", "iperf3", rc=None)
+        for command in commands(number):
+            hosts.inside(node, *command)
+    return hosts
+
+
+@pytest.fixture
+def user(pods, play, tmp_path):
+    """Return what runs a command of the page as the user does."""
+    inventory = pods.inventory()
+    for number, host in enumerate(inventory["lab_nodes"]["hosts"].values(), 1):
+        del host["offload_lab_underlay_address"]
+        other = f"10.244.{3 - number}.5"
+        host["offload_lab_ends"] = [{"name": "pods", "netns": "pod", "address": other}]
+    inventory["lab_nodes"]["vars"]["offload_lab_engine"] = "auto"
+    (tmp_path / "my_hosts.yml").write_text(yaml.safe_dump({"all": {"children": inventory}}))
+    (tmp_path / "pods.yml").write_text(CAMPAIGN)
+    (tmp_path / "password").write_text(PASSWORD)
+    told = ("-i", "my_hosts.yml", "--become-password-file", "password")
+
+    def run(playbook, *arguments):
+        status, said = play(playbook, *told, *arguments, timeout=900)
+        assert status == 0, said[-4000:]
+        return said
+
+    return run
+
+
+def state(hosts):
+    return {node: json.loads(hosts.inside(node, "python3", "-c", DIGEST)) for node in NODES}
+
+
+def test_from_two_hosts_to_a_setting_that_stays(pods, user, tmp_path):
+    before = state(pods)
+    assert "flannel.1" in user("discover")
+    overrides = {"paths": ["pods"], "mtus": [9000], "blocks": 2, "duration": 1}
+    asked = json.dumps({"offload_lab_campaign_overrides": overrides})
+    assert "Clean over pods" in user("integrity", "-e", asked)
+    user("measure", "-e", "offload_lab_campaign_file=pods.yml")
+    assert unlike(before, state(pods)) == []
+    user("report", "-e", "offload_lab_campaign_file=pods.yml")
+    plan = json.loads((tmp_path / "results/pods/plan.json").read_text())
+    trials = (tmp_path / "results/pods/trials.jsonl").read_text().splitlines()
+    assert plan["encapsulations"] == {"pods": "vxlan"}
+    assert not [trial for trial in map(json.loads, trials) if trial["error"]]
+    user("apply", "-e", "@results/pods/recommended.yml", "-e", "offload_lab_allow_unconfirmed=true")
+    user("revert")
+    assert unlike(before, state(pods)) == []
