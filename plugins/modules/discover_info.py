@@ -9,8 +9,8 @@ module: discover_info
 short_description: Find the devices that the packets of a path meet on a host
 version_added: 0.1.0
 description:
-  - Follows a path from where it begins on this host, a namespace, a process or a container, to the device by which it
-    leaves. It goes by the route, and across veths, bridges, tunnels, VLANs and bonds.
+  - Follows a path from where it begins on this host, a namespace, a process, a container or a pod, to the device by
+    which it leaves. It goes by the route, and across veths, bridges, tunnels, VLANs and bonds.
   - It also lists all tunnels of the host and of its named namespaces.
   - It reads, and changes nothing.
 author:
@@ -38,7 +38,12 @@ options:
         description: A process in whose network namespace it begins.
         type: int
       container:
-        description: A container in which it begins, V(podman:NAME) or V(docker:NAME).
+        description:
+          - A container in which it begins, V(podman:NAME), V(docker:NAME) or V(containerd:ID). The last is asked of
+            C(crictl).
+        type: str
+      pod:
+        description: A pod of Kubernetes in which it begins, V(NAMESPACE/NAME). It is asked of C(crictl).
         type: str
 notes:
   - Needs root to see into namespaces.
@@ -141,13 +146,14 @@ def main() -> None:
                 "type": "list",
                 "elements": "dict",
                 "default": [],
-                "mutually_exclusive": [("netns", "pid", "container")],
+                "mutually_exclusive": [("netns", "pid", "container", "pod")],
                 "options": {
                     "name": {"type": "str"},
                     "address": {"type": "str", "required": True},
                     "netns": {"type": "str"},
                     "pid": {"type": "int"},
                     "container": {"type": "str"},
+                    "pod": {"type": "str"},
                 },
             },
         },

@@ -27,6 +27,7 @@ workloads: [tcp_stream]
 blocks: 4
 duration: 1
 """
+OUTPUT = CHECKOUT / "tests/output/own_network"  # what each command printed
 PACKAGES = ("ethtool", "iperf3")
 
 
@@ -53,10 +54,12 @@ def user(pods, play, tmp_path):
     (tmp_path / "my_hosts.yml").write_text(yaml.safe_dump({"all": {"children": inventory}}))
     (tmp_path / "pods.yml").write_text(CAMPAIGN)
     (tmp_path / "password").write_text(PASSWORD)
+    OUTPUT.mkdir(parents=True, exist_ok=True)
     told = ("-i", "my_hosts.yml", "--become-password-file", "password")
 
     def run(playbook, *arguments):
         status, said = play(playbook, *told, *arguments, timeout=900)
+        (OUTPUT / f"{playbook}.txt").write_text(f"$ {playbook} {' '.join(arguments)}\n{said}")
         assert status == 0, said[-4000:]
         return said
 

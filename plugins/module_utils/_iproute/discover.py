@@ -6,17 +6,20 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, TypedDict
 
 from .._base import network
 from .._base.errors import InputError, LabError
 from .._host import netns as host_netns
 from .._host.runner import run
+from . import crictl
 from .parse import Link, parse_links
 from .read import namespaces, read
 from .walk import FoundPath, TunnelDevice, path_of, tunnels
 
-ENGINES = ("podman", "docker")
+CONTAINERD = "containerd"
+ENGINES = ("podman", "docker", CONTAINERD)
 
 
 class PathEnd(TypedDict, total=False):
@@ -27,6 +30,16 @@ class PathEnd(TypedDict, total=False):
     netns: str | None
     pid: int | None
     container: str | None  # ENGINE:NAME
+    pod: str | None  # NAMESPACE/NAME
+
+
+def _pid_of_pod(pod: str) -> int:
+    namespace, name = crictl.pod_name(pod)
+    # The name is a regular expression there.
+    asked = ["--namespace", namespace, "--name", f"^{re.escape(name)}$", "--output", "json"]
+    sandbox = crictl.sandbox_of(run(["crictl", "pods", *asked]).out, namespace, name)
+    inspected = run(["crictl", "inspectp", "--output", "json", sandbox])
+    return crictl.process_of(inspected.out, f"pod {pod}")
 
 
 def _pid_of(container: str) -> int:
@@ -35,10 +48,21 @@ def _pid_of(container: str) -> int:
         raise InputError(
             "not a container", repr(container), f"Give ENGINE:NAME, with {' or '.join(ENGINES)}."
         )
+    if engine == CONTAINERD:
+        inspected = run(["crictl", "inspect", "--output", "json", name])
+        return crictl.process_of(inspected.out, f"container {name}")
     done = run([engine, "inspect", "--format", "{{.State.Pid}}", name])
     if not done.out.strip().isdigit() or done.out.strip() == "0":
         raise InputError("does not run", f"container {name}", "Start it, or name another end.")
     return int(done.out)
+
+
+def _process(asked: PathEnd) -> int | None:
+    """Return a process in the namespace of an end, None for the host's own."""
+    container, pod = asked.get("container"), asked.get("pod")
+    if pod:
+        return _pid_of_pod(pod)
+    return _pid_of(container) if container else asked.get("pid")
 
 
 def _inside(asked: PathEnd) -> tuple[str, list[str]]:
@@ -52,8 +76,7 @@ def _inside(asked: PathEnd) -> tuple[str, list[str]]:
                 "there is no such network namespace", name, "ip netns shows those that have a name."
             )
         return name, ["ip", "-netns", name]
-    container = asked.get("container")
-    pid = _pid_of(container) if container else asked.get("pid")
+    pid = _process(asked)
     if not pid:
         return "", ["ip"]
     file = f"/proc/{pid}/ns/net"
