@@ -28,7 +28,7 @@ blocks: 4
 duration: 1
 """
 OUTPUT = CHECKOUT / "tests/output/own_network"  # what each command printed
-PACKAGES = ("ethtool", "iperf3")
+PACKAGES = ("ethtool", "iperf3", "iputils-ping")
 
 
 @pytest.fixture(scope="module")

@@ -147,6 +147,12 @@ def _programs(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str
     missing = [name for name, path in reading["programs"].items() if path is None]
     if not missing:
         yield OK, "all there"
+    elif wanted.own:
+        yield (
+            WRONG,
+            f"missing: {', '.join(missing)}. Install them: on a network that is there already "
+            "nothing is installed for you.",
+        )
     elif wanted.install:
         yield NOTE, f"to be installed: {', '.join(missing)}"
     else:
