@@ -103,7 +103,7 @@ class ActionModule(ControllerAction):
         readings: dict[str, host_checks.Reading] = arguments["readings"]
         wanted = {
             node: host_checks.wanted_of(
-                _values(task_vars["hostvars"][node]), campaign, node in homes
+                _values(task_vars["hostvars"][node]), campaign, node in homes, arguments["engine"]
             )
             for node in readings
         }

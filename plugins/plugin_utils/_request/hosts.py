@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 from ...module_utils._base.errors import LabError
+from ...module_utils._base.network import PROBE_PORT
+from ...module_utils._engines.engines import BY_NAME, ENGINES
 from ...module_utils._ethtool.alias import resolve
 from ...module_utils._ethtool.features import Feature
 from ...module_utils._iproute.parse import Link
@@ -96,6 +98,7 @@ class WantedOfNode(NamedTuple):
     more_devices: Sequence[str]
     allowed: Sequence[str]
     install: bool
+    engine: str | None  # that makes the load; None: not known
     address: str
     campaign: Campaign | None
     factors: Sequence[str]
@@ -104,7 +107,12 @@ class WantedOfNode(NamedTuple):
     varies_underlay: bool  # the campaign does
 
 
-def wanted_of(variables: Variables, campaign: Campaign | None, guest: bool = False) -> WantedOfNode:
+def wanted_of(
+    variables: Variables,
+    campaign: Campaign | None,
+    guest: bool = False,
+    engine: str | None = None,
+) -> WantedOfNode:
     """Return what the variables of a node, and the campaign if it is to be measured, ask of it."""
 
     def value(name: str, default: Any) -> Any:
@@ -119,6 +127,7 @@ def wanted_of(variables: Variables, campaign: Campaign | None, guest: bool = Fal
     return WantedOfNode(
         device=value("underlay_device", ""),
         guest=guest,
+        engine=engine,
         own=bool(value("ends", [])),
         varies_underlay=any(UNDERLAY in factor["devices"] for factor in factors),
         mtu=int(mtu) - around(variables) * guest if mtu else None,
@@ -143,8 +152,22 @@ def _user(reading: Reading) -> Iterator[tuple[str, str]]:
         yield OK, user["name"]
 
 
+def _of_other_engines(engine: str | None) -> set[str]:
+    """Return the programs that only other engines run."""
+    if engine not in BY_NAME:
+        return set()
+    others: set[str] = set()
+    for one in ENGINES:
+        if one.name != engine:
+            others.update((one.program, one.serve("::1", PROBE_PORT)[0]))
+    return others
+
+
 def _programs(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
-    missing = [name for name, path in reading["programs"].items() if path is None]
+    unused = _of_other_engines(wanted.engine)
+    missing = [
+        name for name, path in reading["programs"].items() if path is None and name not in unused
+    ]
     if not missing:
         yield OK, "all there"
     elif wanted.own:

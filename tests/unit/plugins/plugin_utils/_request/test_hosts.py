@@ -168,6 +168,15 @@ def test_programs_that_will_be_installed_are_noted():
     ]
 
 
+def test_of_the_engines_only_the_chosen_one_has_to_be_there():
+    wanted = wanted_of({**VARIABLES, "offload_lab_ends": [{}]}, None, engine="iperf3")
+    programs = {"ethtool": "/sbin/ethtool", "netperf": None, "netserver": None, "iperf3": None}
+    [row] = problems(judge("node1", {**READING, "programs": programs}, wanted))
+    assert "missing: iperf3. Install" in str(row)
+    there = {**programs, "iperf3": "/usr/bin/iperf3"}
+    assert not problems(judge("node1", {**READING, "programs": there}, wanted))
+
+
 def test_a_campaign_left_in_the_middle_has_set_its_own_mtu():
     assert problems(rows({"measuring": True}, underlay_mtu=9000)) == []
 
