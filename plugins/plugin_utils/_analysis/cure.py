@@ -80,6 +80,7 @@ class Cure(NamedTuple):
     levels: Levels
     profile: str | None  # that was visited with these levels
     seen: Trials  # the checks of that profile where something is to blame
+    rate: float  # of the trials under the rarest blame that were in trouble
 
 
 def _of_profile(checks: Checks, place: Place, profile: str | None) -> list[Tally]:
@@ -93,7 +94,8 @@ def cure_of(plan: Plan, checks: Checks) -> Cure | None:
     set of these settings cures it.
     """
     blames = blames_of(plan, checks.planned or checks.fresh)
-    found = smallest(plan, itertools.chain.from_iterable(blames.values()))
+    blamed = list(itertools.chain.from_iterable(blames.values()))
+    found = smallest(plan, blamed)
     if found is None:
         return None
     off, levels = found
@@ -101,4 +103,9 @@ def cure_of(plan: Plan, checks: Checks) -> Cure | None:
     profile = visited[0] if visited else None
     ill = [place for place in blames if blames[place]]
     tallies = [tally for place in ill for tally in _of_profile(checks, place, profile)]
-    return Cure(off, levels, profile, trials_of(tallies))
+    return Cure(off, levels, profile, trials_of(tallies), min(map(_rate, blamed)))
+
+
+def _rate(blame: Blame) -> float:
+    """Return the share of the trials under what is to blame that were in trouble."""
+    return blame["under"]["troubled"] / max(1, blame["under"]["trials"])

@@ -16,6 +16,7 @@ import yaml
 from .._analysis.cure import Cure, all_on
 from .._campaign.factors import ENDS, settings_of
 from .._campaign.nouns import Factor, Levels, Plan
+from .hop import hop_campaign
 
 HEAD = """\
 # What campaign {name} recommends. Apply it: ansible-playbook offload.lab.apply -e @recommended.yml
@@ -106,6 +107,7 @@ def _cure(cure: Cure, plan: Plan) -> dict[str, Any]:
         "changes": changes,
         "cures": {"clean": cure.seen["trials"] - cure.seen["troubled"], **cure.seen},
         "again": again(plan, cure.levels),
+        "hop": hop_campaign(plan, cure.off, cure.rate),
     }
 
 

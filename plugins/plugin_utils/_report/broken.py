@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._analysis.blame import Blame
+from .._analysis.cure import at
+from .._analysis.hop import likeliest
 from .._analysis.integrity import PathVerdict, verdicts
 from .._campaign.nouns import Plan
 from .._exports.recommended import drivers, kernels
@@ -46,7 +48,7 @@ def lines(plan: Plan, checks: Checks, hosts: Sequence[Host] = ()) -> list[Senten
     """Return the lines, what is broken first."""
     found = sorted(verdicts(plan, checks), key=lambda row: list(SIGNS).index(row["verdict"]))
     return [
-        line(SIGNS[row["verdict"]], WORDS[row["verdict"]](row) + _known(plan, row, hosts))
+        line(SIGNS[row["verdict"]], WORDS[row["verdict"]](row) + _more(plan, row, checks, hosts))
         for row in found
     ]
 
@@ -83,6 +85,21 @@ def _blamed(blame: Blame) -> str:
 def condition(settings: Mapping[str, bool]) -> str:
     """Return a condition in words, such as ``tx on and tso off``."""
     return text.listed([f"{name} {'on' if on else 'off'}" for name, on in settings.items()])
+
+
+def _more(plan: Plan, row: PathVerdict, checks: Checks, hosts: Sequence[Host]) -> str:
+    """Return at which hop it breaks, and which known cases are like it, as far as that is known."""
+    return _hop(plan, row, checks) + _known(plan, row, hosts)
+
+
+def _hop(plan: Plan, row: PathVerdict, checks: Checks) -> str:
+    """Name the hop at which it breaks, where the campaign tells."""
+    if not row["blames"]:
+        return ""
+    here = at(checks.planned, (row["path"], row["mtu"]))
+    found = likeliest(plan, here, row["blames"][0]["kind"])
+    names = [f"{text.listed(hop.settings)} at the {hop.devices} of the {hop.side}" for hop in found]
+    return f" The hop: {' or '.join(names)}." if names else ""
 
 
 def _known(plan: Plan, row: PathVerdict, hosts: Sequence[Host]) -> str:

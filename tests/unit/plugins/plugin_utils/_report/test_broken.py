@@ -9,7 +9,16 @@ from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 
 PLAN = {
     "control": "all_off",
-    "factors": [{"name": "tso", "levels": ["off", "on"], "settings": ["tso"], "needs": []}],
+    "factors": [
+        {
+            "name": "tso",
+            "levels": ["off", "on"],
+            "settings": ["tso"],
+            "needs": [],
+            "devices": ["underlay", "tunnel"],
+            "sides": ["client", "server"],
+        }
+    ],
     "profiles": {
         "all_off": {"levels": {"tso": "off"}},
         "all_on": {"levels": {"tso": "on"}},

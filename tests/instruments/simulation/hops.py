@@ -1,0 +1,86 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How often the hop at which a setting breaks is named: the campaign of playbook hop over chains of
+devices with a fault at a hop that is known. Nothing here sends a packet.
+
+``python -m …simulation.hops 50`` tries 50 chains for each rate and noise.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis import hop
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import at
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    read_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.hop import hop_campaign
+from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
+from ansible_collections.offload.lab.tests.instruments.simulation import curing
+
+CHAINS = (
+    ["underlay"],
+    ["underlay", "tunnel"],
+    ["underlay", "tunnel", "tenant_port", "tenant"],
+)
+OUT, IN = ("tx", "tso", "tx-udp-segmentation"), ("rx", "gro")
+
+
+def plan_of(setting, classes, seed, rate):
+    """Return the plan that asks for the hop of a setting on a path with these classes of devices."""
+    first = make_plan(
+        read_campaign(
+            {
+                "name": "chain",
+                "design": "integrity",
+                "paths": ["physical"],
+                "factors": [{"name": setting, "devices": classes}],
+                "workloads": ["payload"],
+                "duration": 4,
+            }
+        ),
+        "",
+    )
+    seen = 1 - (1 - rate) ** (curing.PACKETS * first["workloads"][0]["duration"])
+    return make_plan(read_campaign({**hop_campaign(first, [setting], seen), "seed": seed}), "")
+
+
+class Chain(curing.Machine):
+    """Devices of two ends, one of which breaks a setting."""
+
+    def __init__(self, plan, truth, rate, noise, seed):
+        by_hop = {
+            (factor["sides"][0], factor["devices"][0]): factor["name"] for factor in plan["factors"]
+        }
+        (setting,), side, devices = truth
+        reached = hop.ON_THE_WAY_OUT[: hop.ON_THE_WAY_OUT.index(devices) + 1]
+        met = reached if setting in OUT else (devices,)
+        acting = tuple(by_hop[side, name] for name in met if (side, name) in by_hop)
+        super().__init__({acting: rate}, noise, seed, plan["workloads"][0]["duration"])
+
+
+def named(seed, rate, noise):
+    """Return whether the hop of a chain is the one that is named, alone."""
+    chance = random.Random(seed)
+    classes = chance.choice(CHAINS)
+    setting = chance.choice(OUT + IN)
+    plan = plan_of(setting, classes, seed, rate)
+    truth = hop.Hop((setting,), chance.choice(("client", "server")), chance.choice(sorted(classes)))
+    checks = curing.measured(Chain(plan, truth, rate, noise, seed), plan)
+    return hop.likeliest(plan, at(checks.planned, curing.PLACE), payload.WRONG) == [truth]
+
+
+def main(chains):
+    """Print how often the hop is named, by rate and noise."""
+    for rate in curing.RATES:
+        for noise in curing.NOISES:
+            right = sum(named(seed, rate, noise) for seed in range(chains))
+            print(f"rate {rate:g}, noise {noise}: the hop is named in {right} of {chains} chains")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 50)

@@ -1,0 +1,69 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The hop at which a setting breaks, by chains whose truth is known (tests/instruments/simulation)."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis import hop
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import at
+from ansible_collections.offload.lab.plugins.plugin_utils._report import broken
+from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
+from ansible_collections.offload.lab.tests.instruments.simulation import curing, hops
+from ansible_collections.offload.lab.tests.unit.plugins.plugin_utils._report.test_broken import (
+    found,
+)
+
+CLASSES = hops.CHAINS[-1]
+
+
+def checks_of(truth, plan, rate=1.0, noise="none", seed=1):
+    return curing.measured(hops.Chain(plan, truth, rate, noise, seed), plan)
+
+
+def likeliest(plan, checks):
+    return hop.likeliest(plan, at(checks.planned, curing.PLACE), payload.WRONG)
+
+
+@pytest.mark.parametrize("devices", CLASSES)
+@pytest.mark.parametrize("side", ["client", "server"])
+@pytest.mark.parametrize("setting", ["tx", "gro"])
+def test_a_fault_that_always_acts_is_placed(setting, side, devices):
+    truth = hop.Hop((setting,), side, devices)
+    plan = hops.plan_of(setting, CLASSES, 1, 1.0)
+    assert likeliest(plan, checks_of(truth, plan)) == [truth]
+
+
+def test_rare_faults_are_placed_in_most_chains_under_each_noise():
+    for noise in curing.NOISES:
+        assert sum(hops.named(seed, 1e-4, noise) for seed in range(20)) >= 16
+
+
+def test_what_did_not_break_has_no_hop():
+    plan = hops.plan_of("tx", CLASSES, 1, 1.0)
+    truth = hop.Hop(("tx",), "client", "underlay")
+    assert likeliest(plan, checks_of(truth, plan, rate=0.0)) == []
+
+
+def test_a_campaign_that_varies_no_setting_by_hop_names_none():
+    plan = curing.plan_of()
+    assert hop.explanations(plan) == []
+
+
+def test_the_verdict_names_the_hop():
+    plan = hops.plan_of("tx", CLASSES, 1, 1.0)
+    checks = payload.Checks({}, {})
+    wrong = {**found()["checks"]["tcp_forward"], "wrong": 1}
+    for visit in plan["visits"]:
+        levels = plan["profiles"][visit["profile"]]["levels"]
+        sent = ["tx_at_client_tenant", "tx_at_client_tenant_port", "tx_at_client_tunnel"]
+        checked = (
+            found(checks={"tcp_forward": wrong})
+            if all(levels[name] == "on" for name in sent)
+            else found()
+        )
+        checks.see(("physical", 1500, visit["profile"]), None, checked)
+    [line] = broken.lines(plan, checks)
+    assert "The hop: tx at the tunnel of the client." in line["text"]
