@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, TypedDict
+from typing import Any, Mapping, TypedDict
 
 from .._base import network
 from .._base.errors import InputError, LabError
 from .._host import netns as host_netns
 from .._host.runner import run
-from . import crictl
+from . import crictl, wireguard
 from .parse import Link, parse_links
 from .read import namespaces, read
-from .walk import FoundPath, TunnelDevice, path_of, tunnels
+from .walk import WIREGUARD, FoundPath, TunnelDevice, path_of, tunnels
 
 CONTAINERD = "containerd"
 ENGINES = ("podman", "docker", CONTAINERD)
@@ -114,6 +114,25 @@ def _spaces(name: str, argv: list[str]) -> dict[str, dict[str, Link]]:
     return spaces
 
 
+def _add_endpoints(links: Mapping[str, Link], address: str) -> None:
+    """Add to each WireGuard device of the host where it sends the packets for an address."""
+    for link in links.values():
+        if link["kind"] != WIREGUARD:
+            continue
+        shown = {what: _wg(link["name"], what) for what in ("allowed-ips", "endpoints")}
+        peer = wireguard.peer_for(shown["allowed-ips"], address)
+        if peer:
+            link["data"]["remote"] = wireguard.endpoint_of(shown["endpoints"], peer)
+
+
+def _wg(device: str, what: str) -> str:
+    """Return what wg shows of a device; nothing where the program is not there."""
+    try:
+        return run(["wg", "show", device, what], check=False).out
+    except LabError:
+        return ""
+
+
 def find(asked: PathEnd) -> FoundPath:
     """Return what lies on the way from an end to an address."""
     address = str(network.address(asked.get("address"), "address"))
@@ -126,6 +145,7 @@ def find(asked: PathEnd) -> FoundPath:
             "Is the address right, and the namespace the one that sends?",
         )
     spaces = _spaces(name, argv)
+    _add_endpoints(spaces[""], address)
 
     def leads(netns: str, to: str) -> str | None:
         return _route(argv if netns else ["ip"], to).get("dev")

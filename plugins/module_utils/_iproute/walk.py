@@ -17,7 +17,10 @@ Place = Tuple[str, str]  # the namespace, "" for the host's own, and the device
 Spaces = Mapping[str, Mapping[str, Link]]  # the links by namespace
 # Of a namespace and an address the device that the route leads to, None where there is none.
 Leads = Callable[[str, str], "str | None"]
-TUNNELS = ("vxlan", "geneve", "gre", "gretap", "ip6gre", "ip6gretap", "ipip", "sit", "bareudp")
+WIREGUARD = "wireguard"
+TUNNELS = (
+    "vxlan", "geneve", "gre", "gretap", "ip6gre", "ip6gretap", "ipip", "sit", "bareudp", WIREGUARD,
+)  # fmt: skip
 STACKED = ("vlan", "macvlan", "macvtap", "ipvlan", "macsec")
 OVS = "ovs-system"
 MOST = 32  # devices of a path; a longer one goes in a circle
@@ -95,7 +98,7 @@ def tunnels(spaces: Spaces) -> list[TunnelDevice]:
     found = []
     for netns, links in spaces.items():
         for link in links.values():
-            if link["kind"] in TUNNELS or link["kind"] == "wireguard":
+            if link["kind"] in TUNNELS:
                 found.append(tunnel_of(netns, link))
     return found
 

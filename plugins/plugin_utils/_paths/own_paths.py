@@ -22,7 +22,6 @@ PORT = "tenant_port"  # of their other ends on the node
 TUNNEL = "tunnel"
 CLASSES = (UNDERLAY, INSIDE, PORT, TUNNEL)
 NO_SETTINGS = ("bridge", "openvswitch", "loopback")
-ENCRYPTED = "wireguard"
 
 
 class Walked(TypedDict):
@@ -60,7 +59,7 @@ def class_of(step: WalkedDevice, inside: str) -> str | None:
         return None
     if inside and step["netns"] == inside:
         return INSIDE
-    if step["kind"] in TUNNELS or step["kind"] == ENCRYPTED:
+    if step["kind"] in TUNNELS:
         return TUNNEL
     return PORT if step["how"].startswith("the other end of") else UNDERLAY
 
@@ -110,7 +109,7 @@ def _mtu_of(found: FoundPath) -> int:
     least = found["devices"][0]["mtu"]
     for step in found["devices"]:
         least = min(least, step["mtu"])
-        if step["kind"] in TUNNELS or step["kind"] == ENCRYPTED:
+        if step["kind"] in TUNNELS:
             break
     return least
 
