@@ -19,7 +19,7 @@ from typing import NamedTuple
 from .._campaign.nouns import Factor, Plan
 from .._paths.path import UNDERLAY
 from .._trials.payload import Tally
-from .blame import Trials, holds
+from .blame import ALPHA, Trials, compared, holds
 
 ON_THE_WAY_OUT = ("host", "tenant", "tenant_port", "tunnel", UNDERLAY)
 MUCH_LESS = math.log(20)
@@ -59,16 +59,14 @@ def chains(plan: Plan) -> list[list[Factor]]:
     return [sorted(factors, key=_rank) for factors in by_end.values()]
 
 
-def explanations(plan: Plan) -> list[Explanation]:
-    """Return all hops at which the settings of a campaign can break."""
+def explanations(chain: list[Factor]) -> list[Explanation]:
+    """Return the hops of one end at which a setting can break."""
     found: list[Explanation] = []
-    for chain in chains(plan):
-        for place, factor in enumerate(chain):
-            hop = Hop(tuple(factor["settings"]), factor["sides"][0], factor["devices"][0])
-            before = {one["name"]: True for one in chain[: place + 1]}
-            found.append(Explanation(hop, before))
-            if place:
-                found.append(Explanation(hop, {factor["name"]: True}))
+    for place, factor in enumerate(chain):
+        hop = Hop(tuple(factor["settings"]), factor["sides"][0], factor["devices"][0])
+        found.append(Explanation(hop, {one["name"]: True for one in chain[: place + 1]}))
+        if place:
+            found.append(Explanation(hop, {factor["name"]: True}))
     return found
 
 
@@ -91,31 +89,50 @@ def _trials(here: Mapping[str, Tally], names: Iterable[str], kind: str) -> Trial
     return {"trials": trials, "troubled": sum(here[name]["kinds"].get(kind, 0) for name in names)}
 
 
-def _score(
+def _parts(
     plan: Plan, condition: Mapping[str, bool], here: Mapping[str, Tally], kind: str
-) -> float:
-    """Return how well a condition explains the trials: the higher, the better."""
+) -> tuple[Trials, Trials]:
+    """Return the trials under a condition, and those without it."""
     inside = [name for name in here if holds(plan, condition, plan["profiles"][name]["levels"])]
-    under = _trials(here, inside, kind)
-    without = _trials(here, here.keys() - set(inside), kind)
-    if _rate(under) <= _rate(without):
-        return -math.inf
-    return _log_likelihood(under) + _log_likelihood(without)
+    return _trials(here, inside, kind), _trials(here, here.keys() - set(inside), kind)
 
 
-def likeliest(plan: Plan, here: Mapping[str, Tally], kind: str) -> list[Hop]:
-    """Return the hop at which it breaks, and those that are not much less likely; none where the
-    campaign does not tell. ``here`` are the tallies of one path by profile, ``kind`` is the trouble.
+def _of_chain(plan: Plan, chain: list[Factor], here: Mapping[str, Tally], kind: str) -> list[Hop]:
+    """Return the likeliest hop of one end, and those that are not much less likely; none where
+    nothing breaks there.
     """
-    best: dict[Hop, float] = {}
-    for hop, condition in explanations(plan):
-        best[hop] = max(best.get(hop, -math.inf), _score(plan, condition, here, kind))
-    return _not_much_less(best)
-
-
-def _not_much_less(scores: Mapping[Hop, float]) -> list[Hop]:
-    highest = max(scores.values(), default=-math.inf)
-    if highest == -math.inf:
+    scores: dict[Hop, float] = {}
+    sure = False
+    for hop, condition in explanations(chain):
+        under, without = _parts(plan, condition, here, kind)
+        if _rate(under) <= _rate(without):
+            continue
+        score = _log_likelihood(under) + _log_likelihood(without)
+        scores[hop] = max(scores.get(hop, -math.inf), score)
+        sure = sure or compared(under, without) <= ALPHA / len(chain)
+    if not sure:
         return []
-    near: Iterable[Hop] = (hop for hop, score in scores.items() if score > highest - MUCH_LESS)
+    highest = max(scores.values())
+    near = [hop for hop, score in scores.items() if score > highest - MUCH_LESS]
     return sorted(near, key=lambda hop: -scores[hop])
+
+
+def likeliest(plan: Plan, here: Mapping[str, Tally], kind: str) -> list[list[Hop]]:
+    """Return for each end at which a setting breaks the likeliest hop, and those that are not much
+    less likely.
+
+    ``here`` are the tallies of one path by profile, ``kind`` is the trouble. Of each end the trials
+    count in which nothing is on at the other one.
+    """
+    found: list[list[Hop]] = []
+    every = chains(plan)
+    for chain in every:
+        own = {factor["name"] for factor in chain}
+        rest = {factor["name"]: False for factor in plan["factors"] if factor["name"] not in own}
+        alone = {
+            name: tally
+            for name, tally in here.items()
+            if holds(plan, rest, plan["profiles"][name]["levels"])
+        }
+        found.append(_of_chain(plan, chain, alone, kind))
+    return [hops for hops in found if hops]

@@ -7,42 +7,56 @@ each end by itself. Pure.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._campaign.factors import ENDS
 from .._campaign.nouns import Factor, Plan
 
-TROUBLED = 5.0  # trials of each profile that shall be in trouble where it does not cure
-MOST_BLOCKS = 16
+TROUBLED = 8.0  # trials of each profile that shall be in trouble where it does not cure
+MOST_BLOCKS = 24
 MOST_FACTORS = 12  # each adds a visit to a block
 
 
-def _at_each_hop(factor: Factor) -> list[dict[str, Any]]:
-    """Return a factor for each end and class of devices that a setting was varied at."""
-    hops: list[dict[str, Any]] = []
-    for side in factor["sides"]:
-        for devices in factor["devices"]:
-            hops.append(
-                {
-                    "name": f"{factor['name']}_at_{side}_{devices}",
-                    "kind": factor["kind"],
-                    "settings": factor["settings"],
-                    "levels": factor["levels"],
-                    "devices": [devices],
-                    "sides": next(name for name, ends in ENDS.items() if ends == [side]),
-                }
-            )
-    return hops
+def _hop(factor: Factor, side: str, devices: str) -> dict[str, Any]:
+    """Return a factor that varies a setting at one class of devices of one end."""
+    return {
+        "name": f"{factor['name']}_at_{side}_{devices}",
+        "kind": factor["kind"],
+        "settings": factor["settings"],
+        "levels": factor["levels"],
+        "devices": [devices],
+        "sides": next(name for name, ends in ENDS.items() if ends == [side]),
+    }
 
 
-def _profiles(names: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return all off, all on, and all but each: a hop is told by what is clean without it."""
-    all_on = dict.fromkeys(names, "on")
-    profiles = {"all_off": dict.fromkeys(names, "off"), "all_on": all_on}
-    for name in names:
-        profiles[f"not_{name}"] = {**all_on, name: "off"}
+def _chains(plan: Plan, off: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+    """Return the hops of each setting at each end, by a name for both."""
+    chains: dict[str, list[dict[str, Any]]] = {}
+    for factor in plan["factors"]:
+        if factor["name"] not in off or factor["kind"] != "feature":
+            continue
+        for side in factor["sides"]:
+            name = f"{factor['name']}_at_{side}"
+            chains[name] = [_hop(factor, side, devices) for devices in factor["devices"]]
+    return chains
+
+
+def _profiles(chains: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, dict[str, str]]:
+    """Return all off, and of each end all its hops on, and all but each.
+
+    One end at a time: what both ends break would hide what one of them does.
+    """
+    names = [hop["name"] for hops in chains.values() for hop in hops]
+    all_off = dict.fromkeys(names, "off")
+    profiles = {"all_off": all_off}
+    for chain, hops in chains.items():
+        on = {**all_off, **{hop["name"]: "on" for hop in hops}}
+        profiles[chain] = on
+        for hop in hops if len(hops) > 1 else ():
+            profiles[f"not_{hop['name']}"] = {**on, hop["name"]: "off"}
     return profiles
 
 
@@ -52,17 +66,15 @@ def hop_campaign(plan: Plan, off: Iterable[str], rate: float = 1.0) -> dict[str,
 
     What is not varied stays as it is on the hosts, so the settings that these need are on.
     """
-    factors: list[dict[str, Any]] = []
-    for factor in plan["factors"]:
-        if factor["name"] in off and factor["kind"] == "feature":
-            factors += _at_each_hop(factor)
+    chains = _chains(plan, list(off))
+    factors = list(itertools.chain.from_iterable(chains.values()))
     if not 2 <= len(factors) <= MOST_FACTORS:
         return None
     return {
         "name": f"{plan['name']}-hop"[:64],
         "design": "profiles",
         "control": "all_off",
-        "profiles": _profiles([factor["name"] for factor in factors]),
+        "profiles": _profiles(chains),
         "blocks": min(MOST_BLOCKS, math.ceil(TROUBLED / max(rate, TROUBLED / MOST_BLOCKS))),
         "control_visits": 1,
         "paths": plan["paths"],

@@ -11,7 +11,7 @@ from typing import Any
 
 from .._analysis.blame import Blame
 from .._analysis.cure import at
-from .._analysis.hop import likeliest
+from .._analysis.hop import Hop, likeliest
 from .._analysis.integrity import PathVerdict, verdicts
 from .._campaign.nouns import Plan
 from .._exports.recommended import drivers, kernels
@@ -98,8 +98,12 @@ def _hop(plan: Plan, row: PathVerdict, checks: Checks) -> str:
         return ""
     here = at(checks.planned, (row["path"], row["mtu"]))
     found = likeliest(plan, here, row["blames"][0]["kind"])
-    names = [f"{text.listed(hop.settings)} at the {hop.devices} of the {hop.side}" for hop in found]
-    return f" The hop: {' or '.join(names)}." if names else ""
+    names = [" or ".join(map(_named, hops)) for hops in found]
+    return f" The hop: {text.listed(names)}." if names else ""
+
+
+def _named(hop: Hop) -> str:
+    return f"{text.listed(hop.settings)} at the {hop.devices} of the {hop.side}"
 
 
 def _known(plan: Plan, row: PathVerdict, hosts: Sequence[Host]) -> str:

@@ -71,7 +71,7 @@ def named(seed, rate, noise):
     plan = plan_of(setting, classes, seed, rate)
     truth = hop.Hop((setting,), chance.choice(("client", "server")), chance.choice(sorted(classes)))
     checks = curing.measured(Chain(plan, truth, rate, noise, seed), plan)
-    return hop.likeliest(plan, at(checks.planned, curing.PLACE), payload.WRONG) == [truth]
+    return hop.likeliest(plan, at(checks.planned, curing.PLACE), payload.WRONG) == [[truth]]
 
 
 def main(chains):

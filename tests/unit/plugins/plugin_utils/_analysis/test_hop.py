@@ -33,7 +33,7 @@ def likeliest(plan, checks):
 def test_a_fault_that_always_acts_is_placed(setting, side, devices):
     truth = hop.Hop((setting,), side, devices)
     plan = hops.plan_of(setting, CLASSES, 1, 1.0)
-    assert likeliest(plan, checks_of(truth, plan)) == [truth]
+    assert likeliest(plan, checks_of(truth, plan)) == [[truth]]
 
 
 def test_rare_faults_are_placed_in_most_chains_under_each_noise():
@@ -48,8 +48,16 @@ def test_what_did_not_break_has_no_hop():
 
 
 def test_a_campaign_that_varies_no_setting_by_hop_names_none():
-    plan = curing.plan_of()
-    assert hop.explanations(plan) == []
+    assert hop.chains(curing.plan_of()) == []
+
+
+def test_what_both_ends_break_is_placed_at_both():
+    plan = hops.plan_of("tx", CLASSES, 1, 1.0)
+    truths = [hop.Hop(("tx",), "client", "tenant"), hop.Hop(("tx",), "server", "tunnel")]
+    machine = hops.Chain(plan, truths[0], 1.0, "none", 1)
+    machine.faults.update(hops.Chain(plan, truths[1], 1.0, "none", 1).faults)
+    checks = curing.measured(machine, plan)
+    assert likeliest(plan, checks) == [[truth] for truth in truths]
 
 
 def test_the_verdict_names_the_hop():
