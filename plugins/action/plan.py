@@ -20,7 +20,7 @@ from ..plugin_utils._analysis.cube import scatter_of
 from ..plugin_utils._campaign.chosen import IN_RESULTS, asked_campaign, places
 from ..plugin_utils._campaign.design import make_plan
 from ..plugin_utils._campaign.dry_run import describe, time_plan, warnings_of
-from ..plugin_utils._campaign.nouns import Plan
+from ..plugin_utils._campaign.nouns import Campaign, Plan
 from ..plugin_utils._campaign.plan_file import (
     as_begun,
     differences,
@@ -61,13 +61,10 @@ class ActionModule(ControllerAction):
         folder = os.path.join(os.path.abspath(options["results_dir"]), campaign["name"])
         path = os.path.join(folder, "plan.json")
         old = read_plan(path)
-        own = sources.encapsulations(campaign["paths"])
         campaign = as_begun(campaign, old) if old else campaign
         nodes = list(zip(options["classes"], options["readings"]))
         campaign = without_fixed(campaign, nodes, old and old["untestable"])
-        plan = make_plan(campaign, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-        if own:
-            plan["encapsulations"] = own
+        plan = _planned(campaign)
         if old is not None:
             _refuse_other_plan(old, plan, path)
         fixed = list(warnings(campaign, nodes))
@@ -104,6 +101,15 @@ class ActionModule(ControllerAction):
             if plan and os.path.exists(record)
             else None
         )
+
+
+def _planned(campaign: Campaign) -> Plan:
+    """Return the plan of a campaign that is made now."""
+    plan = make_plan(campaign, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    own = sources.encapsulations(campaign["paths"])
+    if own:
+        plan["encapsulations"] = own
+    return plan
 
 
 def _refuse_other_plan(old: Plan, new: Plan, path: str) -> None:

@@ -80,6 +80,7 @@ class Cure(NamedTuple):
     levels: Levels
     profile: str | None  # that was visited with these levels
     seen: Trials  # the checks of that profile where something is to blame
+    paths: list[str]  # on which something is to blame
     rate: float  # of the trials under the rarest blame that were in trouble
 
 
@@ -103,7 +104,8 @@ def cure_of(plan: Plan, checks: Checks) -> Cure | None:
     profile = visited[0] if visited else None
     ill = [place for place in blames if blames[place]]
     tallies = [tally for place in ill for tally in _of_profile(checks, place, profile)]
-    return Cure(off, levels, profile, trials_of(tallies), min(map(_rate, blamed)))
+    paths = list(dict.fromkeys(path for path, _mtu in ill))
+    return Cure(off, levels, profile, trials_of(tallies), paths, min(map(_rate, blamed)))
 
 
 def _rate(blame: Blame) -> float:

@@ -25,8 +25,8 @@ def _hop(factor: Factor, side: str, devices: str) -> dict[str, Any]:
     return {
         "name": f"{factor['name']}_at_{side}_{devices}",
         "kind": factor["kind"],
-        "settings": factor["settings"],
-        "levels": factor["levels"],
+        "settings": list(factor["settings"]),
+        "levels": list(factor["levels"]),
         "devices": [devices],
         "sides": next(name for name, ends in ENDS.items() if ends == [side]),
     }
@@ -49,19 +49,22 @@ def _profiles(chains: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, di
 
     One end at a time: what both ends break would hide what one of them does.
     """
-    names = [hop["name"] for hops in chains.values() for hop in hops]
-    all_off = dict.fromkeys(names, "off")
+    every = itertools.chain.from_iterable(chains.values())
+    all_off = dict.fromkeys([hop["name"] for hop in every], "off")
     profiles = {"all_off": all_off}
     for chain, hops in chains.items():
-        on = {**all_off, **{hop["name"]: "on" for hop in hops}}
+        on = {**all_off, **dict.fromkeys([hop["name"] for hop in hops], "on")}
         profiles[chain] = on
         for hop in hops if len(hops) > 1 else ():
             profiles[f"not_{hop['name']}"] = {**on, hop["name"]: "off"}
     return profiles
 
 
-def hop_campaign(plan: Plan, off: Iterable[str], rate: float = 1.0) -> dict[str, Any] | None:
-    """Return the campaign for what is switched off by a cure; None where that tells nothing more.
+def hop_campaign(
+    plan: Plan, off: Iterable[str], paths: Iterable[str], rate: float = 1.0
+) -> dict[str, Any] | None:
+    """Return the campaign for what a cure switches off, on the paths on which that is to blame;
+    None where that tells nothing more.
     ``rate`` is the share of the trials that were in trouble before: the rarer, the more blocks.
 
     What is not varied stays as it is on the hosts, so the settings that these need are on.
@@ -77,8 +80,8 @@ def hop_campaign(plan: Plan, off: Iterable[str], rate: float = 1.0) -> dict[str,
         "profiles": _profiles(chains),
         "blocks": min(MOST_BLOCKS, math.ceil(TROUBLED / max(rate, TROUBLED / MOST_BLOCKS))),
         "control_visits": 1,
-        "paths": plan["paths"],
-        "mtus": plan["mtus"],
+        "paths": list(paths),
+        "mtus": list(plan["mtus"]),
         "factors": factors,
         "workloads": ["payload"],
         "duration": max((load["duration"] for load in plan["workloads"]), default=4),

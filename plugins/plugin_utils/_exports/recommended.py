@@ -107,7 +107,7 @@ def _cure(cure: Cure, plan: Plan) -> dict[str, Any]:
         "changes": changes,
         "cures": {"clean": cure.seen["trials"] - cure.seen["troubled"], **cure.seen},
         "again": again(plan, cure.levels),
-        "hop": hop_campaign(plan, cure.off, cure.rate),
+        "hop": hop_campaign(plan, cure.off, cure.paths, cure.rate),
     }
 
 

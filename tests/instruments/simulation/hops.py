@@ -46,7 +46,9 @@ def plan_of(setting, classes, seed, rate):
         "",
     )
     seen = 1 - (1 - rate) ** (curing.PACKETS * first["workloads"][0]["duration"])
-    return make_plan(read_campaign({**hop_campaign(first, [setting], seen), "seed": seed}), "")
+    return make_plan(
+        read_campaign({**hop_campaign(first, [setting], ["physical"], seen), "seed": seed}), ""
+    )
 
 
 class Chain(curing.Machine):

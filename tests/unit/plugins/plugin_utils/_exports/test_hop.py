@@ -21,7 +21,7 @@ ASKED = {
 
 def test_what_is_broken_is_varied_at_each_class_of_devices_and_at_each_end():
     plan = make_plan(read_campaign(ASKED), "")
-    asked = hop_campaign(plan, ["tx"])
+    asked = hop_campaign(plan, ["tx"], plan["paths"])
     classes = plan["factors"][0]["devices"]
     assert len(asked["factors"]) == 2 * len(classes)
     again = make_plan(read_campaign(asked), "")
@@ -37,12 +37,14 @@ def test_what_is_broken_is_varied_at_each_class_of_devices_and_at_each_end():
 
 def test_the_rarer_it_is_the_more_blocks_there_are():
     plan = make_plan(read_campaign(ASKED), "")
-    blocks = [hop_campaign(plan, ["tx"], rate)["blocks"] for rate in (1.0, 0.5, 0.1, 0.0)]
+    blocks = [
+        hop_campaign(plan, ["tx"], plan["paths"], rate)["blocks"] for rate in (1.0, 0.5, 0.1, 0.0)
+    ]
     assert blocks == sorted(blocks) and 4 < blocks[0] < blocks[-1] <= 24
 
 
 def test_what_has_one_hop_alone_or_is_no_feature_needs_no_campaign():
     one = {"name": "tx", "devices": ["underlay"], "sides": "tx"}
     plan = make_plan(read_campaign({**ASKED, "factors": [one]}), "")
-    assert hop_campaign(plan, ["tx"]) is None
-    assert hop_campaign(plan, []) is None
+    assert hop_campaign(plan, ["tx"], plan["paths"]) is None
+    assert hop_campaign(plan, [], plan["paths"]) is None
