@@ -90,6 +90,14 @@ def _of_profile(checks: Checks, place: Place, profile: str | None) -> list[Tally
     return [seen[profile]] if profile in seen else []
 
 
+def _visited(plan: Plan, levels: Levels) -> str | None:
+    """Return the first profile that is this combination, None where it was not planned."""
+    for name, one in plan["profiles"].items():
+        if one["levels"] == levels:
+            return name
+    return None
+
+
 def cure_of(plan: Plan, checks: Checks) -> Cure | None:
     """Return the smallest cure of all that is to blame on any path; None where nothing is, or no
     set of these settings cures it.
@@ -100,8 +108,7 @@ def cure_of(plan: Plan, checks: Checks) -> Cure | None:
     if found is None:
         return None
     off, levels = found
-    visited = [name for name, one in plan["profiles"].items() if one["levels"] == levels]
-    profile = visited[0] if visited else None
+    profile = _visited(plan, levels)
     ill = [place for place in blames if blames[place]]
     tallies = [tally for place in ill for tally in _of_profile(checks, place, profile)]
     paths = list(dict.fromkeys(path for path, _mtu in ill))
