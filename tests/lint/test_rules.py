@@ -412,7 +412,7 @@ def test_an_execution_environment_gets_what_the_controller_has():
         line.split("==")[0]
         for line in (CHECKOUT / "requirements/controller.in").read_text().splitlines()
     }
-    listed = set((CHECKOUT / "awx/requirements.txt").read_text().splitlines())
+    listed = set((CHECKOUT / "meta/ee-requirements.txt").read_text().splitlines())
     assert {line for line in listed if line[0] != "#"} == {
         line for line in wanted if line[0] != "#"
     } - {"ansible-core"}

@@ -1,0 +1,78 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The built tarball with only meta, plugins, roles and playbooks left, as some packages ship a
+collection: nothing that these need is elsewhere.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+from ansible_collections.offload.lab.tests.support import CHECKOUT, run
+
+FOLDERS = ("meta", "plugins", "roles", "playbooks")
+KEPT = ("MANIFEST.json", *(f"{folder}/" for folder in FOLDERS))
+PLAYBOOKS = sorted(f"offload.lab.{path.stem}" for path in CHECKOUT.glob("playbooks/*.yml"))
+
+
+@pytest.fixture(name="built", scope="module")
+def _built(tmp_path_factory):
+    """The names in the tarball, and a collections path with these four folders of it."""
+    made = tmp_path_factory.mktemp("built")
+    run(["ansible-galaxy", "collection", "build", "--output-path", made])
+    (tarball,) = made.glob("*.tar.gz")
+    root = made / "ansible_collections/offload/lab"
+    with tarfile.open(tarball) as archive:
+        members = archive.getmembers()
+        kept = [member for member in members if member.name.startswith(KEPT)]
+        archive.extractall(root, members=kept, filter="data")
+    return [member.name for member in members], made
+
+
+def test_all_playbooks_are_read(built):
+    _names, path = built
+    printed = run(
+        ["ansible-playbook", "--syntax-check", "-i", "localhost,", *PLAYBOOKS],
+        cwd=path,
+        ANSIBLE_COLLECTIONS_PATH=str(path),
+    )
+    root = path / "ansible_collections/offload/lab/playbooks"
+    assert [name for name in PLAYBOOKS if f"{root}/{name.split('.')[-1]}.yml" not in printed] == []
+
+
+def test_no_link_leads_out_of_the_four(built):
+    _names, path = built
+    links = [found for found in path.rglob("*") if found.is_symlink()]
+    assert [str(link) for link in links if not link.exists()] == []
+
+
+def test_an_execution_environment_finds_what_it_needs(built):
+    _names, path = built
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "ansible_builder._target_scripts.introspect",
+            "introspect",
+            str(path),
+        ],
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "scipy  # from collection offload.lab" in done.stdout
+    assert "openssh-clients [platform:rpm]  # from collection offload.lab" in done.stdout
+
+
+def test_the_tarball_has_what_galaxy_asks_for_and_nothing_of_the_checkouts_tools(built):
+    names, _path = built
+    wanted = {"CODE_OF_CONDUCT.md", "LICENSE", "README.md", "meta/runtime.yml", "tests/config.yml"}
+    assert wanted - set(names) == set()
+    ours = (".github", ".nox", "antsibull-nox.toml", "noxfile.py", "tests/unit", "tests/conftest")
+    assert [name for name in names if name.startswith(ours)] == []
