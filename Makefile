@@ -27,7 +27,7 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-test live lock demo integrity case study lab measure report watch teardown machines machines-demo machines-test machines-absent packages test quick try nightly format golden unit lint integration molecule fuzz faults bench docs release clean
+.PHONY: help setup setup-test live lock demo integrity case study lab measure report watch teardown machines machines-demo machines-test machines-absent packages test quick try nightly format golden unit lint integration molecule fuzz faults bench docs nox release clean
 
 help:  ## this list
 	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results]"
@@ -149,6 +149,9 @@ docs: setup-test  ## the documentation as a site, in .build/docs/html
 		$(BIN)/antsibull-docs collection --use-current --no-indexes --dest-dir . offload.lab
 	@$(BIN)/sphinx-build -W --keep-going -q .build/docs/source .build/docs/html
 	@echo "Documentation: $(CURDIR)/.build/docs/html/index.html"
+
+nox: setup-test  ## the checks of Ansible's community: unwanted files, build, import as Galaxy does
+	@$(BIN)/nox --sessions extra-checks build-import-check
 
 release: setup-test  ## the tarball of the last commit, imported as Galaxy does, installed, tried, with checksums; DEMO=no
 	@DEMO=$(DEMO) sh tools/release/release.sh $(BIN)
