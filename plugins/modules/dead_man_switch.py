@@ -184,7 +184,7 @@ def check(minutes: float, heartbeat: float) -> None:
         raise InputError("not 0, and not from 1 to 60", f"heartbeat {heartbeat}", "Give seconds.")
 
 
-def watched_of(params: dict[str, Any]) -> harm.Watched | None:
+def watched_of(params: dict[str, Any]) -> harm.Watchlist | None:
     """Return what the switch is to watch, None where no harm is asked for."""
     if params["harms"] is None:
         return None
@@ -196,7 +196,7 @@ def watched_of(params: dict[str, Any]) -> harm.Watched | None:
     return asked
 
 
-def arm(params: dict[str, Any], watched: harm.Watched | None) -> None:
+def arm(params: dict[str, Any], watched: harm.Watchlist | None) -> None:
     """Arm the switch anew."""
     dead_man.disarm()
     if watched:
@@ -210,7 +210,7 @@ def pid_of(state: ProcessState | None) -> int | None:
 
 
 def is_same(
-    state: ProcessState | None, params: dict[str, Any], watched: harm.Watched | None
+    state: ProcessState | None, params: dict[str, Any], watched: harm.Watchlist | None
 ) -> bool:
     """Return whether the wanted switch waits already."""
     if state is None or (state["minutes"], state["path"]) != (params["minutes"], params["path"]):
@@ -218,7 +218,7 @@ def is_same(
     return harm.is_asked(state.get("watched"), watched)
 
 
-def bring(params: dict[str, Any], watched: harm.Watched | None, same: bool) -> None:
+def bring(params: dict[str, Any], watched: harm.Watchlist | None, same: bool) -> None:
     """Arm the switch or disarm it."""
     if params["state"] == "disarmed":
         dead_man.disarm()
@@ -231,7 +231,7 @@ def bring(params: dict[str, Any], watched: harm.Watched | None, same: bool) -> N
 
 def silent_of(state: ProcessState | None) -> list[str]:
     """Return the addresses that a switch cannot watch."""
-    watched: harm.Watched | None = state.get("watched") if state else None
+    watched: harm.Watchlist | None = state.get("watched") if state else None
     return [one["address"] for one in watched["silent"]] if watched else []
 
 

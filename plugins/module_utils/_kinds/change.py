@@ -20,7 +20,7 @@ from .devices import Device
 from .feature import FEATURE
 from .kind import DeviceKind, KindState, Reader, SettingPlan
 from .kinds import DEVICE_KINDS
-from .node import Node
+from .node import NodeReader
 
 States = Dict[str, KindState]  # of one device, by group
 Plans = Dict[str, SettingPlan]  # of one device, by group
@@ -32,7 +32,7 @@ def read_all(devices: list[Device]) -> dict[str, States]:
     asked for.
     """
     states: dict[str, States] = {device.key: {} for device in devices}
-    reader = Node()
+    reader = NodeReader()
     kinds = [FEATURE, *(kind for kind in DEVICE_KINDS.values() if kind is not FEATURE)]
     for netns in sorted({device.netns or "" for device in devices}):
         check_netns(netns)

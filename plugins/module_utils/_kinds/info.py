@@ -21,7 +21,7 @@ from .._host.privileges import require
 from .devices import parse_devices
 from .feature import FEATURE
 from .kinds import DEVICE_KINDS
-from .node import Node
+from .node import NodeReader
 from .rx_flow_hash import check_flow_types
 
 OTHERS = [kind for kind in DEVICE_KINDS.values() if kind is not FEATURE]
@@ -44,7 +44,7 @@ def read_namespace(
     values = {
         name: FEATURE.described(features[name]) if "features" in gather else {} for name in names
     }
-    reader = Node()
+    reader = NodeReader()
     for kind in OTHERS:
         if kind.group in gather or ("others" in gather and kind.group not in NAMED):
             states = kind.read(dict.fromkeys(names, params["flow_types"]), netns, reader)

@@ -35,7 +35,7 @@ class SettingPlan(TypedDict):
 
 
 class Reader(Protocol):
-    """What reads the devices of a node: :class:`_kinds.node.Node`."""
+    """What reads the devices of a node: :class:`_kinds.node.NodeReader`."""
 
     def read_features(self, names: list[str], netns: str | None) -> dict[str, Any]:
         """Return the features of devices."""

@@ -16,7 +16,7 @@ from . import sysfs
 from .kinds import SYSFS_FILES
 
 
-class Node:
+class NodeReader:
     """Reads the devices of a node for one task; what one process lists for several kinds is kept."""
 
     read_features = staticmethod(ethtool.read_features)

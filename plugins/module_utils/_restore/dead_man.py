@@ -24,7 +24,7 @@ from .._host.daemons import ProcessState
 from .._host.runner import run, start
 from .._host.waiting import wait_until
 from . import harm, restore
-from .harm import WATCHED, HarmWatch, Watched
+from .harm import WATCHED, HarmWatch, Watchlist
 from .sign_of_life import ALIVE, FIRED, HEARTBEAT, NOBODY, renew
 
 PROGRAM = "/run/offload-lab/dead_man_switch.zip"
@@ -133,7 +133,7 @@ def find() -> ProcessState | None:
     return daemons.read(STATE)
 
 
-def arm(minutes: float, path: str, watched: Watched | None = None) -> ProcessState | None:
+def arm(minutes: float, path: str, watched: Watchlist | None = None) -> ProcessState | None:
     """Start the switch and return what :func:`find` then finds."""
     program.write(PROGRAM, MAIN)
     harm.remember(watched)

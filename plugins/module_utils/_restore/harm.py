@@ -45,7 +45,7 @@ class WatchedDevice(TypedDict):
     name: str
 
 
-class Watched(TypedDict):
+class Watchlist(TypedDict):
     """What is watched on a node."""
 
     answers: list[Answering]
@@ -56,7 +56,7 @@ class Watched(TypedDict):
     listeners: bool  # whether the servers and the probe end, too, when the node is restored
 
 
-def checked(given: dict[str, Any]) -> Watched:
+def checked(given: dict[str, Any]) -> Watchlist:
     """Return what is to be watched; raises InputError for a value that is none."""
     answers: list[Answering] = []
     for one in given.get("answers") or []:
@@ -84,7 +84,7 @@ def checked(given: dict[str, Any]) -> Watched:
     }
 
 
-def without_silent(watched: Watched) -> Watched:
+def without_silent(watched: Watchlist) -> Watchlist:
     """Return what can be watched: the addresses that do not answer even now are told apart."""
     targets = [echo.Target(one["netns"], one["address"]) for one in watched["answers"]]
     answering = echo.ask(targets, FIRST_ANSWER_S) if targets else set()
@@ -96,7 +96,7 @@ def without_silent(watched: Watched) -> Watched:
     return {**watched, "answers": kept, "silent": silent}
 
 
-def is_asked(watched: Watched | None, asked: Watched | None) -> bool:
+def is_asked(watched: Watchlist | None, asked: Watchlist | None) -> bool:
     """Return whether a switch watches what is asked for."""
     if watched is None or asked is None:
         return watched is asked
@@ -106,7 +106,7 @@ def is_asked(watched: Watched | None, asked: Watched | None) -> bool:
     return same_addresses and {**watched, "answers": [], "silent": []} == {**asked, "answers": []}
 
 
-def remember(watched: Watched | None) -> None:
+def remember(watched: Watchlist | None) -> None:
     """Write down what the switch watches; None: nothing."""
     if watched is None:
         daemons.forget(WATCHED)
@@ -114,11 +114,11 @@ def remember(watched: Watched | None) -> None:
         files.write(WATCHED, json.dumps(watched), 0o600)
 
 
-def remembered() -> Watched | None:
+def remembered() -> Watchlist | None:
     """Return what the switch watches, None for nothing."""
     try:
         with open(WATCHED) as stream:
-            watched: Watched = json.load(stream)
+            watched: Watchlist = json.load(stream)
             return watched
     except (OSError, ValueError):
         return None
@@ -145,7 +145,7 @@ class Silence:
         return now - self.since > patience and self.requests >= LEAST_REQUESTS
 
 
-class Check:
+class UserCheck:
     """A command of the user's, run again and again beside everything else."""
 
     def __init__(self, argv: Sequence[str]) -> None:
@@ -191,9 +191,9 @@ class Check:
 class HarmWatch:
     """Looks for harm; :meth:`seen` takes at most ANSWER_S."""
 
-    def __init__(self, watched: Watched) -> None:
+    def __init__(self, watched: Watchlist) -> None:
         self.watched = watched
-        self.checks = [Check(command) for command in watched["commands"]]
+        self.checks = [UserCheck(command) for command in watched["commands"]]
         self.targets = [echo.Target(one["netns"], one["address"]) for one in watched["answers"]]
         now = time.monotonic()
         self.silences = {target: Silence(now) for target in self.targets}

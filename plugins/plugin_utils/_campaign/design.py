@@ -326,10 +326,13 @@ def _seconds(campaign: Campaign, profiles: int, blocks: int, search: SearchLimit
     return len(campaign["mtus"]) * planned + rounds * block_seconds(campaign, 1)
 
 
+def _sampling(campaign: Campaign) -> str | None:
+    """Return the engine whose streams are sampled where no workload makes one; None for the usual."""
+    return None if streaming_engines(campaign["workloads"]) else campaign.get("engine")
+
+
 def make_plan(campaign: Campaign, created: str) -> Plan:
-    """Return the plan (the content of plan.json) of a complete campaign; ``created`` is the time as
-    text.
-    """
+    """Return the plan (the content of plan.json) of a complete campaign; ``created`` is a time."""
     where = f"campaign {campaign['name']}"
     profiles, control = _checked_profiles(campaign, where)
     campaign = {**campaign, "control_visits": control_visits(campaign, len(profiles))}
@@ -355,7 +358,7 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
         "trials": campaign.get("trials"),
         "search": search,
         "verify": _check(campaign, confirm),
-        "sampling": None if streaming_engines(campaign["workloads"]) else campaign.get("engine"),
+        "sampling": _sampling(campaign),
     }
     visits: list[Visit] = []
     for stage in stages(looks, blocks):

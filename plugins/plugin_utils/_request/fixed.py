@@ -24,10 +24,14 @@ from .._campaign.nouns import Campaign, Factor
 DESIGNS = ("screen", "search")
 # A node: its devices by class, and what module ethtool_info returned of them, by name or
 # netns/name.
-Node = tuple[Mapping[str, Sequence[Mapping[str, Any]]], Mapping[str, Mapping[str, Any]]]
+DevicesAndFeatures = tuple[
+    Mapping[str, Sequence[Mapping[str, Any]]], Mapping[str, Mapping[str, Any]]
+]
 
 
-def _devices(factor: Factor, nodes: Iterable[Node]) -> Iterator[tuple[str, dict[str, Feature]]]:
+def _devices(
+    factor: Factor, nodes: Iterable[DevicesAndFeatures]
+) -> Iterator[tuple[str, dict[str, Feature]]]:
     """Yield ``(name, features)`` of each device that a factor is for and that was read."""
     for classes, readings in nodes:
         for group in factor["devices"]:
@@ -45,7 +49,7 @@ def _can_vary(factor: Factor, features: dict[str, Feature], device: str) -> bool
     return any(not features[bit]["fixed"] for bit in chain.from_iterable(bits))
 
 
-def fixed(factor: Factor, nodes: Sequence[Node]) -> str | None:
+def fixed(factor: Factor, nodes: Sequence[DevicesAndFeatures]) -> str | None:
     """Return why a factor cannot be varied on any of the devices that were read, or None."""
     if factor["kind"] != "feature":
         return None
@@ -55,7 +59,7 @@ def fixed(factor: Factor, nodes: Sequence[Node]) -> str | None:
     return f"it is fixed on {', '.join(dict.fromkeys(device for device, _features in devices))}"
 
 
-def warnings(campaign: Campaign, nodes: Sequence[Node]) -> Iterator[str]:
+def warnings(campaign: Campaign, nodes: Sequence[DevicesAndFeatures]) -> Iterator[str]:
     """Yield what a plan warns of that keeps factors although they cannot be varied, one sentence
     each.
     """
@@ -68,7 +72,7 @@ def warnings(campaign: Campaign, nodes: Sequence[Node]) -> Iterator[str]:
 
 
 def without_fixed(
-    campaign: Campaign, nodes: Sequence[Node], planned: Mapping[str, str] | None
+    campaign: Campaign, nodes: Sequence[DevicesAndFeatures], planned: Mapping[str, str] | None
 ) -> Campaign:
     """Return the campaign without the factors that cannot be varied; they are in ``untestable``
     with the reason.

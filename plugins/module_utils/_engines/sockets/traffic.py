@@ -407,7 +407,7 @@ def _sizes(sock: socket.socket) -> dict[str, int]:
     }
 
 
-class Control:
+class ControlLine:
     """A connection on which the ends speak, a line of JSON each time."""
 
     def __init__(self, connection: socket.socket) -> None:
@@ -446,7 +446,7 @@ def _object(text: bytes) -> dict[str, object]:
 # The server
 
 
-class Server:
+class SocketsServer:
     """Listens on one address and port. All that goes on has a process of its own, but for flows."""
 
     def __init__(self, address: str, port: int) -> None:
@@ -501,7 +501,7 @@ class Server:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(0))
         _set_congestion(connection, asked)
         _bind_cpu(asked.get("server_cpu"))
-        control = Control(connection)
+        control = ControlLine(connection)
         test = str(asked["test"])
         if test.startswith("UDP_"):
             counts = self.datagrams(control, asked, peer)
@@ -511,7 +511,7 @@ class Server:
             counts = SERVED[test](control, asked)
         control.say(counts)
 
-    def datagrams(self, control: Control, asked: Asked, peer: str) -> dict[str, object]:
+    def datagrams(self, control: ControlLine, asked: Asked, peer: str) -> dict[str, object]:
         """Take in datagrams, or answer them."""
         with udp_socket(*self.here, asked) as sock:
             sock.connect((peer, asked["from_port"]))
@@ -527,7 +527,7 @@ class Server:
             done = receive_datagrams(sock, control.finished)
             return {**usage.shown(), "bytes": done.amount, "calls": done.calls}
 
-    def count_flows(self, control: Control) -> dict[str, object]:
+    def count_flows(self, control: ControlLine) -> dict[str, object]:
         """Wait for the end of flows; return what the listening process needed for them."""
         before, began = _cpu_of(os.getppid()), time.monotonic()
         control.say({"ready": True})
@@ -560,7 +560,7 @@ def _bind_cpu(cpu: object) -> None:
         os.sched_setaffinity(0, [int(str(cpu))])
 
 
-def _serve_stream(control: Control, asked: Asked) -> dict[str, object]:
+def _serve_stream(control: ControlLine, asked: Asked) -> dict[str, object]:
     sock = control.connection
     _set_buffers(sock, asked)
     control.say({"ready": True, **_sizes(sock)})
@@ -571,7 +571,7 @@ def _serve_stream(control: Control, asked: Asked) -> dict[str, object]:
     return {**usage.shown(), "bytes": done.amount, "calls": done.calls}
 
 
-def _serve_reverse(control: Control, asked: Asked) -> dict[str, object]:
+def _serve_reverse(control: ControlLine, asked: Asked) -> dict[str, object]:
     sock = control.connection
     _set_buffers(sock, asked)
     control.say({"ready": True, **_sizes(sock)})
@@ -583,7 +583,7 @@ def _serve_reverse(control: Control, asked: Asked) -> dict[str, object]:
     return {**usage.shown(), **counts}
 
 
-def _serve_requests(control: Control, asked: Asked) -> dict[str, object]:
+def _serve_requests(control: ControlLine, asked: Asked) -> dict[str, object]:
     control.say({"ready": True})
     usage = Usage()
     answer_tcp(control.connection, asked)
@@ -601,7 +601,7 @@ SERVED = {
 # The client
 
 
-class Client:
+class SocketsClient:
     """The end that measures: it asks for a test, makes its part and hears the server's counts."""
 
     def __init__(self, asked: Asked, starter: socket.socket | None = None) -> None:
@@ -614,7 +614,7 @@ class Client:
         self.sock.settimeout(None)
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(PATIENCE))
         _set_congestion(self.sock, asked)
-        self.control = Control(self.sock)
+        self.control = ControlLine(self.sock)
 
     def measure(self) -> dict[str, object]:
         """Return what was found, see :mod:`.output`."""
@@ -697,7 +697,7 @@ class Client:
         """Ask while nothing else runs, then beside streams."""
         asked = self.asked
         seconds = asked["seconds"] + 2 * ASIDE
-        beside = [Beside({**stream, "seconds": seconds}) for stream in asked["beside"]]
+        beside = [StreamBeside({**stream, "seconds": seconds}) for stream in asked["beside"]]
         self.begin()
         # The CPU is counted from ``before`` on, whatever Python needs to start.
         alone = ask(self.sock, asked, max(ASIDE, asked["before"] - ASIDE - _age()), Ticks(0))
@@ -740,7 +740,7 @@ class Client:
             self.found.update(sizes, message_size=size)
 
 
-class Beside:
+class StreamBeside:
     """A stream in a process of its own, which begins when it is told to."""
 
     def __init__(self, asked: Asked) -> None:
@@ -767,7 +767,7 @@ def measured(asked: Asked, starter: socket.socket | None = None) -> dict[str, ob
     where = f"{asked['address']} port {asked['port']}"
     _bind_cpu(asked.get("client_cpu"))
     try:
-        return Client(asked, starter).measure()
+        return SocketsClient(asked, starter).measure()
     except BlockingIOError:
         return {"error": f"{where}: no answer for {PATIENCE:g} s"}
     except OSError as error:
@@ -784,18 +784,18 @@ def errors_of(found: dict[str, object]) -> list[str]:
 
 
 MEASURED = {
-    "TCP_STREAM": Client.stream,
-    "TCP_MAERTS": Client.reverse,
-    "TCP_RR": Client.requests,
-    "TCP_CRR": Client.flows,
-    "TCP_LOADED_RR": Client.loaded,
+    "TCP_STREAM": SocketsClient.stream,
+    "TCP_MAERTS": SocketsClient.reverse,
+    "TCP_RR": SocketsClient.requests,
+    "TCP_CRR": SocketsClient.flows,
+    "TCP_LOADED_RR": SocketsClient.loaded,
 }
 
 
 def main(words: list[str]) -> None:
     """Run one end."""
     if words[0] == "serve":
-        Server(words[1], int(words[2])).run()
+        SocketsServer(words[1], int(words[2])).run()
     found = measured(json.loads(words[1]))
     errors = errors_of(found)
     if errors:

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._kinds import change, sysfs
-from ansible_collections.offload.lab.plugins.module_utils._kinds.node import Node
+from ansible_collections.offload.lab.plugins.module_utils._kinds.node import NodeReader
 from ansible_collections.offload.lab.plugins.modules import steering
 
 FILES = {"rps": ("rx-0", "rps_cpus"), "xps": ("tx-0", "xps_cpus")}
@@ -24,7 +24,9 @@ def folder(tmp_path, monkeypatch, kind):
     """Return the file of a queue of eth0, in a folder that stands for sysfs."""
     monkeypatch.setattr(sysfs, "FOLDER", str(tmp_path))
     monkeypatch.setattr(change.management, "find", lambda: ["eth0"])
-    monkeypatch.setattr(Node, "read_features", lambda self, names, netns: dict.fromkeys(names, {}))
+    monkeypatch.setattr(
+        NodeReader, "read_features", lambda self, names, netns: dict.fromkeys(names, {})
+    )
     path = tmp_path / "eth0" / "queues" / "/".join(FILES[kind])
     path.parent.mkdir(parents=True)
     path.write_text("0\n")

@@ -90,7 +90,7 @@ def test_a_device_that_is_gone_is_a_harm():
     ],
 )
 def test_a_check_of_the_users(command, said):
-    check, seen, now = harm.Check(command), [], 0.0
+    check, seen, now = harm.UserCheck(command), [], 0.0
     for _look in range(30):
         seen.append(check.harm(now))
         now += 0.2
