@@ -49,6 +49,15 @@ def test_a_nic_that_lies_is_found_and_its_cure_is_clean(fault, expected, cure):
         assert payload.trouble(checked(nodes)) is None
 
 
+def test_a_limit_is_kept_in_each_direction():
+    with Nodes() as nodes, served(nodes):
+        found = checked(nodes, rate=20)
+    assert payload.trouble(found) is None
+    seconds = found["elapsed_s"] / len(found["checks"])  # each has its turn
+    for check in found["checks"].values():
+        assert 0 < check["bytes"] * 8 / seconds / 1e6 < 25
+
+
 def test_a_nic_that_lies_in_tunnels_only():
     with Nodes("checksum_unfilled:0.01:tunnel+tx", tunnel=True) as nodes:
         with served(nodes):

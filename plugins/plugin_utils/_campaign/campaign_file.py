@@ -24,7 +24,7 @@ from .factors import read_factor
 from .needs import check_needs
 from .nouns import Campaign, Factor
 from .rounds import everybody
-from .workloads import CHECK, check_beside, read_workload
+from .workloads import CHECK, check_beside, limit_rate, read_workload
 
 SCHEMAS = os.path.join(os.path.dirname(__file__), "schemas")
 DEFAULTS: dict[str, Any] = {
@@ -52,6 +52,7 @@ DEFAULTS: dict[str, Any] = {
     "until": None,
     "control_visits": None,
     "engine": None,
+    "limit_mbps": None,
     "verify": True,
 }
 # Of a campaign file: PyYAML's time grows with the square of open brackets, its aliases can expand
@@ -75,6 +76,7 @@ OVERRIDES = (
     "workloads",
     "duration",
     "confirm",
+    "limit_mbps",
 )
 
 
@@ -316,7 +318,16 @@ def _fill(full: Any, nodes: Sequence[str], where: str) -> None:
         read_workload(asked, full["duration"], full["engine"]) for asked in full["workloads"]
     ]
     full["verify"] = check_beside(full["workloads"], full["duration"]) if full["verify"] else None
+    if full["limit_mbps"]:
+        _limit(full)
     full["pairs"] = _pairs(full["pairs"], nodes, where)
+
+
+def _limit(full: Any) -> None:
+    """Let no workload send more than the campaign allows."""
+    checks = [full["verify"]] if full["verify"] else []
+    for load in [*full["workloads"], *checks]:
+        limit_rate(load, full["limit_mbps"])
 
 
 def _check_names(full: Any, where: str) -> None:

@@ -75,6 +75,22 @@ def read_workload(asked: str | AskedWorkload, duration: int, engine: str | None 
     return load
 
 
+def limit_rate(load: Workload, mbps: float) -> None:
+    """Let the streams of a workload send so much together in one direction, in Mbit/s, at most.
+
+    Requests and answers wait for each other, and are not limited. Raises InputError for an engine
+    that sends as fast as it can.
+    """
+    if not workload.is_stream(load["test"]):
+        return
+    each = mbps / load["streams"]
+    load["rate_mbps"] = min(each, load.get("rate_mbps", each))
+    try:
+        workload.checked(load)
+    except LabError as error:
+        raise InputError(str(error), f"limit_mbps {mbps:g}, workload {load['name']}") from None
+
+
 def check_beside(workloads: Sequence[Workload], duration: int) -> Workload | None:
     """Return the check of the payload beside a campaign's own workloads, as long as their trials
     and 5 s at most; None where one of them checks it already.

@@ -112,7 +112,17 @@ def served(nodes: Nodes, address: str = SERVER) -> Iterator[None]:
             server.kill()
 
 
-def checked(nodes: Nodes, seconds: float = 3, address: str = SERVER) -> payload.Payload:
+def checked(
+    nodes: Nodes, seconds: float = 3, address: str = SERVER, rate: float = 0
+) -> payload.Payload:
     """Check once from the first node; return what was found."""
-    words: Sequence[str] = (sys.executable, traffic.__file__, "check", address, PORT, str(seconds))
+    words: Sequence[str] = (
+        sys.executable,
+        traffic.__file__,
+        "check",
+        address,
+        PORT,
+        str(seconds),
+        str(rate),
+    )
     return result.parse(nodes.inside(0, *words))

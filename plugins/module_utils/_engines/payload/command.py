@@ -20,9 +20,11 @@ def serve_argv(address: str, port: int) -> list[str]:
     return [*SCRIPT, "serve", address, str(port)]
 
 
-def check_argv(address: str, port: int, seconds: int, local: str | None) -> list[str]:
-    """Return the command line of a check; ``port`` is the server's."""
-    there = [address, str(port), str(seconds)]
+def check_argv(
+    address: str, port: int, seconds: int, rate_mbps: float, local: str | None
+) -> list[str]:
+    """Return the command line of a check; ``port`` is the server's, a rate of 0 is no limit."""
+    there = [address, str(port), str(seconds), f"{rate_mbps:g}"]
     return [*SCRIPT, "check", *there, *([local] if local else [])]
 
 

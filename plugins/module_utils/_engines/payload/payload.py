@@ -21,6 +21,7 @@ class PayloadCheck(Engine):
     server = "the server of payload checks"
     program = "python3"
     asks = ("python3", "-V")
+    offers = ("rate_mbps",)
     port_offset = 3
 
     def refuse(self, load: Load) -> None:
@@ -34,7 +35,8 @@ class PayloadCheck(Engine):
 
     def argv(self, load: Load, test: str, end: Endpoint, index: int) -> list[str]:
         port = end["port"] + self.port_offset
-        return command.check_argv(end["address"], port, load["duration"], end["local"])
+        rate = load.get("rate_mbps", 0.0)
+        return command.check_argv(end["address"], port, load["duration"], rate, end["local"])
 
     def serve(self, address: str, port: int) -> list[str]:
         return command.serve_argv(address, port)

@@ -4,7 +4,7 @@
 """Traffic whose content is known: what arrives is compared with what was sent, byte for byte.
 
 A node runs this file as it is, ``serve ADDRESS PORT`` at one end and ``check ADDRESS PORT SECONDS
-[LOCAL]`` at the other, so it imports nothing of ours. ``check`` prints one line of JSON, see
+RATE [LOCAL]`` at the other, so it imports nothing of ours. ``check`` prints one line of JSON, see
 :mod:`.result`. Both ends know the whole content: size and place of each message follow from
 its number and a seed.
 """
@@ -171,10 +171,18 @@ def difference(got: memoryview, wanted: memoryview) -> int:
     return min(len(got), len(wanted))
 
 
+def wait_for_turn(began: float, amount: int, rate: float) -> None:
+    """Sleep until so many bytes are what ``rate`` allows, in Mbit/s; 0 allows all."""
+    if rate:
+        time.sleep(max(0.0, began + amount * 8 / rate / 1e6 - time.monotonic()))
+
+
 # TCP
 
 
-def send_messages(connection: socket.socket, messages: Messages, seconds: float) -> tuple[int, int]:
+def send_messages(
+    connection: socket.socket, messages: Messages, seconds: float, rate: float
+) -> tuple[int, int]:
     """Send messages for some seconds and close the sending side; return how many, and their bytes.
 
     In three of four connections the send buffer is small, so that a message goes as a packet of its
@@ -184,12 +192,13 @@ def send_messages(connection: socket.socket, messages: Messages, seconds: float)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if messages.seed // KINDS % 4 != 3:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALL_BUFFER)
-    until, number, amount = time.monotonic() + seconds, 0, 0
-    while time.monotonic() < until:
+    began, number, amount = time.monotonic(), 0, 0
+    while time.monotonic() < began + seconds:
         content = messages.content(number)
         connection.sendall(content)
         amount += len(content)
         number += 1
+        wait_for_turn(began, amount, rate)
     connection.shutdown(socket.SHUT_WR)
     return number, amount
 
@@ -249,17 +258,17 @@ def _fill(connection: socket.socket, buffer: memoryview) -> int:
 
 
 def send_datagrams(
-    sock: socket.socket, messages: Messages, seconds: float, segment: int
+    sock: socket.socket, messages: Messages, seconds: float, segment: int, rate: float
 ) -> tuple[int, int]:
     """Send datagrams for some seconds, about :data:`WINDOW` bytes ahead of the receiver at most;
     return how many, and their bytes.
 
     The kernel cuts several of one size, ``segment`` bytes at most, out of one call (UDP_SEGMENT).
     """
-    until, number, ahead, amount = time.monotonic() + seconds, 0, 0, 0
+    began, number, ahead, amount = time.monotonic(), 0, 0, 0
     answered = 0  # the first datagram that no answer is known for
     sock.settimeout(STALL)
-    while time.monotonic() < until:
+    while time.monotonic() < began + seconds:
         size = messages.size(number)
         batch = _batch(number, size, segment)
         ahead += batch * (size + HEAD.size)
@@ -276,6 +285,7 @@ def send_datagrams(
         if ask:
             _wait_for_answer(sock)
             ahead, answered = 0, number
+        wait_for_turn(began, amount, rate)
     return number, amount
 
 
@@ -581,23 +591,25 @@ def _part(
 ) -> None:
     """Do the server's part of one round: receive and report, or send and say how much."""
     udp = sock.type == socket.SOCK_DGRAM
+    rate = float(str(asked.get("rate", 0)))
     if asked["direction"] == "forward":
         receive = receive_datagrams if udp else receive_messages
         control.say(**receive(sock, control, messages).shown())
         return
     if udp:
-        sent, amount = send_datagrams(sock, messages, seconds, int(str(asked["segment"])))
+        sent, amount = send_datagrams(sock, messages, seconds, int(str(asked["segment"])), rate)
         control.say(sent=sent, bytes=amount)
         return
-    sent, amount = send_messages(sock, messages, seconds)
+    sent, amount = send_messages(sock, messages, seconds, rate)
     control.say(sent=sent, bytes=amount, segments_lost=segments_lost(sock))
 
 
 class Client:
     """The end that asks for the rounds and sums their reports."""
 
-    def __init__(self, address: str, port: int, local: str | None) -> None:
+    def __init__(self, address: str, port: int, rate: float, local: str | None) -> None:
         self.there = (address, port)
+        self.rate = rate  # Mbit/s, 0 for no limit
         self.local = local
         self.family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.control = Control(self.connect())
@@ -616,7 +628,7 @@ class Client:
         self.seed += 1
         token = f"{self.control.connection.getsockname()}-{self.seed}"
         asked = {"token": token, "seconds": ROUND, "unit": self.unit, "seed": self.seed}
-        self.control.say(do="tcp", direction=direction, **asked)
+        self.control.say(do="tcp", direction=direction, rate=self.rate, **asked)
         self.control.hear()
         began = time.monotonic()
         data = self.connect()
@@ -625,7 +637,7 @@ class Client:
             Control(data).say(do="data", token=token)
             messages = messages_of_tcp(self.seed, self.unit)
             if direction == "forward":
-                sent, _amount = send_messages(data, messages, ROUND)
+                sent, _amount = send_messages(data, messages, ROUND, self.rate)
                 arrived = self.control.hear()
                 lost = segments_lost(data)
             else:
@@ -642,6 +654,7 @@ class Client:
         unit = self.unit + 12 - HEAD.size
         segment = min(unit, self.largest[direction]) if batched else 0
         asked = {"seconds": ROUND, "unit": unit, "seed": self.seed, "segment": segment}
+        asked["rate"] = self.rate
         local = self.control.connection.getsockname()[0]
         messages = messages_of_udp(self.seed, unit, segment)
         with udp_socket(local, 0, self.family, batched) as sock:
@@ -649,7 +662,7 @@ class Client:
             self.control.say(do="udp", direction=direction, port=sock.getsockname()[1], **asked)
             self.control.hear()
             if direction == "forward":
-                sent, _amount = send_datagrams(sock, messages, ROUND, segment)
+                sent, _amount = send_datagrams(sock, messages, ROUND, segment, self.rate)
                 self.control.say(sent=sent)
                 arrived = self.control.hear()
             else:
@@ -690,10 +703,12 @@ class Client:
             rounds += 1
 
 
-def check(address: str, port: int, seconds: float, local: str | None) -> dict[str, object]:
+def check(
+    address: str, port: int, seconds: float, rate: float, local: str | None
+) -> dict[str, object]:
     """Return what was found, see :mod:`.result`."""
     before, began = counters(), time.monotonic()
-    client = Client(address, port, local)
+    client = Client(address, port, rate, local)
     error = None
     there: dict[str, object] = {}
     sizes: dict[str, object] = {}
@@ -719,9 +734,9 @@ def main(words: list[str]) -> None:
     """Run one end."""
     if words[0] == "serve":
         serve(words[1], int(words[2]))
-    local = words[4] if len(words) > 4 else None
+    local = words[5] if len(words) > 5 else None
     try:
-        found = check(words[1], int(words[2]), float(words[3]), local)
+        found = check(words[1], int(words[2]), float(words[3]), float(words[4]), local)
     except OSError as error:
         raise SystemExit(f"no payload server answers at {words[1]} port {words[2]}: {error}")
     sys.stdout.write(json.dumps(found) + "\n")

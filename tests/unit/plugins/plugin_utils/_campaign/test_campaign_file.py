@@ -387,3 +387,23 @@ def test_a_merged_key_is_not_given_twice(tmp_path):
         "name: x\nworkloads:\n  - &a {test: TCP_STREAM}\n  - {<<: *a, test: UDP_STREAM}\n"
     )
     assert load_campaign(str(path))["workloads"][1] == {"test": "UDP_STREAM"}
+
+
+def test_a_limit_is_shared_by_the_streams_of_a_workload():
+    workloads = [
+        {"name": "four", "test": "TCP_STREAM", "streams": 4},
+        {"name": "slow", "test": "UDP_STREAM", "rate_mbps": 5},
+        "tcp_rr",
+        "payload",
+    ]
+    asked = {"name": "x", "engine": "iperf3", "limit_mbps": 200, "workloads": workloads[:2]}
+    found = read_campaign(asked)
+    assert [load["rate_mbps"] for load in found["workloads"]] == [50, 5]
+    assert found["verify"]["rate_mbps"] == 200
+    rest = read_campaign({**asked, "engine": "netperf", "workloads": workloads[2:]})
+    assert ["rate_mbps" in load for load in rest["workloads"]] == [False, True]
+
+
+def test_what_sends_as_fast_as_it_can_is_refused_under_a_limit():
+    with pytest.raises(InputError, match="limit_mbps 200, workload tcp_stream: .*rate_mbps"):
+        read_campaign({"name": "x", "limit_mbps": 200, "workloads": ["tcp_stream"]})
