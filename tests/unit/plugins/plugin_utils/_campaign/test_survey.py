@@ -117,7 +117,8 @@ def test_an_answer_is_a_campaigns_value_and_none_changes_nothing(key):
         answer = "on_off"
     if asked["type"] == "multiselect":
         answer = "\n".join(asked["choices"][:2])
-    assert read_campaign(override({"name": "x"}, {key: answer}))
+    # An engine that can be limited.
+    assert read_campaign(override({"name": "x", "engine": "iperf3"}, {key: answer}))
     assert override({"name": "x"}, {key: ""}) == {"name": "x"}
 
 

@@ -114,7 +114,7 @@ def test_requests_beside_streams_are_one_process():
         ({"test": "TCP_LOADED_RR", "warm_up": 1}, "a warm-up cannot be combined"),
         ({"engine": "iperf3", "test": "UDP_STREAM", "udp_gro": True}, "iperf3 has no udp_gro"),
         ({"engine": "netperf", "udp_segment": True}, "netperf has no udp_segment.*Use.*sockets"),
-        ({"engine": "payload", "test": "PAYLOAD", "rate_mbps": 5}, "payload has no rate_mbps"),
+        ({"engine": "payload", "test": "PAYLOAD", "udp_gro": True}, "payload has no udp_gro"),
     ],
 )
 def test_what_cannot_be_is_refused(keys, said):
