@@ -82,7 +82,9 @@ def test_from_two_hosts_to_a_setting_that_stays(pods, user, tmp_path):
     assert "flannel.1" in user("discover")
     overrides = {"paths": ["pods"], "mtus": [9000], "blocks": 2, "duration": 1}
     asked = json.dumps({"offload_lab_campaign_overrides": overrides})
-    assert "Clean over pods" in user("integrity", "-e", asked)
+    verdict = user("integrity", "-e", asked)
+    assert "over pods at MTU 9000" in verdict
+    assert "Broken over" not in verdict and "Suspect over" not in verdict
     user("measure", "-e", "offload_lab_campaign_file=pods.yml")
     assert unlike(before, state(pods)) == []
     user("report", "-e", "offload_lab_campaign_file=pods.yml")
