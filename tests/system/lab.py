@@ -145,8 +145,10 @@ NOT_OURS = ("/run/netns", "/var/run/netns")
 PODMANS = ("cni-podman0", "podman0")
 # There as long as there is a lab.
 MOUNTPOINT = Path("/var/lib/offload-lab/.offload-lab-mountpoint")
-# What carries the name of a lab, or of a test that makes namespaces without one.
-OWNER = re.compile(r"(?:^|/)([\w-]+?)-(?:node\d+|fabric)\b|\(([\w-]+)\)$|(?:^|/)(systest-\w+)$")
+# What carries the name of a lab, or of a test that makes namespaces without one (systest-, ol-).
+OWNER = re.compile(
+    r"(?:^|/)([\w-]+?)-(?:node\d+|fabric)\b|\(([\w-]+)\)$|(?:^|/)(systest-\w+|ol-[\w-]+)$"
+)
 SECONDS_TO_GO = 30  # generous: a daemon that was asked to end, on a busy machine
 
 

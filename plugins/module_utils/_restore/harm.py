@@ -26,7 +26,8 @@ WATCHED = "/run/offload-lab/watched.json"
 PATIENCE_S = 1.2  # without an answer; with the restore a node is back within 2 seconds
 ANSWER_S = 0.4  # that an answer may take
 LEAST_REQUESTS = 3  # that stay without an answer: one packet is lost on the best of networks
-FIRST_ANSWER_S = 2.0  # that the first answer may take, when the switch is armed
+FIRST_ANSWER_S = 1.0  # that an answer may take when the switch is armed
+FIRST_REQUESTS = 4  # then, to an address that does not answer
 CHECK_S = 2.0  # that a check may take
 CHECK_PAUSE_S = 0.5  # between two runs of a check
 
@@ -87,7 +88,11 @@ def checked(given: dict[str, Any]) -> Watchlist:
 def without_silent(watched: Watchlist) -> Watchlist:
     """Return what can be watched: the addresses that do not answer even now are told apart."""
     targets = [echo.Target(one["netns"], one["address"]) for one in watched["answers"]]
-    answering = echo.ask(targets, FIRST_ANSWER_S) if targets else set()
+    answering: set[echo.Target] = set()
+    for _request in range(FIRST_REQUESTS):  # the first may wait for a neighbour, and be lost
+        asked = [target for target in targets if target not in answering]
+        if asked:
+            answering |= echo.ask(asked, FIRST_ANSWER_S)
     kept: list[Answering] = []
     silent: list[Answering] = []
     for target in targets:
