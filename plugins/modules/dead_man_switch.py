@@ -198,9 +198,9 @@ def watched_of(params: dict[str, Any]) -> harm.Watchlist | None:
 
 def arm(params: dict[str, Any], watched: harm.Watchlist | None) -> None:
     """Arm the switch anew."""
-    dead_man.disarm()
     if watched:
-        watched = harm.without_silent(watched)
+        watched = harm.without_silent(watched)  # before: it takes seconds where one is silent
+    dead_man.disarm()
     dead_man.arm(params["minutes"], params["path"], watched)
 
 
@@ -215,7 +215,7 @@ def is_same(
     """Return whether the wanted switch waits already."""
     if state is None or (state["minutes"], state["path"]) != (params["minutes"], params["path"]):
         return False
-    return harm.is_asked(state.get("watched"), watched)
+    return harm.is_asked(harm.remembered(), watched)
 
 
 def bring(params: dict[str, Any], watched: harm.Watchlist | None, same: bool) -> None:
@@ -231,7 +231,7 @@ def bring(params: dict[str, Any], watched: harm.Watchlist | None, same: bool) ->
 
 def silent_of(state: ProcessState | None) -> list[str]:
     """Return the addresses that a switch cannot watch."""
-    watched: harm.Watchlist | None = state.get("watched") if state else None
+    watched = harm.remembered() if state else None
     return [one["address"] for one in watched["silent"]] if watched else []
 
 
@@ -251,6 +251,8 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     if not module.check_mode:
         bring(params, watched, same)
         state = dead_man.find()
+        for address in silent_of(state):
+            module.warn(f"{address} does not answer to echo requests, so it is not watched.")
     before = "armed\n" if same else "disarmed\n"
     return {
         "changed": changed,

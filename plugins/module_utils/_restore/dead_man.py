@@ -102,7 +102,7 @@ def watch(minutes: float, path: str) -> None:
     and measure nothing more. Where something could not be restored the snapshot stays, too.
     """
     watched = harm.remembered()
-    daemons.write(STATE, os.getpid(), {"minutes": minutes, "path": path, "watched": watched})
+    daemons.write(STATE, os.getpid(), {"minutes": minutes, "path": path})
     harms = HarmWatch(watched) if watched else None
     reason = _watching(minutes * 60, harms)
     if harms:
@@ -127,9 +127,7 @@ def _restore(minutes: float, path: str) -> None:
 
 
 def find() -> ProcessState | None:
-    """Return what the switch that is armed remembers (``pid``, ``minutes``, ``path``,
-    ``watched``), or None.
-    """
+    """Return what the switch that is armed remembers (``pid``, ``minutes``, ``path``), or None."""
     return daemons.read(STATE)
 
 

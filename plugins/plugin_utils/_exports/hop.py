@@ -32,7 +32,7 @@ def _hop(factor: Factor, side: str, devices: str) -> dict[str, Any]:
     }
 
 
-def _chains(plan: Plan, off: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+def _chains(plan: Plan, off: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
     """Return the hops of each setting at each end, by a name for both."""
     chains: dict[str, list[dict[str, Any]]] = {}
     for factor in plan["factors"]:
@@ -61,7 +61,7 @@ def _profiles(chains: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, di
 
 
 def hop_campaign(
-    plan: Plan, off: Iterable[str], paths: Iterable[str], rate: float = 1.0
+    plan: Plan, off: Sequence[str], paths: Iterable[str], rate: float = 1.0
 ) -> dict[str, Any] | None:
     """Return the campaign for what a cure switches off, on the paths on which that is to blame;
     None where that tells nothing more.
@@ -69,9 +69,10 @@ def hop_campaign(
 
     What is not varied stays as it is on the hosts, so the settings that these need are on.
     """
-    chains = _chains(plan, list(off))
+    chains = _chains(plan, off)
     factors = list(itertools.chain.from_iterable(chains.values()))
-    if not 2 <= len(factors) <= MOST_FACTORS:
+    asked = [factor for factor in plan["factors"] if factor["name"] in off]
+    if not len(asked) < len(factors) <= MOST_FACTORS:
         return None
     return {
         "name": f"{plan['name']}-hop"[:64],

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from .._analysis.cure import Cure, all_on
+from .._analysis.hop import chains
 from .._campaign.factors import ENDS, settings_of
 from .._campaign.nouns import Factor, Levels, Plan
 from .hop import hop_campaign
@@ -93,10 +94,11 @@ def _cure(cure: Cure, plan: Plan) -> dict[str, Any]:
     """Return what is recommended where something is broken.
 
     Profiles that a user named were not chosen by what these trials showed: one of them that is
-    clean is confirmed. What was chosen needs fresh blocks, which the campaign ``again`` makes.
+    clean is confirmed. What was chosen needs fresh blocks, which the campaign ``again`` makes. A
+    campaign that asks for the hop chooses among its profiles, too.
     """
     clean = cure.seen["trials"] > 0 and cure.seen["troubled"] == 0
-    confirmed = clean and plan["design"] == "profiles"
+    confirmed = clean and plan["design"] == "profiles" and not chains(plan)
     changes = {name: cure.levels[name] for name in cure.off}
     return {
         "profile": cure.profile or "cure",

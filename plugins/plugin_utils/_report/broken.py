@@ -94,12 +94,11 @@ def _more(plan: Plan, row: PathVerdict, checks: Checks, hosts: Sequence[Host]) -
 
 def _hop(plan: Plan, row: PathVerdict, checks: Checks) -> str:
     """Name the hop at which it breaks, where the campaign tells."""
-    if not row["blames"]:
-        return ""
     here = at(checks.planned, (row["path"], row["mtu"]))
-    found = likeliest(plan, here, row["blames"][0]["kind"])
-    names = [" or ".join(map(_named, hops)) for hops in found]
-    return f" The hop: {text.listed(names)}." if names else ""
+    names: list[str] = []
+    for kind in dict.fromkeys(blame["kind"] for blame in row["blames"]):
+        names += [" or ".join(map(_named, hops)) for hops in likeliest(plan, here, kind)]
+    return f" The hop: {text.listed(list(dict.fromkeys(names)))}." if names else ""
 
 
 def _named(hop: Hop) -> str:

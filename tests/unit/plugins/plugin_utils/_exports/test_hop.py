@@ -3,11 +3,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import yaml
+
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import cure_of
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.hop import Hop
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.hop import hop_campaign
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.recommended import recommended
+from ansible_collections.offload.lab.tests.instruments.simulation import curing, hops
 
 ASKED = {
     "name": "integrity",
@@ -41,6 +47,25 @@ def test_the_rarer_it_is_the_more_blocks_there_are():
         hop_campaign(plan, ["tx"], plan["paths"], rate)["blocks"] for rate in (1.0, 0.5, 0.1, 0.0)
     ]
     assert blocks == sorted(blocks) and 4 < blocks[0] < blocks[-1] <= 24
+
+
+def test_a_campaign_that_asked_for_the_hop_is_not_followed_by_another():
+    plan = make_plan(read_campaign(ASKED), "")
+    again = make_plan(read_campaign(hop_campaign(plan, ["tx"], plan["paths"])), "")
+    names = [factor["name"] for factor in again["factors"]]
+    assert hop_campaign(again, names[:1], again["paths"]) is None
+    assert hop_campaign(again, names[:3], again["paths"]) is None
+
+
+def test_what_a_hops_own_trials_chose_is_not_confirmed_by_them():
+    plan = hops.plan_of("tx", ["underlay"], 1, 1.0)
+    truth = Hop(("tx",), "client", "underlay")
+    checks = curing.measured(hops.Chain(plan, truth, 1.0, "none", 1), plan)
+    cure = cure_of(plan, checks)
+    nothing = {"recommendation": {"name": None, "settings": {}}}
+    said = yaml.safe_load(recommended(nothing, plan, None, cure))["offload_lab_recommended"]
+    assert cure.profile == "tx_at_server" and cure.seen["troubled"] == 0
+    assert said["confirmed"] is False and said["changes"] == {"tx_at_client_underlay": "off"}
 
 
 def test_what_has_one_hop_alone_or_is_no_feature_needs_no_campaign():
