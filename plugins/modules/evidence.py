@@ -117,6 +117,8 @@ packets:
     - C(super_share), C(tunnel_super_share), C(csum_not_ready_share) and C(csum_valid_share) are shares of bytes, 0 to
       1, null where no packet was seen. C(mtu) and C(longest) are in bytes, without the Ethernet header.
     - C(counters) are those of the driver (C(ethtool -S)) that concern offloads and went up, with the increase.
+    - C(checksums) counts the first packets that arrived, by what their checksums are when made again, C(right),
+      C(vouched) (wrong, and the device said that it is right), C(unfilled) (left to the sender's device) and C(wrong).
     - A path without traffic has C(error) instead.
   returned: success
   type: dict

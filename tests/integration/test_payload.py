@@ -10,8 +10,11 @@ import socket
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import traffic
+from ansible_collections.offload.lab.plugins.module_utils._host.waiting import beside
+from ansible_collections.offload.lab.plugins.module_utils._observe import sampler
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.tests.instruments.lying_nic.nodes import (
+    DEVICES,
     VXLAN_SERVER,
     Nodes,
     checked,
@@ -30,6 +33,7 @@ def test_a_nic_that_keeps_its_word_is_clean():
         ("bit_flipped:0.001:tx", payload.WRONG, ["tx", "off"]),
         ("checksum_unfilled:0.01:tx", payload.REFUSED, ["tx", "off"]),
         ("dropped:0.01:tso", payload.SEGMENTS_LOST, ["tso", "off"]),
+        ("vouched:0.01:tx", payload.WRONG, ["tx", "off"]),
         ("truncated:0.01:uso", payload.WRONG, ["tx-udp-segmentation", "off"]),
         *(
             pytest.param(*case, marks=pytest.mark.nightly)
@@ -47,6 +51,35 @@ def test_a_nic_that_lies_is_found_and_its_cure_is_clean(fault, expected, cure):
         assert payload.trouble(checked(nodes)) == expected
         nodes.ethtool(*cure)
         assert payload.trouble(checked(nodes)) is None
+
+
+@pytest.mark.parametrize(
+    "fault, wrong",
+    [
+        ("honest", None),
+        ("bit_flipped_late:0.1:tx", "wrong"),
+        ("checksum_unfilled:0.1:tx", "wrong"),
+    ],
+)
+def test_checksums_are_made_again_at_the_far_end(fault, wrong):
+    far = {"name": DEVICES[1], "netns": "ol-far-b"}
+    with Nodes(fault, "ol-far") as nodes, served(nodes):
+        check = beside(checked, nodes, 2)
+        counts = {}
+        while check.is_alive():
+            sample = sampler.sample([far], 0.2)["ol-far-b/lie1"]
+            for name, count in sample["checksums"].items():
+                counts[name] = counts.get(name, 0) + count
+        check.join()
+    seen = {name for name, count in counts.items() if count and name != "right"}
+    assert seen == ({wrong} if wrong else set())
+
+
+def test_all_but_ping_fails():
+    with Nodes("checksum_unfilled:1:tx") as nodes, served(nodes):
+        found = checked(nodes, 1)
+    assert payload.trouble(found)
+    assert found["pings"] == {"small": True, "large": True}
 
 
 def test_a_limit_is_kept_in_each_direction():
@@ -77,6 +110,7 @@ def test_a_path_that_loses_large_packets_is_told_from_an_offload():
         assert payload.trouble(found) == payload.TOO_LARGE
         assert found["sizes"]["forward"] == {"mtu": 9000, "largest": 1400, "said": False}
         assert found["sizes"]["reverse"]["largest"] == 9000
+        assert found["pings"] == {"small": True, "large": False}
         nodes.inside(1, "nft", "delete table inet ol")
         assert payload.trouble(checked(nodes)) is None
 
@@ -129,7 +163,7 @@ def test_an_answer_that_comes_too_late_is_no_trouble():
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as gone:
             gone.bind(("127.0.0.1", 0))
             sock.connect(gone.getsockname())
-        traffic._send(sock, b"seen")
+        traffic._send(sock, [b"seen"], 0)
         assert traffic._datagrams(sock) == []
-        traffic._send(sock, b"seen")
-        traffic._send(sock, b"seen")
+        traffic._send(sock, [b"seen"], 0)
+        traffic._send(sock, [b"seen"], 0)

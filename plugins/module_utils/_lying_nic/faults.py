@@ -11,9 +11,9 @@ from __future__ import annotations
 import random
 from typing import Callable, List, NamedTuple, Tuple
 
+from .._base import packet
 from .._base.errors import InputError
-from . import packet
-from .packet import Layers
+from .._base.packet import Layers
 
 Delivery = List[Tuple[float, bytes]]  # packets, each with the seconds by which it comes late
 Change = Callable[[bytes, Layers, random.Random], bytes]
@@ -43,7 +43,7 @@ def _bit_flipped_late(raw: bytes, found: Layers, chance: random.Random) -> bytes
 
 
 def _vouched(raw: bytes, found: Layers, chance: random.Random) -> bytes:
-    return packet.said(_bit_flipped_late(raw, found, chance), packet.DATA_VALID)
+    return packet.trusted(_flip(raw, found, chance), found)
 
 
 def _checksum_unfilled(raw: bytes, found: Layers, _chance: random.Random) -> bytes:

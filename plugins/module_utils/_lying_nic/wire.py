@@ -20,8 +20,8 @@ import struct
 import time
 from typing import NamedTuple, Tuple
 
+from .._base import packet
 from .._host import netns
-from . import packet
 from .faults import Fault
 
 TUNSETIFF, TUNSETOFFLOAD, TUNSETVNETHDRSZ = 0x400454CA, 0x400454D0, 0x400454D8  # linux/if_tun.h

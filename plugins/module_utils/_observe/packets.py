@@ -13,6 +13,7 @@ import struct
 from typing import Iterable, Literal, NamedTuple, Sequence, TypedDict
 
 from .._base.network import VXLAN_PORT
+from .checksums import Checksums
 
 OUTGOING = 4  # PACKET_OUTGOING of packet(7)
 STATUS_CSUM_NOT_READY = 1 << 3  # TP_STATUS_CSUMNOTREADY: the device is to fill in the checksum
@@ -70,10 +71,13 @@ Summary = TypedDict(
 
 # pylint: disable-next=inherit-non-class
 class Sample(Summary):
-    """What a sample of a device shows, with its MTU, and its driver's counters that moved."""
+    """What a sample of a device shows, with its MTU, its driver's counters that moved, and the
+    checksums of what arrived, made again.
+    """
 
     mtu: int
     counters: dict[str, int]
+    checksums: Checksums
 
 
 def are_streams(sent: int, received: int, both_ways: bool) -> bool:

@@ -15,13 +15,14 @@ import select
 import socket
 import struct
 import time
-from typing import Iterable, Sequence, TypedDict
+from typing import Iterable, NamedTuple, Sequence, TypedDict
 
 from .._base import network
 from .._base.errors import LabError
 from .._host import netns as host_netns
 from .._host.waiting import beside
-from . import driver_counters, packets
+from . import checksums, driver_counters, packets
+from .checksums import Frame
 
 ETH_P_ALL = 0x0003
 SOL_PACKET, PACKET_AUXDATA = 263, 8
@@ -33,6 +34,7 @@ ENOUGH = 200
 LIMIT = 20000  # packets of a device at most, so that a fast one cannot keep a CPU busy for long
 BATCH = 50  # packets that are read of a device before the next device's
 HEAD = 128  # bytes kept of each packet: VLAN tags, an IPv6 underlay, UDP and VXLAN fit
+WHOLE = 9600  # bytes read of a packet whose checksums are made again: a jumbo frame
 
 
 class SampledDevice(TypedDict, total=False):
@@ -109,14 +111,30 @@ def _open_tap(device: SampledDevice) -> socket.socket:
         )
 
 
-def _receive(tap: socket.socket, vxlan_port: int) -> packets.Packet | None:
-    """Return the next packet of a tap, or None when there is none."""
+class _Heard(NamedTuple):
+    """A packet, and as many of its bytes as were asked for."""
+
+    packet: packets.Packet
+    raw: bytes
+
+    def frame(self) -> Frame | None:
+        """Return it, if it came in whole and somebody has made its checksum: what GRO has joined, or
+        a virtual device has passed on, has none yet.
+        """
+        packet = self.packet
+        if packet.outgoing or packet.not_ready or packet.length + packets.ETHERNET > len(self.raw):
+            return None
+        return Frame(self.raw, packet.valid)
+
+
+def _receive(tap: socket.socket, vxlan_port: int, size: int) -> _Heard | None:
+    """Return the next packet of a tap, with ``size`` bytes at most, or None when there is none."""
     try:
-        head, ancillary, _flags, address = tap.recvmsg(HEAD, 64)
+        raw, ancillary, _flags, address = tap.recvmsg(size, 64)
     except BlockingIOError:
         return None
-    status, length = struct.unpack_from("II", ancillary[0][2]) if ancillary else (0, len(head))
-    return packets.read_packet(head, length, address[2], status, vxlan_port)
+    status, length = struct.unpack_from("II", ancillary[0][2]) if ancillary else (0, len(raw))
+    return _Heard(packets.read_packet(raw[:HEAD], length, address[2], status, vxlan_port), raw)
 
 
 def _close(taps: Iterable[socket.socket]) -> None:
@@ -132,18 +150,25 @@ class _Tap:
         self.device, self.socket = device, _open_tap(device)
         self.counters = driver_counters.read(self.socket, device["name"])
         self.packets: list[packets.Packet] = []
+        self.frames: list[Frame] = []  # the first that arrived, to make their checksums again
         self.bytes = {True: 0, False: 0}  # of packets that go out, and of those that come in
         self.count = {True: 0, False: 0}
 
     def listen(self, vxlan_port: int) -> None:
         """Read packets that are there; not all, because other devices have some, too."""
         for _turn in range(min(BATCH, LIMIT - len(self.packets))):
-            packet = _receive(self.socket, vxlan_port)
-            if packet is None:
+            heard = _receive(self.socket, vxlan_port, HEAD if self._has_frames() else WHOLE)
+            if heard is None:
                 break
+            packet, frame = heard.packet, heard.frame()
             self.packets.append(packet)
+            if frame and not self._has_frames():
+                self.frames.append(frame)
             self.bytes[packet.outgoing] += packet.length
             self.count[packet.outgoing] += 1
+
+    def _has_frames(self) -> bool:
+        return len(self.frames) >= ENOUGH
 
     def enough(self, both_ways: bool) -> bool:
         """Return whether it has heard all that it reads, or enough of the streams."""
@@ -151,13 +176,18 @@ class _Tap:
         streams = packets.are_streams(self.bytes[True], self.bytes[False], both_ways)
         return len(self.packets) >= LIMIT or count >= ENOUGH and streams
 
-    def summary(self) -> packets.Sample:
+    def summary(self, vxlan_port: int) -> packets.Sample:
         """Return what was heard."""
         moved = driver_counters.moved(
             self.counters, driver_counters.read(self.socket, self.device["name"])
         )
         size = mtu(self.socket, self.device)
-        return {**packets.summarise(self.packets, size), "mtu": size, "counters": moved}
+        return {
+            **packets.summarise(self.packets, size),
+            "mtu": size,
+            "counters": moved,
+            "checksums": checksums.counted(self.frames, vxlan_port),
+        }
 
 
 def sample(
@@ -186,6 +216,6 @@ def sample(
             for tap in waiting:
                 if tap.socket in ready:
                     tap.listen(vxlan_port)
-        return {network.key_of(tap.device): tap.summary() for tap in taps}
+        return {network.key_of(tap.device): tap.summary(vxlan_port) for tap in taps}
     finally:
         beside(_close, [tap.socket for tap in taps])

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypedDict
 
-from ...module_utils._engines.payload.result import Example, Size
+from ...module_utils._engines.payload.result import Example, Pings, Size
 from .._campaign.nouns import Plan
 from .._statistics.libraries import stats
-from .._trials.payload import LOSSES, Checks, Tally, is_black_hole, joined_sizes
+from .._trials.payload import LOSSES, Checks, Tally, is_black_hole, joined_pings, joined_sizes
 from .blame import ALPHA, Blame, is_on, trials_of
 from .cure import Place, at, blames_of, places_of, smallest
 
@@ -47,6 +47,7 @@ class PathVerdict(TypedDict):
     kind: str  # what was wrong most often
     first: Example | None  # the smallest message that was wrong
     sizes: dict[str, Size]  # by direction, where packets of the MTU were lost unsaid
+    pings: Pings | None  # whether they were answered in all trials; None where none was sent
 
 
 def verdicts(plan: Plan, checks: Checks) -> list[PathVerdict]:
@@ -83,6 +84,7 @@ def _verdict(
         "kind": max(kinds, key=lambda kind: kinds[kind], default=""),
         "first": first,
         "sizes": _lost_sizes(here),
+        "pings": joined_pings([tally["whole"] for tally in here.values()]),
     }
 
 

@@ -70,7 +70,7 @@ def _where(row: PathVerdict) -> str:
 def _broken(row: PathVerdict) -> str:
     blames = "; of the other profiles, ".join(map(_blamed, row["blames"]))
     advice = f"switch {text.listed(row['off'])} off" if row["off"] else "leave all of them on"
-    return f"Broken {_where(row)}: {blames}; {advice}.{_example(row)}"
+    return f"Broken {_where(row)}: {blames}; {advice}.{_example(row)}{_pings(row)}"
 
 
 def _blamed(blame: Blame) -> str:
@@ -130,7 +130,7 @@ def _blamed_settings(plan: Plan, row: PathVerdict) -> list[str]:
 def _without(row: PathVerdict) -> str:
     return (
         f"Broken without these offloads too {_where(row)}: {row['kind']} with every profile."
-        f"{_example(row)}{_sizes(row)} Look for the cause elsewhere: the path's MTU, the wire, the other "
+        f"{_example(row)}{_sizes(row)}{_pings(row)} Look for the cause elsewhere: the path's MTU, the wire, the other "
         "end."
     )
 
@@ -192,6 +192,17 @@ def _sizes(row: PathVerdict) -> str:
                 f"{size['mtu']:,} do not: a black hole, since no ICMP says so."
             )
     return "".join(words)
+
+
+def _pings(row: PathVerdict) -> str:
+    """Say what ping shows of a path on which payload is in trouble: often nothing."""
+    if row["pings"] is None:
+        return ""
+    if row["pings"]["large"]:
+        return " Ping does not show it: it was answered in every trial, in packets of the MTU, too."
+    if row["pings"]["small"]:
+        return " A small ping was answered in every trial, one of the MTU's size was not."
+    return ""
 
 
 def _example(row: PathVerdict) -> str:

@@ -22,6 +22,16 @@ CHECKSUMS = {
     "Udp6InCsumErrors": "UDP over IPv6",
     "rx-csum-bad": "checked by the device",
 }
+# Of the checksums of sampled packets, made again: what each kind of wrong one says.
+ARRIVED = {
+    "vouched": "had a wrong checksum for which the device vouched: receive checksum offload "
+    "is broken there",
+    "unfilled": "had a checksum that the sender's device was to fill in and did not: transmit "
+    "checksum offload is broken there",
+    "wrong": "had a wrong checksum, and the device did not vouch for it: it was made wrong, or the "
+    "packet was changed on its way",
+}
+FEWEST_WRONG = 2  # packets; a wire may flip one bit
 DEVICE_ERRORS = ("rx_errors", "tx_errors", "tx-hw-drop-errors")
 DROPS = (
     "softnet_dropped",
@@ -93,6 +103,21 @@ def checksums(trial: Trial, _expected: Expected) -> Iterator[Mark]:
                 )
 
 
+def arrivals(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """Packets that were sampled at their arrival have checksums that are wrong when made again."""
+    for end, samples in sorted(((trial.get("evidence") or NOTHING).get("packets") or {}).items()):
+        for device, sample in sorted(samples.items()):
+            counts = sample.get("checksums") or {}
+            for name, words in ARRIVED.items():
+                if counts.get(name, 0) >= FEWEST_WRONG:
+                    yield mark(
+                        f"checksum_{name}",
+                        f"{end}: of {sum(counts.values())} packets that {device} received, "
+                        f"{counts[name]} {words}",
+                        excludes=False,
+                    )
+
+
 def devices(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """A device counted errors."""
     for end, counters in _ends(trial):
@@ -145,10 +170,13 @@ def kernel_log(trial: Trial, _expected: Expected) -> Iterator[Mark]:
             yield mark("kernel_log", f"{end}: the kernel wrote: {alarm}", excludes=False)
 
 
-GUARDS = (checksums, devices, drops, timeouts, kernel_log)
+GUARDS = (checksums, arrivals, devices, drops, timeouts, kernel_log)
 # What each is called in a sentence about a profile.
 WORDS = {
     "checksum_errors": "packets with wrong checksums",
+    "checksum_vouched": "packets with wrong checksums for which the receiving device vouched",
+    "checksum_unfilled": "packets whose checksums the sending device left out",
+    "checksum_wrong": "packets with checksums that do not fit",
     "device_errors": "errors of devices",
     "drops": "dropped packets",
     "timeouts": "timeouts of TCP",

@@ -10,7 +10,15 @@ from itertools import product
 from typing import Any, NamedTuple, TypedDict
 
 from ...module_utils._engines.payload.command import TEST
-from ...module_utils._engines.payload.result import CHECKS, COUNTS, DIRECTIONS, Check, Payload, Size
+from ...module_utils._engines.payload.result import (
+    CHECKS,
+    COUNTS,
+    DIRECTIONS,
+    Check,
+    Payload,
+    Pings,
+    Size,
+)
 from .nouns import NOTHING, Trial
 
 # Errors that the kernel counts, and what each means.
@@ -100,6 +108,15 @@ def _joined_check(found: list[Check]) -> Check:
     return counts
 
 
+def _joined_checks(parts: list[Payload]) -> dict[str, Check]:
+    checks: dict[str, Check] = {}
+    for name in CHECKS:
+        found = [part["checks"][name] for part in parts if name in part["checks"]]
+        if found:
+            checks[name] = _joined_check(found)
+    return checks
+
+
 def _counters(
     parts: list[Payload], together: Callable[[int, int], int]
 ) -> dict[str, dict[str, int]]:
@@ -118,21 +135,19 @@ def joined(parts: Iterable[Payload]) -> Payload:
     largest, since each stream sees those of the whole namespace.
     """
     known = list(parts)
-    checks: dict[str, Check] = {}
-    for name in CHECKS:
-        found = [part["checks"][name] for part in known if name in part["checks"]]
-        if found:
-            checks[name] = _joined_check(found)
     whole: Payload = {
         "elapsed_s": max(part["elapsed_s"] for part in known),
         "mss": min(part["mss"] for part in known),
-        "checks": checks,
+        "checks": _joined_checks(known),
         "counters": _counters(known, max),
         "error": next((part["error"] for part in known if part["error"]), None),
     }
     sizes = joined_sizes(known)
     if sizes:
         whole["sizes"] = sizes
+    pings = joined_pings(known)
+    if pings:
+        whole["pings"] = pings
     return whole
 
 
@@ -168,6 +183,17 @@ def joined_sizes(parts: list[Payload]) -> dict[str, Size]:
         if seen:
             found[name] = min(seen, key=lambda size: (not is_black_hole(size), size["largest"]))
     return found
+
+
+def joined_pings(parts: list[Payload]) -> Pings | None:
+    """Return which pings were answered in all checks; None where none was sent."""
+    seen = [part["pings"] for part in parts if "pings" in part]
+    if not seen:
+        return None
+    return {
+        "small": all(pings["small"] for pings in seen),
+        "large": all(pings["large"] for pings in seen),
+    }
 
 
 def checked(trial: Trial) -> Payload | None:

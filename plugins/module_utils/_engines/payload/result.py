@@ -62,10 +62,18 @@ class Size(TypedDict):
     said: bool  # somebody on the way said that a packet is too large
 
 
+class Pings(TypedDict):
+    """Whether the other end answers ICMP echo requests."""
+
+    small: bool
+    large: bool  # in a packet of the path's MTU, which may not be fragmented
+
+
 class Sized(TypedDict, total=False):
     """What checks of earlier versions lack."""
 
     sizes: dict[str, Size]  # "forward" and "reverse"
+    pings: Pings  # only where the process was allowed to send them
 
 
 class Payload(Sized):
@@ -144,4 +152,7 @@ def parse(text: str) -> Payload:
     if "sizes" in given:
         sizes = object_of(given["sizes"], "sizes")
         found["sizes"] = {name: _size(sizes[name]) for name in DIRECTIONS if name in sizes}
+    pings = object_of(given.get("pings") or {}, "pings")
+    if pings:
+        found["pings"] = {"small": pings.get("small") is True, "large": pings.get("large") is True}
     return found

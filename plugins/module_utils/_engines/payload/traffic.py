@@ -11,6 +11,7 @@ its number and a seed.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import json
 import random
@@ -37,7 +38,9 @@ SMALL_BUFFER = 65536  # bytes that a connection may have on the way
 KINDS = 4  # of rounds, each with the next seed: TCP and UDP, in both directions
 # What may be on the way before the receiver has answered: that fits into its buffer, and into the
 # queues of the devices between.
-WINDOW, WINDOW_DATAGRAMS = 65536, 128  # bytes, datagrams
+WINDOW, WINDOW_DATAGRAMS = 32768, 64  # bytes, datagrams
+ASKS = 2  # windows on the way: the second is sent while the answer to the first comes
+PATIENCE_FOR_ANSWER = 0.1  # s
 ONE_CALL = 24576  # bytes that go as one, at most
 RECEIVE_BUFFER = 1 << 21  # bytes
 ROUND = 0.2  # s of one connection
@@ -66,6 +69,14 @@ MTU_OF: dict[int, tuple[int, int]] = {
 # Bytes of packets that many paths carry where they do not carry their MTU: PPPoE, tunnels, IPv6.
 PACKETS = (1492, 1480, 1450, 1420, 1400, 1280, 576)
 SIZE_ROUNDS = 5  # a busy CPU may lose a datagram; the largest that arrived counts
+# RFC 792 and 4443: the protocol, the types of an echo request and reply, and where the reply begins.
+ECHO: dict[int, tuple[int, int, int, int]] = {
+    socket.AF_INET: (socket.IPPROTO_ICMP, 8, 0, 20),
+    socket.AF_INET6: (58, 128, 129, 0),
+}
+ECHO_HEAD = struct.Struct("!BBHHH")  # type, code, checksum, identifier, number
+ECHO_TRIES, ECHO_WAIT = 2, 0.5  # s
+SMALL_PING = 84  # bytes of the packet, as ping sends it
 COUNTERS: dict[str, dict[str, tuple[str, ...]]] = {
     "/proc/self/net/snmp": {
         "Ip": ("InHdrErrors", "ReasmFails"),
@@ -116,10 +127,22 @@ class Messages:
         """Return the size of a message in bytes."""
         return self.sizes[number % len(self.sizes)]
 
-    def content(self, number: int) -> memoryview:
-        """Return the bytes of a message."""
-        start = (number * 7919 + self.seed) % (3 * LARGEST)
-        return memoryview(POOL)[start : start + self.size(number)]
+    def start(self, number: int) -> int:
+        """Return where in the pool a message begins."""
+        return (number * 7919 + self.seed) % (3 * LARGEST)
+
+    def content(self, number: int, size: int) -> memoryview:
+        """Return the first bytes of a message. A datagram that is cut out of a larger one is as long
+        as the first one of its batch, so its size does not follow from its number.
+        """
+        start = self.start(number)
+        return memoryview(POOL)[start : start + size]
+
+    def begins_with(self, number: int, got: memoryview) -> bool:
+        """Return whether a message begins so. Compared like this, not as two views, because Python
+        compares views byte by byte: 20 times slower.
+        """
+        return POOL.startswith(got, self.start(number))
 
 
 def messages_of_tcp(seed: int, unit: int) -> Messages:
@@ -194,7 +217,7 @@ def send_messages(
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALL_BUFFER)
     began, number, amount = time.monotonic(), 0, 0
     while time.monotonic() < began + seconds:
-        content = messages.content(number)
+        content = messages.content(number, messages.size(number))
         connection.sendall(content)
         amount += len(content)
         number += 1
@@ -233,9 +256,9 @@ def receive_messages(connection: socket.socket, _control: Control, messages: Mes
         if have == 0:
             return report
         report.counts["bytes"] += have
-        wanted = messages.content(number)
-        if buffer[:have] != wanted[:have]:
+        if not messages.begins_with(number, buffer[:have]):
             report.counts["wrong"] += 1
+            wanted = messages.content(number, size)
             report.example(number, size, difference(buffer[:have], wanted))
         if have < size:
             report.counts["short"] += 1
@@ -260,43 +283,48 @@ def _fill(connection: socket.socket, buffer: memoryview) -> int:
 def send_datagrams(
     sock: socket.socket, messages: Messages, seconds: float, segment: int, rate: float
 ) -> tuple[int, int]:
-    """Send datagrams for some seconds, about :data:`WINDOW` bytes ahead of the receiver at most;
-    return how many, and their bytes.
+    """Send datagrams for some seconds, :data:`ASKS` times :data:`WINDOW` bytes ahead of the receiver
+    at most; return how many, and their bytes.
 
     The kernel cuts several of one size, ``segment`` bytes at most, out of one call (UDP_SEGMENT).
     """
     began, number, ahead, amount = time.monotonic(), 0, 0, 0
-    answered = 0  # the first datagram that no answer is known for
+    asked: collections.deque[int] = collections.deque()  # to be acknowledged, the oldest first
+    since = 0  # the first datagram after the last of these
     sock.settimeout(STALL)
     while time.monotonic() < began + seconds:
         size = messages.size(number)
         batch = _batch(number, size, segment)
+        last = number + batch - 1
         ahead += batch * (size + HEAD.size)
-        ask = ahead >= WINDOW or number + batch - answered >= WINDOW_DATAGRAMS
-        parts = []
-        for place in range(batch):
-            flags = ASK if ask and place == batch - 1 else 0
-            head = HEAD.pack(messages.seed, number + place, size - 1, flags)
-            parts.append(head + bytes(_cut(messages, number + place, size)))
-        sock.setsockopt(SOL_UDP, UDP_SEGMENT, len(parts[0]) if batch > 1 else 0)
-        _send(sock, b"".join(parts))
+        ask = ahead >= WINDOW or number + batch - since >= WINDOW_DATAGRAMS
+        parts: list[bytes | memoryview] = []
+        for place in range(number, last + 1):
+            flags = ASK if ask and place == last else 0
+            parts.append(HEAD.pack(messages.seed, place, size - 1, flags))
+            parts.append(messages.content(place, size))
+        _send(sock, parts, size + HEAD.size if batch > 1 else 0)
         number += batch
         amount += batch * size
         if ask:
-            _wait_for_answer(sock)
-            ahead, answered = 0, number
+            asked.append(last)
+            ahead, since = 0, number
+            if len(asked) == ASKS:
+                _wait_for_answer(sock, asked.popleft())
         wait_for_turn(began, amount, rate)
     return number, amount
 
 
-def _send(sock: socket.socket, data: bytes) -> None:
-    """Send a datagram. The error of an earlier one, which came when the other end had gone already,
-    is of no interest: it is raised once.
+def _send(sock: socket.socket, parts: list[bytes | memoryview], cut: int) -> None:
+    """Send a datagram, or what the kernel cuts into several of ``cut`` bytes each. The error of an
+    earlier one, which came when the other end had gone already, is of no interest: it is raised
+    once.
     """
+    how = [(SOL_UDP, UDP_SEGMENT, struct.pack("=H", cut))] if cut else []
     try:
-        sock.send(data)
+        sock.sendmsg(parts, how)
     except ConnectionRefusedError:
-        sock.send(data)
+        sock.sendmsg(parts, how)
 
 
 def _batch(number: int, size: int, segment: int) -> int:
@@ -306,17 +334,14 @@ def _batch(number: int, size: int, segment: int) -> int:
     return min(BATCHES[number % len(BATCHES)], ONE_CALL // (size + HEAD.size))
 
 
-def _cut(messages: Messages, number: int, size: int) -> memoryview:
-    """Return the content of a datagram: the size is that of the first one of its batch."""
-    start = (number * 7919 + messages.seed) % (3 * LARGEST)
-    return memoryview(POOL)[start : start + size]
-
-
-def _wait_for_answer(sock: socket.socket) -> None:
+def _wait_for_answer(sock: socket.socket, wanted: int) -> None:
+    """Wait until the receiver has said that a datagram, or a later one, is there."""
     # A lost datagram has no answer: the receiver counts it.
-    if select.select([sock], [], [], 0.1)[0]:
+    while select.select([sock], [], [], PATIENCE_FOR_ANSWER)[0]:
         with contextlib.suppress(ConnectionRefusedError):
-            sock.recv(64)
+            answer = sock.recv(64)
+            if len(answer) == NUMBER.size and NUMBER.unpack(answer)[0] >= wanted:
+                return
 
 
 def arrivals(
@@ -356,7 +381,7 @@ def receive_datagrams(sock: socket.socket, control: Control, messages: Messages)
             seen.add(number)
             highest = max(highest, number)
             if HEAD.unpack_from(datagram)[3] & ASK:
-                _send(sock, b"seen")
+                _send(sock, [NUMBER.pack(number)], 0)
     report.counts["arrived"] = len(seen)
     report.counts["missing"] = max(0, int(str(said.get("sent", 0))) - len(seen))
     return report
@@ -382,18 +407,18 @@ def _check(datagram: memoryview, messages: Messages, report: Report) -> int | No
     if len(datagram) < HEAD.size:
         report.counts["short"] += 1
         return None
-    seed, number, size, _flags = HEAD.unpack_from(datagram)
+    seed, number, less, _flags = HEAD.unpack_from(datagram)
     if seed != messages.seed:
         report.counts["wrong"] += 1
         report.example(0, len(datagram), 0)
         return None
-    wanted, got = _cut(messages, number, size + 1), datagram[HEAD.size :]
-    if len(got) < len(wanted):
+    size, got = less + 1, datagram[HEAD.size :]
+    if len(got) < size:
         report.counts["short"] += 1
-        report.example(number, len(wanted), len(got))
-    elif got != wanted:
+        report.example(number, size, len(got))
+    elif len(got) > size or not messages.begins_with(number, got):
         report.counts["wrong"] += 1
-        report.example(number, len(wanted), difference(got, wanted))
+        report.example(number, size, difference(got, messages.content(number, size)))
     return number
 
 
@@ -432,6 +457,48 @@ def receive_sizes(sock: socket.socket, control: Control, family: int) -> None:
         with contextlib.suppress(OSError):
             largest = max(largest, len(sock.recv(LARGEST)) + HEADERS[family])
     control.say(largest=largest)
+
+
+def answers(address: str, local: str | None, family: int) -> dict[str, bool]:
+    """Return whether ICMP echo requests are answered: a small one, and one in a packet of the path's
+    MTU that may not be fragmented. Nothing where this process may not send any.
+    """
+    protocol = ECHO[family][0]
+    try:
+        sock = socket.socket(family, socket.SOCK_RAW, protocol)
+    except PermissionError:
+        return {}
+    with sock:
+        for level, option, value in PROBE[family]:
+            sock.setsockopt(level, option, value)
+        if local:
+            sock.bind((local, 0))
+        sock.connect((address, 0))
+        sock.settimeout(ECHO_WAIT)
+        mtu = min(sock.getsockopt(*MTU_OF[family]), LARGEST_PACKET)
+        small = any(_answered(sock, family, SMALL_PING) for _try in range(ECHO_TRIES))
+        large = small and any(_answered(sock, family, mtu) for _try in range(ECHO_TRIES))
+    return {"small": small, "large": large}
+
+
+def _answered(sock: socket.socket, family: int, size: int) -> bool:
+    """Send one echo request in a packet of ``size`` bytes; return whether its answer came."""
+    _protocol, request, reply, begin = ECHO[family]
+    number = size & 0xFFFF
+    own = random.getrandbits(16)
+    content = bytes(size - HEADERS[family])  # UDP's header is as long as that of an echo request
+    # The sum of RFC 1071; for IPv6 the kernel makes it.
+    total = ((request << 8) + own + number) % 0xFFFF
+    try:
+        sock.send(ECHO_HEAD.pack(request, 0, 0xFFFF - total, own, number) + content)
+        until = time.monotonic() + ECHO_WAIT
+        while time.monotonic() < until:
+            kind, _code, _sum, found, seen = ECHO_HEAD.unpack_from(sock.recv(LARGEST), begin)
+            if (kind, found, seen) == (reply, own, number):
+                return True
+    except (OSError, struct.error):  # no answer in time, an error of ICMP, or another packet
+        pass
+    return False
 
 
 # Both ends
@@ -707,8 +774,13 @@ def check(
     address: str, port: int, seconds: float, rate: float, local: str | None
 ) -> dict[str, object]:
     """Return what was found, see :mod:`.result`."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
     before, began = counters(), time.monotonic()
-    client = Client(address, port, rate, local)
+    try:
+        client = Client(address, port, rate, local)
+    except OSError as problem:
+        pings = answers(address, local, family)
+        raise OSError(f"{problem}{_answered_though(pings)}") from problem
     error = None
     there: dict[str, object] = {}
     sizes: dict[str, object] = {}
@@ -724,10 +796,21 @@ def check(
         "elapsed": time.monotonic() - began,
         "mss": client.unit,
         "sizes": sizes,
+        # Last: what a router answers to a large one tells the kernel the path's MTU.
+        "pings": answers(address, local, family),
         "checks": {name: report.shown() for name, report in client.reports.items()},
         "counters": {"client": counted(before), "server": there},
         "error": error,
     }
+
+
+def _answered_though(pings: dict[str, bool]) -> str:
+    """Return in words which pings the other end answers that takes no connection."""
+    if pings.get("large"):
+        return ", though it answers a ping, also in a packet of the path's MTU"
+    if pings.get("small"):
+        return ", though it answers a small ping, but none in a packet of the path's MTU"
+    return ""
 
 
 def main(words: list[str]) -> None:

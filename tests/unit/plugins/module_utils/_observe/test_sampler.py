@@ -25,6 +25,11 @@ class Socket:
         pass
 
 
+def next_of(stream):
+    packet = next(stream)
+    return packet and sampler._Heard(packet, bytes(packet.length + packets.ETHERNET))
+
+
 @pytest.fixture
 def sample(monkeypatch):
     """Sample devices that hear packets again and again; return the number of packets of each, and
@@ -42,7 +47,7 @@ def sample(monkeypatch):
             return now[-1]
 
         monkeypatch.setattr(sampler, "_open_tap", lambda device: sockets[device["name"]])
-        monkeypatch.setattr(sampler, "_receive", lambda tap, _port: next(streams[tap]))
+        monkeypatch.setattr(sampler, "_receive", lambda tap, *_how: next_of(streams[tap]))
         monkeypatch.setattr(sampler.driver_counters, "read", lambda _tap, _name: {})
         monkeypatch.setattr(sampler, "mtu", lambda _tap, _device: 9000)
         monkeypatch.setattr(sampler.select, "select", lambda taps, *_rest: (taps, [], []))
@@ -100,3 +105,16 @@ def test_a_fast_device_is_read_up_to_its_limit(sample, monkeypatch):
     monkeypatch.setattr(sampler, "LIMIT", 130)
     seen, seconds = sample({"underlay0": [OUT]})
     assert seen["underlay0"]["out"] == 130 and seconds < 1
+
+
+@pytest.mark.parametrize(
+    "packet, size, is_frame",
+    [
+        (BACK, DATA + 14, True),
+        (OUT, DATA + 14, False),
+        (BACK, DATA + 13, False),  # a part of it is missing
+        (BACK._replace(not_ready=True), DATA + 14, False),  # nobody has made its checksum yet
+    ],
+)
+def test_only_what_arrived_whole_is_judged(packet, size, is_frame):
+    assert bool(sampler._Heard(packet, bytes(size)).frame()) == is_frame

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import pytest
+
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
 from ansible_collections.offload.lab.plugins.plugin_utils._report import broken
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
@@ -54,6 +56,23 @@ def test_a_black_hole_is_said_with_what_arrives_and_no_offload_is_blamed():
         "1,400 bytes arrive, of 1,500 do not: a black hole, since no ICMP says so. Look for the "
         "cause elsewhere: the path's MTU, the wire, the other end."
     )
+
+
+@pytest.mark.parametrize(
+    "pings, words",
+    [
+        ({"small": True, "large": True}, " Ping does not show it: it was answered in every trial"),
+        ({"small": True, "large": False}, " A small ping was answered in every trial, one of"),
+        ({"small": False, "large": False}, " Look for the cause elsewhere"),  # ICMP is filtered
+    ],
+)
+def test_it_is_said_what_ping_shows(pings, words):
+    checks = payload.Checks({}, {})
+    for profile in PLAN["profiles"]:
+        for _block in range(8):
+            checks.see(("physical", 1500, profile), None, {**found(stalled=1), "pings": pings})
+    [line] = broken.lines(PLAN, checks)
+    assert "the payload was checked with every profile." + words in line["text"]
 
 
 MANIFEST = {

@@ -58,8 +58,29 @@ def test_alarms_of_the_kernel_are_said():
     assert marks(client={"alarms": ["eth0: hw csum failure"]}) == ["kernel_log"]
     assert set(damage.WORDS) == {
         "checksum_errors",
+        "checksum_vouched",
+        "checksum_unfilled",
+        "checksum_wrong",
         "device_errors",
         "drops",
         "timeouts",
         "kernel_log",
     }
+
+
+@pytest.mark.parametrize(
+    "counts, guard",
+    [
+        ({"right": 200}, None),
+        ({"right": 199, "wrong": 1}, None),  # a wire may flip one bit
+        ({"right": 170, "vouched": 30}, "checksum_vouched"),
+        ({"right": 1, "unfilled": 2}, "checksum_unfilled"),
+        ({"wrong": 2}, "checksum_wrong"),
+    ],
+)
+def test_checksums_of_sampled_packets_become_marks(counts, guard):
+    trial = {"evidence": {"packets": {"server": {"eth0": {"checksums": counts}, "lo": {}}}}}
+    found = guards.marks_of(trial, {})
+    assert [mark["guard"] for mark in found] == ([guard] if guard else [])
+    for mark in found:
+        assert f"of {sum(counts.values())} packets that eth0 received" in mark["reason"]

@@ -29,6 +29,12 @@ CASES = [
     ("steal", {"cpu": window(percent={"steal": 1.0})}, {"steal_limit": 0}, True),
     ("throttle", {"cpu": window(throttled=3)}, {}, True),
     ("checksum_errors", {"damage": {"server": {"counters": {"TcpInCsumErrors": 1}}}}, {}, False),
+    (
+        "checksum_vouched",
+        {"evidence": {"packets": {"server": {"eth0": {"checksums": {"vouched": 9}}}}}},
+        {},
+        False,
+    ),
     ("device_errors", {"damage": {"server": {"counters": {"eth0 rx_errors": 1}}}}, {}, False),
     ("drops", {"damage": {"client": {"counters": {"softnet_dropped": 99}}}}, {}, False),
     ("timeouts", {"damage": {"client": {"counters": {"TcpExtTCPTimeouts": 9}}}}, {}, False),

@@ -107,3 +107,12 @@ def test_any_damage_is_our_error_or_a_check(data):
         assert result.parse(damaged)["mss"] >= 0
     except ParseError as error:
         assert "line 1" in str(error)
+
+
+def test_pings_count_where_all_were_answered():
+    parts = []
+    for large in (True, False):
+        given = {**json.loads(said()), "pings": {"small": True, "large": large}}
+        parts.append(result.parse(json.dumps(given)))
+    assert payload.joined(parts)["pings"] == {"small": True, "large": False}
+    assert "pings" not in payload.joined([result.parse(said())])  # of an earlier version

@@ -14,7 +14,7 @@ HEADER = struct.Struct("<BBHHHH14x")  # flags, gso_type, hdr_len, gso_size, csum
 FRAME = HEADER.size  # where the Ethernet frame begins
 ETHERNET = 14  # bytes
 NO_OFFLOAD = bytes(HEADER.size)
-NEEDS_CHECKSUM, DATA_VALID = 1, 2  # flags: left to the device; the device vouches for it
+NEEDS_CHECKSUM = 1  # a flag: left to the device
 TCP4, TCP6, UDP = 1, 4, 5  # gso_type, without the bits below
 GSO_MASK = 0x1F  # the rest says ECN, and a tunnel over IPv4 or IPv6
 IPV4, IPV6 = 0x0800, 0x86DD
@@ -78,21 +78,21 @@ def _behind_transport(raw: bytes, ip: Ip) -> int:
     return ip.payload
 
 
-def is_tunnel(raw: bytes, ip: Ip) -> bool:
+def is_tunnel(raw: bytes, ip: Ip, vxlan_port: int = VXLAN_PORT) -> bool:
     """Return whether an IP packet carries VXLAN."""
     return (
         ip.protocol == PROTOCOL_UDP
         and len(raw) >= ip.payload + 8 + VXLAN + ETHERNET
-        and word(raw, ip.payload + 2) == VXLAN_PORT
+        and word(raw, ip.payload + 2) == vxlan_port
     )
 
 
-def layers(raw: bytes) -> Layers | None:
+def layers(raw: bytes, vxlan_port: int = VXLAN_PORT) -> Layers | None:
     """Return what is in a packet; None for one that is not IP."""
     if len(raw) < FRAME + ETHERNET:
         return None
     outer = _ip_at(raw, FRAME + ETHERNET, word(raw, FRAME + 12))
-    if outer is None or not is_tunnel(raw, outer):
+    if outer is None or not is_tunnel(raw, outer, vxlan_port):
         return outer and Layers(outer, _behind_transport(raw, outer), None)
     frame = outer.payload + 8 + VXLAN
     inner = _ip_at(raw, frame + ETHERNET, word(raw, frame + 12))
@@ -132,7 +132,8 @@ def checksum_place(found: Layers) -> int | None:
     return None if offset is None else found.ip.payload + offset
 
 
-def _pseudo_header(raw: bytes, ip: Ip, length: int) -> bytes:
+def pseudo_header(raw: bytes, ip: Ip, length: int) -> bytes:
+    """Return what the checksum of TCP or UDP covers besides its ``length`` bytes."""
     size = 8 if ip.version == 4 else 32
     addresses = raw[ip.payload - size : ip.payload] if ip.version == 6 else raw[ip.start + 12 :][:8]
     return addresses + struct.pack(">II", ip.protocol, length)
@@ -147,9 +148,22 @@ def summed(raw: bytes, found: Layers, upto: int | None = None) -> bytes:
     if place is None:
         return said(raw, 0)
     cleared = put(raw, place, 0)
-    pseudo = _pseudo_header(raw, found.ip, len(raw) - found.ip.payload)
+    pseudo = pseudo_header(raw, found.ip, len(raw) - found.ip.payload)
     value = checksum(pseudo + cleared[found.ip.payload : upto])
     return said(put(raw, place, value), 0)
+
+
+def trusted(raw: bytes, found: Layers) -> bytes:
+    """Return the packet as one whose checksum is still to be made: the kernel that receives it so
+    from a tap believes its content.
+    """
+    place = checksum_place(found)
+    if place is None:
+        return said(raw, 0)
+    pseudo = pseudo_header(raw, found.ip, len(raw) - found.ip.payload)
+    begin = found.ip.payload
+    header = HEADER.pack(NEEDS_CHECKSUM, 0, 0, 0, begin - FRAME, place - begin)
+    return header + put(raw, place, ones_sum(pseudo))[FRAME:]
 
 
 # Lengths and segments

@@ -1,0 +1,95 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.offload.lab.plugins.module_utils._base import packet
+from ansible_collections.offload.lab.plugins.module_utils._observe import checksums
+from ansible_collections.offload.lab.plugins.module_utils._observe.checksums import Frame
+
+from .._base.frames import ETHERNET, TCP_HEAD, ipv4, ipv6, sent, udp, vxlan
+
+PORT = packet.VXLAN_PORT
+
+
+def framed(frame):
+    """Return a frame with right checksums, made as the lying NIC makes them."""
+    raw = sent(frame)
+    found = packet.layers(raw)
+    return packet.summed(packet.resized(raw, found), found)[packet.FRAME :]
+
+
+def put(frame, place, value):
+    return frame[:place] + struct.pack(">H", value) + frame[place + 2 :]
+
+
+def tunnelled(inner):
+    """Return a frame in VXLAN, without an outer checksum."""
+    raw = sent(ipv4(packet.PROTOCOL_UDP, vxlan(inner)))
+    return packet.resized(raw, packet.layers(raw))[packet.FRAME :]
+
+
+def data_of_tcp(ip, data):
+    return framed(ip(6, TCP_HEAD + data)), 16
+
+
+def data_of_udp(ip, data):
+    return framed(ip(17, udp(data))), 6
+
+
+@pytest.mark.parametrize("made", [data_of_tcp, data_of_udp])
+@pytest.mark.parametrize("ip, head", [(ipv4, 20), (ipv6, 40)])
+@given(data=st.binary(min_size=1, max_size=300))
+def test_right_wrong_and_unfilled_are_told_apart(made, ip, head, data):
+    frame, place = made(ip, data)
+    padding = bytes(len(data) % 20)
+    assert checksums.states(frame + padding, PORT) == ["right"]
+    flipped = frame[:-1] + bytes([frame[-1] ^ 4])
+    assert checksums.states(flipped, PORT) in (["wrong"], ["unfilled"])
+    raw = packet.NO_OFFLOAD + frame
+    found = packet.layers(raw).ip
+    pseudo = packet.ones_sum(packet.pseudo_header(raw, found, len(raw) - found.payload))
+    assert checksums.states(put(frame, 14 + head + place, pseudo), PORT) == ["unfilled"]
+
+
+def test_a_header_of_ip_that_was_changed_is_wrong():
+    frame = framed(ipv4(6, TCP_HEAD + b"abc"))
+    assert checksums.states(put(frame, 14 + 8, 0x1234), PORT) == ["wrong"]
+
+
+def test_of_a_tunnel_both_packets_are_judged():
+    inner = framed(ipv4(6, TCP_HEAD + b"abcd"))
+    frame = tunnelled(inner)
+    assert checksums.states(frame, PORT) == ["right"]  # the outer one has none
+    assert checksums.states(frame[:-1] + b"?", PORT) == ["wrong"]
+    assert checksums.states(frame, 8472) == []  # for another port it is a datagram without one
+
+
+def test_what_cannot_be_judged_is_left_out():
+    frame = framed(ipv4(17, udp(b"part of a datagram")))
+    fragment = put(put(frame, 14 + 6, 0x2000), 14 + 10, 0)
+    assert checksums.states(fragment, PORT) == []
+    assert checksums.states(frame[:-1], PORT) == []
+    assert checksums.states(bytes(12) + b"\x08\x06" + bytes(28), PORT) == []
+
+
+def test_what_the_device_vouched_for_is_counted_apart():
+    right = framed(ipv4(6, TCP_HEAD + b"abc"))
+    wrong = right[:-1] + b"?"
+    frames = [Frame(right, True), Frame(right, False), Frame(wrong, True), Frame(wrong, False)]
+    expected = {"right": 2, "vouched": 1, "unfilled": 0, "wrong": 1}
+    assert checksums.counted(frames, PORT) == expected
+    # What a device says of the packet in a tunnel is not known.
+    in_tunnel = Frame(tunnelled(right)[:-1] + b"?", True)
+    assert checksums.counted([in_tunnel], PORT)["vouched"] in (0, 1)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_judged_without_an_error(raw):
+    checksums.counted([Frame(raw, True), Frame(ETHERNET + b"\x08\x00" + raw, False)], PORT)
