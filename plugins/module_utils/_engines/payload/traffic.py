@@ -25,6 +25,15 @@ from typing import Callable, Iterator
 
 STALL = 5.0  # s without progress
 PATIENCE = 60.0  # s for an answer on the connection on which the ends speak
+# That connection ends sooner where no packet of it arrives any more: what is sent is not acknowledged
+# for so long, or the other end's kernel does not answer (tcp(7)).
+ACKNOWLEDGED = 8000  # ms
+KEEP_ALIVE = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 4),  # s
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1),  # s
+    (socket.IPPROTO_TCP, 18, ACKNOWLEDGED),  # TCP_USER_TIMEOUT
+)
 CONNECTED = 8.0  # s; by then the SYN was sent again after 1 s and 3 s
 LATE = 0.9  # s; a connection whose first SYN was lost is there after 1 s or 3 s (RFC 6298)
 DRAIN = 0.2  # s in which the last datagrams may still arrive
@@ -510,6 +519,8 @@ class Control:
     def __init__(self, connection: socket.socket) -> None:
         connection.settimeout(PATIENCE)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for level, option, value in KEEP_ALIVE:
+            connection.setsockopt(level, option, value)
         self.connection = connection
         self.stream = connection.makefile("rb", buffering=0)
 

@@ -70,9 +70,9 @@ def test_it_is_said_what_ping_shows(pings, words):
     checks = payload.Checks({}, {})
     for profile in PLAN["profiles"]:
         for _block in range(8):
-            checks.see(("physical", 1500, profile), None, {**found(stalled=1), "pings": pings})
+            checks.see(("physical", 1500, profile), None, found(error="it stopped", pings=pings))
     [line] = broken.lines(PLAN, checks)
-    assert "the payload was checked with every profile." + words in line["text"]
+    assert "to the end with every profile." + words in line["text"]
 
 
 MANIFEST = {
