@@ -105,7 +105,8 @@ def _varied(factor: Factor) -> dict[str, Any]:
 def _methods(plan: Plan, include_marked: bool, one_host: bool) -> dict[str, Any]:
     return {
         "estimate": "geometric mean of ratios to the control, paired inside blocks",
-        "interval": "Student's t on log ratios",
+        "interval": "means that the sign-flip test does not refuse, on log ratios; Student's t under "
+        f"{effects.FEWEST_BLOCKS} blocks",
         "confidence": effects.CONFIDENCE,
         "test": "sign-flip, two-sided",
         "correction": "joint over the report, step-down of the largest effect",

@@ -92,13 +92,7 @@ def ranks(gains: np.ndarray, apart: np.ndarray) -> np.ndarray:
         if not left.any():
             break
         best = np.argmax(np.where(left, mean, -np.inf), axis=-1)[:, None]
-        behind = np.take_along_axis(gains, best[..., None], axis=1) - gains
-        with np.errstate(invalid="ignore"):
-            less = (
-                left
-                & np.take_along_axis(apart, best[..., None], axis=1)[:, 0]
-                & (effects.t_interval(behind)[2] > 0)
-            )
+        less = left & np.take_along_axis(apart, best[..., None], axis=1)[:, 0]
         found[left & ~less] = rank
         left = less
     found[left] = MOST_RANKS + 1

@@ -173,8 +173,10 @@ class Cube:
             if name not in self.values:
                 self.values[name] = np.full(self.attempts.shape, np.nan)
             values = self.values[name]
-            before = values[place]
-            values[place] = value if np.isnan(before) else before + (value - before) / len(used)
+            if len(used) == 1 or np.isnan(values[place]):
+                values[place] = value
+            else:
+                values[place] += (value - values[place]) / len(used)
 
     def _outcome(self, trial: Trial, place: tuple[int, int, int]) -> None:
         """Count a trial as an outcome of its profile: with a result, or stalled."""

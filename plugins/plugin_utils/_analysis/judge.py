@@ -101,7 +101,7 @@ def _shown(part: MeasuredSets | None, member: Member | None, allowed: bool) -> d
     """Return for each set whether the report's test shows its score to be above the control's."""
     if part is None or member is None or not allowed:
         return {}
-    _n, _mean, low, _high = effects.t_interval(part.scores)
+    _n, _mean, low, _high = effects.intervals(part.scores)
     with np.errstate(invalid="ignore"):
         return dict(zip(part.names, ((member.p[0] <= effects.ALPHA) & (low > 0)).tolist()))
 

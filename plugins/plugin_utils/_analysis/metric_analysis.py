@@ -124,6 +124,7 @@ class MetricAnalysis:
         for family, found in self.found.items():
             found["p_report"] = tested.get(family, np.full(found["mean"].shape, np.nan))
             with np.errstate(invalid="ignore"):
+                # The interval leaves out 1 where the test shows anything, but for what a look showed.
                 shown = (found["p_report"] <= statistics.ALPHA) & (
                     (found["low"] > 0) | (found["high"] < 0)
                 )

@@ -6,15 +6,17 @@ not known. Pure.
 
 A set is recommended where the report's test shows it better somewhere, it was not shown to cost
 more than matters in any table, and it does not fail more than the control. Of sets that cannot be
-separated, the one that changes least.
+separated, the one that changes least. The plan's blocks show it where they compare it; those of the
+confirmation then say by how much.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from itertools import chain
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
+from .._statistics import effects
 from .._statistics.libraries import np
 from .._statistics.numbers import ratios
 from .._statistics.states import margin
@@ -25,6 +27,7 @@ from .sets import (
     Piece,
     advantage,
     interval,
+    interval_at,
     separated,
 )
 
@@ -41,6 +44,7 @@ class Effect(TypedDict):
     low: float | None
     high: float | None
     state: str | None
+    planned: NotRequired[float | None]  # the ratio in the plan's blocks, where those have the state
 
 
 class Against(TypedDict):
@@ -124,9 +128,21 @@ def _effect(
 
 
 def _effects(
-    part: MeasuredSets, pieces: list[Piece], name: str, table_id: Callable[[Table], str]
+    parts: list[MeasuredSets], pieces: list[Piece], name: str, table_id: Callable[[Table], str]
 ) -> list[Effect]:
-    return [_effect(part, piece, name, table_id) for piece in pieces]
+    """Return the effects of a set in the last part; what shows them may be another one."""
+    last, by = parts[-1], parts[_shown_by(parts, name)]
+    found = [_effect(last, piece, name, table_id) for piece in pieces]
+    if by is last:
+        return found
+    place = by.place(name)
+    planned = {(piece.metric.name, piece.table): piece for piece in by.pieces}
+    for piece, effect in zip(pieces, found):
+        own = planned.get((piece.metric.name, piece.table))
+        if own:
+            effect["state"] = own.states()[place]
+            effect["planned"] = ratios(own.metric.found["rows"]["mean"][own.table, place])
+    return found
 
 
 def _against(part: MeasuredSets, name: str) -> list[Against]:
@@ -167,21 +183,39 @@ def _may_cost(part: MeasuredSets, name: str, matters: float) -> list[Piece]:
     """
     alpha = (
         2 * WRONG / max(1, len(part.pieces))
-    )  # interval() is two-sided, and only its lower end counts
+    )  # an interval is two-sided, and only its lower end counts
     return [
         piece
         for piece in part.pieces
-        if not interval(piece.gains[part.place(name)], alpha)[1] > -matters
+        if not interval_at(piece.gains[part.place(name)], alpha)[1] > -matters
     ]
 
 
-def _shown(part: MeasuredSets, name: str, score_shown: dict[str, bool]) -> bool:
-    """Return whether a set is shown to be better than the control: in a table, or by its score over
-    all of them.
+def _shown_by(parts: list[MeasuredSets], name: str) -> int:
+    """Return the place of the part whose blocks say whether a set is better than the control: the
+    plan's, where they compare it in enough blocks for the test.
+
+    The confirmation then says by how much. It has no part in the choice, so its interval holds the
+    truth as often as it says, also of the sets that were chosen because they looked good.
     """
-    place = part.place(name)
-    helps = any(piece.states()[place] == "better" for piece in part.pieces)
-    return bool((helps or score_shown.get(name, False)) and np.nanmean(part.scores[place]) > 0)
+    plan = parts[0]
+    tested = name in plan.names and bool(
+        (~np.isnan(plan.score(name))).sum() >= effects.FEWEST_BLOCKS
+    )
+    return 0 if tested else len(parts) - 1
+
+
+def _shown(parts: list[MeasuredSets], name: str, score_shown: list[dict[str, bool]]) -> bool:
+    """Return whether a set is shown to be better than the control, in a table or by its score over
+    all of them; and it is not below the control in the last part.
+    """
+    own = _shown_by(parts, name)
+    part = parts[own]
+    helps = any(piece.states()[part.place(name)] == "better" for piece in part.pieces)
+    shown = helps or score_shown[own].get(name, False)
+    return bool(
+        shown and np.nanmean(part.score(name)) > 0 and np.nanmean(parts[-1].score(name)) > 0
+    )
 
 
 def _forbidden(
@@ -272,7 +306,7 @@ def recommendation(
     forbidden = _forbidden(parts, fails, idle, table_id)
     listed = [{"profile": name, "reason": reason} for name, reason in sorted(forbidden.items())]
     able = [
-        name for name in last.names if name not in forbidden and _shown(last, name, score_shown[-1])
+        name for name in last.names if name not in forbidden and _shown(parts, name, score_shown)
     ]
     if not able:
         return _stay(parts, forbidden, listed)
@@ -286,12 +320,12 @@ def recommendation(
         "levels": dict(profile["levels"]),
         "changes": last.changes(name),
         "settings": profile.get("settings") or {},
-        "goals": _goals(last, name),
+        "goals": _goals(parts[_shown_by(parts, name)], name),
         "confirmed": confirmed_by is not None,
         "confirmed_by": confirmed_by,
         "score": _score(last, name),
-        "by": _effects(last, shown, name, table_id),
-        "costs_unknown_in": _effects(last, may_cost, name, table_id),
+        "by": _effects(parts, shown, name, table_id),
+        "costs_unknown_in": _effects(parts, may_cost, name, table_id),
         "best": not behind,
         "not_told_apart": behind,
         "against": _against(last, name) if confirmed_by == "confirmation" else [],

@@ -128,11 +128,15 @@ def _of_table(kinds: dict[str, list[Any]]) -> np.ndarray:
     return mean_present([mean_present(pieces) for pieces in kinds.values()])
 
 
-def interval(
-    differences: np.ndarray, alpha: float = 1 - effects.CONFIDENCE
-) -> tuple[float, float, float]:
-    """Return (mean, low, high) of one row of differences, two-sided at ``alpha``; NaN under three
-    blocks.
+def interval(differences: np.ndarray) -> tuple[float, float, float]:
+    """Return (mean, low, high) of one row of differences, at 95 %; NaN under three blocks."""
+    _n, mean, low, high = effects.intervals(differences[None])
+    return float(mean[0]), float(low[0]), float(high[0])
+
+
+def interval_at(differences: np.ndarray, alpha: float) -> tuple[float, float, float]:
+    """Return the same, two-sided at any ``alpha``, by Student's t: few blocks have too few choices
+    of signs for a small one.
     """
     present = differences[~np.isnan(differences)]
     if len(present) < effects.INTERVAL_BLOCKS:
@@ -220,7 +224,7 @@ def advantage(
     """
     for part in reversed(parts):
         if part.measured(one) and part.measured(other):
-            return interval(part.score(one) - part.score(other), alpha)
+            return interval_at(part.score(one) - part.score(other), alpha)
     n, mean, error = _spread(_last_score(parts, one))
     other_n, other_mean, other_error = _spread(_last_score(parts, other))
     if min(n, other_n) < 3:

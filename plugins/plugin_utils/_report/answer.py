@@ -57,12 +57,16 @@ def question(plan: Plan) -> str:
 
 
 def _gain(recommended: Recommendation, places: dict[str, str], control: str) -> str:
-    """Return by how much a set is better: the largest effect that is shown, and in how many tables."""
+    """Return by how much a set is better where it helps most, and in how many tables it helps.
+
+    Where the plan's blocks show it they also say where that is, and those of the confirmation by
+    how much: the largest of several numbers looks larger than it is.
+    """
     shown = [row for row in recommended["by"] if row["state"] == "better"]
     main = [row for row in shown if row["metric"] in MAIN]
     if not shown:
         return f"better than {control}{_mean_gain(recommended['score'])}"
-    top = max(main or shown, key=lambda row: text.distance(row["ratio"]))
+    top = max(main or shown, key=lambda row: text.distance(row.get("planned") or row["ratio"]))
     where = places.get(top["table"], top["table"])
     often = _how_often(recommended, top["metric"])
     return f"{effect(top, quantity_name(top), control)} for {where}{often}"

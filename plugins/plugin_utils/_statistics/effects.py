@@ -5,7 +5,8 @@
 not measured.
 
 An effect is the mean over blocks of differences of logarithms inside each block: the geometric mean
-of ratios. Its interval is Student's t, its test the sign-flip test; docs/statistics.md shows why.
+of ratios. Its test is the sign-flip test, its interval what that does not refuse; docs/statistics.md
+shows why.
 What a report claims rests on the joint test of all its effects, see statistics/joint.py.
 """
 
@@ -15,7 +16,7 @@ import functools
 from typing import Any
 
 from .libraries import np, special
-from .signflip import sign_flip, signs_for
+from .signflip import sign_flip, sign_flip_interval, signs_for
 
 FEWEST_BLOCKS = 6  # of a test
 INTERVAL_BLOCKS = 3  # of an interval
@@ -56,8 +57,8 @@ def contrast(data: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def t_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return (n, mean, low, high) over the last axis; under :data:`INTERVAL_BLOCKS` blocks no
-    interval (NaN).
+    """Return (n, mean, low, high) over the last axis, by Student's t; under
+    :data:`INTERVAL_BLOCKS` blocks no interval (NaN).
     """
     present = ~np.isnan(differences)
     n = present.sum(axis=-1)
@@ -75,6 +76,21 @@ def t_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndar
     half = np.where(n >= INTERVAL_BLOCKS, half, np.nan)
     mean = np.where(n > 0, mean, np.nan)
     return n, mean, mean - half, mean + half
+
+
+def intervals(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return (n, mean, low, high) over the last axis: all means that the sign-flip test does not
+    refuse.
+
+    Of fewer than :data:`FEWEST_BLOCKS` blocks it refuses none: there they are Student's t.
+    """
+    n, mean, low, high = t_interval(differences)
+    for count in np.unique(n[n >= FEWEST_BLOCKS]):
+        own = n == count
+        rows = differences[own]
+        measured = rows[~np.isnan(rows)].reshape(-1, count)
+        low[own], high[own] = sign_flip_interval(measured, 1 - CONFIDENCE)
+    return n, mean, low, high
 
 
 def p_values(differences: np.ndarray) -> np.ndarray:
@@ -115,7 +131,7 @@ def holm(p: Any) -> np.ndarray:
 
 def estimates(differences: np.ndarray) -> dict[str, np.ndarray]:
     """Return ``{"n", "mean", "low", "high"}`` of (..., effects, blocks)."""
-    return dict(zip(("n", "mean", "low", "high"), t_interval(differences)))
+    return dict(zip(("n", "mean", "low", "high"), intervals(differences)))
 
 
 def effects(differences: np.ndarray) -> dict[str, np.ndarray]:

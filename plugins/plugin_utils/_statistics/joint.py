@@ -27,7 +27,7 @@ from .signflip import TIE, sign_patterns
 AGAINST_TWO = 1.5
 LOWER_QUARTER = 0.25
 FEWEST_BLOCKS = 6  # of fewer, no choice of signs is rare enough: 2 of 2^5 are more than 5 %
-CELLS = 1 << 22  # effects, or sets of them, by sign patterns that are in memory at once
+CELLS = 1 << 18  # effects, or sets of them, by sign patterns that are in memory at once
 MOST_CLOSED = 12  # effects, whose 4,095 sets are tested one by one
 POWER = 4
 MOST_OF_ITS_SIZE = 3.0  # an effect's size is at most so many times that of its own differences

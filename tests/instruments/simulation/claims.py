@@ -96,6 +96,17 @@ def groups_of(kinds):
     return np.unique([f"{name} {metric}" for name, metric in kinds], return_inverse=True)[1]
 
 
+def true_effects(truth, weights):
+    """Return the true effects in the order of the claims; ``truth`` is (tables, profiles)."""
+    true = [
+        (direction * truth @ weight.T).ravel()
+        for direction in METRICS
+        for name, weight in weights.items()
+        if name != "single"
+    ]
+    return np.concatenate([*true, (0.75 * truth @ weights["rows"].T).mean(axis=0)])
+
+
 def claims(plan, noise, tables, truth, generator):
     """Return (claimed, true effects, old rule's claims on throughput's rows or None) of one
     campaign.
@@ -104,24 +115,14 @@ def claims(plan, noise, tables, truth, generator):
     """
     weights = families(plan)
     rows = np.concatenate([truth, truth[:, :1]], axis=1)[..., None]
-    data = [
-        direction * rows + size * worlds.draw(noise, generator, tables, plan)
-        for direction, size in zip(METRICS, (1.0, CPU_NOISE))
-    ]
+    drawn = worlds.draw_metrics(noise, generator, tables, plan, (1.0, -CPU_NOISE))
+    data = [direction * rows + own for direction, own in zip(METRICS, drawn)]
     differences, scale, kinds = members_of(data, weights)
     found = effects.t_interval(differences)
     with np.errstate(invalid="ignore"):
-        shown = (joint_p(differences, scale, groups_of(kinds)) <= effects.ALPHA) & (
-            (found[2] > 0) | (found[3] < 0)
-        )
-    true = [
-        (direction * truth @ weight.T).ravel()
-        for direction in METRICS
-        for name, weight in weights.items()
-        if name != "single"
-    ]
-    true.append((0.75 * truth @ weights["rows"].T).mean(axis=0))
-    return shown, np.concatenate(true), found[1], kinds, differences
+        shown = joint_p(differences, scale, groups_of(kinds)) <= effects.ALPHA
+    true = true_effects(truth, weights)
+    return shown, true, found[1], kinds, differences
 
 
 def holm_claims(differences, count):

@@ -77,11 +77,11 @@ def _fill(cube, noise, truth, stalls, generator):
         ]
     )
     shape = len(cube.tables), len(rows), cube.blocks
-    values = means[..., None] + worlds.draw(noise, generator, len(cube.tables), cube.plan)
+    work, busy = worlds.draw_metrics(noise, generator, len(cube.tables), cube.plan, (1.0, -0.5))
+    values = means[..., None] + work
     stalled = generator.random(shape) < np.array([stalls.get(name, 0.0) for name in rows])[:, None]
     cube.attempts[...], cube.stalls[...] = ~np.isnan(values), stalled & ~np.isnan(values)
     cube.values["throughput"] = np.where(stalled, np.nan, MBPS * np.exp(values))
-    busy = 0.5 * worlds.draw(noise, generator, len(cube.tables), cube.plan)
     cube.values["service_demand_client"] = np.where(
         stalled, np.nan, np.exp(busy - 0.5 * means[..., None])
     )

@@ -22,20 +22,18 @@ def draw(plan, noise, truth, generator):
     (tables, profiles).
     """
     rows = np.concatenate([truth, truth[:, :1]], axis=1)[..., None]
-    return [
-        direction * rows + size * worlds.draw(noise, generator, len(truth), plan)
-        for direction, size in zip(claims.METRICS, (1.0, claims.CPU_NOISE))
-    ]
+    drawn = worlds.draw_metrics(noise, generator, len(truth), plan, (1.0, -claims.CPU_NOISE))
+    return [direction * rows + own for direction, own in zip(claims.METRICS, drawn)]
 
 
 def _judged(data, weights, level, same_alpha):
     """Return (+1 or -1 of what is shown, what is settled, the kinds of the effects) at one level."""
     differences, scale, kinds = claims.members_of(data, weights)
-    n, mean, low, high = effects.t_interval(differences)
+    n, mean, low, high = effects.intervals(differences)
     found = {"n": n, "mean": mean, "low": low, "high": high}
     with np.errstate(invalid="ignore"):
         p = looks.paid(joint_p(differences, scale, claims.groups_of(kinds)), level)
-        shown = (p <= effects.ALPHA) & ((low > 0) | (high < 0))
+        shown = p <= effects.ALPHA
     return (
         np.where(shown, np.sign(mean), 0),
         shown | looks.same(found, MATTERS, same_alpha),
@@ -76,14 +74,7 @@ def campaign(plan, data, with_looks=True):
 
 def truths(plan, truth):
     """Return the true effects in the order of the claims."""
-    weights = claims.families(plan)
-    true = [
-        (direction * truth @ weight.T).ravel()
-        for direction in claims.METRICS
-        for name, weight in weights.items()
-        if name != "single"
-    ]
-    return np.concatenate([*true, (0.75 * truth @ weights["rows"].T).mean(axis=0)])
+    return claims.true_effects(truth, claims.families(plan))
 
 
 def run(plan, noise, tables, campaigns, world, *, seed=1):

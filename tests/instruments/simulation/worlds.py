@@ -81,6 +81,65 @@ def skewed(generator, shape):
     return -SD * generator.exponential(size=shape)
 
 
+def interference(generator, shape):
+    """Something else takes the machine for a run of visits, by 20 to 40 %."""
+    visits = shape[1] * shape[2]
+    start, length = generator.integers(visits), 1 + generator.geometric(0.25)
+    series = np.zeros(visits)
+    series[start : start + length] = -generator.uniform(0.2, 0.4)
+    return _white(generator, shape) + _in_order(series, shape)
+
+
+def bursts(generator, shape):
+    """Something else takes 15 % now and then, for two or three visits."""
+    series, busy = np.zeros(shape[1] * shape[2]), False
+    for place in range(len(series)):
+        busy = generator.random() < (0.6 if busy else 0.1)
+        series[place] = -0.15 * busy
+    return 0.6 * _white(generator, shape) + _in_order(series, shape)
+
+
+def stalls(generator, shape):
+    """Three trials of a hundred carry half."""
+    return _white(generator, shape) - 0.7 * (generator.random(shape) < 0.03)
+
+
+def skewed_visits(generator, shape):
+    """Whole visits are slowed now and then, exponentially."""
+    visits = -SD * generator.exponential(size=(1, *shape[1:]))
+    return 0.5 * _white(generator, shape) + visits
+
+
+def long_tailed(generator, shape):
+    """Trials are slowed, log-normally: most hardly, a few a lot."""
+    return -0.6 * SD * generator.lognormal(0, 0.9, size=shape)
+
+
+def drifting(generator, shape):
+    """Values rise all the time, by 40 % in the campaign."""
+    series = np.linspace(0, 0.4, shape[1] * shape[2])
+    return _white(generator, shape) + _in_order(series, shape)
+
+
+def level_shift(generator, shape):
+    """At some visit the machine becomes 25 % slower, and stays so."""
+    series = np.zeros(shape[1] * shape[2])
+    series[generator.integers(1, len(series)) :] = -0.25
+    return _white(generator, shape) + _in_order(series, shape)
+
+
+def growing(generator, shape):
+    """Trials scatter more and more."""
+    return _white(generator, shape) * _in_order(np.linspace(0.3, 2, shape[1] * shape[2]), shape)
+
+
+def slow_first(generator, shape):
+    """The first visit of each block is 20 % slower, whoever makes it."""
+    noise = _white(generator, shape)
+    noise[:, 0] -= 0.2
+    return noise
+
+
 NOISES = {
     "plain": plain,
     "split-plot": split_plot,
@@ -95,6 +154,15 @@ NOISES = {
     "5 % lost": plain,
     "30 % lost": plain,
     "skewed": skewed,
+    "interference": interference,
+    "bursts": bursts,
+    "stalls": stalls,
+    "skewed visits": skewed_visits,
+    "long tail": long_tailed,
+    "drift": drifting,
+    "level shift": level_shift,
+    "growing scatter": growing,
+    "slow first visits": slow_first,
 }
 LOST = {"5 % lost": 0.05, "30 % lost": 0.3}
 SCATTER = {"unequal scatter": (0.5, 4.0)}  # of profiles, in that of the others
@@ -126,7 +194,15 @@ def order_of(generator, visits, blocks):
     return order
 
 
-def draw(name, generator, tables, plan):
+def draw_metrics(name, generator, tables, plan, sizes):
+    """Return the noises of metrics that are so many times as large; their visits are in the same
+    order.
+    """
+    order = order_of(generator, visits_of(plan), plan["blocks"])
+    return [size * draw(name, generator, tables, plan, order) for size in sizes]
+
+
+def draw(name, generator, tables, plan, order=None):
     """Return the noise of one metric as (tables, rows, blocks): the control, profiles, the
     control's second visit.
 
@@ -135,7 +211,8 @@ def draw(name, generator, tables, plan):
     visits, blocks = visits_of(plan), plan["blocks"]
     shape = tables, visits, blocks
     noise = NOISES[name](generator, shape) + BLOCK_SD * generator.standard_normal((1, 1, blocks))
-    order = order_of(generator, visits, blocks)
+    if order is None:
+        order = order_of(generator, visits, blocks)
     rows = np.take_along_axis(noise, np.broadcast_to(order, shape), axis=1)
     if name in SCATTER:
         size = np.where(np.arange(visits) % 2, *SCATTER[name])

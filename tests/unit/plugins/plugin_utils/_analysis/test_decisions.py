@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis import judge
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.sets import interval
 from ansible_collections.offload.lab.tests.instruments.simulation import claims, decisions, worlds
 from ansible_collections.offload.lab.tests.instruments.simulation.truth import at_least
@@ -33,7 +34,7 @@ def run(design, truth, campaigns=8, stalls=None, **more):
 
 
 # Beside the plain one: scatter that comes in waves, and trials that are missing.
-NOISES = each_day(("plain", "AR(1)", "30 % lost"), worlds.NOISES)
+NOISES = each_day(("plain", "AR(1)", "interference", "30 % lost"), worlds.NOISES)
 
 
 @pytest.mark.slow
@@ -104,6 +105,30 @@ def test_without_a_confirmation_nothing_is_called_confirmed():
     assert {(found["name"], found["confirmed"], found["confirmed_by"]) for found in wanted} == {
         ("tso=on", False, None)
     }
+
+
+def test_the_plan_shows_a_small_gain_and_the_confirmation_says_how_large_it_is():
+    """Six blocks of a confirmation alone show +5 % in a third of campaigns."""
+    outcomes = run("one_at_a_time", decisions.pair(1.05, 1.0, 1.05), 12)
+    shown = [outcome for outcome in outcomes if outcome.recommendation["name"] == "tso=on"]
+    assert len(shown) >= 9
+    for outcome in shown:
+        plan, fresh = outcome.judged
+        row = outcome.recommendation["by"][0]
+        own = [part.metrics[0].found["rows"]["mean"][0] for part in (plan, fresh)]
+        place = [part.part.place("tso=on") for part in (plan, fresh)]
+        assert row["planned"] == pytest.approx(np.exp(own[0][place[0]]), rel=1e-5)
+        assert row["ratio"] == pytest.approx(np.exp(own[1][place[1]]), rel=1e-5)
+        assert row["n"] == fresh.cube.blocks
+
+
+def test_what_the_plan_shows_and_the_confirmation_does_not_find_is_not_recommended():
+    (outcome,) = run("one_at_a_time", decisions.pair(1.05, 1.0, 1.05), 1)
+    plan, fresh = outcome.judged
+    assert outcome.recommendation["name"] == "tso=on"
+    fresh.part.scores[fresh.part.place("tso=on")] -= 0.2
+    told = judge.recommend(outcome.judged, (), lambda table: table["path"])
+    assert told["name"] is None
 
 
 def test_one_candidate_is_confirmed_by_the_plan():

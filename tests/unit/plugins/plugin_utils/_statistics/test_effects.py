@@ -24,6 +24,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._statistics.signflip i
     DRAWS,
     sign_flip,
 )
+from ansible_collections.offload.lab.tests.instruments.simulation import parts
 
 NAN = float("nan")
 
@@ -86,6 +87,41 @@ def test_the_interval_of_t_by_hand():
         pytest.approx(3.5 + half),
     )
     assert n[1] == 2 and mean[1] == 1.5 and np.isnan([low[1], high[1]]).all()
+
+
+def test_the_interval_of_six_blocks_by_hand():
+    # Of 32 choices of signs 1.6 may be as large: between the lowest mean of a part, that of 1 alone,
+    # and the next, that of 1 and 2.
+    blocks = np.array([[1.0, 2, 3, 4, 5, 6, NAN]])
+    n, mean, low, high = statistics.intervals(blocks)
+    assert (n[0], mean[0]) == (6, 3.5)
+    assert (low[0], high[0]) == (pytest.approx(1.0 + 0.6 * 0.5), pytest.approx(6.0 - 0.6 * 0.5))
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10_000), st.integers(6, 9))
+def test_the_interval_holds_what_the_test_does_not_refuse(seed, blocks):
+    row = np.random.default_rng(seed).standard_normal(blocks) + 0.5
+    _n, _mean, low, high = statistics.intervals(row[None])
+    inside = np.linspace(low[0], high[0], 9)[1:-1]
+    assert all(brute_force(row - mean) > 0.05 for mean in inside)
+    # Beyond the next choice of signs the test refuses
+    step = (high[0] - low[0]) / 2
+    assert brute_force(row - (low[0] - step)) <= 0.05
+    assert brute_force(row - (high[0] + step)) <= 0.05
+
+
+def test_of_few_blocks_the_interval_is_that_of_t():
+    few = np.array([[1.0, 2.0, 4.0, NAN, NAN, NAN], [1.0, 2.0, NAN, NAN, NAN, NAN]])
+    assert np.array_equal(statistics.intervals(few), statistics.t_interval(few), equal_nan=True)
+
+
+@pytest.mark.parametrize("noise", ["plain", "interference", "long tail", "level shift"])
+def test_intervals_cover_where_something_else_takes_the_machine(noise):
+    """Those of Student's t hold 97 to 98 % there: they are too wide, and show less."""
+    by_t, _width, by_signs, _narrower = parts.covers(noise, 9, 250, seed=3)
+    assert 0.93 <= by_signs <= 0.97
+    assert by_signs <= by_t or noise == "plain"
 
 
 def test_nothing_was_measured():
