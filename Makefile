@@ -27,7 +27,7 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-test live lock demo integrity case study lab measure report watch teardown machines machines-demo machines-test machines-absent packages test quick try nightly format golden unit lint integration molecule fuzz faults bench docs nox release clean
+.PHONY: help setup setup-test live lock demo integrity case study lab measure report watch teardown machines machines-demo machines-test machines-absent packages test quick try nightly matrix format golden unit lint integration molecule fuzz faults bench docs nox release clean
 
 help:  ## this list
 	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results]"
@@ -110,6 +110,10 @@ try: setup-test  ## one integration target, TARGET=ovs_ports ... (root)
 nightly: packages setup-test  ## what make test leaves out because it takes long (root or sudo)
 	@sh tools/test.sh $(BIN) tests -m "nightly and not guests"
 	@$(BIN)/python tests/instruments/fuzz 50000
+	@sh tools/matrix.sh
+
+matrix: setup-test  ## all of sanity, and the unit tests, on ansible-core 2.18, 2.19, 2.20 and 2.21; half an hour each
+	@sh tools/matrix.sh
 
 format: setup-test  ## format all Python code, and order its imports
 	@$(BIN)/ruff check --quiet --select I --fix

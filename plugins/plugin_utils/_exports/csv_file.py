@@ -41,7 +41,7 @@ RESULTS = (
     "local_service_demand",
     "remote_service_demand",
 )
-LATENCIES = ("mean", "p50", "p90", "p99")
+LATENCIES = ("mean", "p50", "p90", "p99", "p999")
 DEMANDS = ("service_demand_us_per_kb", "service_demand_us_per_transaction")
 OF_AN_END = (*DEMANDS, *(f"{kind}_percent" for kind in KINDS))
 COLUMNS = (
