@@ -26,6 +26,7 @@ from .cube import Cube, Table, collect
 from .failures import of_tables
 from .judge import Judged, judge, recommend
 from .nominate import nominees_of
+from .scatter import scattered
 from .sets import saturated
 from .unfinished import Unfinished, unfinished
 
@@ -84,6 +85,7 @@ def analyse(
         "factors": [_varied(factor) for factor in plan["factors"]],
         "profiles": levels,
         "tables": tables,
+        "scatter": scattered(cube),
         "attribution": found,
         "failures": judged[0].failures,
         "recommendation": wanted,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .campaign_verdicts import DeviceVerdict
     from .failures import Failures
     from .recommend import Recommendation
+    from .scatter import Scattered
     from .unfinished import Unfinished
 
 
@@ -215,6 +216,7 @@ class Analysis(TypedDict):
     factors: list[AnalysedFactor]
     profiles: dict[str, Levels]
     tables: list[AnalysedTable]
+    scatter: Scattered | None
     attribution: list[Attributed]
     failures: list[Failures]
     recommendation: Recommendation

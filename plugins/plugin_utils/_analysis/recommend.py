@@ -44,7 +44,7 @@ class Effect(TypedDict):
     low: float | None
     high: float | None
     state: str | None
-    planned: NotRequired[float | None]  # the ratio in the plan's blocks, where those have the state
+    planned: NotRequired[float | None]  # the ratio in the plan's blocks, or that of all its changes
 
 
 class Against(TypedDict):
@@ -130,18 +130,34 @@ def _effect(
 def _effects(
     parts: list[MeasuredSets], pieces: list[Piece], name: str, table_id: Callable[[Table], str]
 ) -> list[Effect]:
-    """Return the effects of a set in the last part; what shows them may be another one."""
-    last, by = parts[-1], parts[_shown_by(parts, name)]
+    """Return the effects of a set in the last part; what shows them may be the plan."""
+    plan, last = parts[0], parts[-1]
     found = [_effect(last, piece, name, table_id) for piece in pieces]
-    if by is last:
+    places = _made_of(plan, name, last.changes(name))
+    if plan is last or not places:
         return found
-    place = by.place(name)
-    planned = {(piece.metric.name, piece.table): piece for piece in by.pieces}
+    planned = {(piece.metric.name, piece.table): piece for piece in plan.pieces}
     for piece, effect in zip(pieces, found):
         own = planned.get((piece.metric.name, piece.table))
         if own:
-            effect["state"] = own.states()[place]
-            effect["planned"] = ratios(own.metric.found["rows"]["mean"][own.table, place])
+            means = own.metric.found["rows"]["mean"][own.table, places]
+            effect["planned"] = ratios(means.sum())
+            if _shown_by(parts, name) == 0:
+                effect["state"] = own.states()[places[0]]
+    return found
+
+
+def _made_of(part: MeasuredSets, name: str, changes: dict[str, str]) -> list[int]:
+    """Return the places of the profiles that a set is made of: itself, or those that make one of its
+    changes each.
+    """
+    if name in part.names:
+        return [part.place(name)]
+    found = []
+    for place, own in enumerate(part.names):
+        single = part.changes(own)
+        if len(single) == 1 and single.items() <= changes.items():
+            found.append(place)
     return found
 
 

@@ -13,6 +13,7 @@ from ...module_utils._engines.payload.command import TEST as PAYLOAD
 from .._analysis.failures import Failures
 from .._analysis.nouns import Estimate, SearchPath
 from .._analysis.recommend import Recommendation
+from .._analysis.scatter import went_with
 from .._analysis.unfinished import Unfinished
 from .._campaign.nouns import Plan
 from .._figures import numbers as text
@@ -36,6 +37,7 @@ from .phrases import (
     span,
 )
 
+WORTH_A_LINE = 0.25  # of the variance inside blocks
 DESIGNS = {
     "on_off": "all of them on against all of them off",
     "one_at_a_time": "each one alone against all of them off: which gives the boost",
@@ -311,7 +313,16 @@ def answer(
         lines += failing(findings)
     lines += _damaged(findings, digest)
     lines += acting_together(tables) + two_groups(groups) + _costs_unknown(findings, tables)
+    lines += _meanwhile(findings)
     return first + lines[:4] + clean + _settle(findings, tables, plan, digest)
+
+
+def _meanwhile(findings: Findings) -> list[Sentence]:
+    """Say what took time from the campaign, where a good part of the scatter went with it."""
+    scatter = findings["scatter"]
+    if not scatter or not scatter["meanwhile"] or scatter["meanwhile"][0]["share"] < WORTH_A_LINE:
+        return []
+    return [line("note", went_with(scatter["meanwhile"][0]))]
 
 
 def _damaged(findings: Findings, digest: Digest) -> list[Sentence]:

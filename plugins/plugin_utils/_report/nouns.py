@@ -13,6 +13,7 @@ from .._analysis.campaign_verdicts import DeviceVerdict
 from .._analysis.failures import Failures
 from .._analysis.nouns import Attributed, ConfirmedPart, ErrorRate, FailedIn, SearchPath
 from .._analysis.recommend import Recommendation
+from .._analysis.scatter import Scattered
 from .._analysis.unfinished import Unfinished
 from .._campaign.nouns import Nominee
 from .._figures.marks import Figure
@@ -38,6 +39,7 @@ class Findings(TypedDict):
     search: SearchPath | None
     unfinished: Unfinished | None
     error_rate: ErrorRate
+    scatter: Scattered | None
     untestable: dict[str, str]
     verdicts: list[DeviceVerdict]
 

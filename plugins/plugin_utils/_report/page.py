@@ -165,6 +165,12 @@ def _error_rate(findings: Findings) -> str:
     )
 
 
+def _scatter(findings: Findings) -> str:
+    """Return where the scatter comes from."""
+    scatter = findings["scatter"]
+    return f" {scatter['text']}" if scatter else ""
+
+
 def _search(findings: Findings, tables: Sequence[NamedTable]) -> SearchSection | None:
     found = search_section.section(
         findings["search"],
@@ -216,7 +222,7 @@ def page(
         search=_search(findings, tables),
         tables=measured,
         effects=figures.with_forests(effect_tables.blocks(tables)),
-        reading=READING.format(matters=findings["matters"]) + noise_floor,
+        reading=READING.format(matters=findings["matters"]) + noise_floor + _scatter(findings),
         figures=figures.sections(measured, plan, digest, groups),
         failures=evidence.failures(findings),
         evidence=evidence.evidence(findings["verdicts"]),

@@ -301,6 +301,7 @@ def findings_of(analysis: Analysis, problems: Sequence[str] = ()) -> Findings:
         "search": analysis["search"],
         "unfinished": analysis["unfinished"],
         "error_rate": analysis["error_rate"],
+        "scatter": analysis["scatter"],
         "untestable": analysis["untestable"],
         "verdicts": analysis["verdicts"],
     }

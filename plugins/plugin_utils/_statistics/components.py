@@ -14,7 +14,9 @@ import math
 from typing import NamedTuple
 
 from .effects import two_way
-from .libraries import np
+from .libraries import np, special
+
+CHANCE = 0.01  # how often what has nothing to do with the values passes for a cause
 
 
 class Scatter(NamedTuple):
@@ -62,3 +64,28 @@ def components(data: np.ndarray, seconds: float) -> Scatter | None:
         math.sqrt(block),
         seconds,
     )
+
+
+def goes_with(data: np.ndarray, cause: np.ndarray) -> float:
+    """Return the share of the variance inside blocks that goes with a cause, where the cause makes
+    values smaller; 0 where that may be chance.
+
+    Both are (tables, visits, blocks). What profiles and blocks have in common is taken out of both,
+    so a profile that needs more of the machine is no cause. Cells of one visit are not independent:
+    only visits count for what chance alone may do.
+    """
+    present = ~np.isnan(data) & ~np.isnan(cause)
+    values, causes = (
+        np.nan_to_num(two_way(np.where(present, array, np.nan))[1]) for array in (data, cause)
+    )
+    rows, blocks = present.any(axis=(0, 2)).sum(), present.any(axis=(0, 1)).sum()
+    freedom = int(present.any(axis=0).sum() - rows - blocks)  # one less for the slope
+    size = float((values**2).sum() * (causes**2).sum())
+    if freedom < 1 or size <= 0:
+        return 0.0
+    correlation = float((values * causes).sum()) / math.sqrt(size)
+    left = max(1e-12, 1 - correlation**2)
+    t = correlation * math.sqrt(freedom / left)
+    if float(special.stdtr(freedom, t)) > CHANCE:
+        return 0.0
+    return max(0.0, 1 - left * (freedom + 1) / freedom)

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
@@ -217,6 +218,22 @@ def test_service_demand_and_cpu_of_both_ends():
         "q1": 0.0,
         "q3": 0.0,
     }
+
+
+def test_what_the_hypervisor_took_is_named_as_the_cause_of_scatter():
+    made = plan(design="one_at_a_time", factors=["tso", "gro"], paths=["physical", "tenant"])
+    record, generator = list(trials(made, demand={})), np.random.default_rng(2)
+    for trial in record:
+        steal = generator.exponential(1.0)
+        trial["cpu"] = {"ends": {"client": {"percent": {"steal": steal}}}}
+        trial["result"]["throughput_mbps"] *= np.exp(-0.03 * steal)
+    found = checked(made, record)["scatter"]
+    assert [own["what"] for own in found["meanwhile"]] == ["steal"]
+    assert 0.7 < found["meanwhile"][0]["share"] < 1
+    assert "went with CPU time that the hypervisor took" in found["text"]
+    for trial in record:
+        trial["cpu"]["ends"]["client"]["percent"]["steal"] = 1.0
+    assert checked(made, record)["scatter"]["meanwhile"] == []
 
 
 def test_what_costs_cpu_is_not_recommended_for_its_throughput():

@@ -93,6 +93,7 @@ def lines(recommendation=None, tables=None, digest=None, plan=None, **findings):
         "matters": 3.0,
         "names": {"gro=on": "gro=on"},
         "changes_fewest": True,
+        "scatter": None,
     }
     if digest is None:
         digest = Digest("all_off")
@@ -107,6 +108,14 @@ def lines(recommendation=None, tables=None, digest=None, plan=None, **findings):
 def test_a_search_that_is_not_sure_says_so_beside_its_set(ended, told):
     second = lines(search={"ended": ended, "standing": {"sure": 0.62}})[1]["text"]
     assert ("is not known: the search ended 62 % sure." in second) == told
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.5, "Half of the variance"), (0.2, "")])
+def test_what_took_time_from_the_campaign_is_said(share, told):
+    scatter = {"meanwhile": [{"what": "steal", "share": share}]}
+    texts = [own["text"] for own in lines(scatter=scatter)]
+    assert any("hypervisor" in own for own in texts) == bool(told)
+    assert not told or any(own.startswith(told) for own in texts)
 
 
 DECIDED = {

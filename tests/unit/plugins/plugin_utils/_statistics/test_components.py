@@ -15,9 +15,14 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.dry_run impo
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.components import (
     Scatter,
     components,
+    goes_with,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.power import blocks_to_find
-from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
+from ansible_collections.offload.lab.tests.instruments.simulation import (
+    causes,
+    decisions,
+    synthetic,
+)
 
 
 def logs(trial, visit, block, *, tables=8, lost=0.0, seed=5):
@@ -42,6 +47,26 @@ def test_one_table_cannot_tell_the_visit():
     found = components(logs(0.03, 0.04, 0.1, tables=1), 1.0)
     assert found.visit is None and found.trial == pytest.approx(0.05, rel=0.15)
     assert components(np.full((2, 3, 1), 1.0), 1.0) is None
+
+
+@pytest.mark.parametrize("noise", causes.NOISES)
+def test_the_share_that_goes_with_a_cause_is_found(noise):
+    plan, generator = decisions.plan_of("one_at_a_time", 6, 9), np.random.default_rng(3)
+    found = [causes.found(plan, noise, 0.5, generator) for _campaign in range(20)]
+    assert np.mean(found) == pytest.approx(0.5, abs=0.08)
+    none = [causes.found(plan, noise, 0.0, generator) > 0 for _campaign in range(20)]
+    assert sum(none) <= 2
+
+
+def test_what_goes_with_larger_values_or_with_a_profile_is_no_cause():
+    draw = np.random.default_rng(4)
+    cause = draw.exponential(size=(2, 6, 9))
+    noise = 0.01 * draw.standard_normal(cause.shape)
+    profile = np.arange(6.0)[:, None] * np.ones((2, 6, 9))
+    assert goes_with(noise - 0.1 * cause, cause) > 0.9
+    assert goes_with(noise + 0.1 * cause, cause) == 0.0
+    assert goes_with(noise - 0.1 * profile, profile) == 0.0
+    assert goes_with(noise[:, :1, :2], cause[:, :1, :2]) == 0.0
 
 
 def test_longer_cells_help_where_the_trial_scatters_and_not_where_the_visit_does():

@@ -1,0 +1,110 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a campaign's scatter comes from: blocks, visits and cells, and what of it goes with what the
+machine did meanwhile. Pure.
+
+Only what scatters inside blocks makes an answer unsure: a block's own level cancels out.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from .._statistics.components import Scatter, components, goes_with
+from .._statistics.effects import logs
+from .._statistics.libraries import np
+from .._statistics.numbers import shortened
+from .cube import Cube
+
+METRICS = ("throughput", "transactions")
+ENDS = ("client", "server", "combined")
+CAUSES = {  # the CPU time of an end, in per cent, that no profile asks for
+    "steal": "CPU time that the hypervisor took",
+    "user": "CPU time of programs",
+}
+LEAST = 0.1  # a smaller share is not worth a sentence
+HALF = (0.4, 0.6)  # what is called half
+
+
+class Meanwhile(TypedDict):
+    """What the machine did meanwhile, and the share of the variance inside blocks that goes with
+    it.
+    """
+
+    what: str
+    share: float
+
+
+class Scattered(TypedDict):
+    """Standard deviations of logarithms: of single cells, of whole visits beyond them (None where one
+    table cannot hold them apart), and of blocks.
+    """
+
+    cell: float
+    visit: float | None
+    block: float
+    meanwhile: list[Meanwhile]
+    text: str
+
+
+def scattered(cube: Cube) -> Scattered | None:
+    """Return where the scatter of throughput and transactions comes from; None where too little was
+    measured.
+    """
+    measured = [name for name in METRICS if name in cube.values]
+    if not measured:
+        return None
+    data = np.concatenate([logs(cube.values[name]) for name in measured])
+    known = ~np.isnan(data).all(axis=(1, 2))
+    found = components(data[known], 1.0) if known.any() else None
+    if found is None:
+        return None
+    meanwhile = list[Meanwhile]()
+    for what in CAUSES:
+        values = _taken(cube, what)
+        share = goes_with(data[known], np.concatenate([values] * len(measured))[known])
+        if share >= LEAST:
+            meanwhile.append({"what": what, "share": round(share, 3)})
+    meanwhile.sort(key=lambda one: -one["share"])
+    return {
+        "cell": shortened(found.trial),
+        "visit": None if found.visit is None else shortened(found.visit),
+        "block": shortened(found.block),
+        "meanwhile": meanwhile,
+        "text": _text(found, meanwhile),
+    }
+
+
+def _taken(cube: Cube, what: str) -> np.ndarray:
+    """Return what took CPU time, of the end that lost most."""
+    found = np.full(cube.attempts.shape, np.nan)
+    for end in ENDS:
+        if f"cpu_{end}_{what}" in cube.values:
+            found = np.fmax(found, cube.values[f"cpu_{end}_{what}"])
+    return found
+
+
+def _text(found: Scatter, meanwhile: list[Meanwhile]) -> str:
+    """Return in words what scatters, and what it goes with."""
+    cells = f"single cells by {_percent(found.trial)}"
+    inside = cells if found.visit is None else f"whole visits by {_percent(found.visit)}, {cells}"
+    words = (
+        f"Values scatter inside a block: {inside}. Blocks differ by {_percent(found.block)}, which "
+        "cancels out."
+    )
+    return " ".join([words, *map(went_with, meanwhile)])
+
+
+def went_with(cause: Meanwhile) -> str:
+    """Return in words what the blocks were needed for."""
+    share = cause["share"]
+    amount = "Half" if HALF[0] <= share <= HALF[1] else f"{100 * share:.0f} %"
+    return (
+        f"{amount} of the variance inside blocks went with {CAUSES[cause['what']]}: so many of the "
+        "blocks were needed for that."
+    )
+
+
+def _percent(deviation: float) -> str:
+    return f"{100 * np.expm1(deviation):.1f} %"
