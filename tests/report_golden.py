@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The campaigns whose whole reports are kept in tests/unit/recorded/golden, one of each kind, and
-those whose comparison is kept in tests/unit/recorded/compared.
+those whose comparison is kept in tests/unit/recorded/compared and, over kernels, in kernels beside it.
 
 ``make golden`` writes them again: read the diff before you commit it.
 """
@@ -28,6 +28,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._compare.folders impor
     console,
     documents,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils._kernels import folders as kernel_folders
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.import_logs import import_logs
@@ -37,6 +38,7 @@ from ansible_collections.offload.lab.tests.report_pages import Page, manifest
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 COMPARED = CHECKOUT / "tests/unit/recorded/compared"
+KERNELS = CHECKOUT / "tests/unit/recorded/kernels"
 FOLDER = CHECKOUT / "tests/unit/recorded/golden"
 TEXTS = ("report.txt", "report.md", "recommended.yml")
 PAGE = "page.txt"  # the words of report.html
@@ -282,11 +284,46 @@ def compared_texts(folder):
     return texts
 
 
+def _under(kernel, number):
+    """Return the manifest of a campaign under a kernel; since the second, GRO can be set."""
+    found = manifest()
+    for node in found["nodes"].values():
+        node["before"]["host"]["kernel"] = kernel
+        node["before"]["devices"]["underlay0"]["features"]["rx-gro"]["fixed"] = number < 2
+    return found
+
+
+def kernels_of(folder):
+    """Make a campaign under three kernels in ``folder``, the newest first.
+
+    Under the third one tso helps less, and is no longer recommended; gso makes no difference.
+    """
+    gains = {"6.12.107": 0.95, "6.1.0-56": 1.3, "6.1.0-9": 1.3}
+    for seed, (kernel, gain) in enumerate(gains.items(), 1):
+        plan = own(name="kernels", design="one_at_a_time", factors=["tso", "gso"], blocks=12)
+        truth = synthetic.Truth({"tso": gain}, noise=0.01, block_noise=0.02)
+        trials = synthetic.make_trials(plan, truth, seed=seed, cpu=False)
+        synthetic.write(str(folder / kernel), plan, trials, _under(kernel, len(gains) - seed + 1))
+        make_report(str(folder / kernel))
+
+
+def kernels_texts(folder):
+    """Make a campaign under three kernels in ``folder``; return the texts of the report over them."""
+    kernels_of(folder)
+    texts = kernel_folders.documents(kernel_folders.report_of([str(folder)]))
+    words = Page(texts["kernels.html"]).words
+    page = "\n".join(word.strip() for word in words if word.strip()) + "\n"
+    return {"kernels.md": texts["kernels.md"], PAGE: page}
+
+
 def main(scratch):
     """Write all golden texts; the campaigns are made in ``scratch``."""
     COMPARED.mkdir(parents=True, exist_ok=True)
     for text, content in compared_texts(pathlib.Path(scratch) / "compared").items():
         (COMPARED / text).write_text(content)
+    KERNELS.mkdir(parents=True, exist_ok=True)
+    for text, content in kernels_texts(pathlib.Path(scratch) / "kernels").items():
+        (KERNELS / text).write_text(content)
     for name in CAMPAIGNS:
         (FOLDER / name).mkdir(parents=True, exist_ok=True)
         for text, content in texts_of(name, pathlib.Path(scratch) / name).items():

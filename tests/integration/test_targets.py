@@ -30,7 +30,7 @@ TARGETS = sorted(
     if path.is_dir() and not path.name.startswith("setup_")  # what targets share
 )
 # Their results from folders are tested without Ansible too, in tests/unit.
-NIGHTLY = {"compare", "history"}
+NIGHTLY = {"compare", "history", "kernels_report"}
 HALVES = {"first": TARGETS[::2], "second": TARGETS[1::2]}
 # ansible-test announces each target by one of these lines.
 BEGIN = re.compile(r"^Running (\S+) integration test (?:role|script)", re.MULTILINE)

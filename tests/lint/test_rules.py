@@ -52,6 +52,7 @@ ROOMS = {
         ["_report"],
         ["_compare", "_live"],
         ["_history"],
+        ["_kernels"],
     ],
 }
 ANSIBLE_DOC = ("DOCUMENTATION", "EXAMPLES", "RETURN")

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import warnings
 from itertools import chain
-from typing import Iterable, Iterator, NamedTuple
+from typing import Iterable, Iterator, NamedTuple, Sequence
 
 from ...module_utils._base.errors import InputError
 from .._analysis import metrics as analysis_metrics
@@ -58,6 +58,16 @@ class MeasuredCampaign(NamedTuple):
     plan: Plan
     manifest: Manifest | None
     cube: Cube
+
+
+CampaignPair = tuple[MeasuredCampaign, MeasuredCampaign]
+
+
+class Judged(NamedTuple):
+    """Pairs of campaigns compared, and what of it is a regression, as texts."""
+
+    compared: list[ComparedCampaign]
+    failures: list[str]
 
 
 def load(
@@ -175,7 +185,7 @@ def _values(names: list[str], first: np.ndarray, second: np.ndarray) -> list[Val
 def _of_metric(
     metric: str,
     places: tuple[int, int],
-    pair: tuple[MeasuredCampaign, MeasuredCampaign],
+    pair: CampaignPair,
     matters: float,
 ) -> MetricRows:
     """Return the comparison of one metric in one table; ``places`` are the table's in both
@@ -213,12 +223,12 @@ def places_of(campaign: MeasuredCampaign) -> dict[str, int]:
     return {table_id(table): place for place, table in enumerate(campaign.cube.tables)}
 
 
-def _shared_metrics(pair: tuple[MeasuredCampaign, MeasuredCampaign]) -> list[str]:
+def _shared_metrics(pair: CampaignPair) -> list[str]:
     here, there = (campaign.cube for campaign in pair)
     return [name for name in here.metrics() if name in there.values and is_compared(name)]
 
 
-def _tables(pair: tuple[MeasuredCampaign, MeasuredCampaign], matters: float) -> Iterator[TableRows]:
+def _tables(pair: CampaignPair, matters: float) -> Iterator[TableRows]:
     """Yield the tables that both campaigns have."""
     here, there = (places_of(campaign) for campaign in pair)
     metrics = _shared_metrics(pair)
@@ -311,6 +321,23 @@ def _check(baseline: str, compared: list[ComparedCampaign], threshold: float | N
             )
 
 
+def compare_pairs(
+    pairs: Sequence[CampaignPair], matters: float, threshold: float | None = None
+) -> Judged:
+    """Return each pair compared, the first of it as the baseline, and the regressions as texts; one
+    error rate for all pairs together. ``matters`` is a logarithm.
+    """
+    compared: list[ComparedCampaign] = [
+        {"campaign": pair[1].name, "tables": list(_tables(pair, matters))} for pair in pairs
+    ]
+    return Judged(compared, _judge(compared, threshold))
+
+
+def smallest_matters(campaigns: list[MeasuredCampaign]) -> float:
+    """Return the smallest difference that matters in any of some campaigns, in per cent."""
+    return min(matters_percent(campaign.plan) for campaign in campaigns)
+
+
 def compare(campaigns: list[MeasuredCampaign], threshold: float | None = None) -> Comparison:
     """Return the comparison of campaigns with the first one, the baseline.
 
@@ -324,14 +351,10 @@ def compare(campaigns: list[MeasuredCampaign], threshold: float | None = None) -
             ", ".join(names),
             "Give two results folders or more; the first is the baseline.",
         )
-    percent = min(matters_percent(campaign.plan) for campaign in campaigns)
-    matters = margin_of(percent)
-    compared: list[ComparedCampaign] = [
-        {"campaign": other.name, "tables": list(_tables((campaigns[0], other), matters))}
-        for other in campaigns[1:]
-    ]
+    percent = smallest_matters(campaigns)
+    pairs = [(campaigns[0], other) for other in campaigns[1:]]
+    compared, failures = compare_pairs(pairs, margin_of(percent), threshold)
     _check(names[0], compared, threshold)
-    failures = _judge(compared, threshold)
     return {
         "schema": SCHEMA,
         "baseline": names[0],

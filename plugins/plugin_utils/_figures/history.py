@@ -16,13 +16,15 @@ BOTTOM = HEIGHT - 40
 MOST_TICKS = 12
 
 
-def trend(series: Trend, changes: dict[int, str], title: str) -> Figure:
-    """Draw a series; ``changes`` are ``{place of the first campaign after it: verdict}``."""
+def trend(series: Trend, changes: dict[int, str], title: str, axis: str = "campaign") -> Figure:
+    """Draw a series; ``changes`` are ``{place of the first campaign after it: verdict}``, ``axis`` is
+    what a mark is.
+    """
     means = series["means"]
     ends = [
         (low or mean, high or mean) for low, mean, high in zip(series["low"], means, series["high"])
     ]
-    summary = f"{title}, in {len(means)} campaigns, from {min(means):.4g} to {max(means):.4g} {series['unit']}."
+    summary = f"{title}, in {len(means)} {axis}s, from {min(means):.4g} to {max(means):.4g} {series['unit']}."
     figure = Figure(title, summary, HEIGHT)
     low, high = min(map(min, ends)), max(map(max, ends))
     up = scales.Scale(low * 0.98, high * 1.02, BOTTOM, TOP, logarithmic=True)
@@ -49,6 +51,6 @@ def trend(series: Trend, changes: dict[int, str], title: str) -> Figure:
         "f-better",
         [marks.circle(right.at(number), up.at(mean), 3) for number, mean in enumerate(means, 1)],
     )
-    figure.words((WIDTH / 2, HEIGHT - 10), "campaign", "small muted", "middle")
+    figure.words((WIDTH / 2, HEIGHT - 10), axis, "small muted", "middle")
     figure.words((LEFT, 10), series["unit"], "small muted")
     return figure

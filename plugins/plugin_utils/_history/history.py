@@ -88,7 +88,7 @@ def _rows(
         yield profile, "effect", [own[number] - own[0] for own in rows]
 
 
-def _summary(blocks: list[np.ndarray]) -> np.ndarray:
+def summary_of_blocks(blocks: list[np.ndarray]) -> np.ndarray:
     """Return (mean, low, high) by campaign, logarithms; NaN where there is none."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -125,7 +125,7 @@ def _of_metric(
     about = analysis_metrics.describe(metric, test)
     label = f"{about['label']} {about['end']}" if about["end"] else about["label"]
     for profile, kind, blocks in _rows(campaigns, metric, table, profiles):
-        mean, low, high = _summary(blocks)
+        mean, low, high = summary_of_blocks(blocks)
         if np.isnan(mean).any():
             continue  # a campaign lacks it: nothing can be said of its place
         one: Series = {

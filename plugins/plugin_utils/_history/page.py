@@ -5,21 +5,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import chain
+from typing import NamedTuple, TypedDict
 
 from .._figures import history as figures
 from .._figures import marks
 from .._figures import numbers as text
-from .._figures.nouns import PlainTable
+from .._figures.nouns import PlainTable, Trend
 from .._report import html
 from .._report.nouns import PageFigure, Sentence
 from .._report.phrases import line
 from .rows import History, HistoryChange, Series
 
 MOST = 40  # rows of a table and figures of a page; history.json has all
+ABOUT = (
+    "A dot is a campaign, its line the 95 % interval of its blocks. A vertical line is a change that was shown in "
+    "this quantity."
+)
 
 
-def _title(series: Series) -> str:
+class Named(TypedDict):
+    """What the title of a quantity is made of."""
+
+    table: str
+    label: str
+    profile: str
+    kind: str  # value or effect
+
+
+class DrawnSeries(Named, Trend):
+    """What a figure of a quantity is made of."""
+
+    id: str
+
+
+def title_of(series: Named | Series) -> str:
+    """Return the title of a quantity."""
     what = series["profile"] if series["kind"] == "value" else f"effect of {series['profile']}"
     return f"{series['table']}, {series['label']}, {what}"
 
@@ -35,7 +57,7 @@ def _headline(change: HistoryChange) -> str:
 def answer(history: History) -> list[Sentence]:
     """Return the answer, a sentence a change."""
     found = []
-    titles = {series["id"]: _title(series) for series in history["series"]}
+    titles = {series["id"]: title_of(series) for series in history["series"]}
     for change in history["changes"]:
         most = change["steps"][0]
         interval = text.interval(most["low"], most["high"])
@@ -60,8 +82,11 @@ def _no_change(history: History) -> str:
     )
 
 
-def _table(title: str, head: list[str], rows: list[list[str]]) -> PlainTable:
-    caption = f"The first {MOST} of {len(rows)}; history.json has all." if len(rows) > MOST else ""
+def table_of(
+    title: str, head: list[str], rows: list[list[str]], data: str = "history.json"
+) -> PlainTable:
+    """Return a table of the page, its first rows; the file ``data`` has all."""
+    caption = f"The first {MOST} of {len(rows)}; {data} has all." if len(rows) > MOST else ""
     return {
         "title": title,
         "head": head,
@@ -76,7 +101,7 @@ def tables(history: History) -> list[PlainTable]:
     """Return the tables of the page: each change with its quantities and manifests, the versions,
     the campaigns.
     """
-    titles = {series["id"]: _title(series) for series in history["series"]}
+    titles = {series["id"]: title_of(series) for series in history["series"]}
     found: list[PlainTable] = []
     for change in history["changes"]:
         found += [_change_table(change, titles), _manifest_table(change)]
@@ -97,7 +122,7 @@ def _change_table(change: HistoryChange, titles: dict[str, str]) -> PlainTable:
         ]
         for step in change["steps"]
     ]
-    return _table(_headline(change), head, rows)
+    return table_of(_headline(change), head, rows)
 
 
 def _manifest_table(change: HistoryChange) -> PlainTable:
@@ -108,7 +133,7 @@ def _manifest_table(change: HistoryChange) -> PlainTable:
     for row in change["manifest"]:
         values = [value or text.NONE for value in row["values"]]
         rows.append([row["node"], row["name"], *values])
-    return _table(title, head, rows or [["", "Nothing that the manifests record.", "", ""]])
+    return table_of(title, head, rows or [["", "Nothing that the manifests record.", "", ""]])
 
 
 def _version_table(history: History, titles: dict[str, str]) -> PlainTable:
@@ -124,7 +149,7 @@ def _version_table(history: History, titles: dict[str, str]) -> PlainTable:
         ]
         for row in history["versions"]
     ]
-    return _table("The control by version", head, rows)
+    return table_of("The control by version", head, rows)
 
 
 def _campaign_table(history: History) -> PlainTable:
@@ -136,50 +161,72 @@ def _campaign_table(history: History) -> PlainTable:
         versions = [campaign["versions"].get(name, text.NONE) for name in names]
         planned = campaign["created"] or text.NONE
         rows.append([str(number), campaign["name"], planned, str(campaign["blocks"]), *versions])
-    return _table("The campaigns", ["Number", "Campaign", "Planned", "Blocks", *names], rows)
+    return table_of("The campaigns", ["Number", "Campaign", "Planned", "Blocks", *names], rows)
 
 
-def _drawings(history: History) -> list[PageFigure]:
-    """Return the figures: what changed first, then the control's values, then effects."""
-    changed: dict[str, dict[int, str]] = {}
-    for change in history["changes"]:
-        for step in change["steps"]:
-            changed.setdefault(step["series"], {})[change["number"] - 1] = step["verdict"]
-    ordered = sorted(
-        history["series"], key=lambda one: (one["id"] not in changed, one["kind"] != "value")
-    )
+def drawings_of(
+    drawn: Sequence[DrawnSeries], changed: Mapping[str, dict[int, str]], axis: str = "campaign"
+) -> list[PageFigure]:
+    """Return the figures of quantities: what changed first, then the control's values, then effects.
+
+    ``changed`` is ``{id: {place of the first after a change: verdict}}``.
+    """
+    ordered = sorted(drawn, key=lambda one: (one["id"] not in changed, one["kind"] != "value"))
     return [
         PageFigure(
-            heading=_title(one),
+            heading=title_of(one),
             caption="",
             numbers=None,
             ident=f"trend-{number}",
-            drawing=figures.trend(one, changed.get(one["id"], {}), _title(one)),
+            drawing=figures.trend(one, changed.get(one["id"], {}), title_of(one), axis),
         )
         for number, one in enumerate(ordered[:MOST], 1)
     ]
 
 
-def render(history: History) -> str:
-    """Return the page as HTML."""
+def _changed(history: History) -> dict[str, dict[int, str]]:
+    """Return where each quantity changed."""
+    changed: dict[str, dict[int, str]] = {}
+    for change in history["changes"]:
+        for step in change["steps"]:
+            changed.setdefault(step["series"], {})[change["number"] - 1] = step["verdict"]
+    return changed
+
+
+class Page(NamedTuple):
+    """What a page over campaigns says."""
+
+    name: str
+    question: str
+    answer: list[Sentence]
+    note: str
+    tables: list[PlainTable]
+
+
+def html_of(page: Page, drawings: list[PageFigure], about: str, more: str) -> str:
+    """Return a page as HTML; ``about`` and ``more`` are said of its figures."""
     return str(
         html.environment()
         .get_template("history.html.j2")
         .render(
-            answer=answer(history),
-            note=f"{history['note']}.",
-            tables=tables(history),
-            figures=_drawings(history),
-            left=max(0, len(history["series"]) - MOST),
+            name=page.name,
+            question=page.question,
+            answer=page.answer,
+            note=page.note,
+            tables=page.tables,
+            figures=drawings,
+            about=about,
+            more=more,
             colours=marks.COLOURS,
         )
     )
 
 
-def markdown(history: History) -> str:
-    """Return the history as Markdown."""
-    lines = ["# History", *(f"- {item['text']}" for item in answer(history)), f"{history['note']}."]
-    for table in tables(history):
+def markdown_of(page: Page) -> str:
+    """Return a page as Markdown."""
+    answers = [f"- {item['text']}" for item in page.answer]
+    lines = [f"# {text.sentence(page.name)}", *answers, page.note]
+    for table in page.tables:
         rows = [
             table["head"],
             ["---"] * len(table["head"]),
@@ -187,3 +234,26 @@ def markdown(history: History) -> str:
         ]
         lines += [f"## {table['title']}", "\n".join(f"| {' | '.join(row)} |" for row in rows)]
     return "\n\n".join(lines) + "\n"
+
+
+def _page(history: History) -> Page:
+    return Page(
+        "history",
+        "What changed, and since when?",
+        answer(history),
+        f"{history['note']}.",
+        tables(history),
+    )
+
+
+def render(history: History) -> str:
+    """Return the page as HTML."""
+    left = len(history["series"]) - MOST
+    more = f"{left} more are in history.json." if left > 0 else ""
+    drawings = drawings_of(history["series"], _changed(history))
+    return html_of(_page(history), drawings, ABOUT, more)
+
+
+def markdown(history: History) -> str:
+    """Return the history as Markdown."""
+    return markdown_of(_page(history))
