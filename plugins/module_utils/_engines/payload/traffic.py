@@ -42,7 +42,7 @@ LARGEST_PACKET = 65535  # bytes of an IPv4 packet; the loopback device has a lar
 LARGEST_DATAGRAM = 65507  # bytes that IPv4 carries in a UDP datagram
 OFTEN = 3  # times more
 SMALLEST_CUT = 129  # bytes of a datagram that is cut out of a larger one
-BATCHES = (2, 3, 2, 4, 2, 8, 3, 64)  # datagrams that go as one
+BATCHES = (2, 3, 2, 4, 2, 8, 2, 3, 2, 16, 2, 4, 2, 3, 2, 64)  # datagrams that go as one
 SMALL_BUFFER = 65536  # bytes that a connection may have on the way
 KINDS = 4  # of rounds, each with the next seed: TCP and UDP, in both directions
 # What may be on the way before the receiver has answered: that fits into its buffer, and into the
@@ -52,7 +52,8 @@ ASKS = 2  # windows on the way: the second is sent while the answer to the first
 PATIENCE_FOR_ANSWER = 0.1  # s
 ONE_CALL = 24576  # bytes that go as one, at most
 RECEIVE_BUFFER = 1 << 21  # bytes
-ROUND = 0.2  # s of one connection
+# s of one round: of UDP longer, because Python sends fewer datagrams than TCP has segments.
+TCP_ROUND, UDP_ROUND = 0.15, 0.25
 SOL_UDP, UDP_SEGMENT, UDP_GRO = 17, 103, 104  # linux/udp.h
 SO_RCVBUFFORCE = 33  # asm-generic/socket.h
 # linux/tcp.h, struct tcp_info: tcpi_unacked, tcpi_total_retrans and tcpi_dsack_dups.
@@ -705,7 +706,7 @@ class Client:
         """Make one round over a new connection."""
         self.seed += 1
         token = f"{self.control.connection.getsockname()}-{self.seed}"
-        asked = {"token": token, "seconds": ROUND, "unit": self.unit, "seed": self.seed}
+        asked = {"token": token, "seconds": TCP_ROUND, "unit": self.unit, "seed": self.seed}
         self.control.say(do="tcp", direction=direction, rate=self.rate, **asked)
         self.control.hear()
         began = time.monotonic()
@@ -715,7 +716,7 @@ class Client:
             Control(data).say(do="data", token=token)
             messages = messages_of_tcp(self.seed, self.unit)
             if direction == "forward":
-                sent, _amount = send_messages(data, messages, ROUND, self.rate)
+                sent, _amount = send_messages(data, messages, TCP_ROUND, self.rate)
                 arrived = self.control.hear()
                 lost = segments_lost(data)
             else:
@@ -731,7 +732,7 @@ class Client:
         batched = self.seed // KINDS % 4 != 3
         unit = self.unit + 12 - HEAD.size
         segment = min(unit, self.largest[direction]) if batched else 0
-        asked = {"seconds": ROUND, "unit": unit, "seed": self.seed, "segment": segment}
+        asked = {"seconds": UDP_ROUND, "unit": unit, "seed": self.seed, "segment": segment}
         asked["rate"] = self.rate
         local = self.control.connection.getsockname()[0]
         messages = messages_of_udp(self.seed, unit, segment)
@@ -740,7 +741,7 @@ class Client:
             self.control.say(do="udp", direction=direction, port=sock.getsockname()[1], **asked)
             self.control.hear()
             if direction == "forward":
-                sent, _amount = send_datagrams(sock, messages, ROUND, segment, self.rate)
+                sent, _amount = send_datagrams(sock, messages, UDP_ROUND, segment, self.rate)
                 self.control.say(sent=sent)
                 arrived = self.control.hear()
             else:
