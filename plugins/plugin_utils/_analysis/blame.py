@@ -86,13 +86,13 @@ def compared(one: Trials, other: Trials) -> float:
 
 
 class BlameSearch:
-    """The search of one place: ``here`` are its tallies by profile, ``tests`` how many places share
-    the 5 %.
+    """The search of one place: ``here`` are its tallies by profile, ``share`` is what it may use of
+    the report's 5 %.
     """
 
-    def __init__(self, plan: Plan, here: Mapping[str, Tally], places: int) -> None:
+    def __init__(self, plan: Plan, here: Mapping[str, Tally], share: float) -> None:
         self.plan, self.here = plan, dict(here)
-        self.level = ALPHA / places
+        self.level = ALPHA * share
 
     def found(self) -> list[Blame]:
         """Return what is to blame, in the order in which it was found."""

@@ -29,10 +29,11 @@ STALLED = "a connection stalled while the payload was checked"
 REFUSED = "packets arrived with wrong checksums"
 SEGMENTS_LOST = "segments were lost and sent again"
 LOST = "datagrams of the payload were lost"
+LOST_ANY = "packets of the payload were lost"
 LATE = "connections needed a second SYN"
 STOPPED = "the payload could not be checked to the end"
 # What a queue that overflows does, too, whatever is switched on.
-LOSSES = (SEGMENTS_LOST, LOST)
+LOSSES = (SEGMENTS_LOST, LOST, LOST_ANY)
 FEWEST_LOST = 4  # datagrams; never are so many on the way that a buffer overflows
 FEWEST_SEGMENTS = 4  # that were lost
 FEWEST_CHECKSUMS = 2
@@ -44,6 +45,7 @@ class Tally(TypedDict):
 
     trials: int
     troubled: int  # trials in which something was wrong
+    losses: int  # trials in which a segment or a datagram was lost, were it a single one
     kinds: dict[str, int]  # what was wrong: trials
     whole: Payload
 
@@ -76,7 +78,13 @@ def tally_of(found: Payload) -> Tally:
     """Return the tally of one trial."""
     wrong = trouble(found)
     kinds = {wrong: 1} if wrong else {}
-    return {"trials": 1, "troubled": len(kinds), "kinds": kinds, "whole": found}
+    return {
+        "trials": 1,
+        "troubled": len(kinds),
+        "losses": int(any(map(lost, found["checks"].values()))),
+        "kinds": kinds,
+        "whole": found,
+    }
 
 
 def added(one: Tally, other: Tally) -> Tally:
@@ -91,6 +99,7 @@ def added(one: Tally, other: Tally) -> Tally:
     return {
         "trials": one["trials"] + other["trials"],
         "troubled": one["troubled"] + other["troubled"],
+        "losses": one["losses"] + other["losses"],
         "kinds": kinds,
         "whole": whole,
     }
@@ -209,6 +218,18 @@ def checked(trial: Trial) -> Payload | None:
         return None
     counters: dict[str, dict[str, int]] = {"client": {}, "server": {}}
     return {"elapsed_s": 0.0, "mss": 0, "checks": {}, "counters": counters, "error": STOPPED}
+
+
+def lost(check: Check) -> int:
+    """Return how many segments and datagrams of a check were lost on the way."""
+    return check["segments_lost"] + check["missing"]
+
+
+def of_losses(tally: Tally) -> Tally:
+    """Return a tally in which a trial is in trouble that lost anything at all."""
+    losses = tally["losses"]
+    kinds = {LOST_ANY: losses} if losses else {}
+    return {**tally, "troubled": losses, "kinds": kinds}
 
 
 def altered(payload: Payload) -> bool:

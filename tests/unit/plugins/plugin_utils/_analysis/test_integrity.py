@@ -42,7 +42,7 @@ def tally(trials, troubled, sent=1000, missing=0):
     check = {**counts, "first": {"number": 1, "size": 65, "offset": 64} if troubled else None}
     kinds = {"the payload arrived wrong": troubled} if troubled else {}
     whole = {"checks": {"tcp_forward": check}}
-    return {"trials": trials, "troubled": troubled, "kinds": kinds, "whole": whole}
+    return {"trials": trials, "troubled": troubled, "losses": 0, "kinds": kinds, "whole": whole}
 
 
 def checks(**troubled):
@@ -166,6 +166,22 @@ def test_a_queue_that_overflows_breaks_nothing(troubled):
         "Packets are lost over physical at MTU 9000: segments were lost and sent again in "
         f"{sum(troubled.values())} of 60 trials, and no setting was shown to do it."
     )
+
+
+def test_single_packets_that_are_lost_with_a_setting_only_are_its_fault():
+    found = checks()
+    for name in ("all_on", "gro=off"):
+        found.planned["physical", 9000, name]["losses"] = 8
+    (row,) = integrity.verdicts(plan(), found)
+    assert (row["verdict"], row["off"], row["blames"][0]["kind"]) == (
+        "broken",
+        ["tso"],
+        payload.LOST_ANY,
+    )
+    for tally in found.planned.values():
+        tally["losses"] = 3  # what busy CPUs lose
+    (row,) = integrity.verdicts(plan(), found)
+    assert row["verdict"] == "clean"
 
 
 def test_segments_that_are_lost_with_a_setting_only_are_its_fault():
