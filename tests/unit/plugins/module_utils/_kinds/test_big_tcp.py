@@ -26,8 +26,8 @@ def state(row):
     return BIG_TCP.state(parse_links(json.dumps([row])).get("eth0"), None)
 
 
-def plan(asked, row=NEWER, report_fixed=False):
-    return BIG_TCP.plan({"big_tcp": asked}, state(row), "eth0", report_fixed)
+def plan(asked, row=None, report_fixed=False):
+    return BIG_TCP.plan({"big_tcp": asked}, state(row or NEWER), "eth0", report_fixed)
 
 
 def test_one_command_sets_what_differs_in_the_order_of_the_kernel():

@@ -19,8 +19,8 @@ from ansible_collections.offload.lab.tests.unit.corpus import corpus_dir
 EQUAL = [0, 1, 2, 3] * 4
 
 
-def plan(weights, table=EQUAL, report_fixed=False):
-    state = RSS_WEIGHTS.state(table, None)
+def plan(weights, table=None, report_fixed=False):
+    state = RSS_WEIGHTS.state(table or EQUAL, None)
     return RSS_WEIGHTS.plan({"rss_weights": {"weights": weights}}, state, "eth0", report_fixed)
 
 

@@ -79,8 +79,8 @@ def four_cpus(tmp_path, monkeypatch):
     monkeypatch.setattr(steering, "ONLINE", str(online))
 
 
-def plan(asked, report_fixed=False, state=STATE):
-    return RPS.plan({"rps": asked}, state, "eth0", report_fixed)
+def plan(asked, report_fixed=False, state=None):
+    return RPS.plan({"rps": asked}, state or STATE, "eth0", report_fixed)
 
 
 def test_queues_and_their_masks_are_read():

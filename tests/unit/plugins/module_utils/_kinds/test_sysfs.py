@@ -26,9 +26,10 @@ FILES = {
 }
 
 
-def plan(group, asked, report_fixed=False, files=FILES):
+def plan(group, asked, report_fixed=False, files=None):
     kind = DEVICE_KINDS[group]
-    return kind.plan({group: asked}, kind.state(files, None), "eth0", report_fixed)
+    state = kind.state(FILES if files is None else files, None)
+    return kind.plan({group: asked}, state, "eth0", report_fixed)
 
 
 def test_one_command_lists_the_files_of_all_kinds(tmp_path, monkeypatch):
