@@ -5,6 +5,11 @@ NAME ?= lab
 RESULTS ?= results
 CAMPAIGN ?= playbooks/campaigns/demo.yml
 
+# The words of KERNELS as JSON.
+COMMA := ,
+EMPTY :=
+KERNEL_LIST = $(subst $(EMPTY) $(EMPTY),$(COMMA),$(patsubst %,"%",$(strip $(KERNELS))))
+
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 ROOT := sh tools/as_root.sh
@@ -17,9 +22,10 @@ demo: NAME = demo
 study: NAME = study
 case: NAME = case
 machines machines-demo machines-absent: NAME = machines
-machines machines-demo machines-absent: export ANSIBLE_INVENTORY = $(CURDIR)/inventories/virtual_machines
+machines machines-demo machines-absent kernels: export ANSIBLE_INVENTORY = $(CURDIR)/inventories/virtual_machines
 machines-demo: export NODES_PLAYBOOK = machines
 machines-demo: CAMPAIGN = playbooks/campaigns/machines.yml
+kernels: CAMPAIGN = playbooks/campaigns/kernels.yml
 
 export OFFLOAD_LAB_NODES = $(NODES)
 export OFFLOAD_LAB_NAME = $(NAME)
@@ -27,7 +33,7 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-test live lock demo integrity case study lab measure report watch teardown machines machines-demo machines-test machines-absent packages test quick try nightly matrix format golden unit lint integration molecule fuzz faults bench docs nox release clean
+.PHONY: help setup setup-test live lock demo integrity case study lab measure report watch teardown machines machines-demo machines-test machines-absent machines-cache-absent kernels packages test quick try nightly matrix format golden unit lint integration molecule fuzz faults bench docs nox release clean
 
 help:  ## this list
 	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results]"
@@ -85,6 +91,13 @@ machines-demo: setup machines-packages  ## demo in two virtual machines: the ker
 
 machines-absent: setup  ## remove the virtual machines
 	$(PLAY) playbooks/machines_absent.yml
+
+kernels: setup machines-packages  ## CAMPAIGN under KERNELS="linux-image-... linux-image-..." in virtual machines, one report; goes on where it was
+	$(PLAY) playbooks/kernels.yml -e offload_lab_campaign_file="$(abspath $(CAMPAIGN))" \
+		-e offload_lab_kernels_output="$(abspath $(RESULTS))/kernels" -e '{"offload_lab_kernels": [$(KERNEL_LIST)]}'
+
+machines-cache-absent: setup  ## remove the images and kernels that are kept for virtual machines
+	$(PLAY) playbooks/machines_cache_absent.yml
 
 machines-packages: live
 	@sh tools/packages.sh machines

@@ -62,6 +62,11 @@ options:
           - Folder with C(root.ext4), C(vmlinuz) and C(initrd.img), as the role P(offload.lab.machines#role) makes it.
         type: path
         required: true
+      kernel:
+        description:
+          - Folder with another C(vmlinuz) and C(initrd.img) that boot the image's C(root.ext4).
+          - The initramfs must have the driver of the disk, C(virtio_blk). The image has no modules of this kernel.
+        type: path
       port:
         description: TCP port of 127.0.0.1 for SSH.
         type: int
@@ -94,6 +99,12 @@ options:
               - Pairs of queues, more than 1 with C(virtio-net-pci) only. A machine uses as many as it has CPUs.
             type: int
             default: 1
+          vhost:
+            description:
+              - Whether the kernel of this machine moves the device's packets, instead of QEMU. With C(virtio-net-pci)
+                only, and where C(/dev/vhost-net) is there.
+            type: bool
+            default: false
           properties:
             description:
               - More properties of QEMU's device, such as C(rss). C(qemu-system-x86_64 -device MODEL,help) lists them.
@@ -239,12 +250,13 @@ from ..module_utils._machines.machine_steps import (
     predict,
     summary,
 )
-from ..module_utils._machines.read_machines import read_state
+from ..module_utils._machines.read_machines import read_state, require_files
 
 NIC_SPEC = {
     "name": {"type": "str", "default": "underlay0"},
     "model": {"type": "str", "default": MODELS[0], "choices": list(MODELS)},
     "queues": {"type": "int", "default": 1},
+    "vhost": {"type": "bool", "default": False},
     "properties": {"type": "dict", "default": {}},
     "address": {"type": "str"},
     "mtu": {"type": "int", "default": 1500},
@@ -253,6 +265,7 @@ NIC_SPEC = {
 MACHINE_SPEC = {
     "name": {"type": "str", "required": True},
     "image": {"type": "path", "required": True},
+    "kernel": {"type": "path"},
     "port": {"type": "int", "required": True},
     "cpus": {"type": "int", "default": 1},
     "memory": {"type": "int", "default": 1024},
@@ -276,6 +289,8 @@ def converge(module: AnsibleModule) -> Returned:
     wanted = validate(lab, folder, module.params["machines"])
     names = [machine["name"] for machine in wanted]
     require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], to_do="Run the playbook with sudo, or as root.")
+    if present:
+        require_files(wanted)
     lock_labs()
     before = read_state(lab, folder)
     plan = (

@@ -39,9 +39,12 @@ class GivenNic(TypedDict):
 
 
 class Nic(GivenNic, total=False):
-    """A network device of a machine, and the namespace of its other end where it is given."""
+    """A network device of a machine, and what only some have: the namespace of its other end, and
+    the kernel of this machine to move its packets.
+    """
 
     netns: str
+    vhost: bool
 
 
 # The device by which the controller reaches a machine; nothing else does
@@ -55,7 +58,7 @@ MANAGEMENT_NIC: Nic = {
 }
 
 
-class Machine(TypedDict):
+class GivenMachine(TypedDict):
     """A machine that is wanted."""
 
     name: str
@@ -64,6 +67,17 @@ class Machine(TypedDict):
     cpus: int
     memory: int  # MiB
     nics: list[Nic]
+
+
+class Machine(GivenMachine, total=False):
+    """A machine that is wanted, and the folder of its kernel where that is not the image's."""
+
+    kernel: str
+
+
+def kernel_folder(machine: Machine) -> str:
+    """Return the folder that has a machine's vmlinuz and initrd.img."""
+    return machine.get("kernel") or machine["image"]
 
 
 def fabric(lab: str) -> str:
@@ -142,14 +156,19 @@ def _machine(machine: Machine) -> Machine:
     checks.unique([nic["name"] for nic in machine["nics"]] + [MANAGEMENT], f"{name}: name of a NIC")
     for nic in machine["nics"]:
         _check_nic(name, nic)
-    return {**machine, "nics": [_without_empty_netns(nic) for nic in machine["nics"]]}
+    found: Machine = {**machine, "nics": [_without_empty(nic) for nic in machine["nics"]]}
+    if not found.get("kernel"):
+        found.pop("kernel", None)
+    return found
 
 
-def _without_empty_netns(nic: Nic) -> Nic:
-    if nic.get("netns"):
-        return nic
+def _without_empty(nic: Nic) -> Nic:
+    """Return a device without what it does not have, as those were kept that were made before."""
     found = nic.copy()
-    found.pop("netns", None)
+    if not found.get("netns"):
+        found.pop("netns", None)
+    if not found.get("vhost"):
+        found.pop("vhost", None)
     return found
 
 
@@ -168,6 +187,12 @@ def _check_nic(machine: str, nic: Nic) -> None:
             f"QEMU gives {nic['queues']} queues to {MULTI_QUEUE} only",
             f"{machine}, {nic['name']}",
             f"Use 1, or model {MULTI_QUEUE}.",
+        )
+    if nic.get("vhost") and nic["model"] != MULTI_QUEUE:
+        raise InputError(
+            f"the kernel moves packets for {MULTI_QUEUE} only",
+            f"{machine}, {nic['name']}",
+            f"Leave out vhost, or use model {MULTI_QUEUE}.",
         )
     _check_properties(f"{machine}, {nic['name']}", nic["properties"])
     if nic["address"]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Mapping, Sequence
 
-from .machine import MANAGEMENT, MANAGEMENT_NIC, Machine, Nic, home, mac_of
+from .machine import MANAGEMENT, MANAGEMENT_NIC, Machine, Nic, home, kernel_folder, mac_of
 
 PROGRAM = "qemu-system-x86_64"
 ACCELERATORS = {
@@ -17,12 +17,12 @@ ACCELERATORS = {
 PLAIN = [PROGRAM, "-machine", "q35", "-nodefaults", "-no-user-config", "-display", "none"]
 
 
-def _kernel(image: str, command_line: str) -> list[str]:
+def _kernel(folder: str, command_line: str) -> list[str]:
     return [
         "-kernel",
-        f"{image}/vmlinuz",
+        f"{folder}/vmlinuz",
         "-initrd",
-        f"{image}/initrd.img",
+        f"{folder}/initrd.img",
         "-append",
         f"console=ttyS0 {command_line}",
     ]
@@ -64,7 +64,7 @@ def command(
         str(machine["cpus"]),
         "-m",
         str(machine["memory"]),
-        *_kernel(machine["image"], "root=/dev/vda rw mitigations=off"),
+        *_kernel(kernel_folder(machine), "root=/dev/vda rw mitigations=off"),
         "-drive",
         f"file={place}/disk,format=raw,if=none,id=disk,cache=unsafe",
         "-device",
@@ -76,9 +76,10 @@ def command(
     ]
     for nic in machine["nics"]:
         taps = ":".join(map(str, descriptors[nic["name"]]))
+        vhost = ",vhost=on" if nic.get("vhost") else ""
         argv += [
             "-netdev",
-            f"tap,id={nic['name']},{'fds' if nic['queues'] > 1 else 'fd'}={taps}",
+            f"tap,id={nic['name']},{'fds' if nic['queues'] > 1 else 'fd'}={taps}{vhost}",
             "-device",
             _device(lab, machine["name"], nic),
         ]

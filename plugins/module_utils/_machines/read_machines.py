@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Iterable
 
+from .._base.errors import InputError
 from .._host import daemons
 from .._host.netns import path_of
 from . import taps
-from .machine import MARKER, fabric, home
+from .machine import MARKER, Machine, fabric, home
 from .machine_steps import MachinesState, SeenMachine
+
+VHOST = "/dev/vhost-net"
 
 
 def state_file(folder: str, machine: str) -> str:
@@ -53,3 +57,23 @@ def read_state(lab: str, folder: str) -> MachinesState:
         "keys": os.path.exists(os.path.join(folder, "host_key.pub")),
         "machines": {name: read_machine(folder, name) for name in machines},
     }
+
+
+def require_files(machines: Iterable[Machine]) -> None:
+    """Raise InputError where this machine lacks what a wanted machine is given: a kernel's files, or
+    vhost.
+    """
+    for machine in machines:
+        if machine.get("kernel"):
+            for name in ("vmlinuz", "initrd.img"):
+                path = os.path.join(machine["kernel"], name)
+                if not os.path.isfile(path):
+                    raise InputError(
+                        "there is no such file", path, f"Give {machine['name']} another kernel."
+                    )
+        if any(nic.get("vhost") for nic in machine["nics"]) and not os.path.exists(VHOST):
+            raise InputError(
+                "this machine has no such device",
+                VHOST,
+                f"Leave out vhost of {machine['name']}, or load the module vhost_net.",
+            )

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Make what a machine of inventories/virtual_machines boots from, once: machine_image.sh SUITE FOLDER (root)
-# A Debian with its own kernel and what a lab runs, as root.ext4, vmlinuz and initrd.img in FOLDER. Nobody can log in yet.
+# Make what a machine of inventories/virtual_machines boots from, once: machine_image.sh SUITE FOLDER [KERNEL_PACKAGE] (root)
+# A Debian with its own kernel, or that of a package such as linux-image-6.1.0-56-amd64, and what a lab runs, as root.ext4, vmlinuz and initrd.img in FOLDER. Nobody can log in yet.
 set -eu
-suite=$1 folder=$2
-packages=ethtool,iproute2,iputils-ping,kmod,linux-image-amd64,netperf,openssh-server,openvswitch-switch,procps,python3
-packages=$packages,systemd-sysv,udev
+suite=$1 folder=$2 kernel=${3:-linux-image-amd64}
+packages=ethtool,iproute2,iputils-ping,kmod,netperf,openssh-server,openvswitch-switch,procps,python3,systemd-sysv,udev
+packages=$packages,$kernel
 
 work=$(mktemp -d "$folder.XXXXXX")
 trap 'rm -rf "$work"' EXIT

@@ -8,6 +8,7 @@ import copy
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._machines import read_machines
 from ansible_collections.offload.lab.plugins.module_utils._machines.machine import (
     validate,
     wanted_taps,
@@ -18,6 +19,9 @@ from ansible_collections.offload.lab.plugins.module_utils._machines.machine_step
     plan_present,
 )
 from ansible_collections.offload.lab.plugins.module_utils._machines.qemu import command
+from ansible_collections.offload.lab.plugins.module_utils._machines.read_machines import (
+    require_files,
+)
 
 FOLDER = "/var/lib/ours"
 EMPTY = {"ours": False, "foreign": False, "fabric": False, "keys": False, "machines": {}}
@@ -222,3 +226,47 @@ def test_qemu_gets_the_taps_of_each_device():
     mac = several.split("mac=")[1].split(",")[0]
     assert f"MACAddress={mac}\n" in files["/etc/systemd/network/10-underlay0.link"]
     assert "Address=" not in files["/etc/systemd/network/10-underlay1.network"]
+
+
+def test_a_machine_may_boot_another_kernel_than_its_images():
+    (machine,) = wanted(1, kernel="/kernels/mine")
+    argv = command("a", FOLDER, machine, "tcg", {"underlay0": [7]})
+    assert argv[argv.index("-kernel") + 1] == "/kernels/mine/vmlinuz"
+    assert argv[argv.index("-initrd") + 1] == "/kernels/mine/initrd.img"
+    assert names(plan_present("a", FOLDER, [machine], running(*wanted(1)))) == ["node1"]
+
+
+def test_what_an_option_of_later_leaves_out_is_as_it_was_made_before():
+    (machine,) = wanted(1, kernel=None)
+    (device,) = machine["nics"]
+    assert "kernel" not in machine and "vhost" not in device
+    again = wanted(1, kernel="", nics=[{**device, "vhost": False, "netns": None}])
+    assert not any(plan_present("a", FOLDER, again, running(machine)))
+
+
+def test_this_machines_kernel_moves_packets_where_that_is_wanted():
+    virtio = {**wanted(1)[0]["nics"][0], "model": "virtio-net-pci", "vhost": True}
+    (machine,) = wanted(1, nics=[virtio])
+    argv = command("a", FOLDER, machine, "tcg", {"underlay0": [7]})
+    assert "tap,id=underlay0,fd=7,vhost=on" in argv
+    with pytest.raises(InputError, match="virtio-net-pci only"):
+        wanted(1, nics=[{**virtio, "model": "vmxnet3"}])
+
+
+@pytest.mark.parametrize("missing", ["vmlinuz", "initrd.img"])
+def test_files_of_a_kernel_that_are_not_there_are_named(tmp_path, missing):
+    for name in {"vmlinuz", "initrd.img"} - {missing}:
+        (tmp_path / name).write_text("")
+    with pytest.raises(InputError, match=missing):
+        require_files(wanted(1, kernel=str(tmp_path)))
+    (tmp_path / missing).write_text("")
+    require_files(wanted(1, kernel=str(tmp_path)))
+
+
+def test_vhost_that_this_machine_lacks_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(read_machines, "VHOST", str(tmp_path / "vhost-net"))
+    device = {**wanted(1)[0]["nics"][0], "model": "virtio-net-pci", "vhost": True}
+    with pytest.raises(InputError, match="vhost_net"):
+        require_files(wanted(1, nics=[device]))
+    (tmp_path / "vhost-net").write_text("")
+    require_files(wanted(1, nics=[device]))
