@@ -5,10 +5,10 @@ NAME ?= lab
 RESULTS ?= results
 CAMPAIGN ?= playbooks/campaigns/demo.yml
 
-# The words of KERNELS as JSON.
+# KERNELS=ONE,OTHER as JSON.
 COMMA := ,
 EMPTY :=
-KERNEL_LIST = $(subst $(EMPTY) $(EMPTY),$(COMMA),$(patsubst %,"%",$(strip $(KERNELS))))
+KERNEL_LIST = $(subst $(EMPTY) $(EMPTY),$(COMMA),$(patsubst %,"%",$(subst $(COMMA), ,$(KERNELS))))
 
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
@@ -92,7 +92,7 @@ machines-demo: setup machines-packages  ## demo in two virtual machines: the ker
 machines-absent: setup  ## remove the virtual machines
 	$(PLAY) playbooks/machines_absent.yml
 
-kernels: setup machines-packages  ## CAMPAIGN under KERNELS="linux-image-... linux-image-..." in virtual machines, one report; goes on where it was
+kernels: setup machines-packages  ## CAMPAIGN under KERNELS=linux-image-...,linux-image-... in virtual machines, one report; a stopped one goes on
 	$(PLAY) playbooks/kernels.yml -e offload_lab_campaign_file="$(abspath $(CAMPAIGN))" \
 		-e offload_lab_kernels_output="$(abspath $(RESULTS))/kernels" -e '{"offload_lab_kernels": [$(KERNEL_LIST)]}'
 
