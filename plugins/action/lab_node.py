@@ -20,7 +20,7 @@ from ..plugin_utils._action.controller import (
     Spec,
     TaskVars,
 )
-from ..plugin_utils._lab import guests, lab_node
+from ..plugin_utils._lab import forwarders, guests, lab_node
 from ..plugin_utils._lab.guests import GuestPort
 from ..plugin_utils._lab.lab_node import Variables
 from ..plugin_utils._paths.lab_paths import USUAL_TENANT_PATH
@@ -48,6 +48,8 @@ class ActionModule(ControllerAction):
             }
         if task_vars["inventory_hostname"] in task_vars["groups"].get(guests.GROUP, ()):
             return {**self._of_guest(options, task_vars), "changed": False}
+        if task_vars["inventory_hostname"] in forwarders.forwarders_of(task_vars["groups"]):
+            return {**self._of_forwarder(options, task_vars), "changed": False}
         nodes = list(task_vars["groups"].get(self._value("group", task_vars, "lab_nodes"), ()))
         return {
             **self._part(options, self._variables(task_vars), nodes, task_vars),
@@ -93,6 +95,12 @@ class ActionModule(ControllerAction):
             str(self._value("tenant_path", task_vars, USUAL_TENANT_PATH)),
             options["datapath"],
         )
+
+    def _of_forwarder(self, options: Options, task_vars: TaskVars) -> Mapping[str, Any]:
+        names = list(self._value("forwarder_devices", task_vars) or [])
+        if options["part"] == "devices":
+            return {"devices": forwarders.devices_of(names)}
+        return forwarders.in_lab(names, options["datapath"])
 
     def _part(
         self,

@@ -17,10 +17,11 @@ from ansible.utils.display import Display
 from ..module_utils._base.errors import InputError
 from ..plugin_utils._action.controller import ControllerAction, Spec
 from ..plugin_utils._analysis.cube import scatter_of
+from ..plugin_utils._campaign import forwarding
 from ..plugin_utils._campaign.chosen import IN_RESULTS, asked_campaign, places
 from ..plugin_utils._campaign.design import make_plan
 from ..plugin_utils._campaign.dry_run import describe, time_plan, warnings_of
-from ..plugin_utils._campaign.nouns import Campaign, Plan
+from ..plugin_utils._campaign.nouns import Between, Campaign, Plan
 from ..plugin_utils._campaign.plan_file import (
     as_begun,
     differences,
@@ -28,7 +29,7 @@ from ..plugin_utils._campaign.plan_file import (
     summary,
     write_plan,
 )
-from ..plugin_utils._lab import guests
+from ..plugin_utils._lab import forwarders, guests
 from ..plugin_utils._paths import sources
 from ..plugin_utils._request.fixed import warnings, without_fixed
 from ..plugin_utils._statistics.components import Scatter
@@ -54,7 +55,9 @@ class ActionModule(ControllerAction):
 
     def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         homes = guests.homes_of(task_vars.get("groups", {}), task_vars.get("hostvars", {}))
-        playing = guests.measuring(task_vars.get("ansible_play_hosts_all", ()), homes)
+        between = forwarders.forwarders_of(task_vars.get("groups", {}))
+        hosts = forwarders.without(task_vars.get("ansible_play_hosts_all", ()), between)
+        playing = guests.measuring(hosts, homes)
         campaign, where, lab_mtu = asked_campaign(
             options, places(self._loader.get_basedir()), playing, options["lab_mtu"]
         )
@@ -64,7 +67,7 @@ class ActionModule(ControllerAction):
         campaign = as_begun(campaign, old) if old else campaign
         nodes = list(zip(options["classes"], options["readings"]))
         campaign = without_fixed(campaign, nodes, old and old["untestable"])
-        plan = _planned(campaign)
+        plan = _planned(campaign, forwarding.between(between, task_vars.get("hostvars", {})))
         if old is not None:
             _refuse_other_plan(old, plan, path)
         fixed = list(warnings(campaign, nodes))
@@ -79,8 +82,9 @@ class ActionModule(ControllerAction):
         return dict(
             summary(old or plan, folder),
             measuring=pairs,
-            members=guests.members(pairs, homes),
+            members=forwarders.members(pairs, homes, between),
             homes=homes,
+            forwarder=forwarding.host_of(plan),
             changed=old is None,
             warnings=[*warnings_of(plan), *fixed],
             diff={"before": "", "after": json.dumps(campaign, indent=2, sort_keys=True)}
@@ -103,12 +107,14 @@ class ActionModule(ControllerAction):
         )
 
 
-def _planned(campaign: Campaign) -> Plan:
+def _planned(campaign: Campaign, between: Between | None) -> Plan:
     """Return the plan of a campaign that is made now."""
     plan = make_plan(campaign, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     own = sources.encapsulations(campaign["paths"])
     if own:
         plan["encapsulations"] = own
+    if between:
+        plan["forwarder"] = between
     return plan
 
 

@@ -21,7 +21,7 @@ from ..plugin_utils._action.controller import ControllerAction, Spec
 from ..plugin_utils._campaign.chosen import CAMPAIGN, asked_campaign, places
 from ..plugin_utils._campaign.design import make_plan
 from ..plugin_utils._campaign.nouns import Campaign
-from ..plugin_utils._lab import guests
+from ..plugin_utils._lab import forwarders, guests
 from ..plugin_utils._request import campaign as campaign_checks
 from ..plugin_utils._request import hosts as host_checks
 from ..plugin_utils._request import variables as variable_checks
@@ -59,7 +59,7 @@ class ActionModule(ControllerAction):
         homes = guests.homes_of(task_vars["groups"], task_vars["hostvars"])
         group = [*task_vars["groups"].get(arguments["group"], ()), *homes]
         known = variable_checks.known_variables(ROLES)
-        for node in group:
+        for node in [*group, *forwarders.forwarders_of(task_vars["groups"])]:
             variables = task_vars["hostvars"][node]
             yield from variable_checks.unknown_names(node, variables, known)
             yield from variable_checks.wrong_values(node, _values(variables), known)
@@ -76,12 +76,15 @@ class ActionModule(ControllerAction):
         group: list[str],
         homes: dict[str, str],
     ) -> Iterator[Problem]:
-        there, hostvars = list(task_vars["ansible_play_hosts_all"]), task_vars["hostvars"]
+        between = forwarders.forwarders_of(task_vars["groups"])
+        hosts, hostvars = task_vars["ansible_play_hosts_all"], task_vars["hostvars"]
+        there = forwarders.without(hosts, between)
         playing = guests.measuring(there, homes)
         campaign = self._campaign(arguments, playing)
         make_plan(campaign, "")
         wrong = list(campaign_checks.wrong_nodes(campaign, there, group, homes))
         yield from wrong
+        yield from campaign_checks.wrong_forwarder(campaign, between)
         if not wrong:
             pairs = campaign_checks.pairs_of(campaign, playing)
             nodes = dict.fromkeys(itertools.chain.from_iterable(pairs))
@@ -96,14 +99,18 @@ class ActionModule(ControllerAction):
     def _nodes_read(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> list[Problem]:
         """Show what was read of the nodes as a table, and return what is wrong in it."""
         campaign, homes = None, guests.homes_of(task_vars["groups"], task_vars["hostvars"])
+        between = forwarders.forwarders_of(task_vars["groups"])
         if arguments["campaign_required"]:
-            campaign = self._campaign(
-                arguments, guests.measuring(task_vars["ansible_play_hosts_all"], homes)
-            )
+            hosts = forwarders.without(task_vars["ansible_play_hosts_all"], between)
+            campaign = self._campaign(arguments, guests.measuring(hosts, homes))
         readings: dict[str, host_checks.Reading] = arguments["readings"]
         wanted = {
             node: host_checks.wanted_of(
-                _values(task_vars["hostvars"][node]), campaign, node in homes, arguments["engine"]
+                _values(task_vars["hostvars"][node]),
+                campaign,
+                node in homes,
+                arguments["engine"],
+                node in between,
             )
             for node in readings
         }

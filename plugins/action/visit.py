@@ -80,6 +80,7 @@ class ActionModule(ActionBase):
             "spool": options["spool"],
             "chunk": work.chunk_name(cells) if work.records else None,
             "probe": None if collect else options["probe"],
+            "forwarder": None if collect else options["forwarder"],
             "watch": work.sights["watch"],
             "look": None if collect or work.seen else work.sights["look"],
             "reach": work.reach(cells, collect),

@@ -72,6 +72,17 @@ options:
     default: 198.18.0.0/24
     env:
       - name: OFFLOAD_LAB_UNDERLAY
+  forwarder:
+    description:
+      - What is between the nodes. V(none) is a bridge that they all are on.
+      - Else each node is in a segment of its own, and the host C(forwarder) in the group C(lab_forwarders) joins the
+        segments. V(routed) gives each node an IPv4 network of its own, which follow O(underlay), and routes. V(nat)
+        gives what C(node1) sends the forwarder's address, too. V(bridged) leaves all nodes in one network.
+      - The number of nodes is 2 to 10 then, and O(ports) is 1.
+    type: str
+    default: none
+    env:
+      - name: OFFLOAD_LAB_FORWARDER
   nic:
     description:
       - What the network card of C(node1) does to packets, to see what is reported. Without it C(underlay0) is a veth,
@@ -93,12 +104,17 @@ EXAMPLES = r"""
 # inventories/single_host/lab.single_host.yml
 plugin: offload.lab.single_host
 
+# A router with NAT between two nodes:
+# plugin: offload.lab.single_host
+# forwarder: nat
+
 # Eight nodes with an ordinary MTU:
 # plugin: offload.lab.single_host
 # nodes: 8
 # mtu: 1500
 """
 
+from itertools import product
 from typing import Any
 
 from ansible.errors import AnsibleParserError
@@ -107,7 +123,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin
 
 from ..module_utils._base.errors import InputError
-from ..module_utils._nodes.lab_hosts import lab_hosts
+from ..module_utils._nodes.lab_hosts import FORWARDER, lab_hosts
 
 try:
     from ansible.template import trust_as_template
@@ -118,6 +134,7 @@ except ImportError:  # ansible-core 2.18 has no such marks
 
 
 GROUP = "lab_nodes"
+FORWARDERS = "lab_forwarders"
 # A node shares the packages of its machine (the playbook nodes installs them) and has no service
 # manager.
 GROUP_VARIABLES = {"offload_lab_install_packages": False, "offload_lab_service_manager": "ovs-ctl"}
@@ -151,7 +168,7 @@ class InventoryModule(BaseInventoryPlugin):
         self._read_config_data(path)
         options = {
             name: self.get_option(name)
-            for name in ("name", "nodes", "mtu", "underlay", "ports", "uplink", "nic")
+            for name in ("name", "nodes", "mtu", "underlay", "ports", "uplink", "nic", "forwarder")
         }
         try:
             hosts = lab_hosts(**options)
@@ -159,9 +176,14 @@ class InventoryModule(BaseInventoryPlugin):
             raise AnsibleParserError(str(error)) from error
         inventory.add_group(GROUP)
         inventory.set_variable("all", "offload_lab_name", _trusted(options["name"]))
-        for name, value in GROUP_VARIABLES.items():
-            inventory.set_variable(GROUP, name, _trusted(value))
+        groups = [GROUP]
+        if FORWARDER in hosts:
+            inventory.add_group(FORWARDERS)
+            groups.append(FORWARDERS)
+            inventory.set_variable("all", "offload_lab_forwarding", _trusted(options["forwarder"]))
+        for group, (name, value) in product(groups, GROUP_VARIABLES.items()):
+            inventory.set_variable(group, name, _trusted(value))
         for host, variables in hosts.items():
-            inventory.add_host(host, group=GROUP)
+            inventory.add_host(host, group=FORWARDERS if host == FORWARDER else GROUP)
             for name, value in variables.items():
                 inventory.set_variable(host, name, _trusted(value))

@@ -67,6 +67,36 @@ options:
           - The card is a process in the node's network namespace. It ends with the node, and is started again with
             another value, or if it is not there.
         type: str
+      segment:
+        description:
+          - Number of the segment that C(underlay0) is on, for a lab with a forwarder, 1 to 10. V(0) is the bridge that
+            nodes share.
+          - What leaves a port of such a segment is cut to the MTU, as on a wire.
+        type: int
+        default: 0
+      routes:
+        description: Routes of the node.
+        type: list
+        elements: dict
+        default: []
+        suboptions:
+          to:
+            description: A network.
+            type: str
+            required: true
+          via:
+            description: The address of the node behind which it is.
+            type: str
+            required: true
+      forwards:
+        description:
+          - What the node does with packets for others. V(routed) turns on IPv4 forwarding, V(nat) also gives packets
+            that leave by another device than C(underlay0) the address of that one, V(bridged) joins its devices by the
+            bridge C(bridge0), which has O(nodes[].addresses).
+          - It is done inside the node. A node that forwards otherwise is removed and made again, as is one with other
+            O(nodes[].routes) or another O(nodes[].segment).
+        type: str
+        choices: [routed, nat, bridged]
       more:
         description:
           - More devices, connected like C(underlay0). The node has these and no others.
@@ -83,6 +113,10 @@ options:
             type: list
             elements: str
             default: []
+          segment:
+            description: The segment that it is on, as O(nodes[].segment).
+            type: int
+            default: 0
   state:
     description:
       - V(present) makes the nodes, V(absent) ends their processes and removes them.
@@ -203,8 +237,20 @@ NODE_SPEC = {
         "options": {
             "name": {"type": "str", "required": True},
             "addresses": {"type": "list", "elements": "str", "default": []},
+            "segment": {"type": "int", "default": 0},
         },
     },
+    "segment": {"type": "int", "default": 0},
+    "routes": {
+        "type": "list",
+        "elements": "dict",
+        "default": [],
+        "options": {
+            "to": {"type": "str", "required": True},
+            "via": {"type": "str", "required": True},
+        },
+    },
+    "forwards": {"type": "str", "choices": ["routed", "nat", "bridged"]},
 }
 
 

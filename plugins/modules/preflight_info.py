@@ -45,6 +45,11 @@ options:
     description: UDP port of the tunnel. V(0) skips this test.
     type: int
     default: 0
+  forwards:
+    description: The devices between which the host forwards packets, whose features are read, too.
+    type: list
+    elements: str
+    default: []
   bridge:
     description: Name of the bridge that the lab makes.
     type: str
@@ -97,6 +102,10 @@ preflight:
       returned: success
     features:
       description: The features of the device. Null without ethtool.
+      type: dict
+      returned: success
+    forwarded:
+      description: The features of each device of O(forwards) that is there. Empty without ethtool.
       type: dict
       returned: success
     driver:
@@ -165,6 +174,7 @@ def main() -> None:
             "peers": {"type": "list", "elements": "str", "default": []},
             "vxlan_port": {"type": "int", "default": 0},
             "bridge": {"type": "str", "default": "br-int"},
+            "forwards": {"type": "list", "elements": "str", "default": []},
             "datapath": {"type": "str", "default": "auto", "choices": ["auto", "system", "netdev"]},
         },
         gather,

@@ -141,6 +141,30 @@ options:
       - Without O(cells), O(block) and O(visit) nothing is measured.
     type: bool
     default: false
+  forwarder:
+    description:
+      - The host that forwards packets between the client and the server, where one does. It is asked as the server is.
+      - With O(plan), C(devices) are its devices by class.
+    type: dict
+    suboptions:
+      address:
+        description: The address of its probe.
+        type: str
+        required: true
+      port:
+        description: The TCP port of its probe.
+        type: int
+        default: 12866
+      token:
+        description: The token of its probe.
+        type: str
+        required: true
+      name:
+        description: Its name in the record.
+        type: str
+      devices:
+        description: Its devices by class.
+        type: dict
   look:
     description:
       - With O(probe), sample packets before the first cell, as M(offload.lab.evidence) does and with its options
@@ -274,7 +298,7 @@ from ..module_utils._engines.engine import Endpoint, Load
 from ..module_utils._engines.engines import engine_named
 from ..module_utils._host.module import run_module
 from ..module_utils._load import run, spool
-from ..module_utils._load.spec import SPEC
+from ..module_utils._load.spec import PROBE, SPEC
 from ..module_utils._observe import controller, evidence
 from ..module_utils._observe.probe import Probe
 from ..module_utils._observe.trial_watch import BothEnds
@@ -303,21 +327,26 @@ def planned(cells: list[Checked]) -> dict[str, list[str]]:
     return found
 
 
-def watcher(params: dict[str, Any], server: Probe | None) -> Callable[[], BothEnds | None]:
+def watcher(
+    params: dict[str, Any], server: Probe | None, forwarder: Probe | None
+) -> Callable[[], BothEnds | None]:
     """Return a function that makes the watch of one trial; without a probe nothing is watched."""
     devices = params["watch"] or {}
+    between = {"forwarder": (forwarder, devices.get("forwarder") or [])} if forwarder else None
     return lambda: (
-        BothEnds(server, devices.get("client") or [], devices.get("server") or [])
+        BothEnds(server, devices.get("client") or [], devices.get("server") or [], between)
         if server
         else None
     )
 
 
 def measure(
-    module: AnsibleModule, cells: list[Checked], chunk: spool.Chunk | None, server: Probe | None
+    module: AnsibleModule,
+    cells: list[Checked],
+    chunk: spool.Chunk | None,
+    watch: Callable[[], BothEnds | None],
 ) -> list[spool.Trial]:
     """Run the cells one after the other; each is in the spool before the next begins."""
-    watch = watcher(module.params, server)
     done = []
     for name, load, ends in cells:
         row = dict(run.run_cell(load, ends, watch()), **name)
@@ -333,20 +362,26 @@ def measure(
     return done
 
 
+def between(params: dict[str, Any]) -> dict[str, Any]:
+    """Return what the forwarder's probe needs; empty where there is no forwarder."""
+    return {key: params["forwarder"][key] for key in PROBE} if params["forwarder"] else {}
+
+
 def look_and_measure(module: AnsibleModule, cells: list[Checked]) -> dict[str, Any]:
     params = module.params
     found: dict[str, Any] = {}
     server = Probe(**params["probe"]) if params["probe"] else None
+    forwarder = Probe(**between(params)) if between(params) else None
     if server and params["look"]:
         began = time.time()
-        found["packets"] = evidence.look(params["look"], server)
+        found["packets"] = evidence.look(params["look"], server, forwarder)
         found["looked_s"] = round(time.time() - began, 3)
     chunk = (
         spool.Chunk(params["spool"], params["campaign"], params["chunk"])
         if params["chunk"]
         else None
     )
-    found["cells"] = measure(module, cells, chunk, server)
+    found["cells"] = measure(module, cells, chunk, watcher(params, server, forwarder))
     return dict(found, spooled=os.path.basename(chunk.path) if chunk else None)
 
 
@@ -376,7 +411,7 @@ def collect_and_measure(module: AnsibleModule) -> dict[str, Any]:
         "cells": [],
     }
     if cells:
-        with controller.needed(params["probe"]):
+        with controller.needed(params["probe"], forwarder=between(params)):
             result.update(look_and_measure(module, cells))
     return result
 

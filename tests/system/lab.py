@@ -31,11 +31,14 @@ def changed(output):
 
 class Lab:
     """A lab of ``nodes`` nodes under its own name, so that it never meets another one on this
-    machine.
+    machine. ``forwarder`` is what a host between them does.
     """
 
-    def __init__(self, name, nodes=2):
-        self.name, self.nodes = name, nodes
+    def __init__(self, name, nodes=2, forwarder="none"):
+        self.name, self.nodes, self.forwarder = name, nodes, forwarder
+        self.hosts = [f"node{number}" for number in range(1, nodes + 1)]
+        if forwarder != "none":
+            self.hosts.append("forwarder")
 
     def play(self, playbooks, *arguments, rc=0, timeout=600, **variables):
         """Run playbooks of the collection, "restore revert" for example; ``variables`` are extra
@@ -59,6 +62,7 @@ class Lab:
             timeout=timeout,
             OFFLOAD_LAB_NAME=self.name,
             OFFLOAD_LAB_NODES=str(self.nodes),
+            OFFLOAD_LAB_FORWARDER=self.forwarder,
         )
 
     def up(self, **variables):
@@ -95,10 +99,11 @@ class Lab:
 
     def inside(self, number, *argv, rc=0, netns=None, timeout=60):
         """Run a command inside a node, or inside a tenant of it, and return its output."""
-        state = f"/run/offload-lab/{self.name}-node{number}"
+        host = self.host(number)
+        state = f"/run/offload-lab/{self.name}-{host}"
         enter = [
             "nsenter",
-            f"--net=/run/netns/{self.name}-node{number}",
+            f"--net=/run/netns/{self.name}-{host}",
             f"--mount={state}/mnt",
             f"--uts={state}/uts",
         ]
@@ -108,9 +113,14 @@ class Lab:
             timeout=timeout,
         )
 
+    @staticmethod
+    def host(number):
+        """Return the name of a host in the inventory, from the number of a node or as it is."""
+        return f"node{number}" if isinstance(number, int) else number
+
     def members(self, number):
         """Return ``{pid: name}`` of the processes of a node."""
-        inodes, found = os.stat(f"/run/netns/{self.name}-node{number}").st_ino, {}
+        inodes, found = os.stat(f"/run/netns/{self.name}-{self.host(number)}").st_ino, {}
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 if os.stat(entry / "ns/net").st_ino == inodes:
@@ -121,9 +131,9 @@ class Lab:
         """Return everything of all nodes that can be read: settings, files, processes, namespaces."""
         spaces = [line.split()[0] for line in run(["ip", "netns", "list"]).splitlines()]
         found = {"netns": sorted(name for name in spaces if name.startswith(self.name + "-"))}
-        for number in range(1, self.nodes + 1):
-            node = found[f"node{number}"] = json.loads(self.inside(number, "python3", DIGEST))
-            names = Counter(self.members(number).values())
+        for host in self.hosts:
+            node = found[host] = json.loads(self.inside(host, "python3", DIGEST))
+            names = Counter(self.members(host).values())
             node["processes"] = {name: count for name, count in names.items() if name != "nsenter"}
         return found
 
@@ -147,7 +157,7 @@ PODMANS = ("cni-podman0", "podman0")
 MOUNTPOINT = Path("/var/lib/offload-lab/.offload-lab-mountpoint")
 # What carries the name of a lab, or of a test that makes namespaces without one (systest-, ol-).
 OWNER = re.compile(
-    r"(?:^|/)([\w-]+?)-(?:node\d+|fabric)\b|\(([\w-]+)\)$|(?:^|/)(systest-\w+|ol-[\w-]+)$"
+    r"(?:^|/)([\w-]+?)-(?:node\d+|fabric|forwarder)\b|\(([\w-]+)\)$|(?:^|/)(systest-\w+|ol-[\w-]+)$"
 )
 SECONDS_TO_GO = 30  # generous: a daemon that was asked to end, on a busy machine
 

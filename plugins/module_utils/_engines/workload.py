@@ -121,6 +121,8 @@ KEYS = {
 STREAM_SIZES = ("message_size", "receive_size")
 REQUEST_SIZES = ("request_size", "response_size")
 OFFERED = ("rate_mbps", "congestion_control", "udp_segment", "udp_gro")  # by some engines
+# Of a workload of datagrams, what decides how one stream sends
+DATAGRAM_KEYS = ("test", "engine", "message_size", "rate_mbps", "udp_segment", "udp_gro")
 SIZES = (*STREAM_SIZES, "send_socket", "recv_socket", *REQUEST_SIZES)
 
 
@@ -393,6 +395,13 @@ def sampling_engine(loads: Sequence[Mapping[str, Any]], default: str | None = No
     is for workloads of which none makes a stream.
     """
     return next(iter(streaming_engines(loads)), default or ENGINES[0].name)
+
+
+def datagrams_argv(load: Mapping[str, Any], end: Endpoint, seconds_long: int) -> list[str]:
+    """Return the command line of one stream of datagrams as a workload sends them."""
+    kept = {key: load[key] for key in DATAGRAM_KEYS if load.get(key) is not None}
+    one = checked({**kept, "duration": seconds_long, "cpu": False, "interim": 0})
+    return BY_NAME[one["engine"]].argv(one, one["test"], end, 0)
 
 
 def stream_argv(

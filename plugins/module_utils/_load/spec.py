@@ -38,6 +38,10 @@ SPEC = {
     "chunks": {"type": "int", "default": 0},
     "collect": {"type": "bool", "default": False},
     "probe": {"type": "dict", "options": PROBE},
+    "forwarder": {
+        "type": "dict",
+        "options": {**PROBE, "name": {"type": "str"}, "devices": {"type": "dict"}},
+    },
     "look": {"type": "dict"},
     "watch": {"type": "dict"},
     "evidence": {"type": "dict"},

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import re
 from typing import Iterable, TypedDict
 
@@ -21,7 +22,9 @@ UPLINK = "uplink0"
 MORE = re.compile(r"underlay[1-9]|uplink0")  # devices beside the first
 BRIDGE = "br0"
 # What is beside the nodes' namespaces, and beside their ports in the fabric
-RESERVED = ("fabric", "lo", BRIDGE)
+RESERVED = re.compile(r"fabric|lo|br[0-9]*")
+FORWARDS = ("routed", "nat", "bridged")  # what a node between others does with their packets
+INNER_BRIDGE = "bridge0"  # of a node that bridges
 # All of /run is private (OVS sockets, tenants' namespaces, pid files, no systemd of the machine),
 # and these too.
 PRIVATE = (
@@ -30,15 +33,20 @@ PRIVATE = (
     "/var/log/openvswitch",
     "/var/lib/offload-lab",
 )
+MOST_SEGMENTS = 10
 LAB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 NODE_SUFFIX = re.compile(r"[A-Za-z0-9_]{1,15}")
 
 
-class MoreDevice(TypedDict):
-    """A device of a node beside its first."""
-
+class _Named(TypedDict):
     name: str
     addresses: list[str]
+
+
+class MoreDevice(_Named, total=False):
+    """A device of a node beside its first."""
+
+    segment: int  # of the fabric; 0 or none: the one that all nodes share
 
 
 class DeviceOptions(TypedDict, total=False):
@@ -46,6 +54,14 @@ class DeviceOptions(TypedDict, total=False):
 
     name: str
     addresses: list[str]
+    segment: int
+
+
+class Route(TypedDict):
+    """A network behind another node, and that node's address."""
+
+    to: str
+    via: str
 
 
 class NodeOptions(TypedDict, total=False):
@@ -56,16 +72,25 @@ class NodeOptions(TypedDict, total=False):
     mtu: int
     more: list[DeviceOptions]
     nic: str | None
+    segment: int
+    routes: list[Route]
+    forwards: str | None
 
 
-class Node(TypedDict):
-    """A node that is wanted."""
-
+class _Wanted(TypedDict):
     name: str
     addresses: list[str]
     mtu: int
     more: list[MoreDevice]
     nic: str  # the fault of its network card in user space, or honest; empty: it is a veth
+
+
+class Node(_Wanted, total=False):
+    """A node that is wanted; what a lab without a forwarder does not have is left out."""
+
+    segment: int  # of the fabric, of its first device
+    routes: list[Route]
+    forwards: str  # of FORWARDS
 
 
 def home(node: str) -> str:
@@ -147,7 +172,50 @@ def validate(lab: str, nodes: Iterable[NodeOptions]) -> list[Node]:
             "more": more_devices(name, node.get("more") or [], owners),
             "nic": nic,
         }
+        _add_place(wanted[name], node)
     return list(wanted.values())
+
+
+def _add_place(wanted: Node, node: NodeOptions) -> None:
+    """Add to a node what it has in a lab with a forwarder: its segment, its routes, what it
+    forwards.
+    """
+    name, segment, forwards = node["name"], node.get("segment") or 0, node.get("forwards")
+    if segment:
+        wanted["segment"] = checks.number(segment, f"{name}: segment", 0, MOST_SEGMENTS)
+    if node.get("routes"):
+        wanted["routes"] = [_route(name, route) for route in node.get("routes") or ()]
+    if forwards:
+        wanted["forwards"] = forwards
+        if len(wanted["more"]) == 0:
+            raise InputError(
+                "it has one device, and what is forwarded comes by one and leaves by another",
+                name,
+                "Give it another device in 'more'.",
+            )
+
+
+def _route(node: str, route: Route) -> Route:
+    try:
+        to = str(ipaddress.ip_network(route["to"]))
+    except ValueError as error:
+        raise InputError(f"{error}", f"{node}: route", "Write it like 198.18.1.0/24.")
+    return {"to": to, "via": str(network.address(route["via"], f"{node}: via"))}
+
+
+def layout_of(node: Node) -> str:
+    """Return what a node was made with that is not repaired but made again: one that differs is
+    removed first. Empty in a lab without a forwarder.
+    """
+    parts = [f"segment {node['segment']}"] if node.get("segment") else []
+    parts += [f"route {route['to']} {route['via']}" for route in node.get("routes") or ()]
+    parts += [f"forwards {node['forwards']}"] if node.get("forwards") else []
+    return "\n".join(parts)
+
+
+def bridge_of(segment: int) -> str:
+    """Return the name of the bridge that is a segment of the fabric."""
+    return f"br{segment}"
 
 
 def _own(
@@ -184,6 +252,9 @@ def more_devices(
         texts = device.get("addresses") or []
         addresses = _own(node, texts, owners, "Give every device its own addresses.")
         by_name[name] = {"name": name, "addresses": [str(address) for address in addresses]}
+        if device.get("segment"):
+            where = f"{node} {name}: segment"
+            by_name[name]["segment"] = checks.number(device["segment"], where, 0, MOST_SEGMENTS)
     if by_name and len(port_of(node)) > 13:
         raise InputError(
             "the name is too long for a node with several devices",
@@ -195,12 +266,16 @@ def more_devices(
 
 def check_node(lab: str, name: str) -> None:
     """Raise :class:`InputError` if a node of the lab cannot have this name."""
-    if lab_of(name) != lab or not NODE_SUFFIX.fullmatch(port_of(name)) or port_of(name) in RESERVED:
+    if (
+        lab_of(name) != lab
+        or not NODE_SUFFIX.fullmatch(port_of(name))
+        or RESERVED.fullmatch(port_of(name))
+    ):
         raise InputError(
             f"{name!r} is not a name for a node of the lab {lab!r}",
             "nodes",
             f"Use {lab}-NODE, NODE being 1 to 15 letters, digits or underscores, but none of "
-            f"{', '.join(RESERVED)}.",
+            "fabric, lo, br0, br1 and so on.",
         )
 
 

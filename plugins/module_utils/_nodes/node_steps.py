@@ -16,6 +16,7 @@ from typing import Iterable, NamedTuple, Sequence, TypedDict
 
 from .._base.errors import InputError
 from .._base.steps import Step, batch
+from .forward import bridge_lines, forward_steps
 from .node import (
     DEVICE,
     PRIVATE,
@@ -25,10 +26,11 @@ from .node import (
     fabric,
     home,
     lab_of,
+    layout_of,
     natural,
     port_of,
 )
-from .underlay import Links, NodeLink, both_taps, underlay_lines
+from .underlay import Links, NodeLink, both_taps, cut_steps, underlay_lines
 
 RUN_DIRECTORIES = ("lock", "netns", "openvswitch", "offload-lab")
 # Where the machine lacks a directory to mount on, we make it and leave this file in it: only then
@@ -48,6 +50,7 @@ class SeenNode(_Mounted, total=False):
 
     ready: bool
     links: Links
+    layout: str  # what node.layout_of returned when it was made
     nic: str  # the fault of the network card in user space that runs, or honest; empty: none runs
 
 
@@ -111,7 +114,7 @@ def plan_present(lab: str, wanted: Sequence[Node], state: LabState) -> NodePlan:
     """Return what makes the wanted nodes; one that is not whole is removed first."""
     names = [node["name"] for node in wanted]
     refuse_foreign(lab, names, state)
-    new = _not_whole(names, state)
+    new = _not_whole(wanted, state)
     new_fabric = _missing_fabric(lab, state)
     made = new + new_fabric
     half_made = [name for name in made if name in state["claims"]]
@@ -120,7 +123,7 @@ def plan_present(lab: str, wanted: Sequence[Node], state: LabState) -> NodePlan:
         steps += make_mountpoints(state) + make_homes(new)
     steps += batch([f"netns add {name}" for name in made]) + make_namespaces(new)
     steps += plan_links(lab, wanted, state, {} if new_fabric else state["ports"], new)
-    steps += _mark_ready(new)
+    steps += _mark_ready(wanted, new)
     return NodePlan([name for name in half_made if name in new], steps)
 
 
@@ -128,7 +131,7 @@ def plan_nics(lab: str, wanted: Sequence[Node], state: LabState) -> dict[str, st
     """Return the network cards in user space that are to be started, by node, each with its fault;
     one without a fault only ends.
     """
-    new = _not_whole([node["name"] for node in wanted], state)
+    new = _not_whole(wanted, state)
     ports = {} if _missing_fabric(lab, state) else state["ports"]
     changed = {}
     for node in wanted:
@@ -146,8 +149,14 @@ def _has_nic(node: Node, seen: SeenNode | None, port: NodeLink | None) -> bool:
     return not node["nic"] or both_taps(seen["links"].get(DEVICE), port)
 
 
-def _not_whole(names: Iterable[str], state: LabState) -> list[str]:
-    return [name for name in names if not whole(state["nodes"].get(name))]
+def _not_whole(wanted: Iterable[Node], state: LabState) -> list[str]:
+    """Return the nodes that are not there, not complete, or at another place of the lab."""
+    names = []
+    for node in wanted:
+        seen = state["nodes"].get(node["name"])
+        if not seen or not whole(seen) or seen.get("layout", "") != layout_of(node):
+            names.append(node["name"])
+    return names
 
 
 def _missing_fabric(lab: str, state: LabState) -> list[str]:
@@ -156,9 +165,15 @@ def _missing_fabric(lab: str, state: LabState) -> list[str]:
     return [] if seen and seen["netns"] else [fabric(lab)]
 
 
-def _mark_ready(new: Iterable[str]) -> list[Step]:
-    files = [home(name) + "/ready" for name in new]
-    return [Step(["touch"] + files)] if files else []
+def _mark_ready(wanted: Iterable[Node], new: Sequence[str]) -> list[Step]:
+    """Return the steps that say of new nodes what they were made with, and that they are complete."""
+    steps, files = [], []
+    for node in [node for node in wanted if node["name"] in new]:
+        place, layout = home(node["name"]), layout_of(node)
+        files.append(place + "/ready")
+        if layout:
+            steps.append(Step(["tee", place + "/layout"], layout))
+    return [*steps, Step(["touch"] + files)] if files else []
 
 
 def claim(made: Iterable[str]) -> list[Step]:
@@ -234,14 +249,17 @@ def plan_links(
     rebuilt = [port_of(name) for name in new]
     ports = {name: port for name, port in ports.items() if name.partition("-")[0] not in rebuilt}
     links = {name: seen["links"] for name, seen in state["nodes"].items() if name not in new}
-    cuts, ports_cut, lines, last = underlay_lines(wanted, ports, links, port_of)
+    cuts, ports_cut, lines, last, wires = underlay_lines(wanted, ports, links, port_of)
     steps: list[Step] = []
     for name in sorted(cuts):
         steps += delete_links(cuts[name], name)
     steps += delete_links(ports_cut, fabric(lab))
-    steps += batch(lines, fabric(lab))
+    steps += batch(lines, fabric(lab)) + cut_steps(wires, fabric(lab))
     for node in wanted:
-        steps += batch(last[node["name"]], node["name"])
+        name = node["name"]
+        made = bridge_lines(node) if name in new else []
+        steps += batch(made + last[name], name)
+        steps += forward_steps(node) if name in new else []
     return steps
 
 

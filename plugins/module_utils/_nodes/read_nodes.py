@@ -118,6 +118,7 @@ def read_state(runner: Callable[..., CommandResult], lab: str, wanted: Iterable[
     for name, node in nodes.items():
         node["ready"] = os.path.exists(home(name) + "/ready")
         node["nic"] = nic.running(name)
+        node["layout"] = read_layout(name)
         node["links"] = read_links(runner, name) if name in claims and node["netns"] else {}
     return {
         "claims": claims,
@@ -127,6 +128,15 @@ def read_state(runner: Callable[..., CommandResult], lab: str, wanted: Iterable[
         "ports": nodes[fabric(lab)]["links"] if fabric(lab) in nodes else {},
         "mountpoints": {path: read_mountpoint(path) for path in PRIVATE},
     }
+
+
+def read_layout(node: str) -> str:
+    """Return what a node was made with, see :func:`.node.layout_of`."""
+    try:
+        with open(home(node) + "/layout", encoding="utf-8") as stream:
+            return stream.read()
+    except OSError:
+        return ""
 
 
 def listdir(path: str) -> list[str]:

@@ -3,16 +3,32 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Plan the underlay of a single-host lab: a veth for each node, or two taps with a network card in
 user space between them, joined by a bridge in the fabric's namespace.
+
+In a lab with a forwarder the fabric has a bridge for each segment. What leaves a port of such a
+segment is cut to the MTU, as on a wire: a veth would carry super-packets whole, and the forwarder
+would have nothing to merge.
 """
 
 from __future__ import annotations
 
 import ipaddress
-from typing import Callable, Dict, Iterable, List, Mapping, NamedTuple, Tuple, TypedDict
+from typing import Callable, Dict, Iterable, List, Mapping, NamedTuple, TypedDict
 
-from .node import BRIDGE, DEVICE, MORE, Node, mac_of
+from .._base.steps import Step
+from .node import DEVICE, INNER_BRIDGE, MORE, Node, bridge_of, mac_of
 
-Join = Tuple[str, str, List[str], str]  # a device, its port in the fabric, addresses, MAC address
+# Not every kernel knows the second; where it does not there is nothing to switch off
+CUTS = (("tso", "tx-udp-segmentation"), ("tx-gso-list",))
+
+
+class Join(NamedTuple):
+    """How a device of a node is joined to the fabric."""
+
+    device: str
+    port: str
+    addresses: list[str]
+    mac: str
+    segment: int
 
 
 class NodeLink(TypedDict):
@@ -33,10 +49,13 @@ LinesOf = Dict[str, List[str]]  # by node
 def joins(node: Node, port_of: Callable[[str], str]) -> list[Join]:
     """Return [(device, its port in the fabric, addresses, MAC address)] of a node."""
     name, port = node["name"], port_of(node["name"])
-    joins_of_node = [(DEVICE, port, node["addresses"], mac_of(name))]
+    own = [] if node.get("forwards") == "bridged" else node["addresses"]  # its bridge has them
+    joins_of_node = [Join(DEVICE, port, own, mac_of(name), node.get("segment", 0))]
     for more in node.get("more") or ():
         place = f"{port}-{more['name'][0] + more['name'][-1]}"  # node1-u1; node1-u0 of uplink0
-        joins_of_node.append((more["name"], place, more["addresses"], mac_of(name + more["name"])))
+        mac = mac_of(name + more["name"])
+        join = Join(more["name"], place, more["addresses"], mac, more.get("segment", 0))
+        joins_of_node.append(join)
     return joins_of_node
 
 
@@ -49,7 +68,7 @@ def joined(device: NodeLink | None, port: NodeLink | None) -> bool:
 
 def has_taps(node: Node, join: Join) -> bool:
     """Return whether a device is a tap that a network card in user space serves, not a veth."""
-    return bool(node.get("nic")) and join[0] == DEVICE
+    return bool(node.get("nic")) and join.device == DEVICE
 
 
 def both_taps(device: NodeLink | None, port: NodeLink | None) -> bool:
@@ -57,14 +76,14 @@ def both_taps(device: NodeLink | None, port: NodeLink | None) -> bool:
     return bool(device and port and device["peer"] is None and port["peer"] is None)
 
 
-def bridge_lines(bridge: NodeLink | None) -> list[str]:
-    """Return the ``ip -batch`` lines that make the bridge; it floods and forwards from its first
+def bridge_lines(name: str, bridge: NodeLink | None) -> list[str]:
+    """Return the ``ip -batch`` lines that make a bridge; it floods and forwards from its first
     moment on.
     """
     if bridge and bridge["up"]:
         return []
-    made = [] if bridge else [f"link add name {BRIDGE} type bridge stp_state 0 mcast_snooping 0"]
-    return made + [f"link set dev {BRIDGE} up"]
+    made = [] if bridge else [f"link add name {name} type bridge stp_state 0 mcast_snooping 0"]
+    return made + [f"link set dev {name} up"]
 
 
 def delete_line(device: object, name: str) -> list[str]:
@@ -76,24 +95,36 @@ def new_port_lines(node: Node, join: Join) -> list[str]:
     """Return the lines, for the fabric, that make a node's veth, or the tap beyond its own; ``join``
     is of :func:`joins`.
     """
-    device, name, _addresses, mac = join
-    mtu = node["mtu"]
+    device, name, _addresses, mac, segment = join
+    mtu, bridge = node["mtu"], bridge_of(segment)
     if has_taps(node, join):
-        return [tap_line(name), f"link set dev {name} up mtu {mtu} master {BRIDGE}"]
+        return [tap_line(name), f"link set dev {name} up mtu {mtu} master {bridge}"]
     # The other end is made directly in its namespace: moving it there would cost 16 ms a node.
     return [
-        f"link add name {name} up mtu {mtu} master {BRIDGE} type veth peer name {device} mtu {mtu} "
+        f"link add name {name} up mtu {mtu} master {bridge} type veth peer name {device} mtu {mtu} "
         f"address {mac} netns {node['name']}"
     ]
 
 
-def port_lines(node: Node, name: str, port: NodeLink) -> list[str]:
+def cut_steps(ports: Iterable[str], netns: str) -> list[Step]:
+    """Return the steps by which ports of the fabric cut what leaves them to the MTU."""
+    steps = []
+    for port in ports:
+        for features in CUTS:
+            argv = ["ethtool", "-K", port]
+            for feature in features:
+                argv += [feature, "off"]
+            steps.append(Step(argv, None, netns, check=features is CUTS[0]))
+    return steps
+
+
+def port_lines(node: Node, join: Join, port: NodeLink) -> list[str]:
     """Return the lines, for the fabric, that repair a node's port."""
-    lines = []
+    lines, name, bridge = [], join.port, bridge_of(join.segment)
     if port["mtu"] != node["mtu"]:
         lines.append(f"link set dev {name} mtu {node['mtu']}")
-    if port["master"] != BRIDGE:
-        lines.append(f"link set dev {name} master {BRIDGE}")
+    if port["master"] != bridge:
+        lines.append(f"link set dev {name} master {bridge}")
     if not port["up"]:
         lines.append(f"link set dev {name} up")
     return lines
@@ -108,7 +139,7 @@ def device_lines(node: Node, join: Join, device: NodeLink | None) -> list[str]:
     """Return the lines, for the node, that set one of its devices; ``device`` is None for a new
     one.
     """
-    name, _port, addresses, _mac = join
+    name, addresses = join.device, join.addresses
     have = device["addresses"] if device else []
     lines = [f"address del {old} dev {name}" for old in have if old not in addresses]
     lines += [
@@ -119,6 +150,20 @@ def device_lines(node: Node, join: Join, device: NodeLink | None) -> list[str]:
     if not (device and device["up"]):
         lines.append(f"link set dev {name} up")
     return lines
+
+
+def inner_bridge_lines(node: Node, join: Join) -> list[str]:
+    """Return the line, for a node that bridges, that puts a new device on its bridge; or none."""
+    if node.get("forwards") != "bridged":
+        return []
+    return [f"link set dev {join.device} master {INNER_BRIDGE}"]
+
+
+def route_lines(node: Node) -> list[str]:
+    """Return the lines, for the node, that set its routes; they went with a device that is made
+    again.
+    """
+    return [f"route replace {route['to']} via {route['via']}" for route in node.get("routes") or ()]
 
 
 def flags_of(address: str) -> str:
@@ -135,6 +180,7 @@ class UnderlayLines(NamedTuple):
     ports_cut: list[str]  # for the fabric: they delete such ports
     lines: list[str]  # for the fabric
     last: LinesOf  # for each node
+    wires: list[str]  # ports of the fabric that are to cut what leaves them
 
 
 def underlay_lines(
@@ -145,34 +191,59 @@ def underlay_lines(
     ``ports`` are the devices seen in the fabric, ``links`` those seen in each node, both by name;
     ``port_of`` gives the name of a node's port.
     """
-    found = UnderlayLines({}, [], bridge_lines(ports.get(BRIDGE)), {})
-    for node in wanted:
+    nodes = list(wanted)
+    found = UnderlayLines({}, [], _bridges_lines(nodes, ports, port_of), {}, [])
+    for node in nodes:
         name, seen = node["name"], links.get(node["name"], {})
         wanted_joins = joins(node, port_of)
-        kept = [join[0] for join in wanted_joins]
-        gone = [old for old in seen if MORE.fullmatch(old) and old not in kept]
-        found.cuts[name] = [f"link del dev {old}" for old in gone]
+        found.cuts[name] = _gone_lines(wanted_joins, seen)
         loopback = seen.get("lo")
         found.last[name] = [] if loopback and loopback["up"] else ["link set dev lo up"]
         for join in wanted_joins:
-            _add_join(found, node, join, seen.get(join[0]), ports.get(join[1]))
+            _add_join(found, node, join, seen.get(join.device), ports.get(join.port))
+        if any(join.port in found.wires for join in wanted_joins):
+            found.last[name] += route_lines(node)
     return found
+
+
+def _gone_lines(wanted: Iterable[Join], seen: Links) -> list[str]:
+    """Return the lines that delete the devices of a node that it is not to have any more."""
+    kept = [join.device for join in wanted]
+    gone = [old for old in seen if MORE.fullmatch(old) and old not in kept]
+    return [f"link del dev {old}" for old in gone]
+
+
+def _bridges_lines(
+    wanted: Iterable[Node], ports: Links, port_of: Callable[[str], str]
+) -> list[str]:
+    """Return the lines that make the bridge that all nodes share, and those of other segments."""
+    segments = {0}
+    for node in wanted:
+        segments |= {join.segment for join in joins(node, port_of)}
+    lines = []
+    for segment in sorted(segments):
+        name = bridge_of(segment)
+        lines += bridge_lines(name, ports.get(name))
+    return lines
 
 
 def _add_join(
     found: UnderlayLines, node: Node, join: Join, device: NodeLink | None, port: NodeLink | None
 ) -> None:
     """Add the lines for one veth between a node and the fabric."""
-    name, (wanted, port_name, _addresses, mac) = node["name"], join
+    name, wanted, port_name, mac = node["name"], join.device, join.port, join.mac
     by_taps = has_taps(node, join)
+    after: list[str] = []
     if port and (both_taps if by_taps else joined)(device, port):
-        found.lines.extend(port_lines(node, port_name, port))
+        found.lines.extend(port_lines(node, join, port))
     else:
         found.cuts[name].extend(delete_line(device, wanted))
         found.ports_cut.extend(delete_line(port, port_name))
         found.lines.extend(new_port_lines(node, join))
+        found.wires.extend([port_name] if join.segment else [])
+        after = inner_bridge_lines(node, join)
         device = None
         if by_taps:
             set_up = f"link set dev {wanted} address {mac} mtu {node['mtu']}"
             found.last[name].extend([tap_line(wanted), set_up])
-    found.last[name].extend(device_lines(node, join, device))
+    found.last[name].extend(device_lines(node, join, device) + after)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import select
 import signal
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterable, Iterator, Mapping
 
 from .._base.errors import LabError
 from .._host.waiting import beside, wake_main_thread
@@ -37,18 +37,23 @@ def _watch(descriptor: int) -> None:
         wake_main_thread(signal.SIGTERM)
 
 
-def _give_up(server: Mapping[str, Any]) -> None:
+def _give_up(others: Iterable[Mapping[str, Any]]) -> None:
     sign_of_life.give_up()
-    with contextlib.suppress(LabError, OSError):
-        Probe(**server).ask("give_up")
+    for other in others:
+        with contextlib.suppress(LabError, OSError):
+            Probe(**other).ask("give_up")
 
 
 @contextlib.contextmanager
-def needed(server: Mapping[str, Any] | None, descriptor: int = STDOUT) -> Iterator[None]:
-    """While this lasts, the end of the controller ends the module, and this end and ``server`` are
-    restored.
+def needed(
+    server: Mapping[str, Any] | None,
+    descriptor: int = STDOUT,
+    forwarder: Mapping[str, Any] | None = None,
+) -> Iterator[None]:
+    """While this lasts, the end of the controller ends the module, and this end, ``server`` and
+    ``forwarder`` are restored.
 
-    ``server`` is what :class:`Probe` needs. Without one nobody has a profile that must be taken
+    These are what :class:`Probe` needs. Without a server nobody has a profile that must be taken
     back.
     """
     if not server:
@@ -69,5 +74,5 @@ def needed(server: Mapping[str, Any] | None, descriptor: int = STDOUT) -> Iterat
     try:
         yield
     except GoneError:
-        _give_up(server)
+        _give_up([server, forwarder] if forwarder else [server])
         raise

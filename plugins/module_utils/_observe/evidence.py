@@ -1,18 +1,20 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Evidence: warm-up traffic along each path, and meanwhile the packets on the devices of both ends."""
+"""Evidence: warm-up traffic along each path, and meanwhile the packets on the devices of both ends,
+and of a forwarder between them.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import time
-from typing import Any, Collection, Dict, Iterable, Sequence, TypedDict
+from typing import Any, Collection, Dict, Iterable, Mapping, Sequence, TypedDict
 
 from .._base import network
 from .._base.errors import InputError
 from .._engines.engines import engine_that_started
-from .._engines.workload import endpoint, stream_argv
+from .._engines.workload import datagrams_argv, endpoint, stream_argv
 from .._host import netns, runner
 from .._host.waiting import wait_until
 from . import sampler
@@ -37,7 +39,9 @@ QUIET, QUIET_BYTES, QUIET_CHECKS, DRAIN = 0.005, 25000, 2, 0.5
 
 
 Samples = Dict[str, Sample]  # by device
-Ends = Dict[str, Samples]  # of "client" and "server"
+Ends = Dict[str, Samples]  # of "client" and "server", and of "forwarder" where there is one
+Probes = Mapping[str, Probe]  # of the ends but the client's
+DATAGRAMS = "UDP_STREAM"
 Look = Dict[str, Any]  # Ends, or {"error": why no packets were seen}
 
 
@@ -52,12 +56,14 @@ class SampledPath(TypedDict, total=False):
     data_port: int | None
     client_devices: list[SampledDevice]
     server_devices: list[SampledDevice]
+    forwarder_devices: list[SampledDevice]
 
 
 class Engined(TypedDict, total=False):
     """What may be asked for beside."""
 
     engine: str  # by default the first that knows the tests
+    datagrams: Mapping[str, Any] | None  # the workload whose datagrams are sampled, too
 
 
 class Params(Engined):
@@ -80,6 +86,7 @@ def check(params: Params) -> None:
             {"netns": path.get("netns")},
             *path["client_devices"],
             *path["server_devices"],
+            *path.get("forwarder_devices", ()),
         ]:
             if device.get("netns"):
                 network.namespace_name(device["netns"])
@@ -89,14 +96,37 @@ def check(params: Params) -> None:
         raise InputError("not between 0.05 and 10 seconds", f"seconds {params['seconds']}")
 
 
-def look(params: Params, probe: Probe) -> dict[str, dict[str, Look]]:
+def look(
+    params: Params, server: Probe, forwarder: Probe | None = None
+) -> dict[str, dict[str, Look]]:
     """Sample every path in the directions asked for; return ``{path: {test: {"client",
     "server"}}}``.
 
     ``params`` has ``paths``, ``tests``, ``seconds`` and ``vxlan_port``, see module evidence. A path
-    without traffic has ``{"error"}`` instead.
+    without traffic has ``{"error"}`` instead. Where ``datagrams`` are asked for, each device also
+    has what it showed of them.
     """
-    return {path["name"]: _sample_path(path, params, probe) for path in params["paths"]}
+    probes = {"server": server, **({"forwarder": forwarder} if forwarder else {})}
+    found = {}
+    for path in params["paths"]:
+        found[path["name"]] = _sample_path(path, params, probes)
+        if params.get("datagrams"):
+            _add_datagrams(found[path["name"]], path, params, probes)
+    return found
+
+
+def _add_datagrams(
+    looks: Mapping[str, Look], path: SampledPath, params: Params, probes: Probes
+) -> None:
+    """Add to the sample of each device what it shows of datagrams, ``udp_out`` and ``udp_in``."""
+    seen = _sample_streams(path, [DATAGRAMS], TRIES, params, probes)[0][DATAGRAMS]
+    for ends in looks.values():
+        if "error" in ends or "error" in seen:
+            continue
+        for end, samples in seen.items():
+            for device, sample in samples.items():
+                if _traffic([sample], both_ways=False):
+                    ends[end][device].update(udp_out=sample["out"], udp_in=sample["in"])
 
 
 def _start(path: SampledPath, test: str, params: Params) -> subprocess.Popen[str]:
@@ -111,7 +141,10 @@ def _start(path: SampledPath, test: str, params: Params) -> subprocess.Popen[str
         }
     )
     seconds = int(params["seconds"] * TRIES) + LONGEST
-    argv = stream_argv(test, end, seconds, params["tests"].index(test), params.get("engine"))
+    if test == DATAGRAMS:
+        argv = datagrams_argv(params["datagrams"] or {}, end, seconds)
+    else:
+        argv = stream_argv(test, end, seconds, params["tests"].index(test), params.get("engine"))
     with engine_that_started(argv).inherited() as inherited:
         return runner.start(
             argv,
@@ -123,7 +156,7 @@ def _start(path: SampledPath, test: str, params: Params) -> subprocess.Popen[str
         )
 
 
-def _sample_path(path: SampledPath, params: Params, probe: Probe) -> dict[str, Look]:
+def _sample_path(path: SampledPath, params: Params, probes: Probes) -> dict[str, Look]:
     """Sample both ends while the streams of all tests run; return ``{test: {"client", "server"} or
     {"error"}}``.
 
@@ -131,11 +164,12 @@ def _sample_path(path: SampledPath, params: Params, probe: Probe) -> dict[str, L
     two streams on busy CPUs one can starve the other for seconds: then each alone.
     """
     tests = params["tests"]
-    looks, everywhere = _sample_streams(path, tests, 1 if len(tests) > 1 else TRIES, params, probe)
+    tries = 1 if len(tests) > 1 else TRIES
+    looks, everywhere = _sample_streams(path, tests, tries, params, probes)
     if everywhere or len(tests) == 1:
         return looks
     one_by_one = {
-        test: _sample_streams(path, [test], TRIES, params, probe)[0][test] for test in tests
+        test: _sample_streams(path, [test], TRIES, params, probes)[0][test] for test in tests
     }
     whole = [ends for ends in one_by_one.values() if "error" not in ends]
     return {
@@ -156,14 +190,14 @@ def _together(looks: Sequence[Ends]) -> Ends:
         return {**most, "out": longest("out"), "in": longest("in")}
 
     together: Ends = {}
-    for end in ("client", "server"):
+    for end in looks[0]:
         ends = [look[end] for look in looks]
         together[end] = {name: device([seen[name] for seen in ends]) for name in ends[0]}
     return together
 
 
 def _sample_streams(
-    path: SampledPath, tests: list[str], tries: int, params: Params, probe: Probe
+    path: SampledPath, tests: list[str], tries: int, params: Params, probes: Probes
 ) -> tuple[dict[str, Look], bool]:
     """Return what was seen while these streams ran, by test, and whether each device saw them, or
     one has ended.
@@ -174,11 +208,12 @@ def _sample_streams(
     try:
         _wait_for_traffic(path, before, streams.values())
         for _try in range(tries):
-            samples = _sample_ends(path, params, len(tests) > 1, probe)
+            samples = _sample_ends(path, params, len(tests) > 1, probes)
             ended = [test for test, stream in streams.items() if stream.poll() is not None]
             done = bool(ended) or all(
                 _traffic_everywhere(devices, samples[end], len(tests) > 1)
                 for end, devices in _devices_of(path).items()
+                if end in samples
             )
             if done:
                 break
@@ -194,7 +229,10 @@ def _sample_streams(
 
 
 def _devices_of(path: SampledPath) -> dict[str, list[SampledDevice]]:
-    return {"client": path["client_devices"], "server": path["server_devices"]}
+    ends = {"client": path["client_devices"], "server": path["server_devices"]}
+    if path.get("forwarder_devices"):
+        ends["forwarder"] = path["forwarder_devices"]
+    return ends
 
 
 def _wait_for_quiet(path: SampledPath) -> None:
@@ -247,18 +285,20 @@ def _bytes_of(device: SampledDevice) -> int:
     return 0
 
 
-def _sample_ends(path: SampledPath, params: Params, both_ways: bool, probe: Probe) -> Ends:
-    probe.send(
-        "sample",
-        devices=path["server_devices"],
-        seconds=params["seconds"],
-        vxlan_port=params["vxlan_port"],
-        both_ways=both_ways,
-    )
+def _sample_ends(path: SampledPath, params: Params, both_ways: bool, probes: Probes) -> Ends:
+    others = {end: devices for end, devices in _devices_of(path).items() if end in probes}
+    for end, devices in others.items():
+        probes[end].send(
+            "sample",
+            devices=devices,
+            seconds=params["seconds"],
+            vxlan_port=params["vxlan_port"],
+            both_ways=both_ways,
+        )
     client = sampler.sample(
         path["client_devices"], params["seconds"], params["vxlan_port"], both_ways
     )
-    return {"client": client, "server": probe.receive()}
+    return {"client": client, **{end: probes[end].receive() for end in others}}
 
 
 def _traffic_everywhere(

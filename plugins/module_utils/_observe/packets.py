@@ -70,7 +70,7 @@ Summary = TypedDict(
 
 
 # pylint: disable-next=inherit-non-class
-class Sample(Summary):
+class OfStreams(Summary):
     """What a sample of a device shows, with its MTU, its driver's counters that moved, and the
     checksums of what arrived, made again.
     """
@@ -78,6 +78,14 @@ class Sample(Summary):
     mtu: int
     counters: dict[str, int]
     checksums: Checksums
+
+
+# pylint: disable-next=inherit-non-class
+class Sample(OfStreams, total=False):
+    """The same, with what the device showed of a stream of datagrams where one was sampled."""
+
+    udp_out: Direction
+    udp_in: Direction
 
 
 def are_streams(sent: int, received: int, both_ways: bool) -> bool:

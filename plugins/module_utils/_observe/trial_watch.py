@@ -1,13 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Both ends observed over the time in which all streams of a trial overlap: CPU counters, features,
-throttling.
+"""Both ends, and a forwarder between them, observed over the time in which all streams of a trial
+overlap: CPU counters, features, throttling.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Mapping, Sequence, Tuple
 
 from .._base.errors import LabError
 from .._load.run import Watch
@@ -15,14 +15,16 @@ from .._restore import sign_of_life
 from . import probe
 from .sampler import SampledDevice
 
+Asked = Tuple[probe.Probe, Sequence[SampledDevice]]  # another node's probe, and what it looks at
+
 
 class BothEnds(Watch):
     """A watch for :func:`.run.run_cell`: a snapshot of both ends when all streams run and when
     the first ends.
 
     ``server`` is the other end's :class:`probe.Probe`; ``client_devices`` and ``server_devices``
-    are the devices whose features must not change meanwhile. Without an answer of the server the
-    client is observed alone, and it is said.
+    are the devices whose features must not change meanwhile. ``between`` has the same of a
+    forwarder. Without an answer of the server the client is observed alone, and it is said.
     """
 
     def __init__(
@@ -30,11 +32,11 @@ class BothEnds(Watch):
         server: probe.Probe,
         client_devices: Sequence[SampledDevice],
         server_devices: Sequence[SampledDevice],
+        between: Mapping[str, Asked] | None = None,
     ) -> None:
-        self.server = server
         self.client_devices = client_devices
-        self.server_devices = server_devices
-        self.ends: dict[str, list[Any]] = {"client": [], "server": []}
+        self.others: dict[str, Asked] = {"server": (server, server_devices), **(between or {})}
+        self.ends: dict[str, list[Any]] = {"client": [], **{end: [] for end in self.others}}
         self.error: str | None = None
         self.clock = self._ask(server.clock) or (None, None)
 
@@ -47,11 +49,13 @@ class BothEnds(Watch):
         return None
 
     def _snapshot(self) -> None:
-        self._ask(self.server.send, "snapshot", devices=self.server_devices)
+        for other, devices in self.others.values():
+            self._ask(other.send, "snapshot", devices=devices)
         self.ends["client"].append(probe.snapshot(self.client_devices))
-        answer = self._ask(self.server.receive)
-        if answer:
-            self.ends["server"].append(answer)
+        for end, (other, _devices) in self.others.items():
+            answer = self._ask(other.receive)
+            if answer:
+                self.ends[end].append(answer)
 
     def opened(self) -> None:
         """All streams are about to start."""

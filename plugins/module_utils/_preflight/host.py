@@ -42,6 +42,7 @@ class Asked(TypedDict):
     ports: list[int]
     peers: list[str]
     vxlan_port: int
+    forwards: list[str]
 
 
 def _text(path: str) -> str:
@@ -133,6 +134,12 @@ def features(device: str) -> Features | None:
         return None
 
 
+def forwarded(devices: Iterable[str]) -> dict[str, Features]:
+    """Return the features of devices between which a host forwards, by device."""
+    found = {device: features(device) for device in devices}
+    return {device: of_device for device, of_device in found.items() if of_device}
+
+
 def switch(bridge: str, datapath: str) -> dict[str, str | None]:
     """Return the datapath that the bridge would have, and why the bridge cannot be the lab's, or
     None.
@@ -173,6 +180,7 @@ def read(asked: Asked) -> dict[str, Any]:
         "programs": programs(asked["programs"]),
         "links": shown,
         "features": features(asked["device"]),
+        "forwarded": forwarded(asked["forwards"]),
         "driver": driver(asked["device"]),
         "management": management.find(),
         "switch": switch(asked["bridge"], asked["datapath"]),

@@ -49,11 +49,13 @@ def goal_of(metric: str, test: str) -> str | None:
 
 
 def side_of(factor: Factor, test: str) -> str:
-    """Return whether a factor is set at the transmitter, the receiver, or both; the client sends,
-    not in TCP_MAERTS.
+    """Return whether a factor is set at the transmitter, the receiver, both, or the forwarder between
+    them; the client sends, not in TCP_MAERTS.
     """
     if len(factor["sides"]) > 1:
         return "both"
+    if factor["sides"] == ["forwarder"]:
+        return "forwarder"
     client_sends = test != "TCP_MAERTS"
     return "transmitter" if (factor["sides"][0] == "client") == client_sends else "receiver"
 

@@ -18,7 +18,7 @@ from ...module_utils._kinds.kinds import KINDS
 from .._campaign.nouns import Factor, Levels, Plan
 from .verdicts import Verdict, share_of, verdict
 
-ENDS = ("client", "server")
+ENDS = ("client", "server", "forwarder")
 
 
 Manifest = Optional[Mapping[str, Any]]

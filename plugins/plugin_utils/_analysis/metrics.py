@@ -16,7 +16,7 @@ from typing import Any, Iterator, Mapping, TypedDict
 
 from .._trials.cpu import TRAFFIC_SHARE
 
-ENDS = ("client", "server", "combined")
+ENDS = ("client", "server", "forwarder", "combined")
 LATENCIES = ("mean", "p50", "p90", "p99", "p999")
 SHOWN_AS = {"p999": "p99.9"}
 CPU_KINDS = ("user", "system", "softirq", "irq", "steal", "iowait")  # user includes nice

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain
 
+from .._campaign import forwarding
 from .._campaign.nouns import Nominee, Plan
 from .._statistics import effects
 from .._statistics.libraries import np
@@ -68,6 +69,7 @@ def _helping(part: MeasuredSets, cube: Cube) -> list[str]:
         if (
             above
             and name not in fails
+            and not forwarding.forbidden(part.plan, part.plan["profiles"][name]["levels"])
             and not any(interval(piece.gains[place])[2] < -matters for piece in part.pieces)
         ):
             found[name] = mean

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection
 from itertools import chain
 from typing import Any, NotRequired, TypedDict
 
+from .._campaign import forwarding
 from .._statistics import effects
 from .._statistics.libraries import np
 from .._statistics.numbers import ratios
@@ -234,6 +235,13 @@ def _shown(parts: list[MeasuredSets], name: str, score_shown: list[dict[str, boo
     )
 
 
+def _not_for_a_forwarder(part: MeasuredSets) -> dict[str, str]:
+    """Return ``{set: why}`` of those that must not be on at a host that forwards."""
+    profiles = part.plan["profiles"]
+    found = {name: forwarding.forbidden(part.plan, profiles[name]["levels"]) for name in part.names}
+    return {name: reason for name, reason in found.items() if reason}
+
+
 def _forbidden(
     parts: list[MeasuredSets],
     fails: dict[str, str],
@@ -255,6 +263,7 @@ def _forbidden(
                     f"shown worse than {part.plan['control']}: {label} {effect['ratio']:.3g} times in "
                     f"{effect['table']}"
                 )
+        found = {**_not_for_a_forwarder(part), **found}
     return found
 
 

@@ -51,6 +51,9 @@ PROOFS = (
     ("rx-lro", "in", "super_share"),
     ("large-receive-offload", "in", "super_share"),
     ("rx-checksum*", "in", "csum_valid_share"),
+    # Of a stream of datagrams, which is sampled beside that of TCP; on a host that forwards
+    ("rx-udp-gro-forwarding", "udp_in", "super_share"),
+    ("rx-gro-list", "udp_in", "super_share"),
 )
 
 
@@ -87,7 +90,8 @@ def share_of(sample: Document | None, bits: Collection[str]) -> float | None:
     if not proof or not sample:
         return None
     seen = sample.get(proof[0], {})
-    both_ways = sum(sample.get(way, {}).get("bytes", 0) for way in ("out", "in"))
+    ways = ("udp_out", "udp_in") if proof[0].startswith("udp_") else ("out", "in")
+    both_ways = sum(sample.get(way, {}).get("bytes", 0) for way in ways)
     if seen.get("bytes", 0) < MAIN_SHARE * both_ways:
         return None  # the way of the acknowledgements, not of the data
     if proof[1] == "tunnel_super_share" and seen.get("bytes") and not _own_tunnel(sample, bits):

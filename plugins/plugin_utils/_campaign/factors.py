@@ -16,10 +16,16 @@ from typing import Any, NotRequired, TypedDict
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._kinds.kinds import KINDS
+from .._paths.path import UNDERLAY
 from .._paths.sources import device_classes
 from .nouns import Factor, Levels, Settings
 
-ENDS = {"tx": ["client"], "rx": ["server"], "both": ["client", "server"]}
+ENDS = {
+    "tx": ["client"],
+    "rx": ["server"],
+    "both": ["client", "server"],
+    "forwarder": ["forwarder"],
+}
 
 
 def level_name(level: bool | int | str) -> str:
@@ -82,6 +88,13 @@ def _kind_of(asked: AskedFactor, where: str) -> str:
     return kind
 
 
+def _devices_at(side: str, devices: list[str]) -> list[str]:
+    """Return the classes of a factor's devices at a side: a forwarder has devices of an underlay alone."""
+    if side == "forwarder" and UNDERLAY in devices:
+        return [UNDERLAY]
+    return devices
+
+
 def read_factor(asked: str | AskedFactor, campaign: Varied) -> list[Factor]:
     """Return the factors, one or one an end, of an entry of a campaign's ``factors`` (a name or a
     mapping).
@@ -100,7 +113,7 @@ def read_factor(asked: str | AskedFactor, campaign: Varied) -> list[Factor]:
             "levels": list(values),
             "values": values,
             "settings": asked.get("settings") or KINDS[kind].settings or [asked["name"]],
-            "devices": devices,
+            "devices": _devices_at(side, devices),
             "sides": ENDS[side],
             "needs": asked.get("needs", []),
         }
@@ -134,7 +147,10 @@ def settings_of(factors: Iterable[Factor], levels: Levels, with_needs: bool = Fa
 
     With ``with_needs``, features that a factor needs are on at its levels other than the first.
     """
+    factors = list(factors)
     ends: Settings = {"client": {}, "server": {}}
+    if any("forwarder" in factor["sides"] for factor in factors):
+        ends["forwarder"] = {}
     needed: list[Factor] = []
     for factor in factors:
         level = levels[factor["name"]]

@@ -28,7 +28,7 @@ class Factor(TypedDict):
     values: dict[str, Any]  # {level: what the settings take, or {setting: value}}
     settings: list[str]  # that take the value
     devices: list[str]  # device classes
-    sides: list[str]  # ends: "client", "server"
+    sides: list[str]  # ends: "client", "server", "forwarder"
     needs: list[str]  # features that it cannot act without
 
 
@@ -175,6 +175,13 @@ class Search(TypedDict):
     trials: NotRequired[int]  # at its end: of each cell at the visits of the confirmation
 
 
+class Between(TypedDict):
+    """The host that forwards between the nodes."""
+
+    host: str
+    does: str  # "routed", "nat", "bridged", or empty where that was not said
+
+
 class Plan(Outline):
     """The content of plan.json. Of earlier versions it lacks keys: ``plan_file.ADDED``."""
 
@@ -186,6 +193,7 @@ class Plan(Outline):
     estimated_s: float
     remeasure: NotRequired[Remeasure]
     sampling: NotRequired[str]  # the engine whose streams are sampled, where no workload makes one
+    forwarder: NotRequired[Between]
     encapsulations: NotRequired[dict[str, str]]  # of paths that were there already, by path
     visits: list[Visit]
     looks: NotRequired[list[Look]]

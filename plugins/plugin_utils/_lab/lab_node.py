@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 from ...module_utils._base.errors import InputError
 from ...module_utils._lab.tenants_check import DEVICE, PORT, TenantOptions
 from .._paths import sources
-from .._paths.lab_paths import TENANT
+from .._paths.lab_paths import FORWARDED, TENANT, add_forwarded
 from .._paths.path import Devices, End, Endpoints, PathDevice
 from . import guests, tenants, tunnels
 from .guests import GuestPort
@@ -31,6 +31,7 @@ TYPES = {
         "bridged_network",
         "uplink_device",
         "datapath_active",
+        "forwarding",
     ),
     "int": (
         "underlay_mtu",
@@ -178,6 +179,8 @@ def ends_of(
     links = links_of(planned, devices, ports)
     more = [port["address"] for port in variables["more_ports"]]
     endpoints = tenants.endpoints(planned, variables["underlay_address"], more)
+    if variables.get("forwarding"):
+        add_forwarded(endpoints)
     sources.add_existing(node, endpoints, devices)
     return {
         "tenants": planned,
@@ -192,15 +195,18 @@ def ends_of(
 
 def _all_addresses(endpoints: Endpoints) -> list[str]:
     addresses: list[str] = []
-    for end in endpoints.values():
-        addresses += [one["address"] for one in end.get("all", [end])]
+    for name, end in endpoints.items():
+        if name not in FORWARDED:  # they have the ends of others
+            addresses += [one["address"] for one in end.get("all", [end])]
     return addresses
 
 
 def guest_ends_of(device: str, address: str, path: str, datapath: str) -> InLab:
     """Return what a tenant that is a host has in the lab: one device, and an end of one path."""
     known = sources.all_paths()
-    of_tenants = [name for name, one in known.items() if TENANT in one.devices]
+    of_tenants = [
+        name for name, one in known.items() if TENANT in one.devices and name not in FORWARDED
+    ]
     if path not in of_tenants:
         raise InputError(
             "not a path of tenants",

@@ -21,7 +21,7 @@ from ...module_utils._lab.tenants_check import (
     TenantOptions,
     wanted_tenants,
 )
-from .._paths.lab_paths import LAB_PATHS, path_of
+from .._paths.lab_paths import BUILT, LAB_PATHS, path_of
 from .._paths.path import Devices, End, Endpoints, PathDevice
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -153,7 +153,7 @@ def endpoints(
     ``more`` are further addresses of the underlay. Where the node may have several ends of a path,
     ``all`` of the first has them.
     """
-    ends: dict[str, list[End]] = {path.name: [] for path in LAB_PATHS}
+    ends: dict[str, list[End]] = {path.name: [] for path in BUILT}
     ends["physical"] = [
         {"netns": None, "address": address} for address in [underlay_address, *more]
     ]

@@ -1,10 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The five paths that the lab builds. Pure.
+"""The paths that the lab builds. Pure.
 
 The end of each, but for the underlay's own, is a tenant, or the host's veth. Each kind of tenant is
-the end of one path, and one variable gives it to a node.
+the end of one path, and one variable gives it to a node. Two paths are others by way of a host that
+forwards, and have the ends of these.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...module_utils._lab.tenants_check import TenantOptions
-from .path import UNDERLAY, VXLAN, Path
+from .path import UNDERLAY, VXLAN, Endpoints, Path
 
 TENANT = "tenant"  # the class of the devices in tenants
 Variables = Mapping[str, Any]  # of a node, as Ansible has them
@@ -28,8 +29,10 @@ class LabPath(Path):
     kind: str = ""  # of the tenant that is its end, see kind_of; "" for the underlay's own address
     variable: str = ""  # gives a node such a tenant, without offload_lab_
     usual: str | int = ""  # the value of the variable where it is not set
+    like: str = ""  # the path whose ends it has, where a forwarder is between the nodes
 
 
+FORWARDER_NEEDED = "offload_lab_forwarding, and have a host in the group lab_forwarders"
 LAB_PATHS = (
     LabPath("physical", (UNDERLAY,)),
     LabPath(
@@ -67,7 +70,20 @@ LAB_PATHS = (
         variable="bridged_network",
         needs="offload_lab_bridged_network, a network for the tenants behind a Linux bridge",
     ),
+    LabPath("routed", (UNDERLAY,), like="physical", needs=FORWARDER_NEEDED),
+    LabPath(
+        "routed_vxlan",
+        (UNDERLAY, TENANT),
+        VXLAN,
+        like="tenant_vxlan",
+        several=True,
+        needs=FORWARDER_NEEDED,
+    ),
 )
+BUILT = [path for path in LAB_PATHS if not path.like]  # those with ends of their own
+FORWARDED = [path.name for path in LAB_PATHS if path.like]  # by way of a forwarder
+# What is left behind NAT: the outer packets of a tunnel come from an address that its end does not know
+WITHOUT_TUNNEL = [path.name for path in LAB_PATHS if not path.tunnelled]
 USUAL_TENANT_PATH = "tenant_vxlan"  # of a tenant that is a host and names none
 
 
@@ -84,6 +100,13 @@ def path_of(tenant: TenantOptions) -> str:
     """Return the name of the path that a tenant, or the host's veth, is the end of."""
     kind = kind_of(tenant)
     return next(path.name for path in LAB_PATHS if path.kind == kind)
+
+
+def add_forwarded(endpoints: Endpoints) -> None:
+    """Add the ends of the paths by way of a forwarder to those that a node has."""
+    for path in LAB_PATHS:
+        if path.like in endpoints:
+            endpoints[path.name] = endpoints[path.like]
 
 
 def _is_given(path: LabPath, variables: Variables) -> bool:
@@ -103,5 +126,17 @@ def paths_on(variables: Variables) -> set[str]:
     tenants: list[TenantOptions] = variables.get("offload_lab_tenants") or []
     if tenants:
         ends = {path_of(tenant) for tenant in tenants if tenant.get("addresses")}
-        return {"physical"} | ends
-    return {path.name for path in LAB_PATHS if not path.variable or _is_given(path, variables)}
+        return _with_forwarded({"physical"} | ends, variables)
+    ends = {path.name for path in BUILT if not path.variable or _is_given(path, variables)}
+    return _with_forwarded(ends, variables)
+
+
+def _with_forwarded(ends: set[str], variables: Variables) -> set[str]:
+    """Return the paths of a node, and those by way of a forwarder where there is one; through NAT
+    none gets that has a tunnel.
+    """
+    forwarding = variables.get("offload_lab_forwarding")
+    if not forwarding:
+        return ends
+    found = ends | {path.name for path in LAB_PATHS if path.like in ends}
+    return found & set(WITHOUT_TUNNEL) if forwarding == "nat" else found

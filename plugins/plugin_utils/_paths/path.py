@@ -137,14 +137,15 @@ class Path:
         They are all devices of the underlay, of which the path uses one, and of each other class
         the first device in the namespace of the end.
         """
-        met = _underlay_met(devices.get(UNDERLAY) or [])
+        met = underlay_met(devices.get(UNDERLAY) or [])
         for name in self.devices:
             if name != UNDERLAY:
                 met += _first_in(netns, devices.get(name) or [])
         return met
 
 
-def _underlay_met(underlay: list[PathDevice]) -> list[MetDevice]:
+def underlay_met(underlay: list[PathDevice]) -> list[MetDevice]:
+    """Return the devices of an underlay; a path uses one of several, or of a forwarder two."""
     if len(underlay) > 1:
         return [{"name": one["name"], "netns": one.get("netns"), "alike": True} for one in underlay]
     return [{"name": one["name"], "netns": one.get("netns")} for one in underlay]

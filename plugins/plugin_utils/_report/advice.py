@@ -27,7 +27,12 @@ GOALS = {
     "tcp_latency": "TCP latency (p99)",
     "udp_latency": "UDP latency (p99)",
 }
-ENDS = {"client": " at the client", "server": " at the server", "combined": " of both ends"}
+ENDS = {
+    "client": " at the client",
+    "server": " at the server",
+    "forwarder": " at the forwarder",
+    "combined": " of both ends",
+}
 QUANTITIES = {
     "throughput": "throughput",
     "transactions": "transaction rate",

@@ -23,6 +23,7 @@ PROOFS = {
     "out tunnel_super_share": "tunnelled and longer than the MTU on the way out",
     "out csum_not_ready_share": "on the way out without a checksum yet",
     "in csum_valid_share": "on the way in with the checksum checked",
+    "udp_in super_share": "datagrams longer than the MTU on the way in",
 }
 FOLD = 24  # rows of a table; a longer one is folded
 MOST_ERRORS = 20  # rows

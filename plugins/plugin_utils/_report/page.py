@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .._campaign.design import control_visits
+from .._campaign.forwarding import cautions
 from .._campaign.nouns import Plan
 from .._figures import numbers as text
 from .._figures import trial_panels
@@ -94,11 +95,12 @@ def _first_few(words: list[str], most: int) -> str:
 def caveats(
     findings: Findings,
     tables: Sequence[NamedTable],
+    plan: Plan,
     digest: Digest,
     manifest: Manifest | None,
 ) -> list[str]:
     """Return what a reader must know before relying on the answer."""
-    found = [*findings["warnings"], *_of_machines(findings, tables)]
+    found = [*cautions(plan), *findings["warnings"], *_of_machines(findings, tables)]
     if digest.errors:
         error, times = max(digest.errors.items(), key=lambda item: (item[1], item[0]))
         found.append(f"the most frequent error, {text.count(times, 'time')}: {error}")
@@ -213,7 +215,7 @@ def page(
         answer=lines,
         error_rate=_error_rate(findings),
         details=_details(findings, tables, running),
-        caveats=caveats(findings, tables, digest, manifest),
+        caveats=caveats(findings, tables, plan, digest, manifest),
         facts=facts(plan, digest),
         recommended=advice.recommendations(findings, titles),
         overview=effect_tables.matrices(tables),

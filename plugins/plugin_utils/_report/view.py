@@ -32,7 +32,12 @@ from .phrases import set_names
 
 MAIN = ("throughput", "transactions")
 LABELS = {"transactions": "transaction rate"}
-ENDS = {"client": " at the client", "server": " at the server", "combined": " of both ends"}
+ENDS = {
+    "client": " at the client",
+    "server": " at the server",
+    "forwarder": " at the forwarder",
+    "combined": " of both ends",
+}
 SHOWN_LATENCIES = ("latency_mean", "latency_p99")
 
 

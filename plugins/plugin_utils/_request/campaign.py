@@ -13,7 +13,7 @@ from ...module_utils._iproute.parse import Link
 from .._campaign.nouns import Campaign
 from .._lab.guests import measuring
 from .._paths.lab_paths import TENANT, USUAL_TENANT_PATH, Variables, paths_on
-from .._paths.path import VXLAN
+from .._paths.path import UNDERLAY, VXLAN
 from .._paths.sources import all_paths
 from .variables import Problem
 
@@ -104,11 +104,54 @@ def wrong_guests(
         )
 
 
+def wrong_forwarder(campaign: Campaign, forwarders: Sequence[str]) -> Iterator[Problem]:
+    """Yield why a campaign cannot vary what is set at the host between the nodes."""
+    varied = [factor for factor in campaign["factors"] if "forwarder" in factor["sides"]]
+    where = f"campaign {campaign['name']}"
+    if varied and not forwarders:
+        yield Problem(
+            where,
+            f"it sets {varied[0]['name']} at the forwarder, and the inventory has none. Add the host "
+            "between the nodes to the group lab_forwarders, or use other 'sides'.",
+        )
+    if len(forwarders) > 1:
+        yield Problem(
+            where,
+            f"the group lab_forwarders has {' and '.join(forwarders)}, and a campaign has one host "
+            "between its nodes. Leave one.",
+        )
+    for factor in varied:
+        if UNDERLAY not in factor["devices"]:
+            yield Problem(
+                where,
+                f"{factor['name']} is for {' and '.join(factor['devices'])} devices, and those of a "
+                "forwarder are underlay devices. Give it 'devices: [underlay]'.",
+            )
+
+
+def _behind_nat(campaign: Campaign, node: str, variables: Variables) -> Iterator[Problem]:
+    """Yield the paths of a campaign whose tunnel does not get through NAT."""
+    if variables.get("offload_lab_forwarding") != "nat":
+        return
+    for path in campaign["paths"]:
+        if all_paths()[path].tunnelled:
+            yield Problem(
+                node,
+                f"the campaign's path {path} does not get through NAT: the outer packets of its tunnel "
+                "come from an address that the other end does not know. Leave out the path, or have "
+                "the forwarder route.",
+            )
+
+
 def wrong_paths(campaign: Campaign, node: str, variables: Variables) -> Iterator[Problem]:
     """Yield the paths of a campaign of which a node has no end, and workloads with more tenants
     than it has.
     """
     known, there = all_paths(), paths_on(variables)
+    behind_nat = list(_behind_nat(campaign, node, variables))
+    yield from behind_nat
+    if behind_nat:
+        return
     for path in campaign["paths"]:
         if path not in there and node not in known[path].nodes:
             needed = f"Set {known[path].needs}, or leave" if known[path].needs else "Leave"

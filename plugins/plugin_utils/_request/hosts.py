@@ -16,7 +16,8 @@ from ...module_utils._engines.engines import BY_NAME, ENGINES
 from ...module_utils._ethtool.alias import resolve
 from ...module_utils._ethtool.features import Feature
 from ...module_utils._iproute.parse import Link
-from .._campaign.nouns import Campaign
+from .._campaign.forwarding import LRO
+from .._campaign.nouns import Campaign, Factor
 from .._known_cases.known_cases import Host, of_host
 from .._lab.guests import Variables, around
 from .._paths.path import UNDERLAY
@@ -66,6 +67,7 @@ class Reading(TypedDict):
     programs: dict[str, str | None]  # {name: path}
     links: dict[str, Link]
     features: dict[str, Feature] | None  # None without ethtool
+    forwarded: dict[str, dict[str, Feature]]  # of each device of a host that forwards
     driver: str | None  # of the underlay's device
     kernel: str  # its release
     management: list[str]  # devices that carry the controller's connection
@@ -105,6 +107,7 @@ class WantedOfNode(NamedTuple):
     guest: bool  # a tenant that is a host
     own: bool  # its network is there already, and keeps its MTUs
     varies_underlay: bool  # the campaign does
+    forwards: bool  # it is between the nodes
 
 
 def wanted_of(
@@ -112,6 +115,7 @@ def wanted_of(
     campaign: Campaign | None,
     guest: bool = False,
     engine: str | None = None,
+    forwards: bool = False,
 ) -> WantedOfNode:
     """Return what the variables of a node, and the campaign if it is to be measured, ask of it."""
 
@@ -126,12 +130,14 @@ def wanted_of(
             features += factor["settings"] + factor["needs"]
     return WantedOfNode(
         device=value("underlay_device", ""),
+        forwards=forwards,
         guest=guest,
         engine=engine,
         own=bool(value("ends", [])),
         varies_underlay=any(UNDERLAY in factor["devices"] for factor in factors),
         mtu=int(mtu) - around(variables) * guest if mtu else None,
-        more_devices=[port["device"] for port in value("more_ports", [])],
+        more_devices=[port["device"] for port in value("more_ports", [])]
+        + [name for name in value("forwarder_devices", []) if name != value("underlay_device", "")],
         factors=list(dict.fromkeys(features)),
         allowed=value("allow_management_device", []),
         campaign=campaign,
@@ -348,6 +354,28 @@ def _factors(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]
     yield OK, ", ".join(wanted.factors) if features else "not known without ethtool"
 
 
+def _forwarding(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
+    """See that no device merges packets that are forwarded into others than were sent."""
+    for device, features in (reading.get("forwarded") or {}).items():
+        if any(features[name]["active"] for name in LRO if name in features):
+            yield (
+                WRONG,
+                f"{device} has LRO on, and this host forwards: LRO merges packets that cannot be cut into "
+                f"the same again. Switch it off: ethtool -K {device} lro off.",
+            )
+    if wanted.campaign and any(_varies_lro(factor) for factor in wanted.campaign["factors"]):
+        yield (
+            NOTE,
+            "the campaign sets LRO at this host, which must not stay on while it forwards; it is "
+            "measured, and not recommended.",
+        )
+    yield OK, "LRO is off"
+
+
+def _varies_lro(factor: Factor) -> bool:
+    return "forwarder" in factor["sides"] and bool(set(factor["settings"]) & set(LRO))
+
+
 def _known(reading: Reading) -> Iterator[tuple[str, str]]:
     """Note the cases in which an offload of this driver or kernel was reported to be broken."""
     driver = reading.get("driver")
@@ -374,14 +402,20 @@ def judge(node: str, reading: Reading, wanted: WantedOfNode) -> Iterator[CheckRo
         "ports": _ports(reading),
         "peers": _peers(reading, wanted),
         "factors": _factors(reading, wanted),
+        "forwarding": _forwarding(reading, wanted),
         "known cases": _known(reading),
     }
-    without = (() if wanted.factors else ("factors",)) + (
-        ("datapath", "peers") if wanted.guest else ()
-    )
+    without = _not_asked(wanted)
     for name in [name for name in checks if name not in without]:
         rows = [CheckRow(node, name, state, text) for state, text in checks[name]]
         yield from [row for row in rows if row.state != OK] or rows[:1]
+
+
+def _not_asked(wanted: WantedOfNode) -> list[str]:
+    """Return the checks that a host is not concerned by."""
+    left_out = [] if wanted.factors else ["factors"]
+    left_out += ["datapath", "peers"] if wanted.guest or wanted.forwards else []
+    return left_out + ([] if wanted.forwards else ["forwarding"])
 
 
 def _underlay_mtu(reading: Reading, wanted: WantedOfNode) -> int | None:

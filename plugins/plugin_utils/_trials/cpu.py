@@ -9,14 +9,14 @@ clock ticks (USER_HZ), user includes guest time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal
 
 from ...module_utils._base.errors import ParseError
 from ...module_utils._observe.probe import CounterReading
 from .nouns import Cpu, EndCpu, Result, Watched
 
-ENDS: tuple[Literal["client", "server"], ...] = ("client", "server")
+ENDS: tuple[Literal["client", "server", "forwarder"], ...] = ("client", "server", "forwarder")
 KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 IDLE_KINDS = ("idle", "iowait")
 NET_SOFTIRQS = ("NET_RX", "NET_TX")
@@ -216,10 +216,15 @@ def _end_of_trial(
     return end
 
 
+def _share_a_kernel(pairs: Collection[list[CounterReading]]) -> bool:
+    """Return whether several nodes are one kernel."""
+    return len(pairs) > 1 and len({pair[0]["boot_id"] for pair in pairs}) == 1
+
+
 def cpu_of_trial(snapshots: Watched, result: Result) -> Cpu:
     """Return a trial's ``cpu`` field.
 
-    Ends that share one kernel (the same boot id) are reported once, as ``combined``; nothing is
+    Nodes that share one kernel (the same boot id) are reported once, as ``combined``; nothing is
     added twice. ``result`` has ``throughput_mbps`` or ``transactions_per_s``, which are the same
     over the window. Where the traffic ran in less than :data:`TRAFFIC_SHARE` of it there is no
     service demand.
@@ -227,7 +232,7 @@ def cpu_of_trial(snapshots: Watched, result: Result) -> Cpu:
     pairs: dict[str, list[CounterReading]] = {
         end: snapshots[end] for end in ENDS if snapshots.get(end)
     }
-    combined = len(pairs) == 2 and pairs["client"][0]["boot_id"] == pairs["server"][0]["boot_id"]
+    combined = "client" in pairs and _share_a_kernel(pairs.values())
     windows = {"combined": pairs["client"]} if combined else pairs
     share = (
         traffic_share(pairs["client"][0], pairs["client"][1], result) if "client" in pairs else None

@@ -68,10 +68,14 @@ def _of_end(before: CounterReading, after: CounterReading) -> Damage:
 
 
 def damage_of(watched: Watched) -> dict[str, Damage]:
-    """Return a trial's ``damage``: by end what its kernel counted and wrote; an end without any is
+    """Return a trial's ``damage``: by end, and of a forwarder, what its kernel counted and wrote; an end without any is
     left out.
     """
-    pairs = {"client": watched.get("client"), "server": watched.get("server")}
+    pairs = {
+        "client": watched.get("client"),
+        "server": watched.get("server"),
+        "forwarder": watched.get("forwarder"),
+    }
     found = {}
     for end, pair in pairs.items():
         seen = _of_end(*pair) if pair else None

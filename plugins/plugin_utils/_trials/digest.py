@@ -23,7 +23,7 @@ KINDS = (
     "steal",
     "iowait",
 )  # user includes nice, as most tools show it
-ENDS = ("client", "server", "combined")
+ENDS = ("client", "server", "forwarder", "combined")
 FEWEST_CPUS = 2  # of one, the bars say as much as a heat map
 VISITS = 10  # to a profile on a path whose evidence is kept: more of the same says nothing new
 LISTED = 40  # trials named one by one in the report; trials.csv has them all
@@ -38,6 +38,7 @@ PLACE = (
     "pair",
     "client",
     "server",
+    "forwarder",
     "path",
     "mtu",
     "profile",

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
-from .._paths.path import MetDevice, OnNode
+from .._paths.path import UNDERLAY, Devices, MetDevice, OnNode, underlay_met
 from .._paths.sources import path_named
 from .trials import pair_endpoints
 
@@ -24,6 +24,7 @@ class EvidencePath(TypedDict):
     data_port: int | None
     client_devices: list[MetDevice]
     server_devices: list[MetDevice]
+    forwarder_devices: NotRequired[list[MetDevice]]
 
 
 def evidence_paths(
@@ -31,11 +32,14 @@ def evidence_paths(
     client: OnNode,
     server: OnNode,
     port: int = 12865,
+    *,
     data_port: int | None = None,
+    forwarder: Devices | None = None,
 ) -> list[EvidencePath]:
     """Return ``paths`` as module evidence takes them; ``data_port``: see :func:`.trials.data_port`.
 
     Where the nodes have several ends of a path, the stream runs between the first of them.
+    ``forwarder`` has the devices of a host between the nodes; a path by uplink does not meet it.
     """
     endpoints = {"client": client["endpoints"], "server": server["endpoints"]}
     asked: list[EvidencePath] = []
@@ -55,4 +59,6 @@ def evidence_paths(
                 "server_devices": path.devices_met(server["devices"], there.get("netns")),
             }
         )
+        if forwarder and not path.by_uplink:
+            asked[-1]["forwarder_devices"] = underlay_met(forwarder.get(UNDERLAY) or [])
     return asked

@@ -97,6 +97,8 @@ class Measurement:
             "server": options["server"],
             "pair": self.pair,
         }
+        if options["forwarder"]:
+            self.names["forwarder"] = options["forwarder"]["name"]
         self.key = self._spool_key(name)
         self.sights = self._sights()
 
@@ -173,13 +175,18 @@ class Measurement:
                 nodes[0],
                 nodes[1],
                 self.options["port"],
-                trials.data_port(self.plan, self.pair, self.options["port"]),
+                data_port=trials.data_port(self.plan, self.pair, self.options["port"]),
+                forwarder=(self.options["forwarder"] or {}).get("devices"),
             )
             engine = sampling_engine(self.plan["workloads"], self.plan.get("sampling"))
-            look = {**look, "paths": paths, "engine": engine} if look else None
+            datagrams = trials.datagrams_to_sample(self.plan)
+            look = (
+                {**look, "paths": paths, "engine": engine, "datagrams": datagrams} if look else None
+            )
             watch = {
                 "client": _once(path["client_devices"] for path in paths),
                 "server": _once(path["server_devices"] for path in paths),
+                "forwarder": _once(path.get("forwarder_devices", []) for path in paths),
             }
         return {"look": look, "watch": watch}
 

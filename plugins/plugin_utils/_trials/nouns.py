@@ -85,8 +85,8 @@ class EndCpu(TypedDict):
 class Cpu(TypedDict):
     """The CPU time of a trial."""
 
-    combined: bool  # both ends are one kernel
-    ends: dict[str, EndCpu]  # "client" and "server", or "combined"
+    combined: bool  # both ends, and a forwarder, are one kernel
+    ends: dict[str, EndCpu]  # "client", "server" and "forwarder", or "combined"
     traffic_share: (
         float | None
     )  # of the window in which all streams sent, None where it is not known
@@ -156,6 +156,7 @@ class Watched(TypedDict, total=False):
 
     client: list[CounterReading]
     server: list[CounterReading]
+    forwarder: list[CounterReading]
     clock_error_s: float
     clock_offset_s: float
 
@@ -189,6 +190,7 @@ class Trial(TypedDict):
     campaign: str
     client: str
     server: str
+    forwarder: NotRequired[str]  # the host between them, where there is one
     pair: str
     block: int
     visit: int

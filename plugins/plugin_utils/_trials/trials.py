@@ -15,7 +15,7 @@ from ...module_utils._base.errors import InputError, LabError, ParseError
 from ...module_utils._engines import workload
 from ...module_utils._engines.engine import Endpoint, StreamRow
 from ...module_utils._engines.engines import engine_that_started
-from ...module_utils._engines.workload import endpoint
+from ...module_utils._engines.workload import Workload, endpoint
 from .._campaign.design import all_workloads
 from .._campaign.nouns import Plan, Visit
 from .._paths.path import Endpoints
@@ -38,6 +38,8 @@ from .nouns import (
 from .streams import summarise
 
 SCHEMA = 1
+# Features that act on forwarded datagrams: streams of TCP do not show them
+BY_DATAGRAMS = ("rx-udp-gro-forwarding", "rx-gro-list")
 SENT = ("id", "workload", "endpoints", "pair")  # of a cell, what the client needs
 RECORDED = ("block", "visit", "cell", "path", "mtu", "profile", "repeat", "workload")
 
@@ -58,6 +60,17 @@ def data_port(plan: Plan, pair: str, port: int) -> int:
                 + sharing.index(pair) * (network.MOST_STREAMS // len(sharing))
             )
     return port + network.DATA_OFFSET
+
+
+def datagrams_to_sample(plan: Plan) -> Workload | None:
+    """Return the workload whose datagrams prove a factor of the plan; None where none has to."""
+    settings: set[str] = set()
+    for factor in plan["factors"]:
+        settings.update(factor["settings"])
+    if settings.isdisjoint(BY_DATAGRAMS):
+        return None
+    loads = [load for load in plan["workloads"] if load["test"] == "UDP_STREAM"]
+    return loads[0] if loads else None
 
 
 def pair_endpoints(

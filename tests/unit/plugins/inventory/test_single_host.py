@@ -25,6 +25,7 @@ DEFAULTS = {
     "ports": 1,
     "uplink": False,
     "nic": "",
+    "forwarder": "none",
 }
 
 
@@ -113,3 +114,13 @@ def test_the_inventory_of_the_collection():
     assert hosts["node1"]["offload_lab_service_manager"] == "ovs-ctl"
     assert hosts["node1"]["offload_lab_install_packages"] is False
     assert hosts["node1"]["offload_lab_node"]["name"] == "lab-node1"
+
+
+def test_a_forwarder_is_a_host_of_its_own_group(parse):
+    inventory = parse(forwarder="nat")
+    groups = inventory.get_groups_dict()
+    assert groups["lab_nodes"] == ["node1", "node2"]
+    assert groups["lab_forwarders"] == ["forwarder"]
+    assert inventory.groups["all"].vars["offload_lab_forwarding"] == "nat"
+    assert inventory.groups["lab_forwarders"].vars["offload_lab_install_packages"] is False
+    assert "lab_forwarders" not in parse().groups

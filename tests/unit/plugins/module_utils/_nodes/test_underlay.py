@@ -178,7 +178,7 @@ CASES += [
 
 def test_one_more_device():
     node = dict(NODE, more=[{"name": "uplink0", "addresses": []}])
-    cuts, ports_cut, lines, last = underlay_lines([node], ports(), seen(), port_of)
+    cuts, ports_cut, lines, last, _wires = underlay_lines([node], ports(), seen(), port_of)
     assert (cuts["a-node1"], ports_cut, last["a-node1"]) == ([], [], ["link set dev uplink0 up"])
     assert lines == [
         "link add name node1-u0 up mtu 9000 master br0 type veth peer name uplink0 mtu 9000 address "
@@ -200,5 +200,5 @@ def test_a_device_that_is_not_wanted_goes():
     ids=[case[0] for case in CASES],
 )
 def test_lines(there, links, node, expected):
-    cuts, ports_cut, lines, last = underlay_lines([node], there, links, port_of)
+    cuts, ports_cut, lines, last, _wires = underlay_lines([node], there, links, port_of)
     assert (cuts.get("a-node1", []), ports_cut, lines, last["a-node1"]) == expected

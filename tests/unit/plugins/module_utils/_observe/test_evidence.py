@@ -229,3 +229,22 @@ def test_of_devices_that_are_alike_any_may_see_the_opposite_stream(sent_by, rece
         evidence._traffic_everywhere([{"name": name, "alike": True} for name in found], found, True)
         is enough
     )
+
+
+def test_a_forwarder_is_sampled_with_both_ends_and_datagrams_after_streams(monkeypatch):
+    started, path = [], {**PARAMS["paths"][0], "forwarder_devices": [{"name": "eth0"}]}
+    monkeypatch.setattr(evidence, "_bytes", lambda _path: 0)
+    monkeypatch.setattr(evidence, "_wait_for_traffic", lambda *args: None)
+    monkeypatch.setattr(
+        evidence.runner, "start", lambda argv, *args, **options: started.append(argv) or Stream()
+    )
+    sizes = [500000, 700000]
+    monkeypatch.setattr(evidence.sampler, "sample", lambda *args: seen(sizes.pop(0)))
+    datagrams = {"test": "UDP_STREAM", "engine": "sockets", "message_size": 1400, "streams": 4}
+    params = {**PARAMS, "paths": [path], "datagrams": datagrams}
+    server, forwarder = Probe([500000, 600000]), Probe([500000, 650000])
+    found = evidence.look(params, server, forwarder)["physical"]["TCP_STREAM"]
+    assert list(found) == ["client", "server", "forwarder"]
+    assert found["forwarder"]["eth0"]["out"]["bytes"] == 500000
+    assert found["forwarder"]["eth0"]["udp_out"]["bytes"] == 650000
+    assert "netperf" in started[0][0] and '"message_size": 1400' in started[1][-1]

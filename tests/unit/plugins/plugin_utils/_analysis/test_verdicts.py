@@ -103,3 +103,19 @@ def changed(**bits):
 )
 def test_only_what_changed_with_the_factor_is_its_side_effect(on, off, others):
     assert verdicts.verdict(["generic-receive-offload"], on, off)["others"] == others
+
+
+def test_what_is_forwarded_is_proven_by_datagrams():
+    sample = {
+        "out": {"bytes": 10000, "super_share": 0.0},
+        "in": {"bytes": 900000, "super_share": 1.0},  # of TCP, which GRO merges anyhow
+        "udp_out": {"bytes": 0, "super_share": None},
+        "udp_in": {"bytes": 300000, "super_share": 0.2},
+    }
+    for bit in ("rx-udp-gro-forwarding", "rx-gro-list"):
+        assert verdicts.share_of(sample, [bit]) == 0.2
+    assert verdicts.share_of(sample, ["rx-gro"]) == 1.0
+    leaving = {**sample, "udp_out": sample["udp_in"], "udp_in": {"bytes": 100, "super_share": 0.0}}
+    assert verdicts.share_of(leaving, ["rx-gro-list"]) is None  # they leave by this device
+    del sample["udp_in"]
+    assert verdicts.share_of(sample, ["rx-gro-list"]) is None

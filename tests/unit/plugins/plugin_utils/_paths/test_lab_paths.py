@@ -13,9 +13,10 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
     load_schema,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths import (
-    LAB_PATHS,
+    BUILT,
     TENANT,
     USUAL_TENANT_PATH,
+    add_forwarded,
     path_of,
     paths_on,
 )
@@ -40,7 +41,7 @@ def test_a_campaign_may_name_the_paths_of_the_table():
 def test_a_tenant_that_is_a_host_may_have_each_path_of_tenants():
     specs = yaml.safe_load((CHECKOUT / "roles/common/meta/argument_specs.yml").read_text())
     option = specs["argument_specs"]["main"]["options"]["offload_lab_tenant_path"]
-    assert option["choices"] == [path.name for path in LAB_PATHS if TENANT in path.devices]
+    assert option["choices"] == [path.name for path in BUILT if TENANT in path.devices]
     assert option["default"] == USUAL_TENANT_PATH
 
 
@@ -60,6 +61,7 @@ def test_what_packets_meet():
         "physical_vxlan",
         "tenant_vxlan",
         "tenant_bridge_vxlan",
+        "routed_vxlan",
     ]
 
 
@@ -69,6 +71,16 @@ def test_what_gives_a_node_an_end_of_a_path():
     assert paths_on(other) == {"physical"}
     more = {"offload_lab_uplink_device": "eth2", "offload_lab_bridged_network": "192.168.30.0/24"}
     assert paths_on({**other, **more}) == {"physical", "tenant", "tenant_bridge_vxlan"}
+
+
+def test_paths_by_way_of_a_forwarder_are_where_those_are_that_they_are_like():
+    routed = {"offload_lab_forwarding": "routed"}
+    assert paths_on(routed) == {"routed", "routed_vxlan"} | paths_on({})
+    assert paths_on({**routed, "offload_lab_tenant_count": 0}) & {"routed_vxlan"} == set()
+    assert paths_on({"offload_lab_forwarding": "nat"}) == {"physical", "routed"}
+    ends = {"physical": {"netns": None, "address": "198.18.0.1"}}
+    add_forwarded(ends)
+    assert ends["routed"] == ends["physical"] and "routed_vxlan" not in ends
 
 
 def test_tenants_that_are_listed_are_all_that_there_are():

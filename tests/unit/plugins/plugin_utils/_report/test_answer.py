@@ -192,9 +192,8 @@ def test_what_a_search_confirms_is_settled_by_more_blocks_of_its_confirmation():
 def test_a_saturated_cpu_and_ends_that_share_cpus_are_to_be_known():
     findings = {"warnings": [], "one_host": True}
     digest = Digest("all_off")
-    told = page.caveats(
-        findings, [dict(table(row(1.4, "better")), saturated=True)], digest, {"nodes": {}}
-    )
+    tables = [dict(table(row(1.4, "better")), saturated=True)]
+    told = page.caveats(findings, tables, {"factors": []}, digest, {"nodes": {}})
     assert told[0].startswith("A CPU was busy all the time for TCP_STREAM over physical")
     assert "one piece of evidence, not two" in told[0]
     assert told[1].startswith("Both ends share the CPUs of one machine")

@@ -11,6 +11,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._request.campaign import (
+    wrong_forwarder,
     wrong_guests,
     wrong_mtus,
     wrong_nodes,
@@ -135,3 +136,34 @@ def test_more_tenants_than_there_are():
 def test_mtus(mtu, address, most, count):
     link = {"name": "eth1", "max_mtu": most}
     assert len(list(wrong_mtus({"mtus": [mtu]}, "a", address, link))) == count
+
+
+@pytest.mark.parametrize(
+    ("keys", "forwarders", "words"),
+    [
+        ({"sides": "forwarder"}, [], "it sets tx at the forwarder, and the inventory has none"),
+        ({}, ["r", "s"], "the group lab_forwarders has r and s"),
+        (
+            {"factors": [{"name": "gro", "sides": "forwarder", "devices": ["tenant"]}]},
+            ["r"],
+            "gro is for tenant devices, and those of a forwarder are underlay devices",
+        ),
+    ],
+)
+def test_a_campaign_that_no_forwarder_can_serve(keys, forwarders, words):
+    [problem, *_others] = wrong_forwarder(campaign(**keys), forwarders)
+    assert words in problem.what
+
+
+def test_a_campaign_that_a_forwarder_can_serve():
+    assert list(wrong_forwarder(campaign(sides="forwarder"), ["r"])) == []
+    assert list(wrong_forwarder(campaign(), [])) == []
+
+
+def test_paths_by_way_of_a_forwarder():
+    asked = campaign(paths=["routed", "routed_vxlan"])
+    told = [problem.what for problem in wrong_paths(asked, "a", {})]
+    assert len(told) == 2 and "Set offload_lab_forwarding" in told[0]
+    assert list(wrong_paths(asked, "a", {"offload_lab_forwarding": "routed"})) == []
+    [nat] = wrong_paths(asked, "a", {"offload_lab_forwarding": "nat"})
+    assert nat.what.startswith("the campaign's path routed_vxlan does not get through NAT")

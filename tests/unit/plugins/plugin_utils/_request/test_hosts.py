@@ -259,3 +259,30 @@ def test_below_a_path_of_ones_own_may_lie_what_carries_the_controllers_connectio
     )
     assert wrong_of(change=change, campaign=inner, **OWN) == []
     assert wrong_of(change=change, campaign=inner) != []
+
+
+def forwarding(active, factors=("tso",)):
+    """Return the row of a host that forwards, one of whose devices has LRO on or not."""
+    features = {"large-receive-offload": {"active": active, "fixed": False}}
+    reading = {**copy.deepcopy(READING), "forwarded": {"eth2": features}}
+    asked = {"name": "x", "blocks": 6, "factors": list(factors), "mtus": [1500]}
+    variables = {**VARIABLES, "offload_lab_forwarder_devices": ["eth1", "eth2"]}
+    campaign = read_campaign({**asked, "sides": "forwarder"})
+    wanted = wanted_of(variables, campaign, forwards=True)
+    rows = list(judge("router", reading, wanted))
+    assert not any(row.check in ("datapath", "peers") for row in rows)
+    [row] = [row for row in rows if row.check == "forwarding"]
+    return row
+
+
+def test_lro_must_be_off_where_packets_are_forwarded():
+    assert forwarding(False).state == "ok"
+    on = forwarding(True)
+    assert on.state == "WRONG" and "eth2 has LRO on" in on.text
+    varied = forwarding(False, ["tso", "lro"])
+    assert varied.state == "note" and "must not stay on" in varied.text
+
+
+def test_nodes_are_not_asked_whether_they_forward():
+    rows = judge("a", copy.deepcopy(READING), wanted_of(VARIABLES, CAMPAIGN))
+    assert "forwarding" not in [row.check for row in rows]

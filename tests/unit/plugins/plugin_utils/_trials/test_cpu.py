@@ -141,3 +141,16 @@ def test_rows_in_any_order_give_rows_or_the_typed_error(rows):
             parse("\n".join(rows))
         except ParseError as error:
             assert 1 <= error.line <= len(rows)
+
+
+def test_a_forwarder_is_an_end_of_its_own_unless_all_are_one_kernel():
+    between = {
+        "forwarder": [snap("c", 10.0, STAT, SOFTIRQS), snap("c", 11.0, LATER, SOFTIRQS_LATER)]
+    }
+    found = cpu.cpu_of_trial({**ends(), **between}, {"throughput_mbps": 1000.0})
+    assert list(found["ends"]) == ["client", "server", "forwarder"] and not found["combined"]
+    assert found["ends"]["forwarder"]["service_demand_us_per_kb"] > 0
+    two = cpu.cpu_of_trial({**ends("c", "c"), **between}, {"throughput_mbps": 1000.0})
+    assert list(two["ends"]) == ["combined"]
+    apart = cpu.cpu_of_trial({**ends("c", "b"), **between}, {"throughput_mbps": 1000.0})
+    assert list(apart["ends"]) == ["client", "server", "forwarder"]

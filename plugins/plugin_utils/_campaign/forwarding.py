@@ -1,0 +1,85 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What must not be on at a host that forwards, of what a campaign sets there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .nouns import Between, Factor, Levels, Plan
+
+END = "forwarder"
+
+
+class Caution(NamedTuple):
+    """Settings that are not for a host that forwards."""
+
+    settings: tuple[str, ...]
+    says: str
+    forbids: bool  # a profile that has it on is not recommended
+    behind_nat: bool = False  # it holds for NAT alone
+
+
+LRO = ("lro", "rx-lro", "large-receive-offload")
+CAUTIONS = (
+    Caution(
+        LRO,
+        "must not be on while packets are forwarded: what LRO merged cannot be cut into the packets that "
+        "were sent, and is lost or arrives as others (case moby-32023). The kernel switches it off when "
+        "forwarding begins, and lets it be switched on again",
+        forbids=True,
+    ),
+    Caution(
+        ("rx-gro-list",),
+        "must not be on behind NAT before datagrams were seen to arrive as they were sent: those of one "
+        "flow that arrive together were reported to become one, and DNS does not answer (case "
+        "openwrt-18387). Playbook integrity compares them",
+        forbids=False,
+        behind_nat=True,
+    ),
+)
+
+
+def between(forwarders: Sequence[str], hostvars: Mapping[str, Mapping[str, Any]]) -> Between | None:
+    """Return the host between the nodes as a plan has it, None without one; a campaign has one."""
+    if not forwarders:
+        return None
+    does = hostvars[forwarders[0]].get("offload_lab_forwarding")
+    return {"host": forwarders[0], "does": str(does or "")}
+
+
+def host_of(plan: Plan) -> str:
+    """Return the host between the nodes; empty where there is none."""
+    host = plan.get("forwarder")
+    return host["host"] if host else ""
+
+
+def _set_there(plan: Plan) -> Iterator[tuple[Factor, Caution]]:
+    """Yield the factors that are set at the forwarder and what is to be said of each."""
+    host = plan.get("forwarder")
+    behind_nat = host is not None and host["does"] == "nat"
+    for factor in plan["factors"]:
+        if END not in factor["sides"]:
+            continue
+        for caution in CAUTIONS:
+            concerned = not set(factor["settings"]).isdisjoint(caution.settings)
+            if concerned and (behind_nat or not caution.behind_nat):
+                yield factor, caution
+
+
+def cautions(plan: Plan) -> list[str]:
+    """Return a sentence for each factor that must not be on at the forwarder of a campaign."""
+    return [
+        f"at the forwarder {factor['name']} {caution.says}" for factor, caution in _set_there(plan)
+    ]
+
+
+def forbidden(plan: Plan, levels: Levels) -> str | None:
+    """Return why a profile with these levels is not recommended, or None."""
+    for factor, caution in _set_there(plan):
+        on = levels.get(factor["name"]) not in (None, factor["levels"][0])
+        if on and caution.forbids:
+            return f"{factor['name']} must not be on while packets are forwarded"
+    return None

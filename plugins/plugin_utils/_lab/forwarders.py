@@ -1,0 +1,76 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A host between the nodes that forwards their packets: which it is, its devices, and what it does in
+a campaign. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from .._paths.lab_paths import TENANT
+from .._paths.path import UNDERLAY, Devices, Pair
+from . import guests
+from .guests import OTHERS, CampaignHost, Homes
+from .lab_node import InLab
+
+GROUP = "lab_forwarders"
+END = "forwarder"
+
+
+def forwarders_of(groups: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the hosts of an inventory that forward."""
+    return list(groups.get(GROUP, ()))
+
+
+def without(hosts: Iterable[str], forwarders: Collection[str]) -> list[str]:
+    """Return the hosts of a play that may be the ends of a pair."""
+    return [host for host in hosts if host not in forwarders]
+
+
+def devices_of(names: Iterable[str]) -> Devices:
+    """Return the devices of a forwarder by class: all of them are the underlay's."""
+    empty: Devices = {name: [] for name in (*OTHERS, TENANT)}
+    return {**empty, UNDERLAY: [{"name": name} for name in names]}
+
+
+def in_lab(names: Iterable[str], datapath: str) -> InLab:
+    """Return what a forwarder has in the lab: devices, and no end of a path."""
+    devices = devices_of(names)
+    return {
+        "tenants": [],
+        "devices": devices,
+        "links": {"outer": devices[UNDERLAY], "inner": []},
+        "endpoints": {},
+        "addresses": [],
+        "datapath": datapath,
+        "guest_ports": [],
+    }
+
+
+def members(
+    pairs: Sequence[Pair], homes: Homes, forwarders: Iterable[str]
+) -> dict[str, CampaignHost]:
+    """Return what each host does in a campaign; no pair measures without the forwarders."""
+    found = guests.members(pairs, homes)
+    labels = [f"{pair['client']} {pair['server']}" for pair in pairs]
+    hosts = list(found)
+    for forwarder in forwarders:
+        for host in hosts:
+            found[host]["needed"].append(forwarder)
+            found[host]["rests"][forwarder] = list(found[host]["partners"])
+        rests = {host: _with(host, pairs) for host in hosts}
+        found[forwarder] = {
+            "member": True,
+            "end": END,
+            "partners": labels,
+            "needed": hosts,
+            "rests": rests,
+            "elsewhere": [],
+        }
+    return found
+
+
+def _with(host: str, pairs: Iterable[Pair]) -> list[str]:
+    return [f"{pair['client']} {pair['server']}" for pair in pairs if host in pair.values()]

@@ -1,0 +1,41 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A host between the nodes: what it has in the lab, and who waits for whom in a campaign."""
+
+from __future__ import annotations
+
+from ansible_collections.offload.lab.plugins.plugin_utils._lab import forwarders
+
+PAIR = {"client": "node1", "server": "node2"}
+
+
+def test_its_devices_are_those_of_an_underlay():
+    found = forwarders.in_lab(["eth0", "eth1"], "netdev")
+    assert (
+        found["devices"]["underlay"]
+        == found["links"]["outer"]
+        == [
+            {"name": "eth0"},
+            {"name": "eth1"},
+        ]
+    )
+    assert not any(found["devices"][name] for name in ("tenant", "tunnel", "host"))
+    assert found["endpoints"] == {} and found["addresses"] == []
+
+
+def test_it_is_no_end_of_a_pair():
+    groups = {"lab_nodes": ["node1", "node2"], "lab_forwarders": ["router"]}
+    between = forwarders.forwarders_of(groups)
+    assert between == ["router"] and forwarders.forwarders_of({}) == []
+    assert forwarders.without(["router", "node1", "node2"], between) == ["node1", "node2"]
+
+
+def test_no_pair_measures_without_it_and_it_waits_for_the_pairs():
+    found = forwarders.members([PAIR], {}, ["router"])
+    assert found["router"]["end"] == "forwarder"
+    assert found["node1"]["needed"] == ["node2", "router"]
+    assert found["node1"]["rests"]["router"] == ["node2"]
+    assert found["router"]["partners"] == ["node1 node2"]
+    assert found["router"]["rests"] == {"node1": ["node1 node2"], "node2": ["node1 node2"]}
+    assert "router" not in forwarders.members([PAIR], {}, [])
