@@ -100,7 +100,8 @@ class ActionModule(ControllerAction):
         names = list(self._value("forwarder_devices", task_vars) or [])
         if options["part"] == "devices":
             return {"devices": forwarders.devices_of(names)}
-        return forwarders.in_lab(names, options["datapath"])
+        ours = "offload_lab_node" in task_vars
+        return forwarders.in_lab(names, options["datapath"], ours=ours)
 
     def _part(
         self,

@@ -35,13 +35,15 @@ def devices_of(names: Iterable[str]) -> Devices:
     return {**empty, UNDERLAY: [{"name": name} for name in names]}
 
 
-def in_lab(names: Iterable[str], datapath: str) -> InLab:
-    """Return what a forwarder has in the lab: devices, and no end of a path."""
+def in_lab(names: Iterable[str], datapath: str, *, ours: bool) -> InLab:
+    """Return what a forwarder has in the lab: devices, and no end of a path. Only that of the
+    single-host lab, ``ours``, gets the MTU of a campaign; one that is there already keeps its own.
+    """
     devices = devices_of(names)
     return {
         "tenants": [],
         "devices": devices,
-        "links": {"outer": devices[UNDERLAY], "inner": []},
+        "links": {"outer": devices[UNDERLAY] if ours else [], "inner": []},
         "endpoints": {},
         "addresses": [],
         "datapath": datapath,

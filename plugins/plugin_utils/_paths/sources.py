@@ -13,16 +13,29 @@ from itertools import chain
 from typing import Any
 
 from .lab_paths import LAB_PATHS
-from .own_paths import as_paths
+from .own_paths import OwnPath, as_paths
 from .path import UNDERLAY, Devices, Endpoints, Path
 
+FACT = "__offload_lab_own_paths"
 SOURCES: list[tuple[Path, ...]] = [LAB_PATHS]
 
 
 def take(variables: Mapping[str, Any] | None) -> None:
     """Take the paths of the network that is there already, where a host's variables have them."""
-    own = (variables or {}).get("__offload_lab_own_paths") or {}
+    own = _own_of(variables or {})
     SOURCES[:] = [LAB_PATHS, as_paths(own)]
+
+
+def _own_of(variables: Mapping[str, Any]) -> Mapping[str, OwnPath]:
+    """Return the paths that the nodes have found. A host that forwards has no end of one, and takes
+    them from a node.
+    """
+    hostvars = variables.get("hostvars") or {}
+    for known in (variables, *(hostvars[host] for host in variables.get("ansible_play_hosts", ()))):
+        if known.get(FACT):
+            found: Mapping[str, OwnPath] = known[FACT]
+            return found
+    return {}
 
 
 def all_paths() -> dict[str, Path]:

@@ -134,7 +134,7 @@ def wanted_of(
         guest=guest,
         engine=engine,
         own=bool(value("ends", [])),
-        varies_underlay=any(UNDERLAY in factor["devices"] for factor in factors),
+        varies_underlay=any(_varies_underlay(factor, forwards) for factor in factors),
         mtu=int(mtu) - around(variables) * guest if mtu else None,
         more_devices=[port["device"] for port in value("more_ports", [])]
         + [name for name in value("forwarder_devices", []) if name != value("underlay_device", "")],
@@ -145,6 +145,12 @@ def wanted_of(
         uplink=value("uplink_device", ""),
         install=str(install).lower() not in ("false", "no", "0", "off"),
     )
+
+
+def _varies_underlay(factor: Factor, forwards: bool) -> bool:
+    """Return whether a factor is for underlay devices of a host: one that forwards, or an end."""
+    sides = [side for side in factor["sides"] if (side == "forwarder") == forwards]
+    return UNDERLAY in factor["devices"] and bool(sides)
 
 
 def _user(reading: Reading) -> Iterator[tuple[str, str]]:
@@ -273,9 +279,15 @@ def _campaign_mtus(
         )
 
 
+def _sets_devices(wanted: WantedOfNode) -> bool:
+    """Return whether a campaign sets something of a host's underlay devices."""
+    keeps_mtu = wanted.own or wanted.forwards
+    return wanted.campaign is not None and (wanted.varies_underlay or not keeps_mtu)
+
+
 def _management(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
     carriers = reading["management"]
-    changed = wanted.campaign and (wanted.varies_underlay or not wanted.own)
+    changed = _sets_devices(wanted)
     for name in [wanted.device, *wanted.more_devices]:
         if name in carriers and name not in wanted.allowed:
             yield (

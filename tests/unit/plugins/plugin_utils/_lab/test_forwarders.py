@@ -11,7 +11,7 @@ PAIR = {"client": "node1", "server": "node2"}
 
 
 def test_its_devices_are_those_of_an_underlay():
-    found = forwarders.in_lab(["eth0", "eth1"], "netdev")
+    found = forwarders.in_lab(["eth0", "eth1"], "netdev", ours=True)
     assert (
         found["devices"]["underlay"]
         == found["links"]["outer"]
@@ -22,6 +22,12 @@ def test_its_devices_are_those_of_an_underlay():
     )
     assert not any(found["devices"][name] for name in ("tenant", "tunnel", "host"))
     assert found["endpoints"] == {} and found["addresses"] == []
+
+
+def test_one_that_is_there_already_keeps_its_mtu():
+    found = forwarders.in_lab(["eth0"], "system", ours=False)
+    assert found["links"] == {"outer": [], "inner": []}
+    assert found["devices"]["underlay"] == [{"name": "eth0"}]
 
 
 def test_it_is_no_end_of_a_pair():

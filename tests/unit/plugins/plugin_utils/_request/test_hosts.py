@@ -283,6 +283,16 @@ def test_lro_must_be_off_where_packets_are_forwarded():
     assert varied.state == "note" and "must not stay on" in varied.text
 
 
+@pytest.mark.parametrize(("forwards", "state"), [(False, "note"), (True, "WRONG")])
+def test_a_managed_device_is_refused_where_it_would_be_set(forwards, state):
+    reading = {**copy.deepcopy(READING), "management": ["eth1"]}
+    asked = {"name": "x", "blocks": 6, "factors": ["tso"], "mtus": [1500], "sides": "forwarder"}
+    variables = {**VARIABLES, "offload_lab_ends": [{"name": "pods"}]}
+    wanted = wanted_of(variables, read_campaign(asked), forwards=forwards)
+    [row] = [row for row in judge("a", reading, wanted) if row.check == "management"]
+    assert row.state == state
+
+
 def test_nodes_are_not_asked_whether_they_forward():
     rows = judge("a", copy.deepcopy(READING), wanted_of(VARIABLES, CAMPAIGN))
     assert "forwarding" not in [row.check for row in rows]
