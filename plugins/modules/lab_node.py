@@ -11,7 +11,8 @@ version_added: 0.1.0
 description:
   - Derives from a node's variables C(offload_lab_*), which role C(common) sets, its tenants, the addresses and devices
     by which it is measured, and the tunnels it needs.
-  - A host of the group C(lab_tenants) is a tenant. It has one device, and an end of one path.
+  - A host of the group C(lab_tenants) is a tenant. It has one device, and an end of one path. A host of the group
+    C(lab_forwarders) has the devices C(offload_lab_forwarder_devices), and no end of a path.
   - Works on the controller alone. It needs no connection to the node, and the lab need not be there.
 author:
   - The offload.lab developers (@offload-lab)
@@ -52,7 +53,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 addresses:
-  description: All addresses of RV(endpoints).
+  description: The addresses of RV(endpoints) that the lab gives, each once in a lab.
   returned: with O(part=ends)
   type: list
   elements: str

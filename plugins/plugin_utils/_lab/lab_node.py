@@ -67,7 +67,7 @@ class InLab(TypedDict):
     devices: Devices
     links: Links
     endpoints: Endpoints
-    addresses: list[str]  # of the ends of all paths
+    addresses: list[str]  # of the ends that the lab gives
     datapath: str
     guest_ports: Sequence[GuestPort]  # of tenants that are hosts of their own
 
@@ -179,6 +179,7 @@ def ends_of(
     links = links_of(planned, devices, ports)
     more = [port["address"] for port in variables["more_ports"]]
     endpoints = tenants.endpoints(planned, variables["underlay_address"], more)
+    given = _all_addresses(endpoints)
     if variables.get("forwarding"):
         add_forwarded(endpoints)
     sources.add_existing(node, endpoints, devices)
@@ -187,7 +188,7 @@ def ends_of(
         "devices": devices,
         "links": links,
         "endpoints": endpoints,
-        "addresses": _all_addresses(endpoints),
+        "addresses": given,
         "datapath": datapath,
         "guest_ports": ports,
     }
@@ -195,9 +196,8 @@ def ends_of(
 
 def _all_addresses(endpoints: Endpoints) -> list[str]:
     addresses: list[str] = []
-    for name, end in endpoints.items():
-        if name not in FORWARDED:  # they have the ends of others
-            addresses += [one["address"] for one in end.get("all", [end])]
+    for end in endpoints.values():
+        addresses += [one["address"] for one in end.get("all", [end])]
     return addresses
 
 
