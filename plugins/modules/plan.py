@@ -173,6 +173,11 @@ homes:
   returned: success
   type: dict
   sample: {}
+forwarder:
+  description: The host that forwards between the nodes, the host of the group C(lab_forwarders). Empty where there is none.
+  returned: success
+  type: str
+  sample: ""
 rounds:
   description: Lists of RV(pairs) that are measured at the same time, in the order of the rounds.
   returned: success
