@@ -442,7 +442,7 @@ def apart(
     mtus = {
         node: _underlay_mtu(reading, wanted[node])
         for node, reading in readings.items()
-        if not wanted[node].guest
+        if not (wanted[node].guest or wanted[node].forwards)
     }
     measuring = any(reading["measuring"] for reading in readings.values())
     if len(set(filter(None, mtus.values()))) > 1 and not measuring:

@@ -296,3 +296,13 @@ def test_a_managed_device_is_refused_where_it_would_be_set(forwards, state):
 def test_nodes_are_not_asked_whether_they_forward():
     rows = judge("a", copy.deepcopy(READING), wanted_of(VARIABLES, CAMPAIGN))
     assert "forwarding" not in [row.check for row in rows]
+
+
+def test_a_host_that_forwards_may_have_another_mtu():
+    router = copy.deepcopy(READING)
+    router["links"]["eth1"]["mtu"] = 9000
+    readings = {"a": copy.deepcopy(READING), "router": router}
+    nodes = {name: wanted_of(VARIABLES, None) for name in readings}
+    assert [row.check for row in apart(readings, nodes, 1000)] == ["MTU"]
+    nodes["router"] = wanted_of(VARIABLES, None, forwards=True)
+    assert list(apart(readings, nodes, 1000)) == []
