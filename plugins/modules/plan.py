@@ -174,7 +174,7 @@ homes:
   type: dict
   sample: {}
 forwarder:
-  description: The host that forwards between the nodes, the host of the group C(lab_forwarders). Empty where there is none.
+  description: The host of the group C(lab_forwarders), which is between the nodes. Empty where there is none.
   returned: success
   type: str
   sample: ""
