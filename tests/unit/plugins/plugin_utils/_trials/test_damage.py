@@ -84,3 +84,10 @@ def test_checksums_of_sampled_packets_become_marks(counts, guard):
     assert [mark["guard"] for mark in found] == ([guard] if guard else [])
     for mark in found:
         assert f"of {sum(counts.values())} packets that eth0 received" in mark["reason"]
+
+
+def test_a_forwarder_drops_as_an_end_does():
+    watched = {"forwarder": [snapshot(eth1__rx_dropped=5), snapshot(eth1__rx_dropped=90)]}
+    seen = damage.damage_of(watched)
+    assert seen == {"forwarder": {"counters": {"eth1 rx_dropped": 85}}}
+    assert marks(**seen) == ["drops"]

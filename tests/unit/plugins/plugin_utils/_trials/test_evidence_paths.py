@@ -75,3 +75,17 @@ def test_a_path_without_an_end_is_said():
             {"endpoints": {}, "devices": DEVICES},
             {"endpoints": {}, "devices": DEVICES},
         )
+
+
+def test_a_host_that_forwards_is_met_by_all_but_what_leaves_by_the_uplink():
+    ends = {"physical": {"netns": None, "address": "198.18.0.1"}}
+    ends["tenant"] = {"netns": "tenant1", "address": "192.168.20.1"}
+    node = {"endpoints": ends, "devices": DEVICES}
+    between = {"underlay": [{"name": "eth0"}, {"name": "eth1"}]}
+    physical, tenant = evidence_paths(["physical", "tenant"], node, node, forwarder=between)
+    assert physical["forwarder_devices"] == [
+        {"name": "eth0", "netns": None, "alike": True},
+        {"name": "eth1", "netns": None, "alike": True},
+    ]
+    assert "forwarder_devices" not in tenant
+    assert "forwarder_devices" not in evidence_paths(["physical"], node, node)[0]
