@@ -56,7 +56,7 @@ def report_over_three(folder):
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("night", NIGHTS)
 def test_a_regression_of_a_tenth_is_named_with_the_side_of_each_kernel(night, noise):
-    right, false = kernels.judged(night, noise, 0.9, 60).T
+    right, false = kernels.judged(night, noise, 0.9, 40).T
     assert right.mean() >= 0.9
     assert at_least(false) <= 0.05  # not shown to be above 5 %
 
@@ -64,7 +64,7 @@ def test_a_regression_of_a_tenth_is_named_with_the_side_of_each_kernel(night, no
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", NOISES)
 def test_where_kernels_are_alike_no_difference_is_named(noise):
-    _right, false = kernels.judged("four kernels, since the third", noise, 1.0, 120, seed=41).T
+    _right, false = kernels.judged("four kernels, since the third", noise, 1.0, 60, seed=41).T
     assert at_least(false) <= 0.05
 
 
