@@ -70,10 +70,10 @@ def test_both_ends_are_told_to_restore_themselves(alive, told, how):
         os.kill(module.pid, signal.SIGHUP)  # and what the end of a terminal adds
     else:
         os.close(reader)
-    module.join(20)
+    module.join(120)
     assert module.exitcode == 1
     assert alive.stat().st_mtime == 0
-    assert event.wait(20)
+    assert event.wait(120)
 
 
 def test_without_a_probe_nothing_is_watched(alive):
