@@ -28,18 +28,27 @@ set_up() { # CORE
     fi
 }
 
-try() { # CORE NAME COMMAND...
-    core=$1 name=$2 began=$(date +%s)
-    shift 2
-    if "$@" >"$results/$core-$name.log" 2>&1; then said=passed; else said=FAILED failed=1; fi
-    printf '%-5s %-7s %s  %4d s\n' "$core" "$name" "$said" $(($(date +%s) - began)) | tee -a "$results/summary"
+note() { # CORE NAME BEGAN STATUS
+    said=passed
+    if [ "$4" != 0 ]; then said=FAILED failed=1; fi
+    printf '%-5s %-7s %s  %4d s\n' "$1" "$2" "$said" $(($(date +%s) - $3)) | tee -a "$results/summary"
 }
 
 : >"$results/summary"
 for core in "$@"; do
-    try "$core" set-up set_up "$core"
     bin=$PWD/.build/matrix/venv-$core/bin
-    try "$core" sanity "$bin/python" tools/run_ansible_test.py sanity --color no
-    try "$core" units "$bin/python" -m pytest -q -n 2 -p no:cacheprovider -m "not nightly" --hypothesis-profile=quick tests/unit
+
+    began=$(date +%s) status=0
+    (set_up "$core") >"$results/$core-set-up.log" 2>&1 || status=$?
+    note "$core" set-up "$began" "$status"
+
+    began=$(date +%s) status=0
+    "$bin/python" tools/run_ansible_test.py sanity --color no >"$results/$core-sanity.log" 2>&1 || status=$?
+    note "$core" sanity "$began" "$status"
+
+    began=$(date +%s) status=0
+    "$bin/python" -m pytest -q -n 2 -p no:cacheprovider -m "not nightly" --hypothesis-profile=quick tests/unit \
+        >"$results/$core-units.log" 2>&1 || status=$?
+    note "$core" units "$began" "$status"
 done
 exit $failed
