@@ -63,7 +63,7 @@ class MeasuredCampaign(NamedTuple):
 CampaignPair = tuple[MeasuredCampaign, MeasuredCampaign]
 
 
-class Judged(NamedTuple):
+class JudgedPairs(NamedTuple):
     """Pairs of campaigns compared, and what of it is a regression, as texts."""
 
     compared: list[ComparedCampaign]
@@ -323,14 +323,14 @@ def _check(baseline: str, compared: list[ComparedCampaign], threshold: float | N
 
 def compare_pairs(
     pairs: Sequence[CampaignPair], matters: float, threshold: float | None = None
-) -> Judged:
+) -> JudgedPairs:
     """Return each pair compared, the first of it as the baseline, and the regressions as texts; one
     error rate for all pairs together. ``matters`` is a logarithm.
     """
     compared: list[ComparedCampaign] = [
         {"campaign": pair[1].name, "tables": list(_tables(pair, matters))} for pair in pairs
     ]
-    return Judged(compared, _judge(compared, threshold))
+    return JudgedPairs(compared, _judge(compared, threshold))
 
 
 def smallest_matters(campaigns: list[MeasuredCampaign]) -> float:
