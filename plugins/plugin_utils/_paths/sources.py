@@ -17,6 +17,7 @@ from .own_paths import OwnPath, as_paths
 from .path import UNDERLAY, Devices, Endpoints, Path
 
 FACT = "__offload_lab_own_paths"
+FORWARDERS = "lab_forwarders"  # the group of hosts that forward
 SOURCES: list[tuple[Path, ...]] = [LAB_PATHS]
 
 
@@ -30,10 +31,13 @@ def _own_of(variables: Mapping[str, Any]) -> Mapping[str, OwnPath]:
     """Return the paths that the nodes have found. A host that forwards has no end of one, and takes
     them from a node.
     """
-    hostvars = variables.get("hostvars") or {}
-    for known in (variables, *(hostvars[host] for host in variables.get("ansible_play_hosts", ()))):
-        if known.get(FACT):
-            found: Mapping[str, OwnPath] = known[FACT]
+    own: Mapping[str, OwnPath] = variables.get(FACT) or {}
+    forwarders = (variables.get("groups") or {}).get(FORWARDERS, ())
+    if own or variables.get("inventory_hostname") not in forwarders:
+        return own
+    for host in variables["ansible_play_hosts"]:
+        found: Mapping[str, OwnPath] | None = variables["hostvars"][host].get(FACT)
+        if found:
             return found
     return {}
 

@@ -50,7 +50,8 @@ print(json.dumps(%r))
 VISIT = """#!/usr/bin/python
 import time
 from ansible.module_utils.basic import AnsibleModule
-KEYS = ("cells", "campaign", "collect", "spool", "chunk", "probe", "watch", "look", "reach", "engines")
+KEYS = ("cells", "campaign", "collect", "spool", "chunk", "probe", "watch", "look", "reach", "engines",
+        "forwarder")
 module = AnsibleModule(argument_spec={key: {"type": "raw"} for key in KEYS})
 rows = []
 for cell in module.params["cells"] or []:
