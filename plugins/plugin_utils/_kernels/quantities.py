@@ -111,7 +111,7 @@ def _of_metric(
     campaigns: list[MeasuredCampaign], metric: str, table: str
 ) -> Iterator[KernelQuantity]:
     """Yield the quantities of a table and metric that were measured, the control first."""
-    first = next(campaign for campaign in campaigns if table in places_of(campaign))
+    first = [campaign for campaign in campaigns if table in places_of(campaign)][0]
     about = analysis_metrics.describe(metric, first.cube.tables[places_of(first)[table]]["test"])
     control = campaigns[0].cube.profiles[0]
     for profile in _names(campaign.cube.profiles for campaign in campaigns):

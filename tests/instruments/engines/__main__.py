@@ -21,7 +21,7 @@ def effects(analysis):
     """Return the effect on throughput of each table: (path, MTU, traffic, engine) to its row."""
     found = {}
     for table in analysis["tables"]:
-        traffic, _, engine = table["workload"].rpartition("_")
+        traffic, engine = table["workload"].rsplit("_", 1)
         metrics = {metric["metric"]: metric for metric in table["metrics"]}
         (row,) = metrics["throughput"]["rows"]
         found[table["path"], table["mtu"], traffic, engine] = row
