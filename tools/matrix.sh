@@ -20,10 +20,10 @@ set_up() { # CORE
     venv=$PWD/.build/matrix/venv-$1
     if ! [ -x "$venv/bin/ansible-test" ]; then
         rm -rf "$venv"
-        "$(sh tools/find_python.sh "$(python_of "$1")")" -m venv "$venv"
+        python=$(sh tools/find_python.sh "$(python_of "$1")") && "$python" -m venv "$venv" || return
         # Not pinned but for ansible-core: the newest of each that this core takes.
         "$venv/bin/pip" install --quiet --disable-pip-version-check "ansible-core==$1.*" -r meta/ee-requirements.txt \
-            -r tests/unit/requirements.txt prometheus-client pytest-xdist ruptures
+            -r tests/unit/requirements.txt prometheus-client pytest-xdist ruptures || return
         "$venv/bin/python" tools/collections_setup.py requirements/collections.yml
     fi
 }

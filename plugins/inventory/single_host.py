@@ -124,6 +124,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin
 
 from ..module_utils._base.errors import InputError
 from ..module_utils._nodes.lab_hosts import FORWARDER, lab_hosts
+from ..plugin_utils._paths.path import FORWARDERS
 
 try:
     from ansible.template import trust_as_template
@@ -134,7 +135,6 @@ except ImportError:  # ansible-core 2.18 has no such marks
 
 
 GROUP = "lab_nodes"
-FORWARDERS = "lab_forwarders"
 # A node shares the packages of its machine (the playbook nodes installs them) and has no service
 # manager.
 GROUP_VARIABLES = {"offload_lab_install_packages": False, "offload_lab_service_manager": "ovs-ctl"}

@@ -51,24 +51,30 @@ def _hosts(request, podman_required, tmp_path_factory):
         made.down()
 
 
-@pytest.fixture(name="play")
-def _play(collections, tmp_path, monkeypatch):
-    """Return what runs ``ansible-playbook`` in a folder of the user's, as ``(exit status,
-    output)``.
-    """
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(name="home")
+def _home(tmp_path):
+    """The environment of a user whose home is a folder of the test, and who has set nothing."""
     environment = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("ANSIBLE_", "OFFLOAD_"))
     }
     environment.update(
-        ANSIBLE_COLLECTIONS_PATH=str(collections),
         PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}",
         ANSIBLE_NOCOLOR="1",
         ANSIBLE_LOCALHOST_WARNING="false",
         HOME=str(tmp_path),
     )
+    return environment
+
+
+@pytest.fixture(name="play")
+def _play(collections, home, tmp_path, monkeypatch):
+    """Return what runs ``ansible-playbook`` in a folder of the user's, as ``(exit status,
+    output)``.
+    """
+    monkeypatch.chdir(tmp_path)
+    environment = {**home, "ANSIBLE_COLLECTIONS_PATH": str(collections)}
 
     def play(playbook, *arguments, timeout=300):
         done = subprocess.run(

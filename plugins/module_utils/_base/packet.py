@@ -126,10 +126,10 @@ def said(raw: bytes, flags: int) -> bytes:
     return bytes([flags]) + NO_OFFLOAD[1:] + raw[FRAME:]
 
 
-def checksum_place(found: Layers) -> int | None:
+def checksum_place(ip: Ip) -> int | None:
     """Return where the checksum of TCP or UDP is."""
-    offset = {PROTOCOL_TCP: 16, PROTOCOL_UDP: 6}.get(found.ip.protocol)
-    return None if offset is None else found.ip.payload + offset
+    offset = {PROTOCOL_TCP: 16, PROTOCOL_UDP: 6}.get(ip.protocol)
+    return None if offset is None else ip.payload + offset
 
 
 def pseudo_header(raw: bytes, ip: Ip, length: int) -> bytes:
@@ -144,7 +144,7 @@ def summed(raw: bytes, found: Layers, upto: int | None = None) -> bytes:
 
     ``upto`` ends the range that the checksum is made over; None is the whole packet.
     """
-    place = checksum_place(found)
+    place = checksum_place(found.ip)
     if place is None:
         return said(raw, 0)
     cleared = put(raw, place, 0)
@@ -157,7 +157,7 @@ def trusted(raw: bytes, found: Layers) -> bytes:
     """Return the packet as one whose checksum is still to be made: the kernel that receives it so
     from a tap believes its content.
     """
-    place = checksum_place(found)
+    place = checksum_place(found.ip)
     if place is None:
         return said(raw, 0)
     pseudo = pseudo_header(raw, found.ip, len(raw) - found.ip.payload)

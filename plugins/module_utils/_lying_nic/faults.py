@@ -47,7 +47,7 @@ def _vouched(raw: bytes, found: Layers, chance: random.Random) -> bytes:
 
 
 def _checksum_unfilled(raw: bytes, found: Layers, _chance: random.Random) -> bytes:
-    place = packet.checksum_place(found)
+    place = packet.checksum_place(found.ip)
     return packet.said(raw if place is None else packet.put(raw, place, 0x1234), 0)
 
 

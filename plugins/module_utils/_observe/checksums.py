@@ -14,7 +14,6 @@ from .._base.packet import Ip
 
 State = Literal["right", "wrong", "unfilled"]
 WORST_LAST: tuple[State, ...] = ("right", "unfilled", "wrong")
-OFFSETS = {packet.PROTOCOL_TCP: 16, packet.PROTOCOL_UDP: 6}  # of the checksum in its header
 IN_FRAGMENTS = 0x3FFF  # of IPv4: more fragments follow, and where this one belongs
 
 
@@ -36,10 +35,10 @@ class Checksums(TypedDict):
 
 def _of_transport(raw: bytes, ip: Ip) -> State | None:
     """Return the state of the checksum of TCP or UDP; None where there is none."""
-    offset = OFFSETS.get(ip.protocol)
-    if offset is None or len(raw) < ip.payload + offset + 2:
+    place = packet.checksum_place(ip)
+    if place is None or len(raw) < place + 2:
         return None
-    found = packet.word(raw, ip.payload + offset)
+    found = packet.word(raw, place)
     if ip.protocol == packet.PROTOCOL_UDP and found == 0:
         return None
     pseudo = packet.pseudo_header(raw, ip, len(raw) - ip.payload)
@@ -64,17 +63,16 @@ def _of_ip(raw: bytes, ip: Ip) -> State | None:
     return _of_transport(raw[:end], ip)
 
 
-def states(raw: bytes, vxlan_port: int) -> list[State]:
+def states(raw: bytes, vxlan_port: int) -> list[State | None]:
     """Return the states of the checksums of an Ethernet frame's IP packets, the outermost first;
-    what cannot be judged is left out.
+    None for what cannot be judged.
     """
     tap_packet = packet.NO_OFFLOAD + raw
     found = packet.layers(tap_packet, vxlan_port)
     if found is None:
         return []
     around = [found.tunnel] if found.tunnel else []
-    judged = [_of_ip(tap_packet, ip) for ip in [*around, found.ip]]
-    return [state for state in judged if state]
+    return [_of_ip(tap_packet, ip) for ip in [*around, found.ip]]
 
 
 def counted(frames: Iterable[Frame], vxlan_port: int) -> Checksums:
@@ -86,10 +84,10 @@ def counted(frames: Iterable[Frame], vxlan_port: int) -> Checksums:
     counts: Checksums = {"right": 0, "vouched": 0, "unfilled": 0, "wrong": 0}
     for frame in frames:
         found = states(frame.raw, vxlan_port)
-        if not found:
-            continue
-        if frame.vouched and found[0] != "right":
+        known = [state for state in found if state]
+        outermost = found[0] if found else None
+        if frame.vouched and outermost in ("unfilled", "wrong"):
             counts["vouched"] += 1
-        else:
-            counts[max(found, key=WORST_LAST.index)] += 1
+        elif known:
+            counts[max(known, key=WORST_LAST.index)] += 1
     return counts

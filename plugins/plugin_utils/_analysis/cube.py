@@ -22,7 +22,7 @@ from .._statistics.libraries import np
 from .._trials import payload
 from .._trials.guards import excluded
 from .._trials.nouns import Trial
-from .metrics import order, values_of
+from .metrics import MAIN, order, values_of
 
 LISTED = 20  # failures that are named one by one
 
@@ -305,7 +305,7 @@ def scatter_of(plan: Plan, trials: Iterable[Trial]) -> Scatter | None:
     little.
     """
     values = collect(plan, trials).values
-    found = [logs(values[name]) for name in ("throughput", "transactions") if name in values]
+    found = [logs(values[name]) for name in MAIN if name in values]
     if not found:
         return None
     tables = np.concatenate(found)

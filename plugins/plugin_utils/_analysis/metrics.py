@@ -16,6 +16,7 @@ from typing import Any, Iterator, Mapping, TypedDict
 
 from .._trials.cpu import TRAFFIC_SHARE
 
+MAIN = ("throughput", "transactions")
 ENDS = ("client", "server", "forwarder", "combined")
 LATENCIES = ("mean", "p50", "p90", "p99", "p999")
 SHOWN_AS = {"p999": "p99.9"}

@@ -16,9 +16,8 @@ from .._statistics.effects import logs
 from .._statistics.libraries import np
 from .._statistics.numbers import shortened
 from .cube import Cube
+from .metrics import ENDS, MAIN
 
-METRICS = ("throughput", "transactions")
-ENDS = ("client", "server", "combined")
 CAUSES = {  # the CPU time of an end, in per cent, that no profile asks for
     "steal": "CPU time that the hypervisor took",
     "user": "CPU time of programs",
@@ -52,7 +51,7 @@ def scattered(cube: Cube) -> Scattered | None:
     """Return where the scatter of throughput and transactions comes from; None where too little was
     measured.
     """
-    measured = [name for name in METRICS if name in cube.values]
+    measured = [name for name in MAIN if name in cube.values]
     if not measured:
         return None
     data = np.concatenate([logs(cube.values[name]) for name in measured])

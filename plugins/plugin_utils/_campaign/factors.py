@@ -16,7 +16,7 @@ from typing import Any, NotRequired, TypedDict
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._kinds.kinds import KINDS
-from .._paths.path import UNDERLAY
+from .._paths.path import FORWARDER, UNDERLAY
 from .._paths.sources import device_classes
 from .nouns import Factor, Levels, Settings
 
@@ -24,7 +24,7 @@ ENDS = {
     "tx": ["client"],
     "rx": ["server"],
     "both": ["client", "server"],
-    "forwarder": ["forwarder"],
+    FORWARDER: [FORWARDER],
 }
 
 
@@ -90,7 +90,7 @@ def _kind_of(asked: AskedFactor, where: str) -> str:
 
 def _devices_at(side: str, devices: list[str]) -> list[str]:
     """Return the classes of a factor's devices at a side: a forwarder has devices of an underlay alone."""
-    if side == "forwarder" and UNDERLAY in devices:
+    if side == FORWARDER and UNDERLAY in devices:
         return [UNDERLAY]
     return devices
 
@@ -149,8 +149,8 @@ def settings_of(factors: Iterable[Factor], levels: Levels, with_needs: bool = Fa
     """
     factors = list(factors)
     ends: Settings = {"client": {}, "server": {}}
-    if any("forwarder" in factor["sides"] for factor in factors):
-        ends["forwarder"] = {}
+    if any(FORWARDER in factor["sides"] for factor in factors):
+        ends[FORWARDER] = {}
     needed: list[Factor] = []
     for factor in factors:
         level = levels[factor["name"]]

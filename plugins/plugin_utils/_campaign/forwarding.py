@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .._paths.path import FORWARDER
 from .nouns import Between, Factor, Levels, Plan
-
-END = "forwarder"
 
 
 class Caution(NamedTuple):
@@ -61,7 +60,7 @@ def _set_there(plan: Plan) -> Iterator[tuple[Factor, Caution]]:
     host = plan.get("forwarder")
     behind_nat = host is not None and host["does"] == "nat"
     for factor in plan["factors"]:
-        if END not in factor["sides"]:
+        if FORWARDER not in factor["sides"]:
             continue
         for caution in CAUTIONS:
             concerned = not set(factor["settings"]).isdisjoint(caution.settings)

@@ -149,7 +149,7 @@ def recommended(
     else:
         data.update(_advice(advice, plan))
     data.update(date=_day(measured), kernels=kernels(manifest), drivers=drivers(manifest))
-    ends = [*("client", "server"), *(["forwarder"] if settings.get("forwarder") else [])]
+    ends = ["client", "server"] + (["forwarder"] if settings.get("forwarder") else [])
     data.update({end: settings.get(end) or {} for end in ends})
     return f"---\n{HEAD.format(name=plan['name'])}" + yaml.safe_dump(
         {"offload_lab_recommended": data}, sort_keys=False, allow_unicode=True, width=120

@@ -10,18 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from .._paths.lab_paths import TENANT
-from .._paths.path import UNDERLAY, Devices, Pair
+from .._paths.path import FORWARDER, FORWARDERS, UNDERLAY, Devices, Pair
 from . import guests
 from .guests import OTHERS, CampaignHost, Homes
 from .lab_node import InLab
 
-GROUP = "lab_forwarders"
-END = "forwarder"
-
 
 def forwarders_of(groups: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the hosts of an inventory that forward."""
-    return list(groups.get(GROUP, ()))
+    return list(groups.get(FORWARDERS, ()))
 
 
 def without(hosts: Iterable[str], forwarders: Collection[str]) -> list[str]:
@@ -65,7 +62,7 @@ def members(
         rests = {host: _with(host, pairs) for host in hosts}
         found[forwarder] = {
             "member": True,
-            "end": END,
+            "end": FORWARDER,
             "partners": labels,
             "needed": hosts,
             "rests": rests,

@@ -16,6 +16,8 @@ from typing import NotRequired, TypedDict
 from ...module_utils._base.errors import InputError
 from ...module_utils._base.network import VXLAN_OVERHEAD
 
+FORWARDER = "forwarder"  # the end that is none: a host between the two that forwards
+FORWARDERS = "lab_forwarders"  # the group of such hosts in an inventory
 UNDERLAY = "underlay"  # the class of the devices by which a node's packets leave it
 TCP_HEADERS = {4: 40, 6: 60}  # bytes of IP and TCP, by the IP version of the path
 TIMESTAMPS = 12  # bytes of the TCP option that each segment carries while tcp_timestamps is on

@@ -14,10 +14,9 @@ from typing import Any
 
 from .lab_paths import LAB_PATHS
 from .own_paths import OwnPath, as_paths
-from .path import UNDERLAY, Devices, Endpoints, Path
+from .path import FORWARDERS, UNDERLAY, Devices, Endpoints, Path
 
 FACT = "__offload_lab_own_paths"
-FORWARDERS = "lab_forwarders"  # the group of hosts that forward
 SOURCES: list[tuple[Path, ...]] = [LAB_PATHS]
 
 

@@ -27,12 +27,6 @@ GOALS = {
     "tcp_latency": "TCP latency (p99)",
     "udp_latency": "UDP latency (p99)",
 }
-ENDS = {
-    "client": " at the client",
-    "server": " at the server",
-    "forwarder": " at the forwarder",
-    "combined": " of both ends",
-}
 QUANTITIES = {
     "throughput": "throughput",
     "transactions": "transaction rate",
@@ -85,7 +79,7 @@ def _group(entries: list[Attributed], places: dict[str, str]) -> Sentence:
     times = {name: len(leads) for name, leads in leading.items()}
     first = max(times, key=times.__getitem__)
     most = max(leading[first], key=lambda lead: text.distance(lead.row["ratio"]))
-    place = places[most.entry["table"]] + ENDS.get(most.entry["end"] or "", "")
+    place = places[most.entry["table"]] + phrases.ENDS.get(most.entry["end"] or "", "")
     where = f" for {place}"
     if len(entries) > 1:
         where = f" in {times[first]} of {len(entries)} comparisons, most for {place}"
@@ -153,7 +147,7 @@ def leader_table(attribution: list[Attributed], titles: dict[str, str]) -> Plain
         if entry["separated"]:
             apart = "yes"
         nobody = text.SAME if _nothing_helps(entry) else text.UNTESTED
-        where = titles[entry["table"]] + ENDS.get(entry["end"] or "", "")
+        where = titles[entry["table"]] + phrases.ENDS.get(entry["end"] or "", "")
         rows.append({"cells": [goal_name(entry), where, names or nobody, apart, _next(entry)]})
     if not rows:
         return None
@@ -180,7 +174,7 @@ def _evidence(row: Effect, titles: dict[str, str]) -> PlainRow:
 
 def quantity_name(row: Effect) -> str:
     """Return what was measured: ``service demand at the client``."""
-    return QUANTITIES[row["metric"].split("_")[0]] + ENDS.get(row["end"] or "", "")
+    return QUANTITIES[row["metric"].split("_")[0]] + phrases.ENDS.get(row["end"] or "", "")
 
 
 def notes(findings: Findings) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from ...module_utils._engines.payload.command import TEST as PAYLOAD
 from .._analysis.failures import Failures
+from .._analysis.metrics import MAIN
 from .._analysis.nouns import Estimate, SearchPath
 from .._analysis.recommend import Recommendation
 from .._analysis.scatter import went_with
@@ -25,7 +26,6 @@ from . import broken, remedy
 from .advice import quantity_name
 from .nouns import Findings, Sentence
 from .phrases import (
-    MAIN,
     SHOWN,
     alike,
     effect,

@@ -15,7 +15,12 @@ from .._figures import numbers as text
 from .._figures.nouns import EffectTable, Quantity, QuantityRow
 from .nouns import Findings, Sentence
 
-MAIN = ("throughput", "transactions")
+ENDS = {
+    "client": " at the client",
+    "server": " at the server",
+    "forwarder": " at the forwarder",
+    "combined": " of both ends",
+}
 SHOWN = ("better", "worse")  # the states that the report claims
 MOST_NAMED = 12  # settings of a level in a sentence
 MOST_ALIKE = 3  # sets in a sentence

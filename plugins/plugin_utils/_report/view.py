@@ -15,6 +15,7 @@ from itertools import chain
 from typing import Collection, Sequence
 
 from .._analysis.campaign_verdicts import unsupported_profiles
+from .._analysis.metrics import MAIN
 from .._analysis.nouns import (
     AnalysedMetric,
     AnalysedTable,
@@ -28,16 +29,9 @@ from .._campaign.profiles import differing
 from .._figures import numbers as text
 from .._figures.nouns import EffectTable, MaybeMedians, Medians, Quantity, QuantityRow
 from .nouns import Findings
-from .phrases import set_names
+from .phrases import ENDS, set_names
 
-MAIN = ("throughput", "transactions")
 LABELS = {"transactions": "transaction rate"}
-ENDS = {
-    "client": " at the client",
-    "server": " at the server",
-    "forwarder": " at the forwarder",
-    "combined": " of both ends",
-}
 SHOWN_LATENCIES = ("latency_mean", "latency_p99")
 
 

@@ -13,7 +13,7 @@ from ...module_utils._iproute.parse import Link
 from .._campaign.nouns import Campaign
 from .._lab.guests import measuring
 from .._paths.lab_paths import TENANT, USUAL_TENANT_PATH, Variables, paths_on
-from .._paths.path import UNDERLAY, VXLAN
+from .._paths.path import FORWARDER, UNDERLAY, VXLAN
 from .._paths.sources import all_paths
 from .variables import Problem
 
@@ -106,7 +106,7 @@ def wrong_guests(
 
 def wrong_forwarder(campaign: Campaign, forwarders: Sequence[str]) -> Iterator[Problem]:
     """Yield why a campaign cannot vary what is set at the host between the nodes."""
-    varied = [factor for factor in campaign["factors"] if "forwarder" in factor["sides"]]
+    varied = [factor for factor in campaign["factors"] if FORWARDER in factor["sides"]]
     where = f"campaign {campaign['name']}"
     if varied and not forwarders:
         yield Problem(

@@ -20,7 +20,7 @@ from .._campaign.forwarding import LRO
 from .._campaign.nouns import Campaign, Factor
 from .._known_cases.known_cases import Host, of_host
 from .._lab.guests import Variables, around
-from .._paths.path import UNDERLAY
+from .._paths.path import FORWARDER, UNDERLAY
 from .campaign import wrong_mtus
 from .variables import PREFIX, Problem
 
@@ -149,7 +149,7 @@ def wanted_of(
 
 def _varies_underlay(factor: Factor, forwards: bool) -> bool:
     """Return whether a factor is for underlay devices of a host: one that forwards, or an end."""
-    sides = [side for side in factor["sides"] if (side == "forwarder") == forwards]
+    sides = [side for side in factor["sides"] if (side == FORWARDER) == forwards]
     return UNDERLAY in factor["devices"] and bool(sides)
 
 
@@ -385,7 +385,7 @@ def _forwarding(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, s
 
 
 def _varies_lro(factor: Factor) -> bool:
-    return "forwarder" in factor["sides"] and bool(set(factor["settings"]) & set(LRO))
+    return FORWARDER in factor["sides"] and bool(set(factor["settings"]) & set(LRO))
 
 
 def _known(reading: Reading) -> Iterator[tuple[str, str]]:

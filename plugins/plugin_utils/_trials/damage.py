@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypedDict
 
 from ...module_utils._observe.probe import CounterReading
+from .cpu import ENDS
 from .nouns import NOTHING, Damage, Expected, Mark, Trial, Watched, mark
 
 CHECKSUMS = {
@@ -68,16 +69,12 @@ def _of_end(before: CounterReading, after: CounterReading) -> Damage:
 
 
 def damage_of(watched: Watched) -> dict[str, Damage]:
-    """Return a trial's ``damage``: by end, and of a forwarder, what its kernel counted and wrote; an end without any is
-    left out.
+    """Return a trial's ``damage``: by end, and of a forwarder, what its kernel counted and wrote; an
+    end without any is left out.
     """
-    pairs = {
-        "client": watched.get("client"),
-        "server": watched.get("server"),
-        "forwarder": watched.get("forwarder"),
-    }
-    found = {}
-    for end, pair in pairs.items():
+    found: dict[str, Damage] = {}
+    for end in ENDS:
+        pair = watched.get(end)
         seen = _of_end(*pair) if pair else None
         if seen:
             found[end] = seen

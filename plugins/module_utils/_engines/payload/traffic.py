@@ -32,7 +32,7 @@ KEEP_ALIVE = (
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 4),  # s
     (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1),  # s
-    (socket.IPPROTO_TCP, 18, ACKNOWLEDGED),  # TCP_USER_TIMEOUT
+    (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, ACKNOWLEDGED),
 )
 CONNECTED = 8.0  # s; by then the SYN was sent again after 1 s and 3 s
 LATE = 0.9  # s; a connection whose first SYN was lost is there after 1 s or 3 s (RFC 6298)
@@ -471,14 +471,12 @@ def receive_sizes(sock: socket.socket, control: Control, family: int) -> None:
 
 def answers(address: str, local: str | None, family: int) -> dict[str, bool]:
     """Return whether ICMP echo requests are answered: a small one, and one in a packet of the path's
-    MTU that may not be fragmented. Nothing where this process may not send any.
+    MTU that may not be fragmented. Nothing where none can be sent: this process may not, or the way
+    to the other end has gone.
     """
-    protocol = ECHO[family][0]
-    try:
-        sock = socket.socket(family, socket.SOCK_RAW, protocol)
-    except PermissionError:
-        return {}
-    with sock:
+    with contextlib.suppress(OSError), socket.socket(
+        family, socket.SOCK_RAW, ECHO[family][0]
+    ) as sock:
         for level, option, value in PROBE[family]:
             sock.setsockopt(level, option, value)
         if local:
@@ -488,7 +486,8 @@ def answers(address: str, local: str | None, family: int) -> dict[str, bool]:
         mtu = min(sock.getsockopt(*MTU_OF[family]), LARGEST_PACKET)
         small = any(_answered(sock, family, SMALL_PING) for _try in range(ECHO_TRIES))
         large = small and any(_answered(sock, family, mtu) for _try in range(ECHO_TRIES))
-    return {"small": small, "large": large}
+        return {"small": small, "large": large}
+    return {}
 
 
 def _answered(sock: socket.socket, family: int, size: int) -> bool:
@@ -540,6 +539,11 @@ class Control:
         return heard
 
 
+def family_of(address: str) -> socket.AddressFamily:
+    """Return the family of an address."""
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
 def counters() -> dict[str, int]:
     """Return the kernel's counters of errors in this network namespace."""
     found: dict[str, int] = {}
@@ -582,7 +586,7 @@ def udp_socket(address: str, port: int, family: int, join: bool) -> socket.socke
 
 def serve(address: str, port: int) -> None:
     """Serve checks for ever, each in a thread."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    family = family_of(address)
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((address, port))
@@ -690,7 +694,7 @@ class Client:
         self.there = (address, port)
         self.rate = rate  # Mbit/s, 0 for no limit
         self.local = local
-        self.family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.family = family_of(address)
         self.control = Control(self.connect())
         self.unit = self.control.connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
         self.reports: dict[str, Report] = {}
@@ -786,7 +790,7 @@ def check(
     address: str, port: int, seconds: float, rate: float, local: str | None
 ) -> dict[str, object]:
     """Return what was found, see :mod:`.result`."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    family = family_of(address)
     before, began = counters(), time.monotonic()
     try:
         client = Client(address, port, rate, local)

@@ -48,7 +48,7 @@ def test_a_later_fragment_has_no_ports():
     frame[8:10] = b"\x00\xb9"  # behind the type: offset 185
     found = packet.layers(sent(bytes(frame)))
     assert (found.ip.protocol, found.payload) == (0, found.ip.payload)
-    assert packet.checksum_place(found) is None
+    assert packet.checksum_place(found.ip) is None
 
 
 @pytest.mark.parametrize("raw", [b"", bytes(24), sent(b"\x08\x06" + bytes(28)), sent(b"\x08\x00")])
