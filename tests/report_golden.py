@@ -273,7 +273,8 @@ def compared_texts(folder):
     """
     gains = {"old": 1.3, "new": 1.15, "short": 1.3}
     for seed, (name, gain) in enumerate(gains.items(), 1):
-        factors, blocks = ["tso", "gso", "gro"], 5 if name == "short" else 8
+        factors = ["tso", "gso", "gro"]
+        blocks = 5 if name == "short" else 8
         plan = own(name=name, design="one_at_a_time", factors=factors, blocks=blocks)
         truth = synthetic.Truth({"tso": gain}, noise=0.018, block_noise=0.02)
         put(folder / name, plan, synthetic.make_trials(plan, truth, seed=seed, cpu=False))

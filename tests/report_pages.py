@@ -63,7 +63,10 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
-        self.open, self.idents, self.links, self.words = [], set(), set(), []
+        self.open = []
+        self.idents = set()
+        self.links = set()
+        self.words = []
         self.feed(text)
         self.close()
         assert not self.open, f"not closed: {self.open}"

@@ -59,7 +59,8 @@ def copy_files(root, target, names):
             ):
                 path.unlink()
     for name in names:
-        source, copy = root / name, target / name
+        source = root / name
+        copy = target / name
         if not copy.is_file() or copy.stat().st_mtime_ns != source.stat().st_mtime_ns:
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, copy)

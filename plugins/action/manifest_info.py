@@ -30,7 +30,8 @@ class ActionModule(ActionBase):
             )
         )
         # Of many tenants they are long: they go to the file, and not into the event of the task.
-        devices, kernel_log = result.pop("devices", {}), result.pop("kernel_log", [])
+        devices = result.pop("devices", {})
+        kernel_log = result.pop("kernel_log", [])
         if result.get("failed") or not given.get("results") or self._task.check_mode:
             return result
         conditions: manifest.Conditions = {

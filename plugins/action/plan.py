@@ -96,10 +96,8 @@ class ActionModule(ControllerAction):
     @staticmethod
     def _scatter(folder: str) -> Scatter | None:
         """Return what the trials of an earlier campaign scattered, None where there is none."""
-        plan, record = (
-            read_plan(os.path.join(folder, "plan.json")),
-            os.path.join(folder, "trials.jsonl"),
-        )
+        plan = read_plan(os.path.join(folder, "plan.json"))
+        record = os.path.join(folder, "trials.jsonl")
         return (
             scatter_of(plan, stream_records(record, []))
             if plan and os.path.exists(record)

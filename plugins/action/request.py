@@ -77,7 +77,8 @@ class ActionModule(ControllerAction):
         homes: dict[str, str],
     ) -> Iterator[Problem]:
         between = forwarders.forwarders_of(task_vars["groups"])
-        hosts, hostvars = task_vars["ansible_play_hosts_all"], task_vars["hostvars"]
+        hosts = task_vars["ansible_play_hosts_all"]
+        hostvars = task_vars["hostvars"]
         there = forwarders.without(hosts, between)
         playing = guests.measuring(there, homes)
         campaign = self._campaign(arguments, playing)
@@ -98,7 +99,8 @@ class ActionModule(ControllerAction):
 
     def _nodes_read(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> list[Problem]:
         """Show what was read of the nodes as a table, and return what is wrong in it."""
-        campaign, homes = None, guests.homes_of(task_vars["groups"], task_vars["hostvars"])
+        campaign = None
+        homes = guests.homes_of(task_vars["groups"], task_vars["hostvars"])
         between = forwarders.forwarders_of(task_vars["groups"])
         if arguments["campaign_required"]:
             hosts = forwarders.without(task_vars["ansible_play_hosts_all"], between)

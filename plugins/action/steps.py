@@ -105,13 +105,11 @@ class CampaignFolder:
     def __init__(
         self, plan: Plan, folder: str, pairs: list[Pair], lab_mtu: int | None, check: bool
     ) -> None:
-        self.plan, self.folder, self.pairs, self.lab_mtu, self.check = (
-            plan,
-            folder,
-            pairs,
-            lab_mtu,
-            check,
-        )
+        self.plan = plan
+        self.folder = folder
+        self.pairs = pairs
+        self.lab_mtu = lab_mtu
+        self.check = check
         self.record = os.path.join(folder, "trials.jsonl")
         self.known = Records(self.record, dry=True).known
         if plan.get("looks"):
@@ -177,7 +175,8 @@ class CampaignFolder:
     def _show_search(self, decided: Search) -> None:
         standing = decided["standing"] if decided["ended"] else decided["rounds"][-1]["standing"]
         last = decided["rounds"][-1]["profiles"] if decided["rounds"] else {}
-        names, text = self._called(last, decided), "no value"
+        names = self._called(last, decided)
+        text = "no value"
         if standing["best"]:
             gain, low, high = (f"{standing[name]:.3g}" for name in ("gain", "low", "high"))
             text = (

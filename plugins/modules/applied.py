@@ -90,11 +90,10 @@ def kept_after(
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Keep the originals of what differs, forget the snapshot, and return the module's result."""
-    params, devices = (
-        module.params,
-        settings.read_settings(module.params["devices"], missing="skip"),
-    )
-    before, kept = snapshot.read(params["snapshot"]), snapshot.read(params["path"])
+    params = module.params
+    devices = settings.read_settings(module.params["devices"], missing="skip")
+    before = snapshot.read(params["snapshot"])
+    kept = snapshot.read(params["path"])
     after = kept if before is None else kept_after(before, kept, devices)
     if not module.check_mode:
         if after is not None and after != kept:

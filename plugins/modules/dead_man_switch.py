@@ -242,7 +242,8 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     watched = watched_of(params)
     if not module.check_mode:
         dead_man.settle()
-    state, fired = dead_man.find(), sign_of_life.fired() is not None
+    state = dead_man.find()
+    fired = sign_of_life.fired() is not None
     if params["state"] == "alive":
         sign_of_life.renew(params["path"])
         return {"changed": False, "pid": pid_of(state), "fired": False, "diff": {}}

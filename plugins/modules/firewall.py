@@ -98,7 +98,8 @@ from ..module_utils._lab import firewall
 def converge(module: AnsibleModule) -> Returned:
     """Bring the lab's rules to what is wanted; return the module's result."""
     require(["CAP_NET_ADMIN"])
-    params, rules = module.params, []
+    params = module.params
+    rules = []
     if params["state"] == "present":
         if not params["sources"]:
             raise InputError(

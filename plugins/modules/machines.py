@@ -284,8 +284,10 @@ def carry_out(lab: str, folder: str, plan: MachinePlan, before: MachinesState, a
 
 def converge(module: AnsibleModule) -> Returned:
     """Bring the machines to what is wanted; return the module's result."""
-    lab, folder = module.params["name"], module.params["folder"]
-    present, accel = module.params["state"] == "present", module.params["accel"]
+    lab = module.params["name"]
+    folder = module.params["folder"]
+    present = module.params["state"] == "present"
+    accel = module.params["accel"]
     wanted = validate(lab, folder, module.params["machines"])
     names = [machine["name"] for machine in wanted]
     require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], to_do="Run the playbook with sudo, or as root.")

@@ -182,7 +182,8 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     stop, start = running.plan(before, wanted, params["state"], params["purge"])
     change(before, stop, start, module.check_mode)
     alive = names(before, [path for path in before if before[path]])
-    stopped, started = names(before, stop), sorted(running.label(server) for server in start)
+    stopped = names(before, stop)
+    started = sorted(running.label(server) for server in start)
     after = sorted((set(alive) - set(stopped)) | set(started))
     return {
         "changed": bool(stop or start),

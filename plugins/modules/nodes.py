@@ -274,7 +274,8 @@ def make(lab: str, wanted: list[Node], state: str, names: list[str], check_mode:
 
 def converge(module: AnsibleModule) -> Returned:
     """Check what is asked and what may be done, then bring the nodes to it."""
-    lab, state = module.params["name"], module.params["state"]
+    lab = module.params["name"]
+    state = module.params["state"]
     wanted = validate(lab, module.params["nodes"])
     # The connection to the nodes needs root too, so "become" in one task is not enough.
     require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], to_do="Run the playbook with sudo, or as root.")

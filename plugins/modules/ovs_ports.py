@@ -182,8 +182,10 @@ def check_possible(state: OvsState, bridge: str, wanted: dict[str, Port]) -> Non
 def converge(module: AnsibleModule) -> Returned:
     """Bring the ports to what is wanted; return the module's result."""
     require(["CAP_NET_ADMIN"])
-    params, check_mode = module.params, module.check_mode
-    bridge, present = network.device_name(params["bridge"], "bridge"), params["state"] == "present"
+    params = module.params
+    check_mode = module.check_mode
+    bridge = network.device_name(params["bridge"], "bridge")
+    present = params["state"] == "present"
     owner = checks.name(params["owner"], "owner")
     wanted = wanted_ports(params["ports"], owner)
     state = database.read(missing_ok=check_mode or not (present and wanted))

@@ -153,7 +153,8 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     files.
     """
     request = module.params["request"]
-    folder, owner = request["folder"], request.get("owner")
+    folder = request["folder"]
+    owner = request.get("owner")
     answer: dict[str, Any] = {"changed": False, "taken": True}
     if owner:
         answer.update(

@@ -199,7 +199,8 @@ def converge(module: AnsibleModule) -> Returned:
     """Bring the switch to what is wanted; return the module's result."""
     params = module.params
     require(["CAP_NET_ADMIN"])
-    bridge, datapath = network.device_name(params["bridge"], "bridge"), params["datapath"]
+    bridge = network.device_name(params["bridge"], "bridge")
+    datapath = params["datapath"]
     if datapath == "auto":
         datapath = "system" if service.kernel_datapath() else "netdev"
     daemons = service_of(service.unit_of(params["service_manager"]))

@@ -321,7 +321,8 @@ def wait_gone(names: list[str]) -> None:
 
 def present(params: Options, check_mode: bool) -> Planned:
     """Return the plan for tenants that are wanted."""
-    links, bridge = read.read_with_neighbors(), params["bridge"]
+    links = read.read_with_neighbors()
+    bridge = params["bridge"]
     limit = limit_of(links, params)
     usual_mtu = params["mtu"] or (limit[0] if limit else 1500)
     wanted = wanted_tenants(params["tenants"], usual_mtu, limit)
@@ -349,7 +350,8 @@ def absent(params: Options) -> Planned:
 def converge(module: AnsibleModule) -> Returned:
     """Bring the tenants to what is wanted; return the module's result."""
     require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"])
-    params, check_mode = module.params, module.check_mode
+    params = module.params
+    check_mode = module.check_mode
     network.device_name(params["bridge"], "bridge")
     wanted = params["state"] == "present"
     seen, gone, steps, after = present(params, check_mode) if wanted else absent(params)

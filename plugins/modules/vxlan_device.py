@@ -162,7 +162,8 @@ def read(name: str) -> tuple[Links, Fdb]:
 def purge(keep: list[str], check_mode: bool) -> Returned:
     """Remove our devices except some; return the module's result."""
     keep = [network.device_name(name) for name in keep]
-    links, ovs = iproute_read.read(), database.read(missing_ok=True)
+    links = iproute_read.read()
+    ovs = database.read(missing_ok=True)
     names, steps = plan_purge(links, ovs, keep)
     if not check_mode:
         apply(steps)
@@ -187,7 +188,8 @@ def as_wanted(wanted: WantedVxlan) -> VxlanSummary:
 def converge(module: AnsibleModule) -> Returned:
     """Bring the device to what is wanted; return the module's result."""
     require(["CAP_NET_ADMIN"])
-    params, check_mode = module.params, module.check_mode
+    params = module.params
+    check_mode = module.check_mode
     if params["keep"] is not None:
         if params["state"] != "absent":
             raise InputError("says what is not removed", "keep", "Use it with state=absent.")
@@ -199,7 +201,8 @@ def converge(module: AnsibleModule) -> Returned:
     if params["state"] == "present":
         options = cast(VxlanOptions, {option: params[option] for option in OPTIONS})
         wanted = wanted_device(options, links)
-        steps, after = plan_present(links, fdb, ovs, wanted), as_wanted(wanted)
+        steps = plan_present(links, fdb, ovs, wanted)
+        after = as_wanted(wanted)
     else:
         steps = plan_absent(links, ovs, name)
     before = summary(links.get(name), fdb)

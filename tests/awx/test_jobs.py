@@ -61,7 +61,8 @@ def _here(tmp_path_factory, request):
         # The nodes are namespaces of this machine: the login is one without a key.
         site.make_login()
         site.play("awx_setup")
-        site.lab, site.store = lab, store
+        site.lab = lab
+        site.store = store
         yield site
 
 

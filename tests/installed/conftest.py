@@ -21,7 +21,8 @@ def _collections(tmp_path_factory):
     """An empty path with nothing but the tarball installed in it; what it depends on is in
     site-packages.
     """
-    built, path = tmp_path_factory.mktemp("built"), tmp_path_factory.mktemp("collections")
+    built = tmp_path_factory.mktemp("built")
+    path = tmp_path_factory.mktemp("collections")
     run(["ansible-galaxy", "collection", "build", "--output-path", built])
     [tarball] = built.glob("*.tar.gz")
     run(

@@ -38,7 +38,9 @@ CAMPAIGN = {
     "steal_limit": 100,
 }
 STORE = "/var/lib/offload-lab-results"
-PATIENCE, DEAD_MAN = 600, 180  # seconds
+# seconds
+PATIENCE = 600
+DEAD_MAN = 180
 OUTPUT = CHECKOUT / "tests/output/execution_environment"
 
 
@@ -47,7 +49,8 @@ def _image(hosts, collections, tmp_path_factory):
     """Build what ansible-builder says; the base has the collection's tarball, and what it needs,
     installed.
     """
-    context, base = tmp_path_factory.mktemp("context"), tmp_path_factory.mktemp("base")
+    context = tmp_path_factory.mktemp("context")
+    base = tmp_path_factory.mktemp("base")
     shutil.copytree(collections, base, dirs_exist_ok=True)
     for name in REQUIRED:
         folder = Path("ansible_collections", *name.split("."))
@@ -88,7 +91,9 @@ class Jobs:
     """Runs playbooks as jobs of AWX: each in a container of the image, with a private folder."""
 
     def __init__(self, hosts, image, private, **variables):
-        self.hosts, self.image, self.private = hosts, image, private
+        self.hosts = hosts
+        self.image = image
+        self.private = private
         private_folder.make(private, results_host="node2", dead_man_minutes=3, **variables)
         (private / "inventory/hosts.yml").write_text(inventory(hosts, "/runner"))
         shutil.copy(hosts.folder / "key", private)

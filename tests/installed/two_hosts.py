@@ -76,7 +76,8 @@ class TwoHosts:
     """The containers, the links between them, and the proxy."""
 
     def __init__(self, folder, suite="bookworm"):
-        self.folder, self.image = folder, f"localhost/offload-lab-ssh:{suite}"
+        self.folder = folder
+        self.image = f"localhost/offload-lab-ssh:{suite}"
         self.proxy = None
         self.variables = {}
 
@@ -125,7 +126,8 @@ class TwoHosts:
         """Give the host a user, a way in, the address of its underlay, and where packages come
         from.
         """
-        links, key = NODES[node], (self.folder / "key.pub").read_text()
+        links = NODES[node]
+        key = (self.folder / "key.pub").read_text()
         self.inside(
             node, "useradd", "--create-home", "--shell", "/bin/bash", "--groups", "sudo", "lab"
         )

@@ -99,11 +99,9 @@ def keep(path, name):
 
 @pytest.mark.parametrize("kind", MAKE)
 def test_random_states_are_restored_twice_in_a_row(kind, tmp_path):
-    name, path, generator = (
-        f"re-{kind}",
-        str(tmp_path / "snapshot.json"),
-        random.Random(f"restore {kind}"),
-    )
+    name = f"re-{kind}"
+    path = str(tmp_path / "snapshot.json")
+    generator = random.Random(f"restore {kind}")
     bits = changeable(name)
     assert bits
     seen = set()

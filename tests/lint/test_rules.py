@@ -244,7 +244,8 @@ def is_nested_ternary(node):
 
 def has_its_reason(lines, number):
     """Return whether a comment beside this line, or above it, gives a figure: what was measured."""
-    here, above = lines[number - 1], lines[number - 2].lstrip()
+    here = lines[number - 1]
+    above = lines[number - 2].lstrip()
     beside = here.partition("  # ")[2] or (above if above.startswith("#") else "")
     return any(character.isdigit() for character in beside)
 

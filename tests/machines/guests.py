@@ -31,10 +31,13 @@ def folder_of(name):
 class Guests:
     """Two virtual machines and the lab in them."""
 
-    inventory, first_port = INVENTORY, 22080
+    inventory = INVENTORY
+    first_port = 22080
 
     def __init__(self, name, **options):
-        self.name, self.folder, self.options = name, folder_of(name), options
+        self.name = name
+        self.folder = folder_of(name)
+        self.options = options
         self.variables = variables(name, self.inventory)
 
     def argv(self, playbook, **options):
@@ -101,7 +104,8 @@ class Guests:
 class Tenants(Guests):
     """Two nodes that are namespaces, and the virtual machine on the switch of each."""
 
-    inventory, first_port = CHECKOUT / "inventories/guest_tenants", 22180
+    inventory = CHECKOUT / "inventories/guest_tenants"
+    first_port = 22180
 
     def __init__(self, name, **options):
         super().__init__(name, **options)

@@ -37,7 +37,8 @@ class World:
     """A lab of virtual machines, and a campaign in it that can be struck."""
 
     def __init__(self, folder, guests):
-        self.folder, self.guests = folder, guests
+        self.folder = folder
+        self.guests = guests
         self.record = folder / "short/trials.jsonl"
         self.options = {"campaign": CAMPAIGN, "results_dir": str(folder)}
         self.process = None
@@ -131,9 +132,11 @@ def test_a_reboot_in_a_campaign(world, tmp_path):
     """After it nothing of the lab is there but trials that no controller has collected; all of it
     goes on later.
     """
-    world.folder, world.record = tmp_path, tmp_path / "short/trials.jsonl"
+    world.folder = tmp_path
+    world.record = tmp_path / "short/trials.jsonl"
     world.options = {"campaign": {**CAMPAIGN, "blocks": 1}, "results_dir": str(tmp_path)}
-    before, files = world.features(), world.files()
+    before = world.features()
+    files = world.files()
     world.begin()
     world.guests.inside("node2", "systemctl reboot", rc=None)
     status, said = world.ends()

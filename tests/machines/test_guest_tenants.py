@@ -70,7 +70,8 @@ def test_a_campaign_sets_both_hosts_of_an_end_and_leaves_them_as_they_were(tenan
         trial["error"] for trial in trials
     )
     for trial in trials:
-        told, cpu = trial["evidence"], trial["cpu"]
+        told = trial["evidence"]
+        cpu = trial["cpu"]
         assert {"tenant0", "node1:underlay0"} <= set(told["settings"]["client"])
         assert (
             set(cpu["ends"]) == {"client", "server"} and told["nodes"]["server"]["node"] == "node2"

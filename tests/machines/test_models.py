@@ -37,7 +37,8 @@ ASKED = [
     ("channels", {"combined": 1}),
     ("channels", {"combined": 2}),
 ]
-FLOWS, PACKETS = 32, 40
+FLOWS = 32
+PACKETS = 40
 SEND = f"""python3 - <<'END'
 import socket, time
 for number in range({FLOWS}):

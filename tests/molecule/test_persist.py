@@ -14,7 +14,8 @@ import pytest
 
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
-IMAGE, NAME = "localhost/offload-lab-node:bookworm", "offload-lab-persist"
+IMAGE = "localhost/offload-lab-node:bookworm"
+NAME = "offload-lab-persist"
 DEVICE = "tuned0"
 SETTINGS = {
     "generic-receive-offload": True,

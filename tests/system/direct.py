@@ -76,5 +76,6 @@ def action(name, arguments, on_node, shell):
         args=arguments, action=f"offload.lab.{name}", async_val=0, check_mode=False
     )
     made = plugin(task, SimpleNamespace(_shell=SimpleNamespace(tmpdir="")), None, None, None)
-    made._execute_module, made._low_level_execute_command = on_node, shell
+    made._execute_module = on_node
+    made._low_level_execute_command = shell
     return made

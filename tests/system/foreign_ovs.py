@@ -49,7 +49,8 @@ def remove(lab):
 
 def dump(lab):
     """Return all that the database of node 1 has of others, as text."""
-    documents, decoder = [], json.JSONDecoder()
+    documents = []
+    decoder = json.JSONDecoder()
     text = lab.inside(
         1,
         "ovs-vsctl",

@@ -35,7 +35,9 @@ class Lab:
     """
 
     def __init__(self, name, nodes=2, forwarder="none"):
-        self.name, self.nodes, self.forwarder = name, nodes, forwarder
+        self.name = name
+        self.nodes = nodes
+        self.forwarder = forwarder
         self.hosts = [f"node{number}" for number in range(1, nodes + 1)]
         if forwarder != "none":
             self.hosts.append("forwarder")
@@ -120,7 +122,8 @@ class Lab:
 
     def members(self, number):
         """Return ``{pid: name}`` of the processes of a node."""
-        inodes, found = os.stat(f"/run/netns/{self.name}-{self.host(number)}").st_ino, {}
+        inodes = os.stat(f"/run/netns/{self.name}-{self.host(number)}").st_ino
+        found = {}
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 if os.stat(entry / "ns/net").st_ino == inodes:

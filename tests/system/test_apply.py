@@ -128,7 +128,8 @@ def test_another_driver_is_refused(lab, restored, tmp_path):
 
 @pytest.mark.nightly  # molecule/persist shows that settings stay
 def test_settings_stay_without_a_lab_and_after_one(lab_packages_required, tmp_path):
-    own, settings = Lab("systestapply"), recommended(tmp_path / "recommended.yml", "veth")
+    own = Lab("systestapply")
+    settings = recommended(tmp_path / "recommended.yml", "veth")
     own.clear()
     own.play("nodes")
     try:

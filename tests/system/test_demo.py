@@ -29,7 +29,9 @@ from ansible_collections.offload.lab.tests.system.lab import (
 )
 
 HOGS = 2
-STAYS, PAUSES = (5, 40), (5, 40)  # seconds
+# seconds
+STAYS = (5, 40)
+PAUSES = (5, 40)
 BUSY = [sys.executable, "-c", "while True: pass"]
 CAMPAIGN = CHECKOUT / "playbooks/campaigns/demo.yml"
 

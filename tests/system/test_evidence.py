@@ -35,7 +35,8 @@ TSO = [
     "tx-tcp-mangleid-segmentation",
 ]
 START = {"tx": True, "tso": True, "gso": True, "gro": False, "tx-udp_tnl-segmentation": True}
-SENDER, RECEIVER = "node1", "node2"
+SENDER = "node1"
+RECEIVER = "node2"
 
 # what, on whom, device, feature asked, its bits, path, the sender's TSO meanwhile, verdict
 CASES = [
@@ -215,7 +216,8 @@ def observe(lab, probe, case, level, tests):
 
 
 def judge(lab, probe, case, tests):
-    on, off = observe(lab, probe, case, True, tests), observe(lab, probe, case, False, tests)
+    on = observe(lab, probe, case, True, tests)
+    off = observe(lab, probe, case, False, tests)
     found = verdict(case[4], [on], [off], tunnel_csum=False)
     print(
         f"{case[0]}: on {on['share']}, off {off['share']}: {found['verdict']} ({found['reason'] or found['proof']})"

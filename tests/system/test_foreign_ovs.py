@@ -57,11 +57,13 @@ def test_a_campaign_leaves_it(lab, tmp_path):
             stderr=subprocess.STDOUT,
             env=environment(OFFLOAD_LAB_NAME=lab.name, OFFLOAD_LAB_NODES="2"),
         )
-    during, changed = set(), None
+    during = set()
+    changed = None
     while campaign.poll() is None:
         if changed is None and (tmp_path / "foreign/trials.jsonl").exists():
             assert during == {before}
-            changed, during = set_by_hand(lab, 30002), set()
+            changed = set_by_hand(lab, 30002)
+            during = set()
         during.add(dump(lab))
         time.sleep(0.3)  # without a pause the readings take one of two CPUs from the campaign
     assert campaign.returncode == 0, (tmp_path / "output").read_text()[-3000:]

@@ -115,7 +115,8 @@ def test_streams_that_do_not_run_beside_each_other_are_marked(lab, probe):
 
 
 def test_packets_that_one_cpu_takes_in_are_told(lab, probe):
-    server, everywhere = netserver(lab), os.sched_getaffinity(0)
+    server = netserver(lab)
+    everywhere = os.sched_getaffinity(0)
     os.sched_setaffinity(server, {0})
     os.sched_setaffinity(0, {0})  # what this test starts inherits it
     try:

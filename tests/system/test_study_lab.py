@@ -91,7 +91,8 @@ def test_the_lab_of_study_003(made, end, number):
     )
     assert made.inside(number, "ip", "netns").split()[:1] == wanted["namespaces"]
 
-    here, there = links(made, number), links(made, number, wanted["namespaces"][0])
+    here = links(made, number)
+    there = links(made, number, wanted["namespaces"][0])
     for device, netns in wanted["moved"].items():
         assert netns == wanted["namespaces"][0] and device in there and device not in here
     both = {**here, **there}

@@ -128,7 +128,8 @@ def test_many_tenants_come_stream_at_once_and_go(lab, count):
                 len(trial["result"]["stream_mbps"]) == count
                 and min(trial["result"]["stream_mbps"]) > 0
             )
-            cpu, overlap = trial["cpu"]["ends"]["combined"], trial["result"]["overlap"]
+            cpu = trial["cpu"]["ends"]["combined"]
+            overlap = trial["result"]["overlap"]
             print(
                 f"{trial['result']['throughput_mbps']:.0f} Mbit/s, overlap {overlap:.1%}, "
                 f"NET_RX by CPU {cpu['softirqs']['NET_RX']}"

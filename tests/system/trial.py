@@ -40,7 +40,10 @@ class Meanwhile:
     """Does something while the netperf of a trial runs in a lab's node."""
 
     def __init__(self, lab, action, delay):
-        self.lab, self.action, self.delay, self.seen = lab, action, delay, []
+        self.lab = lab
+        self.action = action
+        self.delay = delay
+        self.seen = []
         self.thread = threading.Thread(target=self._wait)
 
     def _wait(self):

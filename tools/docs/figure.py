@@ -28,7 +28,10 @@ RECEIVING = {
     2: ("one look for", "all of them"),
     1: ("fewer, larger", "packets"),
 }
-WIDTH, TOP, ROW, BOX = 620, 46, 52, 150
+WIDTH = 620
+TOP = 46
+ROW = 52
+BOX = 150
 STYLE = (
     "text{font:12px sans-serif;fill:#1c2128}text.muted{fill:#59636e;font-size:11px}"
     ".f-band{fill:#e9edf2}.s-better{stroke:#00629b;fill:none;stroke-width:2}"

@@ -26,7 +26,10 @@ FOLDER = CHECKOUT / "docs/figures"
 RECORDED = CHECKOUT / "tests/unit/recorded/whole"
 # Lines of console.txt that are shown, the first and the last; between them stands "...".
 KEPT = ((1, 9), (23, 25), (45, 47), (53, 54), (86, 87), (91, 93), (107, 109))
-LETTER, LINE, EDGE = 7.8, 18, 16  # pixels
+# pixels
+LETTER = 7.8
+LINE = 18
+EDGE = 16
 STYLE = "text{font:13px monospace;fill:#e6edf3;white-space:pre}.stage{font-weight:bold}.shown{fill:#79c0ff}"
 # What is on the picture of a report, and its height in pixels; everything else is hidden.
 PARTS = {
@@ -50,7 +53,8 @@ def console_lines() -> list[str]:
 def console() -> str:
     """Return the console as an SVG file. Each line has its width said, for fonts differ."""
     lines = console_lines()
-    width, height = 2 * EDGE + LETTER * max(map(len, lines)), 2 * EDGE + LINE * len(lines)
+    width = 2 * EDGE + LETTER * max(map(len, lines))
+    height = 2 * EDGE + LINE * len(lines)
     drawn = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" role="img">'
         f"<title>What make demo prints</title><style>{STYLE}</style>"

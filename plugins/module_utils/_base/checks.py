@@ -20,7 +20,8 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}\Z")
 LABEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._=,:@+-]{0,119}\Z")
 SIZE = re.compile(r"([0-9]{1,12})([KM]?)\Z", re.IGNORECASE | re.ASCII)
 Checked = Dict[str, Any]  # a mapping whose keys are known
-ON, OFF = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+ON = ("true", "yes", "on", "1")
+OFF = ("false", "no", "off", "0")
 FACTORS = {"": 1, "K": 1024, "M": 1024 * 1024}
 
 

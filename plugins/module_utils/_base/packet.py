@@ -15,12 +15,20 @@ FRAME = HEADER.size  # where the Ethernet frame begins
 ETHERNET = 14  # bytes
 NO_OFFLOAD = bytes(HEADER.size)
 NEEDS_CHECKSUM = 1  # a flag: left to the device
-TCP4, TCP6, UDP = 1, 4, 5  # gso_type, without the bits below
+# gso_type, without the bits below
+TCP4 = 1
+TCP6 = 4
+UDP = 5
 GSO_MASK = 0x1F  # the rest says ECN, and a tunnel over IPv4 or IPv6
-IPV4, IPV6 = 0x0800, 0x86DD
-PROTOCOL_TCP, PROTOCOL_UDP = 6, 17
-VXLAN_PORT, VXLAN = 4789, 8  # bytes of its header
-FIN_AND_PUSH, CWR = 0x09, 0x80
+IPV4 = 0x0800
+IPV6 = 0x86DD
+PROTOCOL_TCP = 6
+PROTOCOL_UDP = 17
+# bytes of its header
+VXLAN_PORT = 4789
+VXLAN = 8
+FIN_AND_PUSH = 0x09
+CWR = 0x80
 
 
 class Ip(NamedTuple):
@@ -193,7 +201,8 @@ def segments(raw: bytes) -> list[bytes]:
     found = layers(raw)
     if found is None:
         return [raw]
-    size, length = segment_size(raw), len(raw) - found.payload
+    size = segment_size(raw)
+    length = len(raw) - found.payload
     if not gso_kind(raw) or not 0 < size < length:
         return [summed(raw, found) if relies_on_checksum(raw) else raw]
     return [_segment(raw, found, start, size) for start in range(0, length, size)]

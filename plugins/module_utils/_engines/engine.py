@@ -191,7 +191,8 @@ class Engine:
 def seconds(engine: Engine, load: Load) -> tuple[float, float]:
     """Return (expected, longest) time of one cell in seconds; the longest is when it is given up."""
     confidence = load["confidence"] or {"iterations_min": 1, "iterations_max": 1}
-    count, before = processes(load), engine.wait_before_traffic(load) + load["warm_up"]
+    count = processes(load)
+    before = engine.wait_before_traffic(load) + load["warm_up"]
     return (
         confidence["iterations_min"] * load["duration"] + before + 0.3 + 0.01 * count,
         confidence["iterations_max"] * (load["duration"] + 2) + before + 15 + 0.2 * count,

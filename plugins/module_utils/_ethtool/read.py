@@ -125,7 +125,8 @@ def read_flow_hash(name: str, flow_types: list[str], netns: str | None) -> dict[
     """Return the state of a device's hash fields; a flow type that cannot be read is None, with its
     reason.
     """
-    current, reasons = {}, {}
+    current = {}
+    reasons = {}
     for flow_type in flow_types:
         result = ethtool(["-n", name, "rx-flow-hash", flow_type], netns)
         current[flow_type] = parse_flow_hash(result.out)

@@ -73,7 +73,8 @@ def parse_rss(text: str) -> dict[str, dict[str, Any]]:
     (the entries may use fewer rings), ``key`` the hash key in hexadecimal or None, ``functions``
     which hash functions are on.
     """
-    devices, current = {}, None
+    devices = {}
+    current = None
     for line in (line.strip() for line in text.split("\n")):
         table = TABLE.match(line)
         if table:

@@ -17,7 +17,8 @@ TIMEOUT = 120  # seconds; ovs-vsctl gives up by itself before
 def _complaint(result: CommandResult, stdin: str | None) -> str:
     """Return a message that quotes the line of a batch, which ip gives by its number only."""
     message = " ".join(result.err.split())
-    number, lines = message.rsplit(":", 1)[-1], (stdin or "").splitlines()
+    number = message.rsplit(":", 1)[-1]
+    lines = (stdin or "").splitlines()
     if number.isdigit() and 0 < int(number) <= len(lines):
         return f"{lines[int(number) - 1]!r} failed: {message.partition(' Command failed')[0]}"
     return f"failed with exit status {result.rc}: {message}"

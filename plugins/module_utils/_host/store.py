@@ -62,7 +62,8 @@ def lock_of(folder: str) -> str:
 
 def digest(path: str, size: int | None = None) -> FileDigest:
     """Return the digest of a file, or of its first ``size`` bytes."""
-    checksum, read = hashlib.sha256(), 0
+    checksum = hashlib.sha256()
+    read = 0
     with open(path, "rb") as stream:
         while size is None or read < size:
             part = stream.read(1 << 20 if size is None else min(1 << 20, size - read))

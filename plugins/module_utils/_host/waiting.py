@@ -22,7 +22,8 @@ def wait_until(
     """Wait until ``done`` and return True; False when what is waited for is not ``alive`` or takes
     too long.
     """
-    limit, pause = time.monotonic() + patience, 0.005
+    limit = time.monotonic() + patience
+    pause = 0.005
     while True:
         running = alive is None or alive()  # asked first: it may be done and end in between
         if done():

@@ -59,7 +59,8 @@ def _pid_of(container: str) -> int:
 
 def _process(asked: PathEnd) -> int | None:
     """Return a process in the namespace of an end, None for the host's own."""
-    container, pod = asked.get("container"), asked.get("pod")
+    container = asked.get("container")
+    pod = asked.get("pod")
     if pod:
         return _pid_of_pod(pod)
     return _pid_of(container) if container else asked.get("pid")

@@ -70,7 +70,8 @@ def _wanted_device(
     device: LinkOptions, netns: str | None, mtu: int | None, up: bool | None
 ) -> WantedLink:
     place = device.get("netns") or netns
-    own_mtu, own_state = device.get("mtu"), device.get("up")
+    own_mtu = device.get("mtu")
+    own_state = device.get("up")
     return {
         "name": network.device_name(device["name"]),
         "netns": network.namespace_name(place) if place else None,
@@ -116,7 +117,8 @@ def plan(links: LinksByNamespace, wanted: Iterable[WantedLink]) -> LinkPlan:
     found = LinkPlan({}, {}, [])
     lines: dict[str | None, list[str]] = {}
     for device in wanted:
-        link, key = _check(device, links), network.key_of(device)
+        link = _check(device, links)
+        key = network.key_of(device)
         found.before[key] = {"mtu": link["mtu"], "up": link["up"]}
         found.after[key] = {
             "mtu": link["mtu"] if device["mtu"] is None else device["mtu"],

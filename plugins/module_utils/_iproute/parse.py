@@ -120,7 +120,8 @@ def parse_links_and_neighbors(text: str) -> dict[str, LinkAndNeighbors]:
     the second.
     """
     links, _newline, neighbors = text.partition("\n")
-    by_name, known = parse_links(links), parse_neighbors(neighbors)
+    by_name = parse_links(links)
+    known = parse_neighbors(neighbors)
     return {name: dict(link, neighbors=known.get(name, {})) for name, link in by_name.items()}
 
 

@@ -107,7 +107,9 @@ class Walk:
     """A walk towards an address; ``steps`` are the devices that were met."""
 
     def __init__(self, spaces: Spaces, leads: Leads, to: str) -> None:
-        self.spaces, self.leads, self.to = spaces, leads, to
+        self.spaces = spaces
+        self.leads = leads
+        self.to = to
         self.steps: list[WalkedDevice] = []
         self.seen: dict[Place, WalkedDevice] = {}
 
@@ -130,7 +132,8 @@ class Walk:
             self.go(following, why)
 
     def _next(self, place: Place, link: Link) -> Iterator[tuple[Place, str]]:
-        netns, kind = place[0], kind_of(link)
+        netns = place[0]
+        kind = kind_of(link)
         if kind == "veth":
             yield from self._across(place)
         elif kind == "bridge":

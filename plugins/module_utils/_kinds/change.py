@@ -186,7 +186,8 @@ def report(device: Device, plans: Plans, before: States, after: States) -> dict[
     for group, plan in plans.items():
         kind = DEVICE_KINDS[group]
         missed, others = kind.judge(plan, before[group], after[group], exact)
-        old, new = kind.values(before[group]), kind.values(after[group])
+        old = kind.values(before[group])
+        new = kind.values(after[group])
         concerned = {**plan["asked"], **plan["fixed"], **others}
         result["before"][group] = {name: old[name] for name in old if name in concerned}
         result["after"][group] = {name: new.get(name) for name in old if name in concerned}

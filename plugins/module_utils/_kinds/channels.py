@@ -24,7 +24,8 @@ class Channels(Sections):
     about = "sets the number of queues"
     found = "`ethtool -L`; drivers with several queues"
     settings = ["combined"]
-    read_option, set_option = "-l", "-L"
+    read_option = "-l"
+    set_option = "-L"
 
     parse = staticmethod(parse_channels)
     value = staticmethod(number)

@@ -24,7 +24,8 @@ class Coalesce(Listed):
     about = "sets how long a card waits before it interrupts"
     found = "`ethtool -C`; most hardware drivers"
     settings = ["rx-usecs"]
-    read_option, set_option = "-c", "-C"
+    read_option = "-c"
+    set_option = "-C"
 
     parse = staticmethod(parse_coalesce)
     value = staticmethod(number_or_switch)

@@ -29,7 +29,8 @@ def parse_eee(text: str) -> dict[str, dict[str, Any]]:
     values: dict[str, Any] = {}
     for line in (line.strip() for line in text.split("\n")):
         header = HEADER.match(line)
-        status, lpi = STATUS.match(line), TX_LPI.match(line)
+        status = STATUS.match(line)
+        lpi = TX_LPI.match(line)
         if header:
             values = devices.setdefault(header.group(1), {})
         elif status:
@@ -53,7 +54,8 @@ class Eee(Listed):
     found = "`ethtool --show-eee`; copper cards; veth and virtio have none"
     settings = ["eee"]
     levels = ["off", "on"]
-    read_option, set_option = "--show-eee", "--set-eee"
+    read_option = "--show-eee"
+    set_option = "--set-eee"
 
     parse = staticmethod(parse_eee)
     value = staticmethod(number_or_switch)

@@ -67,7 +67,8 @@ def read_namespace(
 def read(params: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return what was read of each device, by key."""
     check_flow_types(params["flow_types"], "flow_types")
-    items, netns = params["devices"], params["netns"]
+    items = params["devices"]
+    netns = params["netns"]
     parse_devices([], netns)
     if items is None:
         require_for(netns)

@@ -33,7 +33,8 @@ class Pause(Listed):
     found = "`ethtool -a`; most hardware drivers; veth and virtio have none"
     settings = ["rx", "tx"]
     levels = ["off", "on"]
-    read_option, set_option = "-a", "-A"
+    read_option = "-a"
+    set_option = "-A"
 
     parse = staticmethod(parse_pause)
     value = staticmethod(switch)

@@ -20,7 +20,8 @@ def parse_private_flags(text: str) -> dict[str, dict[str, bool]]:
     devices: dict[str, dict[str, bool]] = {}
     values: dict[str, bool] = {}
     for line in text.split("\n"):
-        header, flag = HEADER.match(line.strip()), FLAG.match(line.strip())
+        header = HEADER.match(line.strip())
+        flag = FLAG.match(line.strip())
         if header:
             values = devices.setdefault(header.group(1), {})
         elif flag:
@@ -35,7 +36,8 @@ class PrivateFlags(Listed):
     about = "switches what a driver has for itself, by the driver's own names"
     found = "`ethtool --show-priv-flags`; mlx5, i40e, ice and others; veth and virtio have none"
     levels = ["off", "on"]
-    read_option, set_option = "--show-priv-flags", "--set-priv-flags"
+    read_option = "--show-priv-flags"
+    set_option = "--set-priv-flags"
 
     parse = staticmethod(parse_private_flags)
     value = staticmethod(switch)

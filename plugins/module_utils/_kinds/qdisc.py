@@ -70,7 +70,8 @@ class Qdisc(Listed):
     def state(self, listing: Any, reason: str | None) -> KindState:
         if not listing:
             return unsupported(reason or "tc lists no queueing discipline at its root")
-        handle, name = listing.get("handle"), listing.get("kind")
+        handle = listing.get("handle")
+        name = listing.get("kind")
         if handle == "0:":
             return {"supported": True, "current": {"root": DEFAULT}}
         if BY_HANDLE.get(str(handle)) == name:

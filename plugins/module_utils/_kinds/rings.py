@@ -24,7 +24,8 @@ class Rings(Sections):
     about = "sets the length of the descriptor rings, in packets"
     found = "`ethtool -G`; most hardware drivers"
     settings = ["rx", "tx"]
-    read_option, set_option = "-g", "-G"
+    read_option = "-g"
+    set_option = "-G"
 
     parse = staticmethod(parse_rings)
     value = staticmethod(number)

@@ -31,7 +31,8 @@ def parse_cpus(text: str) -> set[int]:
         match = RANGE.match(part)
         if not match:
             raise ParseError(f"not a list of CPUs: {text[:60]!r}", 1)
-        first, last = int(match.group(1)), int(match.group(2) or match.group(1))
+        first = int(match.group(1))
+        last = int(match.group(2) or match.group(1))
         cpus.update(range(first, last + 1))
     return cpus
 

@@ -12,10 +12,14 @@ from typing import Any, Dict, Iterable, Mapping, Sequence, Tuple, TypedDict, Uni
 from .._base import checks, network
 from .._base.errors import InputError
 
-DEVICE, PORT = "-veth0", "-veth1"  # the tenant's end of its veth, and the switch's
+# the tenant's end of its veth, and the switch's
+DEVICE = "-veth0"
+PORT = "-veth1"
 # A Linux bridge between tenant and switch, and the veth that joins the two: the bridge's end, and
 # the switch's.
-LINUX_BRIDGE, INNER, OUTER = "-br", "-veth2", "-veth3"
+LINUX_BRIDGE = "-br"
+INNER = "-veth2"
+OUTER = "-veth3"
 Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 Limit = Tuple[int, str]  # bytes, and why
 Link = Dict[str, Any]  # as _iproute reads it, with its permanent neighbours
@@ -132,7 +136,8 @@ def wanted_tenant(tenant: TenantOptions, mtu: int) -> Tenant:
     interfaces = [
         network.interface(text, f"address of {name}") for text in tenant.get("addresses") or []
     ]
-    own_mtu, mac = tenant.get("mtu"), tenant.get("mac")
+    own_mtu = tenant.get("mtu")
+    mac = tenant.get("mac")
     return {
         "name": name,
         "netns": name if tenant.get("namespace", True) else None,

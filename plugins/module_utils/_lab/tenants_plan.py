@@ -180,7 +180,8 @@ def predicted(tenant: Tenant, bridge: str, before: TenantSummary | None) -> Tena
 
 def present_tenants(seen: TenantsSeen, names: Iterable[str]) -> dict[str, Parts]:
     """Return the tenants that are there, by name, as :func:`wanted_tenant` would name their parts."""
-    owned, ports = owned_namespaces(seen), seen["ovs"]["ports"]
+    owned = owned_namespaces(seen)
+    ports = seen["ovs"]["ports"]
     return {
         name: {
             "name": name,
@@ -208,10 +209,13 @@ def bridge_lines(seen: TenantsSeen, tenant: Tenant) -> list[str]:
     """Return the lines for the Linux bridge between a tenant and the switch, once the tenant's veth
     is there.
     """
-    bridge, links = tenant["linux_bridge"], seen["links"]
+    bridge = tenant["linux_bridge"]
+    links = seen["links"]
     if bridge is None:
         return _bridge_removal(seen, tenant["name"])
-    inner, outer, port = tenant["name"] + INNER, tenant["switch_port"], tenant["port"]
+    inner = tenant["name"] + INNER
+    outer = tenant["switch_port"]
+    port = tenant["port"]
     lines, made = _bridge_made(seen, tenant, bridge)
     if seen["ipv6"]:
         lines += [f"link set dev {link}{_no_link_local(seen)}" for link in made]
@@ -225,9 +229,12 @@ def bridge_lines(seen: TenantsSeen, tenant: Tenant) -> list[str]:
 
 def _bridge_made(seen: TenantsSeen, tenant: Tenant, bridge: str) -> tuple[list[str], list[str]]:
     """Return the lines that make what is missing of a Linux bridge, and the names of these links."""
-    links, mtu = seen["links"], tenant["mtu"]
-    inner, outer = tenant["name"] + INNER, tenant["switch_port"]
-    lines, made = [], []
+    links = seen["links"]
+    mtu = tenant["mtu"]
+    inner = tenant["name"] + INNER
+    outer = tenant["switch_port"]
+    lines = []
+    made = []
     if bridge not in links:
         lines.append(f"link add name {bridge} mtu {mtu} type bridge stp_state 0 mcast_snooping 0")
         made.append(bridge)
@@ -287,7 +294,8 @@ def _veth_lines(seen: TenantsSeen, tenant: Tenant) -> list[str]:
     The other end is made directly in its namespace: moving it there afterwards costs 16 ms a
     tenant.
     """
-    port, mtu = tenant["port"], tenant["mtu"]
+    port = tenant["port"]
+    mtu = tenant["mtu"]
     mac = f" address {tenant['mac']}" if tenant["mac"] else ""
     netns = f" netns {tenant['netns']}" if tenant["netns"] else ""
     return [
@@ -305,7 +313,8 @@ def _loopback_lines(seen: TenantsSeen, tenant: Tenant) -> list[str]:
 
 def _device_lines(seen: TenantsSeen, tenant: Tenant, device: Link | None, have: Link) -> list[str]:
     """Return the lines for addresses and settings of the tenant's device, which is ``have``."""
-    name, alias = tenant["device"], mark(tenant["name"])
+    name = tenant["device"]
+    alias = mark(tenant["name"])
     lines = [
         f"address del {text} dev {name}"
         for text in have["global"]
@@ -331,7 +340,8 @@ def _inside_lines(seen: TenantsSeen, tenant: Tenant, device: Link | None) -> lis
     IPv4 address. So those that are not wanted go first, and after any change all others are set
     again.
     """
-    name, wanted = tenant["device"], tenant["neighbors"]
+    name = tenant["device"]
+    wanted = tenant["neighbors"]
     have = device or dict(NOTHING, mtu=tenant["mtu"], mac=tenant["mac"])
     changes = _device_lines(seen, tenant, device, have)
     known = {} if changes else have["neighbors"]
@@ -353,7 +363,10 @@ def veth_steps(seen: TenantsSeen, wanted: Mapping[str, Tenant], gone: Iterable[s
     longer wanted.
     """
     cuts: list[Step] = []
-    host, inside, up, owned = list(gone), [], [], owned_namespaces(seen)
+    host = list(gone)
+    inside = []
+    up = []
+    owned = owned_namespaces(seen)
     for tenant in wanted.values():
         device = ends(seen, tenant)[1]
         if device is None:
@@ -370,7 +383,8 @@ def removal_lines(seen: TenantsSeen, names: Sequence[str]) -> list[str]:
 
     A veth goes with its namespace, which takes no time; one by one they would take 20 ms each.
     """
-    owned, ours = owned_namespaces(seen), marked(seen["links"])
+    owned = owned_namespaces(seen)
+    ours = marked(seen["links"])
     going = led_to(seen["links"], seen["ids"])
     lines = [f"netns del {name}" for name in names if name in owned and name in seen["ids"]]
     lines += [f"link del dev {name + PORT}" for name in names if name in ours and name not in going]

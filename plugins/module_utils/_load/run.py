@@ -259,7 +259,8 @@ def run_cell(
             streams = _start(planned, barrier if len(planned) > 1 else None, inherited)
         except LabError as error:
             return {"started": started, "finished": time.time(), "streams": [], "error": str(error)}
-        opened, opened_monotonic = time.time(), time.monotonic()
+        opened = time.time()
+        opened_monotonic = time.monotonic()
         fcntl.flock(barrier, fcntl.LOCK_UN)
         for stream in streams:
             stream.started = max(stream.started, opened) if len(planned) > 1 else stream.started
@@ -267,7 +268,8 @@ def run_cell(
         stopped = _collect(streams, opened_monotonic + longest, window, watch)
         timed_out = any(stream.finished is None for stream in streams)
         _stop(streams)
-        finished, jump = time.time(), time.time() - opened - (time.monotonic() - opened_monotonic)
+        finished = time.time()
+        jump = time.time() - opened - (time.monotonic() - opened_monotonic)
     return dict(
         watch.report(),
         started=started,

@@ -139,7 +139,8 @@ def _segment_dropped(raw: bytes, chance: random.Random) -> Delivery:
 
 def _swapped(raw: bytes, _chance: random.Random) -> Delivery:
     """Give the first two segments each other's content."""
-    found, parts = packet.layers(raw), packet.segments(raw)
+    found = packet.layers(raw)
+    parts = packet.segments(raw)
     if found is None or len(parts) < 3:
         return [(0, raw)]
     one, two = parts[:2]
@@ -227,12 +228,14 @@ def _odd(raw: bytes) -> bool:
 
 
 def _whole_segments(raw: bytes) -> bool:
-    found, size = packet.layers(raw), packet.segment_size(raw)
+    found = packet.layers(raw)
+    size = packet.segment_size(raw)
     return found is not None and size > 0 and (len(raw) - found.payload) % size == 0
 
 
 def _one_segment(raw: bytes) -> bool:
-    found, size = packet.layers(raw), packet.segment_size(raw)
+    found = packet.layers(raw)
+    size = packet.segment_size(raw)
     return found is not None and 0 < size < len(raw) - found.payload <= size + 1
 
 
@@ -246,7 +249,8 @@ def _zero_sum(raw: bytes) -> bool:
 
 def wire_length(raw: bytes) -> int:
     """Return the bytes that the longest packet of IP has on the wire."""
-    found, size = packet.layers(raw), packet.segment_size(raw)
+    found = packet.layers(raw)
+    size = packet.segment_size(raw)
     length = len(raw) - packet.FRAME - packet.ETHERNET
     if found is None or not size:
         return length

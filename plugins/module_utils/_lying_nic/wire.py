@@ -24,17 +24,29 @@ from .._base import packet
 from .._host import netns
 from .faults import Fault
 
-TUNSETIFF, TUNSETOFFLOAD, TUNSETVNETHDRSZ = 0x400454CA, 0x400454D0, 0x400454D8  # linux/if_tun.h
-IFF_TAP, IFF_NO_PI, IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
-CHECKSUM, TSO4, TSO6, USO4, USO6 = 0x01, 0x02, 0x04, 0x20, 0x40
-TUNNEL, TUNNEL_CHECKSUM = 0x80, 0x100
+# linux/if_tun.h
+TUNSETIFF = 0x400454CA
+TUNSETOFFLOAD = 0x400454D0
+TUNSETVNETHDRSZ = 0x400454D8
+IFF_TAP = 0x0002
+IFF_NO_PI = 0x1000
+IFF_VNET_HDR = 0x4000
+CHECKSUM = 0x01
+TSO4 = 0x02
+TSO6 = 0x04
+USO4 = 0x20
+USO6 = 0x40
+TUNNEL = 0x80
+TUNNEL_CHECKSUM = 0x100
 # What a device offers, the newest kernels first: 6.17 has tunnels, 6.2 has UDP.
 OFFERS = (
     CHECKSUM | TSO4 | TSO6 | USO4 | USO6 | TUNNEL | TUNNEL_CHECKSUM,
     CHECKSUM | TSO4 | TSO6 | USO4 | USO6,
     CHECKSUM | TSO4 | TSO6,
 )
-SIOCETHTOOL, ETHTOOL_GGRO = 0x8946, 0x2B  # linux/sockios.h, linux/ethtool.h
+# linux/sockios.h, linux/ethtool.h
+SIOCETHTOOL = 0x8946
+ETHTOOL_GGRO = 0x2B
 LARGEST = 70000  # bytes of a packet
 BURST = 64  # packets of one device before the other has its turn
 FRESH = 0.05  # s for which what is known of GRO holds
@@ -82,7 +94,8 @@ class Wire:
     """
 
     def __init__(self, near: Tap, far: Tap, fault: Fault | None, seed: int = 1) -> None:
-        self.near, self.far = near, far
+        self.near = near
+        self.far = far
         self.fault = fault
         self.chance = random.Random(seed)
         self.late: list[LatePacket] = []
@@ -91,7 +104,8 @@ class Wire:
 
     def carry(self, end: int | None = None) -> None:
         """Carry until something can be read from the file ``end``, without one for ever."""
-        here, there = self.near.file, self.far.file
+        here = self.near.file
+        there = self.far.file
         files = [here, there] + ([] if end is None else [end])
         while True:
             patience = max(0, self.late[0][0] - time.monotonic()) if self.late else None

@@ -159,7 +159,8 @@ def _common(lab: str, folder: str, state: MachinesState, network: bool) -> list[
 
 def _make(lab: str, folder: str, machine: Machine) -> list[Step]:
     """Return the commands that make a machine's disk: a copy of the image's, with files of its own."""
-    place, files = home(folder, machine["name"]), files_of(lab, machine)
+    place = home(folder, machine["name"])
+    files = files_of(lab, machine)
     sources = {path: f"{place}/files/{os.path.basename(path)}" for path in files}
     steps = [
         Step(["rm", "-rf", place]),

@@ -23,8 +23,12 @@ from .machine import BRIDGE, Machine, Nic, Tap, netns_of, tap_of, wanted_taps
 
 # linux/if_tun.h
 DEVICE = "/dev/net/tun"
-TUNSETIFF, TUNSETPERSIST = 0x400454CA, 0x400454CB
-IFF_TAP, IFF_MULTI_QUEUE, IFF_NO_PI, IFF_VNET_HDR = 0x0002, 0x0100, 0x1000, 0x4000
+TUNSETIFF = 0x400454CA
+TUNSETPERSIST = 0x400454CB
+IFF_TAP = 0x0002
+IFF_MULTI_QUEUE = 0x0100
+IFF_NO_PI = 0x1000
+IFF_VNET_HDR = 0x4000
 
 
 def _open(name: str, flags: int) -> int:
@@ -65,7 +69,8 @@ def opened(lab: str, machine: Machine) -> Iterator[dict[str, list[int]]]:
     with contextlib.ExitStack() as stack:
         found: dict[str, list[int]] = {}
         for index, nic in enumerate(machine["nics"]):
-            tap, netns = tap_of(machine["name"], index), netns_of(lab, nic)
+            tap = tap_of(machine["name"], index)
+            netns = netns_of(lab, nic)
             with inside(netns):
                 found[nic["name"]] = [_queue(stack, tap, nic) for _number in range(nic["queues"])]
             master = "" if nic.get("netns") else f"master {BRIDGE} "

@@ -34,7 +34,8 @@ def bridge_lines(node: Node) -> list[str]:
 
 def forward_steps(node: Node) -> list[Step]:
     """Return the steps that let a node route, and masquerade where that is asked for."""
-    name, forwards = node["name"], node.get("forwards")
+    name = node["name"]
+    forwards = node.get("forwards")
     if forwards not in ("routed", "nat"):
         return []
     steps = [Step(["tee", "/proc/sys/net/ipv4/ip_forward"], "1", name)]

@@ -180,7 +180,9 @@ def _add_place(wanted: Node, node: NodeOptions) -> None:
     """Add to a node what it has in a lab with a forwarder: its segment, its routes, what it
     forwards.
     """
-    name, segment, forwards = node["name"], node.get("segment") or 0, node.get("forwards")
+    name = node["name"]
+    segment = node.get("segment") or 0
+    forwards = node.get("forwards")
     if segment:
         wanted["segment"] = checks.number(segment, f"{name}: segment", 0, MOST_SEGMENTS)
     if node.get("routes"):

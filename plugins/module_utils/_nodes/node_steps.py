@@ -167,9 +167,11 @@ def _missing_fabric(lab: str, state: LabState) -> list[str]:
 
 def _mark_ready(wanted: Iterable[Node], new: Sequence[str]) -> list[Step]:
     """Return the steps that say of new nodes what they were made with, and that they are complete."""
-    steps, files = [], []
+    steps = []
+    files = []
     for node in [node for node in wanted if node["name"] in new]:
-        place, layout = home(node["name"]), layout_of(node)
+        place = home(node["name"])
+        layout = layout_of(node)
         files.append(place + "/ready")
         if layout:
             steps.append(Step(["tee", place + "/layout"], layout))
@@ -195,7 +197,9 @@ def make_homes(new: Iterable[str]) -> list[Step]:
     """Make the private directories of new nodes, and the files that hold their namespaces."""
     mount = ["mount", "--make-private", "-t", "tmpfs", "-o", "mode=0755", "offload-lab"]
     inside = ["/run"] + ["/run/" + name for name in RUN_DIRECTORIES] + list(PRIVATE)
-    steps, directories, files = [], [], []
+    steps = []
+    directories = []
+    files = []
     for name in new:
         steps.append(Step(mount + [home(name)]))
         directories += [home(name) + path for path in inside]

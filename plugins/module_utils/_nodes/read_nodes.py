@@ -39,7 +39,8 @@ def parse_mountinfo(text: str) -> list[Mount]:
     mounts: list[Mount] = []
     for number, line in enumerate(text.splitlines(), 1):
         left, dash, right = line.partition(" - ")
-        fields, kind = left.split(" "), right.split(" ")
+        fields = left.split(" ")
+        kind = right.split(" ")
         if not dash or len(fields) < 6 or not kind[0]:
             raise ParseError(f"this is not a line of mountinfo: {line!r}", number)
         root, target = (

@@ -48,7 +48,8 @@ LinesOf = Dict[str, List[str]]  # by node
 
 def joins(node: Node, port_of: Callable[[str], str]) -> list[Join]:
     """Return [(device, its port in the fabric, addresses, MAC address)] of a node."""
-    name, port = node["name"], port_of(node["name"])
+    name = node["name"]
+    port = port_of(node["name"])
     own = [] if node.get("forwards") == "bridged" else node["addresses"]  # its bridge has them
     joins_of_node = [Join(DEVICE, port, own, mac_of(name), node.get("segment", 0))]
     for more in node.get("more") or ():
@@ -96,7 +97,8 @@ def new_port_lines(node: Node, join: Join) -> list[str]:
     is of :func:`joins`.
     """
     device, name, _addresses, mac, segment = join
-    mtu, bridge = node["mtu"], bridge_of(segment)
+    mtu = node["mtu"]
+    bridge = bridge_of(segment)
     if has_taps(node, join):
         return [tap_line(name), f"link set dev {name} up mtu {mtu} master {bridge}"]
     # The other end is made directly in its namespace: moving it there would cost 16 ms a node.
@@ -120,7 +122,9 @@ def cut_steps(ports: Iterable[str], netns: str) -> list[Step]:
 
 def port_lines(node: Node, join: Join, port: NodeLink) -> list[str]:
     """Return the lines, for the fabric, that repair a node's port."""
-    lines, name, bridge = [], join.port, bridge_of(join.segment)
+    lines = []
+    name = join.port
+    bridge = bridge_of(join.segment)
     if port["mtu"] != node["mtu"]:
         lines.append(f"link set dev {name} mtu {node['mtu']}")
     if port["master"] != bridge:
@@ -139,7 +143,8 @@ def device_lines(node: Node, join: Join, device: NodeLink | None) -> list[str]:
     """Return the lines, for the node, that set one of its devices; ``device`` is None for a new
     one.
     """
-    name, addresses = join.device, join.addresses
+    name = join.device
+    addresses = join.addresses
     have = device["addresses"] if device else []
     lines = [f"address del {old} dev {name}" for old in have if old not in addresses]
     lines += [
@@ -194,7 +199,8 @@ def underlay_lines(
     nodes = list(wanted)
     found = UnderlayLines({}, [], _bridges_lines(nodes, ports, port_of), {}, [])
     for node in nodes:
-        name, seen = node["name"], links.get(node["name"], {})
+        name = node["name"]
+        seen = links.get(node["name"], {})
         wanted_joins = joins(node, port_of)
         found.cuts[name] = _gone_lines(wanted_joins, seen)
         loopback = seen.get("lo")
@@ -231,7 +237,10 @@ def _add_join(
     found: UnderlayLines, node: Node, join: Join, device: NodeLink | None, port: NodeLink | None
 ) -> None:
     """Add the lines for one veth between a node and the fabric."""
-    name, wanted, port_name, mac = node["name"], join.device, join.port, join.mac
+    name = node["name"]
+    wanted = join.device
+    port_name = join.port
+    mac = join.mac
     by_taps = has_taps(node, join)
     after: list[str] = []
     if port and (both_taps if by_taps else joined)(device, port):

@@ -17,9 +17,13 @@ import struct
 from typing import Mapping
 
 SIOCETHTOOL = 0x8946
-GDRVINFO, GSTRINGS, GSTATS = 0x03, 0x1B, 0x1D
-DRVINFO_SIZE, COUNT_AT = 196, 180
-STATISTICS_SET, NAME_SIZE = 1, 32
+GDRVINFO = 0x03
+GSTRINGS = 0x1B
+GSTATS = 0x1D
+DRVINFO_SIZE = 196
+COUNT_AT = 180
+STATISTICS_SET = 1
+NAME_SIZE = 32
 SPARE = 64  # counters; a driver may add some between two questions
 # The words of drivers' counters about segmentation, merging, tunnels and checksums.
 OFFLOAD = re.compile(

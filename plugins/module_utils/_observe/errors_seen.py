@@ -43,7 +43,9 @@ KEPT6 = (
 )
 # Columns of a row of /proc/net/dev behind the name.
 OF_DEVICE = {"rx_errors": 2, "rx_dropped": 3, "tx_errors": 10, "tx_dropped": 11}
-DROPPED, SQUEEZED = 1, 2  # columns of softnet_stat, in hexadecimal
+# columns of softnet_stat, in hexadecimal
+DROPPED = 1
+SQUEEZED = 2
 MOST_NAMESPACES = 8  # in each reading; a lab may have hundreds
 # What a driver or the stack writes when a device fails.
 ALARMS = re.compile(
@@ -52,7 +54,8 @@ ALARMS = re.compile(
     r"bad gso|skb_warn_bad_offload|bad offload",
     re.IGNORECASE,
 )
-MOST_LINES, LONGEST_LINE = 20, 200
+MOST_LINES = 20
+LONGEST_LINE = 200
 
 
 def parse_rows(text: str) -> Counters:

@@ -35,7 +35,10 @@ LONGEST = 60  # seconds of a stream; it is ended when its packets have been seen
 TRIES = 5  # a stream can stand still for longer than one sample where CPUs are taken away
 # Of the checks that the stream is gone: seconds of one, bytes in it that are next to nothing (40
 # Mbit/s), how many in a row must see that, and seconds of all at most.
-QUIET, QUIET_BYTES, QUIET_CHECKS, DRAIN = 0.005, 25000, 2, 0.5
+QUIET = 0.005
+QUIET_BYTES = 25000
+QUIET_CHECKS = 2
+DRAIN = 0.5
 
 
 Samples = Dict[str, Sample]  # by device
@@ -241,7 +244,9 @@ def _wait_for_quiet(path: SampledPath) -> None:
     On a path that drops packets under load the next trial's first ones were lost in it, and TCP
     waits a second then.
     """
-    deadline, before, quiet = time.monotonic() + DRAIN, _bytes(path), 0
+    deadline = time.monotonic() + DRAIN
+    before = _bytes(path)
+    quiet = 0
     while quiet < QUIET_CHECKS and time.monotonic() < deadline:
         time.sleep(QUIET)
         now = _bytes(path)

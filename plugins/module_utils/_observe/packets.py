@@ -20,8 +20,10 @@ STATUS_CSUM_NOT_READY = 1 << 3  # TP_STATUS_CSUMNOTREADY: the device is to fill 
 STATUS_CSUM_VALID = 1 << 7  # TP_STATUS_CSUM_VALID: the device has checked it
 ETHERNET = 14
 VLAN_TAGS = (0x8100, 0x88A8)
-IPV4, IPV6 = 0x0800, 0x86DD
-TCP, UDP = 6, 17
+IPV4 = 0x0800
+IPV6 = 0x86DD
+TCP = 6
+UDP = 17
 # Of the bytes of both directions: below are only acknowledgements, or a stream that stands still
 MAIN_SHARE = 0.1
 TRAFFIC = 100000  # bytes in a sample that are certainly the stream's, not the probe's own talk
@@ -97,7 +99,8 @@ def are_streams(sent: int, received: int, both_ways: bool) -> bool:
 
 def _network_header(head: bytes) -> tuple[int, int]:
     """Return (offset of the network header, EtherType), looking through VLAN tags."""
-    offset, kind = ETHERNET, struct.unpack_from("!H", head, 12)[0]
+    offset = ETHERNET
+    kind = struct.unpack_from("!H", head, 12)[0]
     while kind in VLAN_TAGS:
         kind = struct.unpack_from("!H", head, offset + 2)[0]
         offset += 4

@@ -16,10 +16,16 @@ import sys
 from typing import Iterator
 
 NETLINK_GENERIC = 16
-CONTROL, GET_FAMILY, FAMILY_ID, FAMILY_NAME = 16, 3, 1, 2
-REQUEST, DUMP = 1, 0x300
-ERROR, DONE = 2, 3
-QSTATS_GET, IFINDEX = 12, 1
+CONTROL = 16
+GET_FAMILY = 3
+FAMILY_ID = 1
+FAMILY_NAME = 2
+REQUEST = 1
+DUMP = 0x300
+ERROR = 2
+DONE = 3
+QSTATS_GET = 12
+IFINDEX = 1
 HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port
 GENERIC = struct.Struct("=BBH")  # command, version, reserved
 ATTRIBUTE = struct.Struct("=HH")  # length, type
@@ -97,7 +103,8 @@ def _family(sock: socket.socket) -> int | None:
 
 def counters_of(answer: bytes) -> tuple[int, dict[str, int]]:
     """Return ``(number of the device, {counter: value})`` of one answer."""
-    found, index = {}, 0
+    found = {}
+    index = 0
     for kind, value in attributes(answer):
         number = int.from_bytes(value, sys.byteorder)
         if kind == IFINDEX:

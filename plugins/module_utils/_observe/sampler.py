@@ -25,8 +25,10 @@ from . import checksums, driver_counters, packets
 from .checksums import Frame
 
 ETH_P_ALL = 0x0003
-SOL_PACKET, PACKET_AUXDATA = 263, 8
-SIOCGIFMTU, SIOCETHTOOL = 0x8921, 0x8946
+SOL_PACKET = 263
+PACKET_AUXDATA = 8
+SIOCGIFMTU = 0x8921
+SIOCETHTOOL = 0x8946
 ETHTOOL_GFEATURES = 0x3A
 FEATURE_BLOCKS = 4  # of 32 features each; Linux 6.18 uses two
 # Packets each way: a share of so many that are independent has a standard error of at most 3.5 %
@@ -147,7 +149,8 @@ class _Tap:
     """A device's socket, and the packets that it has heard."""
 
     def __init__(self, device: SampledDevice) -> None:
-        self.device, self.socket = device, _open_tap(device)
+        self.device = device
+        self.socket = _open_tap(device)
         self.counters = driver_counters.read(self.socket, device["name"])
         self.packets: list[packets.Packet] = []
         self.frames: list[Frame] = []  # the first that arrived, to make their checksums again
@@ -160,7 +163,8 @@ class _Tap:
             heard = _receive(self.socket, vxlan_port, HEAD if self._has_frames() else WHOLE)
             if heard is None:
                 break
-            packet, frame = heard.packet, heard.frame()
+            packet = heard.packet
+            frame = heard.frame()
             self.packets.append(packet)
             if frame and not self._has_frames():
                 self.frames.append(frame)

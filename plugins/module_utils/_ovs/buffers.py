@@ -19,7 +19,9 @@ from typing import Iterator, Mapping
 
 from .._base.errors import LabError
 
-PIDFD_OPEN, PIDFD_GETFD = 434, 438  # the same on all architectures but Alpha
+# the same on all architectures but Alpha
+PIDFD_OPEN = 434
+PIDFD_GETFD = 438
 SO_RCVBUFFORCE = 33  # asm-generic/socket.h
 
 

@@ -75,7 +75,8 @@ def service_of(unit: str | None = None) -> Service:
 
 def summary(seen: SwitchSeen, name: str) -> SwitchSummary:
     """Return what a user sees of the switch, for results and diffs."""
-    root, bridge = seen["ovs"]["root"], seen["ovs"]["bridges"].get(name)
+    root = seen["ovs"]["root"]
+    bridge = seen["ovs"]["bridges"].get(name)
     return {
         "running": seen["db"] and seen["vswitchd"],
         "userspace_tso": root.get("other_config", {}).get(TSO) == "true",
@@ -196,7 +197,8 @@ def plan_absent(seen: SwitchSeen, name: str, service: Service) -> list[Step]:
     A crashed ovs-vswitchd leaves devices in the kernel, which only it can remove: it is started for
     that, but not where others have bridges, who may have stopped it on purpose.
     """
-    commands, foreign = _removals(seen, name), bool(_foreign(seen, name))
+    commands = _removals(seen, name)
+    foreign = bool(_foreign(seen, name))
     if not commands:
         return []
     wake = not seen["vswitchd"] and not foreign

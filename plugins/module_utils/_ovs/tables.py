@@ -64,7 +64,8 @@ def _row(headings: list[str], values: Any, line: int) -> Row:
 
 def _table(document: Any, line: int) -> list[Row]:
     table = document if isinstance(document, dict) else {}
-    rows, headings = table.get("data"), table.get("headings")
+    rows = table.get("data")
+    headings = table.get("headings")
     if not isinstance(rows, list) or not isinstance(headings, list):
         _fail("not a table with data and headings", line)
     if not all(isinstance(name, str) for name in headings):
@@ -75,7 +76,8 @@ def _table(document: Any, line: int) -> list[Row]:
 def parse_tables(text: str) -> list[list[Row]]:
     """Return a list of tables, each a list of rows ``{column: value}``; empty text has no table."""
     tables: list[list[Row]] = []
-    decoder, position = json.JSONDecoder(), 0
+    decoder = json.JSONDecoder()
+    position = 0
     while text[position:].strip():
         position += len(text[position:]) - len(text[position:].lstrip())
         line = text.count("\n", 0, position) + 1

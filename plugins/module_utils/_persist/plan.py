@@ -78,7 +78,8 @@ def wanted_of(name: str, settings: Mapping[str, Any], seen: Seen) -> Wanted:
 
 def _expressed(name: str, settings: Mapping[str, Any], seen: Seen) -> tuple[Wanted, dict[str, Any]]:
     """Return what the host's own configuration expresses, and the settings that it cannot."""
-    wanted, rest = Wanted({}, {}, []), dict(settings)
+    wanted = Wanted({}, {}, [])
+    rest = dict(settings)
     if seen.kind == "systemd_link":
         keys, rest = link_file.split(settings)
         if keys:

@@ -138,7 +138,9 @@ def reach(address: str, port: int, source: str | None = None) -> Reached:
         with connected(socket.SOCK_STREAM, address, port, source):
             pass
     except socket.timeout:
-        number, answer = errno.ETIMEDOUT, f"no answer within {PATIENCE} s"
+        number = errno.ETIMEDOUT
+        answer = f"no answer within {PATIENCE} s"
     except OSError as error:
-        number, answer = error.errno, error.strerror or str(error)
+        number = error.errno
+        answer = error.strerror or str(error)
     return {"address": address, "port": port, "reached": number in REACHED, "answer": answer}

@@ -25,9 +25,8 @@ HEADERS = {4: 28, 6: 48}  # bytes of IP and ICMP before an echo's data
 SECONDS = 1  # of the stream
 PATIENCE = 15  # s for it to end
 LOSS = re.compile(r"(\d+) packets transmitted, (\d+) received")
-LARGEST_PACKET = (
-    65535  # bytes of IPv4's total length (RFC 791); the loopback device has a larger MTU
-)
+# Bytes of IPv4's total length (RFC 791); the loopback device has a larger MTU.
+LARGEST_PACKET = 65535
 
 
 class PathToCheck(TypedDict, total=False):

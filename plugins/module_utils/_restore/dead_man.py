@@ -56,12 +56,14 @@ class Heartbeat:
         try:
             beat = os.stat(HEARTBEAT).st_mtime_ns
         except OSError:
-            self._beat, self._pauses = None, []
+            self._beat = None
+            self._pauses = []
             return False
         if beat != self._beat:
             if self._beat is not None:
                 self._pauses.append(now - self._since)
-            self._beat, self._since = beat, now
+            self._beat = beat
+            self._since = now
             return False
         if len(self._pauses) < PAUSES_TO_KNOW:
             return False
@@ -85,7 +87,8 @@ def _watching(seconds: float, harms: HarmWatch | None = None) -> str | None:
         if sign == NOBODY or heartbeat.has_stopped():
             return LOST
         if sign != seen:  # not its age: the wall clock may jump
-            seen, since = sign, time.monotonic()
+            seen = sign
+            since = time.monotonic()
         looked = time.monotonic()
         harmed = harms.seen() if harms else None
         if harmed:

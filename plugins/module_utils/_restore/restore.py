@@ -67,7 +67,8 @@ def _devices_step(snapshot: Snapshot, dry: bool) -> tuple[Commands, dict[str, An
     """Return ``(commands, {device: what is not as it was})``."""
     devices = parse_devices(_here(snapshot["devices"]))
     states = read_all(devices)
-    commands, wrong = [], {}
+    commands = []
+    wrong = {}
     for device in devices:
         state = states[device.key]
         plans = plan_device(device, state, True)

@@ -64,7 +64,8 @@ def analyse(
     lacks = _lacks(plan, cube, running)
     judged, family = judge(cube, allowed=lacks is None)
     levels = {name: profile["levels"] for name, profile in plan["profiles"].items()}
-    metrics, plan = judged[0].metrics, cube.plan
+    metrics = judged[0].metrics
+    plan = cube.plan
     tables = _tables(judged[0])
     rows = verdicts() if verdicts else []
     idle = _idle(rows)

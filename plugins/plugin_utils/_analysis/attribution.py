@@ -159,12 +159,11 @@ def _of_metric(
         better = describe(metric.name, cube.tables[tables[0]]["test"])["better"]
         gains = differences[np.ix_(tables, chosen)] * (1 if better == "higher" else -1)
         apart = metric.apart[np.ix_(tables, chosen, chosen)]
-        ranked, order = (
-            ranks(gains, apart),
-            np.argsort(-effects.t_interval(gains)[1], axis=-1, kind="stable"),
-        )
+        ranked = ranks(gains, apart)
+        order = np.argsort(-effects.t_interval(gains)[1], axis=-1, kind="stable")
         for number, place in enumerate(tables):
-            test, rows = cube.tables[place]["test"], effect_rows(labels, columns, place)
+            test = cube.tables[place]["test"]
+            rows = effect_rows(labels, columns, place)
             candidates = [
                 dict(rows[chosen[effect]], rank=int(ranked[number, effect]) or None)
                 for effect in order[number]

@@ -91,7 +91,8 @@ class BlameSearch:
     """
 
     def __init__(self, plan: Plan, here: Mapping[str, Tally], share: float) -> None:
-        self.plan, self.here = plan, dict(here)
+        self.plan = plan
+        self.here = dict(here)
         self.level = ALPHA * share
 
     def found(self) -> list[Blame]:
@@ -158,7 +159,8 @@ class BlameSearch:
         for tally in under:
             for kind, count in tally["kinds"].items():
                 kinds[kind] = kinds.get(kind, 0) + count
-        one, other = trials_of(under), trials_of(without)
+        one = trials_of(under)
+        other = trials_of(without)
         return {
             "settings": settings,
             "under": one,

@@ -40,10 +40,8 @@ def squares(weights: np.ndarray, controls: float = 2) -> np.ndarray:
 
 
 def _changed(plan: Plan, profile: str) -> list[str]:
-    control, levels = (
-        plan["profiles"][plan["control"]]["levels"],
-        plan["profiles"][profile]["levels"],
-    )
+    control = plan["profiles"][plan["control"]]["levels"]
+    levels = plan["profiles"][profile]["levels"]
     return [factor for factor in control if control[factor] != levels.get(factor)]
 
 
@@ -91,9 +89,11 @@ def screen_effects(plan: Plan) -> tuple[Effects, Effects]:
     screen cannot separate are one row: ``aliases`` has the others. Where it cannot tell any pair,
     main effects are those of a model without pairs.
     """
-    factors, rows = plan["factors"], [plan["profiles"][name]["levels"] for name in order_of(plan)]
+    factors = plan["factors"]
+    rows = [plan["profiles"][name]["levels"] for name in order_of(plan)]
     matrix, pairs = model_matrix(factors, rows)
-    mains, groups = matrix.shape[1] - len(pairs), alias_groups(factors, rows)
+    mains = matrix.shape[1] - len(pairs)
+    groups = alias_groups(factors, rows)
     places = [mains + pairs.index(group[0]) for group in groups]
     solve = np.linalg.pinv(matrix[:, [*range(mains), *places]])
     labels: Labels = []
@@ -124,9 +124,11 @@ def main_effects(plan: Plan) -> Effects:
     """Return ``(labels, weights)`` of a full factorial: each factor's other levels against its
     first.
     """
-    labels, weights = [], []
+    labels = []
+    weights = []
     for factor in plan["factors"]:
-        name, base = factor["name"], factor["levels"][0]
+        name = factor["name"]
+        base = factor["levels"][0]
         for level in factor["levels"][1:]:
             labels.append({"factor": name, "level": level, "base": base})
             weights.append(_mean_at(plan, {name: level}) - _mean_at(plan, {name: base}))
@@ -140,7 +142,8 @@ def interactions(plan: Plan) -> Effects:
     The effect is a ratio of ratios: how many times larger the first factor's effect is with the
     second one on.
     """
-    labels, weights = [], []
+    labels = []
+    weights = []
     for one, two in itertools.combinations(plan["factors"], 2):
         corners = {}
         for first, second in itertools.product((0, -1), repeat=2):

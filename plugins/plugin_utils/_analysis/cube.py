@@ -60,10 +60,12 @@ class Cube:
         control = plan["control"]
         self.plan = plan
         self.profiles = [control] + [name for name in plan["profiles"] if name != control]
-        self.blocks, self.first_block = plan["blocks"], first_block
+        self.blocks = plan["blocks"]
+        self.first_block = first_block
         self.tables = tables_of(plan)
         shape = len(self.tables), len(self.profiles) + 1, self.blocks
-        self.attempts, self.stalls = np.zeros(shape, dtype=int), np.zeros(shape, dtype=int)
+        self.attempts = np.zeros(shape, dtype=int)
+        self.stalls = np.zeros(shape, dtype=int)
         self.stall_kinds: dict[
             tuple[int, str], dict[str, int]
         ] = {}  # by table and profile, then by kind
@@ -106,8 +108,10 @@ class Cube:
     def upto(self, blocks: int) -> Cube:
         """Return the cube of the first blocks, as it was when they were measured."""
         found = copy.copy(self)
-        found.blocks, found.confirmation = blocks, None
-        found.attempts, found.stalls = self.attempts[..., :blocks], self.stalls[..., :blocks]
+        found.blocks = blocks
+        found.confirmation = None
+        found.attempts = self.attempts[..., :blocks]
+        found.stalls = self.stalls[..., :blocks]
         first = {name: values[..., :blocks] for name, values in self.values.items()}
         found.values = {
             name: values for name, values in first.items() if not np.isnan(values).all()
@@ -121,7 +125,8 @@ class Cube:
         workload = trial.get("workload") or {}
         where: tuple[Any, ...] = (trial.get("path"), trial.get("mtu"), workload.get("name"))
         table = self._places.get((trial.get("pair"), *where), self._places.get((None, *where)))
-        row, block = self._rows.get(trial.get("profile")), trial.get("block")
+        row = self._rows.get(trial.get("profile"))
+        block = trial.get("block")
         if table is None or row is None or not isinstance(block, int):
             return None
         if not 1 <= block - self.first_block <= self.blocks:

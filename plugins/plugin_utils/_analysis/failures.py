@@ -51,10 +51,8 @@ def differences(cube: Cube) -> np.ndarray:
 
 def of_tables(cube: Cube) -> list[list[dict[str, Any]]]:
     """Return for each table what failed of each profile's trials, the control first."""
-    attempts, stalls = (
-        by_row(cube.attempts).sum(axis=2).tolist(),
-        by_row(cube.stalls).sum(axis=2).tolist(),
-    )
+    attempts = by_row(cube.attempts).sum(axis=2).tolist()
+    stalls = by_row(cube.stalls).sum(axis=2).tolist()
     return [
         [
             {
@@ -112,7 +110,8 @@ def _all_trials(cube: Cube) -> tuple[np.ndarray, np.ndarray]:
 
 def _altered(cube: Cube, profile: str) -> str | None:
     """Return why a profile is forbidden with which the payload arrived wrong, or None."""
-    trials, control = cube.contents[profile]["altered"], cube.profiles[0]
+    trials = cube.contents[profile]["altered"]
+    control = cube.profiles[0]
     if not trials or (cube.contents[control]["altered"] and _is_all_off(cube.plan, control)):
         return None
     return f"{WRONG} in {trials} trial{'' if trials == 1 else 's'}"

@@ -72,7 +72,8 @@ def explanations(chain: list[Factor]) -> list[Explanation]:
 
 def _log_likelihood(part: Trials) -> float:
     """Return that of so many trials in trouble, under their own rate."""
-    troubled, trials = part["troubled"], part["trials"]
+    troubled = part["troubled"]
+    trials = part["trials"]
     clean = trials - troubled
     if not troubled or not clean:
         return 0.0

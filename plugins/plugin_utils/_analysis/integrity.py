@@ -116,7 +116,8 @@ def _messages(here: Mapping[str, Tally]) -> tuple[int, int]:
 
 def _worst(here: Mapping[str, Tally]) -> tuple[dict[str, int], Example | None]:
     """Return what was wrong, and the smallest wrong message."""
-    kinds, first = dict[str, int](), list[Example]()
+    kinds = dict[str, int]()
+    first = list[Example]()
     for tally in here.values():
         for kind, trials in tally["kinds"].items():
             kinds[kind] = kinds.get(kind, 0) + trials

@@ -81,7 +81,8 @@ def _metric_members(
 
 
 def _score_member(family: Family, part: MeasuredSets, first: int) -> Member:
-    scores, again = part.scores[None], part.again[None]
+    scores = part.scores[None]
+    again = part.again[None]
     return family.add("sets", scores, table_scale(scores, again), first, again=again)
 
 
@@ -108,7 +109,8 @@ def _shown(part: MeasuredSets | None, member: Member | None, allowed: bool) -> d
 
 def _tested(cube: Cube) -> tuple[Family, list[Made]]:
     """Return the report's test of a campaign, made, and what its members are of."""
-    family, made = Family(), list[Made]()
+    family = Family()
+    made = list[Made]()
     for own in filter(None, (cube, cube.confirmation)):
         first = 0 if own is cube else cube.blocks
         metrics = [MetricAnalysis(own, name) for name in own.metrics()]

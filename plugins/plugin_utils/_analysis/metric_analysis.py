@@ -78,7 +78,9 @@ class MetricAnalysis:
     """
 
     def __init__(self, cube: Cube, name: str) -> None:
-        self.name, self.plan, self.cube = name, cube.plan, cube
+        self.name = name
+        self.plan = cube.plan
+        self.cube = cube
         values = cube.values[name]
         data = statistics.logs(values)
         both = statistics.mean_of_visits(data[:, :1], data[:, -1:])
@@ -86,7 +88,8 @@ class MetricAnalysis:
         self.values = values
         self.compared = metrics.compared(name)
         if self.compared:
-            self.visits, self.again = data, data[:, -1:] - data[:, :1]
+            self.visits = data
+            self.again = data[:, -1:] - data[:, :1]
             self.repeated = ~np.isnan(data[:, -1]).all(axis=-1)
             self.families = self._families()
             self.differences = {
@@ -137,7 +140,8 @@ class MetricAnalysis:
         """The effects of each family as lists, with what only a document shows: its own p value,
         and what is needed.
         """
-        matters, seconds = margin(self.plan), block_seconds(self.plan)
+        matters = margin(self.plan)
+        seconds = block_seconds(self.plan)
         for family, found in self.found.items():
             found["p"] = statistics.p_values(self.differences[family])
             found["needs"] = all_needs(found, found["state"], matters, seconds)
@@ -203,7 +207,8 @@ class MetricAnalysis:
             return [], None, None
         turn = np.array(signs, dtype=float)
         found = {key: values[:, places] for key, values in self.found["rows"].items()}
-        low, high = found["low"] * turn, found["high"] * turn
+        low = found["low"] * turn
+        high = found["high"] * turn
         found.update(
             mean=found["mean"] * turn, low=np.minimum(low, high), high=np.maximum(low, high)
         )
@@ -267,7 +272,8 @@ class MetricAnalysis:
         )
 
     def _quality(self, table: int) -> dict[str, Any]:
-        low, high = self.aa["low"][table, 0], self.aa["high"][table, 0]
+        low = self.aa["low"][table, 0]
+        high = self.aa["high"][table, 0]
         return {
             "noise_floor": ratios(np.maximum(np.abs(low), np.abs(high))),
             "aa": {
@@ -318,7 +324,8 @@ class MetricAnalysis:
             )
         if self.aa["p"][table, 0] <= statistics.ALPHA:
             yield "the control differs from itself (A/A); one table in 20 shows that by chance"
-        slope, p = self.drift[0][table], self.drift[1][table]
+        slope = self.drift[0][table]
+        p = self.drift[1][table]
         if p <= DRIFT_P and abs(slope) * self.cube.blocks >= DRIFT_TOTAL:
             yield f"values drift by {100 * (math.exp(slope) - 1):+.1f} % a block; pairing inside blocks takes that out"
 

@@ -135,7 +135,8 @@ def values_of(trial: Mapping[str, Any], one_host: bool = False) -> dict[str, flo
 
     ``one_host`` says that both ends are one machine.
     """
-    result, workload = trial.get("result") or {}, trial.get("workload") or {}
+    result = trial.get("result") or {}
+    workload = trial.get("workload") or {}
     found: dict[str, Any] = {}
     if workload.get("test") in TRANSACTIONS:
         found["transactions"] = result.get("transactions_per_s")

@@ -41,9 +41,11 @@ def nominees_of(cube: Cube) -> list[Nominee]:
     if part is None or not helping:
         return []
     if part.plan["design"] not in ("one_at_a_time", "leave_one_out"):
-        chosen, second = _nominee(part, "chosen", helping[0]), _simplest_near(part, helping)
+        chosen = _nominee(part, "chosen", helping[0])
+        second = _simplest_near(part, helping)
     else:
-        chosen, second = _built(part, helping), _measured_second(part, helping)
+        chosen = _built(part, helping)
+        second = _measured_second(part, helping)
     return [chosen, _nominee(part, "runner_up", second)] if second else [chosen]
 
 
@@ -62,7 +64,8 @@ def _helping(part: MeasuredSets, cube: Cube) -> list[str]:
     fails = {
         row["profile"] for row in failures.of_profiles(cube, None, effects.ALPHA) if row["forbids"]
     }
-    matters, found = margin(part.plan), {}
+    matters = margin(part.plan)
+    found = {}
     for place, name in enumerate(part.names):
         mean, low, _high = interval(part.scores[place])
         above = low > 0  # not where there is no interval
@@ -101,7 +104,8 @@ def _simplest_near(part: MeasuredSets, helping: list[str]) -> str | None:
     """Return, of the profiles not separated from the best, the one that changes least, else the
     second best.
     """
-    top, others = helping[0], helping[1:]
+    top = helping[0]
+    others = helping[1:]
     near = [
         name
         for name in others

@@ -113,7 +113,9 @@ def nothing(why: str, forbidden: list[dict[str, Any]] | None = None) -> Recommen
 def _effect(
     part: MeasuredSets, piece: Piece, name: str, table_id: Callable[[Table], str]
 ) -> Effect:
-    found, place, table = piece.metric.found["rows"], part.place(name), piece.table
+    found = piece.metric.found["rows"]
+    place = part.place(name)
+    table = piece.table
     described = piece.metric.describe(table)
     return {
         "table": table_id(piece.metric.cube.tables[table]),
@@ -132,7 +134,8 @@ def _effects(
     parts: list[MeasuredSets], pieces: list[Piece], name: str, table_id: Callable[[Table], str]
 ) -> list[Effect]:
     """Return the effects of a set in the last part; what shows them may be the plan."""
-    plan, last = parts[0], parts[-1]
+    plan = parts[0]
+    last = parts[-1]
     found = [_effect(last, piece, name, table_id) for piece in pieces]
     places = _made_of(plan, name, last.changes(name))
     if plan is last or not places:
@@ -327,7 +330,8 @@ def recommendation(
     ``score_shown`` says for each part of which sets the report's test shows the score, ``fails``
     why a set is not recommended for its failures, ``idle`` which factors could act nowhere.
     """
-    last, plan = parts[-1], parts[0].plan
+    last = parts[-1]
+    plan = parts[0].plan
     forbidden = _forbidden(parts, fails, idle, table_id)
     listed = [{"profile": name, "reason": reason} for name, reason in sorted(forbidden.items())]
     able = [
@@ -335,9 +339,11 @@ def recommendation(
     ]
     if not able:
         return _stay(parts, forbidden, listed)
-    name, matters = _pick(last, able, parts), margin(plan)
+    name = _pick(last, able, parts)
+    matters = margin(plan)
     behind = _not_told_apart(parts, name, fails, matters)
-    profile, confirmed_by = last.plan["profiles"][name], _confirmed_by(parts)
+    profile = last.plan["profiles"][name]
+    confirmed_by = _confirmed_by(parts)
     shown = [piece for piece in last.pieces if piece.kind != "latency"]
     may_cost = _may_cost(last, name, matters)
     return {
@@ -389,7 +395,8 @@ def _stay(
     """Return the control where other sets are shown to be worse and none may be better; else
     nothing.
     """
-    plan, part = parts[0].plan, parts[0]
+    plan = parts[0].plan
+    part = parts[0]
     control = plan["control"]
     worse = [name for name in part.names if _costs([part], name)]
     behind = _not_told_apart(parts, control, {}, margin(plan))

@@ -95,7 +95,8 @@ def mean_present(arrays: list[np.ndarray]) -> np.ndarray:
     """
     stacked = np.array(arrays)
     present = ~np.isnan(stacked)
-    n, arrays_in = present.sum(axis=-1, keepdims=True), present.sum(axis=0)
+    n = present.sum(axis=-1, keepdims=True)
+    arrays_in = present.sum(axis=0)
     means = np.where(present, stacked, 0.0).sum(axis=-1, keepdims=True) / np.maximum(n, 1)
     blocks = (arrays_in > 0).sum(axis=-1)[:, None]
     more = np.sqrt(

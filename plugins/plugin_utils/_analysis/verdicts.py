@@ -166,7 +166,8 @@ def _others(on: Sequence[Observation], off: Sequence[Observation]) -> list[str]:
     what that one changed comes back in this visit. So a bit counts that ended differently at the
     two levels, or that changed in every visit of one level and in none of the other.
     """
-    ended_on, ended_off = _ends(on), _ends(off)
+    ended_on = _ends(on)
+    ended_off = _ends(off)
     both = set(ended_on) & set(ended_off)
     found = {bit for bit in both if not ended_on[bit] & ended_off[bit]}
     found |= _always_changed(on) - set(ended_off)
@@ -191,7 +192,8 @@ def verdict(
     ``on`` and ``off`` are lists of ``{"share", "fixed", "not_honoured", "side_effects"}``, one a
     visit. Returns ``{"verdict", "reason", "proof", "share_on", "share_off", "others"}``.
     """
-    share_on, share_off = _mean(on), _mean(off)
+    share_on = _mean(on)
+    share_off = _mean(off)
     others = _others(on, off)
     proof = None
     found, reason = _judge(bits, on, off, tunnel_csum)
@@ -201,7 +203,8 @@ def verdict(
             found = "no_op"
             reason = f"the packets are the same: {share_on:.0%} of bytes on, {share_off:.0%} off"
     if found is None and others:
-        found, reason = "changed_others", f"it also changed {', '.join(others)}"
+        found = "changed_others"
+        reason = f"it also changed {', '.join(others)}"
     return {
         "verdict": found or "applied",
         "reason": reason,
@@ -280,7 +283,8 @@ def verify_rows(devices: Document, packets: Document) -> list[dict[str, Any]]:
     """
     rows: list[dict[str, Any]] = []
     for device, found in sorted(devices.items()):
-        samples, fixed_off = _samples(packets, device), []
+        samples = _samples(packets, device)
+        fixed_off = []
         groups = found.get("groups") or {}
         for feature, state in found.get("features", {}).items():
             if feature in groups or not feature.startswith(OFFLOADS):

@@ -57,7 +57,9 @@ DEFAULTS: dict[str, Any] = {
 }
 # Of a campaign file: PyYAML's time grows with the square of open brackets, its aliases can expand
 # to any size.
-LONGEST, BRACKETS, VALUES = 100_000, 1000, 100_000
+LONGEST = 100_000
+BRACKETS = 1000
+VALUES = 100_000
 UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 SEARCH_TRIALS = 8  # of each cell at a visit of a search
 LISTS = ("paths", "mtus", "factors", "workloads", "sides", "pairs")
@@ -170,7 +172,8 @@ def load_campaign(path: str) -> dict[str, object]:
 
 def _refuse_keys_given_twice(root: Any, path: str) -> None:
     """Raise where a mapping gives a key twice: PyYAML would take the last one, and say nothing."""
-    to_see, seen = [root], set()
+    to_see = [root]
+    seen = set()
     while to_see:
         node = to_see.pop()
         if node is None or id(node) in seen or isinstance(node.value, str):

@@ -102,7 +102,8 @@ def with_search(plan: Plan, decided: Search | None) -> Plan:
     """
     if decided is None:
         return plan
-    profiles, visits = plan["profiles"].copy(), plan["visits"].copy()
+    profiles = plan["profiles"].copy()
+    visits = plan["visits"].copy()
     for one in decided["rounds"]:
         profiles.update(one["profiles"])
         visits += one["visits"]

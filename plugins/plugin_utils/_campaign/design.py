@@ -42,16 +42,18 @@ MOST_BLOCKS = 100  # that a time budget picks: more adds little to any answer
 FEWEST_BLOCKS = 6  # for a test
 # What a plan has by default: a block may lose a trial and the effect still be shown. One effect has
 # short blocks.
-BLOCKS_OF_ONE, SPARED_BLOCKS = 9, 8
+BLOCKS_OF_ONE = 9
+SPARED_BLOCKS = 8
 SCREEN_BLOCKS = 3  # for an interval: a screen nominates, and its confirmation claims
-MORE_TRIALS = (
-    4  # times as many as at its first visits, at most, where a search finds that they scatter
-)
+# Times as many as at its first visits, at most, where a search finds that they scatter.
+MORE_TRIALS = 4
 # Trials that the machine spoilt are measured again at the end of their block: in how many passes,
 # and how many of all planned cells at most.
 REMEASURE: Remeasure = {"passes": 1, "share": 0.25}
 # What a run costs beside netperf's own seconds; rough, for estimates only.
-CELL_SECONDS, VISIT_SECONDS, MTU_SECONDS = 0.15, 2.0, 3.0
+CELL_SECONDS = 0.15
+VISIT_SECONDS = 2.0
+MTU_SECONDS = 3.0
 
 Item = TypeVar("Item")
 
@@ -173,15 +175,18 @@ def usual_rounds(profiles: int) -> int:
 
 def search_of(campaign: Campaign, profiles: Iterable[str]) -> SearchLimits:
     """Return what a search may do after its first visits."""
-    budget, profiles = campaign["time_budget"], list(profiles)
-    rounds, limit = usual_rounds(len(profiles)), "visits"
+    budget = campaign["time_budget"]
+    profiles = list(profiles)
+    rounds = usual_rounds(len(profiles))
+    limit = "visits"
     if budget is not None:
         first = (
             MTU_SECONDS
             + block_seconds(campaign, len(profiles))
             + confirmation_cost(campaign, len(profiles))[2]
         )
-        rounds, limit = int((budget - first) / block_seconds(campaign, 1)), "time_budget"
+        rounds = int((budget - first) / block_seconds(campaign, 1))
+        limit = "time_budget"
         if rounds < 1:
             raise InputError(
                 f"a time budget of {budget:.0f} s is less than the first visits, a round and the "
@@ -262,7 +267,8 @@ def visits_of(
     ``campaign`` is a campaign or its plan, ``profiles`` are names, ``blocks`` the numbers of the
     blocks. Not ``shuffled`` each block has the order of ``profiles``.
     """
-    seed, visits = campaign["seed"], list[Visit]()
+    seed = campaign["seed"]
+    visits = list[Visit]()
     stays = [(profile, False) for profile in profiles]
     if control_visits(campaign) == 2:
         stays.append((control, True))

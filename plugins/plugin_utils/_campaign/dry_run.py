@@ -57,7 +57,8 @@ def describe(plan: Plan, lab_mtu: int | None = None) -> list[str]:
     """Return the dry run of a plan as a list of lines; ``lab_mtu`` is what it has because the
     campaign names none.
     """
-    visits, cells = len(plan["visits"]), sum(len(visit["cells"]) for visit in plan["visits"])
+    visits = len(plan["visits"])
+    cells = sum(len(visit["cells"]) for visit in plan["visits"])
     blocks, confirmed, seconds = confirmation_cost(plan, len(plan["profiles"]))
     times = ("once", "twice")[control_visits(plan) - 1]
     lines = [

@@ -30,7 +30,8 @@ from .nouns import (
     Search,
 )
 
-CONFIRMATION, LOOKS = "confirmation.json", "looks.json"
+CONFIRMATION = "confirmation.json"
+LOOKS = "looks.json"
 SEARCH = "search.json"
 ADDED = (
     "matters",
@@ -169,7 +170,8 @@ def differences(old: Plan, new: Plan) -> list[str]:
     """
     missing = {key for key in ADDED if key not in old}
     if missing:
-        old, new = _without_repeat(old), _without_repeat(new)
+        old = _without_repeat(old)
+        new = _without_repeat(new)
     ignored = {"created", "estimated_s", *missing}
     return [
         _difference(key, old.get(key), new.get(key))

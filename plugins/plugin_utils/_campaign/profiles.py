@@ -87,7 +87,8 @@ def profiles_of(campaign: Campaign) -> tuple[dict[str, Levels], str]:
     """Return ``({profile: {factor: level}}, control)`` of a campaign that
     :func:`_campaign.read_campaign` returned.
     """
-    factors, design = campaign["factors"], campaign["design"]
+    factors = campaign["factors"]
+    design = campaign["design"]
     off = {factor["name"]: factor["levels"][0] for factor in factors}
     on = {factor["name"]: factor["levels"][-1] for factor in factors}
     if design == "leave_one_out":

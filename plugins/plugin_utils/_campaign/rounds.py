@@ -27,7 +27,8 @@ def everybody(nodes: Sequence[str]) -> list[Pair]:
     round to round.
     """
     seats: list[str | None] = list(nodes) + [None] * (len(nodes) % 2)
-    fixed, moving = seats[:1], seats[1:]
+    fixed = seats[:1]
+    moving = seats[1:]
     pairs: list[Pair] = []
     for turn in range(len(moving)):
         order = fixed + moving[turn:] + moving[:turn]

@@ -22,18 +22,15 @@ from .._statistics.libraries import doe, np
 from .nouns import Factor, Levels
 
 RESOLUTION = 4
-MOST_FACTORS = (
-    15  # a fraction of resolution IV has at most 32 combinations then; pyDOE3 1.6 has none for 16
-)
+# A fraction of resolution IV has at most 32 combinations then; pyDOE3 1.6 has none for 16.
+MOST_FACTORS = 15
 MOST_CANDIDATES = 4096
 STARTS = 4  # an exchange ends in a local maximum: the best of several starts is taken
-DRIFT_MEMORY, DRIFT_SHARE = (
-    0.8,
-    3.0,
-)  # correlation of a visit with the next, variance in that of a visit's own noise
-PAIR_PRIOR = (
-    0.25  # the prior variance of a pair's coefficient, as a multiple of what one visit shows
-)
+# correlation of a visit with the next, variance in that of a visit's own noise
+DRIFT_MEMORY = 0.8
+DRIFT_SHARE = 3.0
+# The prior variance of a pair's coefficient, as a multiple of what one visit shows.
+PAIR_PRIOR = 0.25
 
 
 def screen(factors: Sequence[Factor], seed: int) -> list[Levels]:
@@ -106,7 +103,8 @@ def within_reach(factors: Sequence[Factor], levels: Mapping[str, str]) -> Levels
     """Return the combination that a host is in when it is asked for this one: off is what needs
     something that is off.
     """
-    off, found = {factor["name"]: factor["levels"][0] for factor in factors}, dict(levels)
+    off = {factor["name"]: factor["levels"][0] for factor in factors}
+    found = dict(levels)
     while not reachable(factors, found):
         found.update(
             {name: off[name] for name, need in _excluding(factors) if found[need] == off[need]}
@@ -130,7 +128,8 @@ def _candidates(factors: Sequence[Factor], draw: random.Random) -> list[Levels]:
     """Return all combinations that can be reached, or that many random ones where they are too
     many.
     """
-    names, levels = [factor["name"] for factor in factors], [factor["levels"] for factor in factors]
+    names = [factor["name"] for factor in factors]
+    levels = [factor["levels"] for factor in factors]
     total = np.prod([float(len(choice)) for choice in levels])
     rows = (
         itertools.product(*levels)
@@ -152,7 +151,8 @@ def model_matrix(factors: Sequence[Factor], rows: Sequence[Mapping[str, str]]) -
     A pair's column is the product of both factors at their last levels against their first,
     centred.
     """
-    columns, ends = [np.ones(len(rows))], {}
+    columns = [np.ones(len(rows))]
+    ends = {}
     for factor in factors:
         chosen = [row[factor["name"]] for row in rows]
         at = [_is_at(level, chosen) for level in factor["levels"]]
@@ -222,7 +222,8 @@ def ordered(factors: Sequence[Factor], rows: Sequence[Levels], seed: int) -> lis
     best = random.Random(f"{seed}/order").sample(range(len(rows)), len(rows))
     for one, other in itertools.combinations(range(len(rows)), 2):
         swapped = best.copy()
-        swapped[one], swapped[other] = best[other], best[one]
+        swapped[one] = best[other]
+        swapped[other] = best[one]
         if told(swapped) > told(best):
             best = swapped
     return [rows[place] for place in best]
@@ -286,5 +287,7 @@ def _exchange(matrix: Any, prior: Any, visits: int, first: int, draw: random.Ran
             if place != places[position]:
                 value = _determinant(matrix[[*rest, place]], prior)
                 if value > best + 1e-9:
-                    places[position], best, improved = place, value, True
+                    places[position] = place
+                    best = value
+                    improved = True
     return places

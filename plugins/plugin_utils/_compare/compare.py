@@ -103,7 +103,9 @@ def welch(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, ...]:
                 second[enough], first[enough], axis=1, equal_var=False, nan_policy="omit"
             )
             interval = found.confidence_interval(CONFIDENCE)
-        low[enough], high[enough], p[enough] = interval.low, interval.high, found.pvalue
+        low[enough] = interval.low
+        high[enough] = interval.high
+        p[enough] = found.pvalue
     return n_first, n_second, mean, low, high, p
 
 

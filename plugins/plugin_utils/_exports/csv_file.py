@@ -73,7 +73,8 @@ def _cpu_cells(use: EndCpu | None) -> list[float | None]:
 
 def csv_row(trial: Trial) -> list[Any]:
     """Return a trial as one row of :data:`COLUMNS`; None, an empty cell, is what was not measured."""
-    result, work = trial.get("result") or NOTHING, trial.get("workload") or NOTHING
+    result = trial.get("result") or NOTHING
+    work = trial.get("workload") or NOTHING
     row = [trial.get(name) for name in PLACE]
     row += [work.get(name) for name in WORKLOAD]
     row += [result.get(name) for name in RESULTS]

@@ -86,7 +86,8 @@ def junit(hosts: Mapping[str, Host | None]) -> str:
     """
     root = ElementTree.Element("testsuites", name="offload.lab drift")
     for name in sorted(hosts):
-        suite, host = ElementTree.SubElement(root, "testsuite", name=name), hosts[name]
+        suite = ElementTree.SubElement(root, "testsuite", name=name)
+        host = hosts[name]
         if host is None:
             add_case(suite, name, "read", "the host could not be read", "unreachable")
         elif not host["devices"]:

@@ -65,7 +65,8 @@ def _ethtool(device: HostDevice) -> tuple[dict[str, Any], list[str]]:
 
 def linux_system_roles(settings: HostSettings) -> Export:
     """Return the variables."""
-    connections, left = [], list(settings.left)
+    connections = []
+    left = list(settings.left)
     for device in settings.devices:
         section, missing = _ethtool(device)
         left += missing

@@ -46,7 +46,8 @@ def _ethtool(device: HostDevice) -> tuple[dict[str, Any], list[str]]:
 
 def nmstate(settings: HostSettings) -> Export:
     """Return the state."""
-    interfaces, left = [], list(settings.left)
+    interfaces = []
+    left = list(settings.left)
     for device in settings.devices:
         section, missing = _ethtool(device)
         left += missing

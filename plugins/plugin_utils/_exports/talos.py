@@ -37,7 +37,8 @@ def _document(device: HostDevice) -> tuple[dict[str, Any], list[str]]:
 
 def talos(settings: HostSettings) -> Export:
     """Return the patch."""
-    texts, left = [], list(settings.left)
+    texts = []
+    left = list(settings.left)
     for device in settings.devices:
         document, missing = _document(device)
         left += missing

@@ -63,7 +63,9 @@ def _features(device: HostDevice) -> tuple[list[str], list[str]]:
 
 def _sysfs(device: HostDevice, group: str) -> tuple[list[str], list[str]]:
     """Return the lines of plug-in sysfs for a kind of files, and the settings that have none."""
-    kind, lines, left = DEVICE_KINDS[group], [], []
+    kind = DEVICE_KINDS[group]
+    lines = []
+    left = []
     for name, value in device.others[group].items():
         if (
             not isinstance(kind, Sysfs)
@@ -82,7 +84,8 @@ def _device(device: HostDevice) -> tuple[list[str], list[str], list[str]]:
     """Return the lines of plug-in net, those of plug-in sysfs, and what neither expresses."""
     words, rows = _features(device)
     net = [f"features={' '.join(words)}"] if words else []
-    left, files = not_expressed(device, "features", rows), []
+    left = not_expressed(device, "features", rows)
+    files = []
     for group, values in device.others.items():
         if group not in OPTIONS:
             lines, names = _sysfs(device, group)
@@ -98,7 +101,9 @@ def _device(device: HostDevice) -> tuple[list[str], list[str], list[str]]:
 
 def tuned(settings: HostSettings) -> Export:
     """Return the profile."""
-    body, files, left = [], [], list(settings.left)
+    body = []
+    files = []
+    left = list(settings.left)
     for device in settings.devices:
         net, written, missing = _device(device)
         files += written

@@ -11,7 +11,10 @@ from . import marks, scales
 from .marks import WIDTH, Figure
 from .nouns import InteractionPanel, ParetoPanel, ParetoPoint
 
-HEIGHT, TOP, LEFT, RIGHT = 250, 26, 52, 18
+HEIGHT = 250
+TOP = 26
+LEFT = 52
+RIGHT = 18
 BOTTOM = HEIGHT - 42
 MOST_NAMED = 9
 SMALL_LETTER = 5.8  # pixels
@@ -61,7 +64,8 @@ def _names(
     named = [point for point in points if point["control"] or point["frontier"]]
     named.sort(key=lambda point: (not point["control"], not point["frontier"], -point["value"]))
     for point in named[:MOST_NAMED]:
-        x, y = right.at(point["value"]), up.at(point["cost"])
+        x = right.at(point["value"])
+        y = up.at(point["cost"])
         _name(figure, marks.short(point["label"], 26), x, y, taken)
 
 
@@ -97,7 +101,8 @@ def _overlap(one: Room, other: Room) -> bool:
 
 def _around(values: list[float], start: float, end: float) -> scales.Scale:
     """Return a scale that begins at 0 where the values are not far from it, or a little below them."""
-    low, high = min(values), max(values)
+    low = min(values)
+    high = max(values)
     span = (high - low) or high * 0.1 or 1.0
     return scales.Scale(
         0.0 if low < 2 * span else low - 0.25 * span, high + 0.12 * span, start, end

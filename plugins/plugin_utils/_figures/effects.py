@@ -14,7 +14,9 @@ from . import marks, scales
 from .marks import WIDTH, Figure
 from .nouns import PicturedQuantity, QuantityRow
 
-TOP, BOTTOM, RIGHT = 22, 36, 14
+TOP = 22
+BOTTOM = 36
+RIGHT = 14
 ROW_WITH_DOTS = 26
 MOST_DOTS = 700  # of one figure; above that, intervals alone
 FARTHEST = 1.6  # how far beyond its interval, in lengths of the longest, a dot may stretch the axis
@@ -76,7 +78,8 @@ def _blocks(
     figure: Figure, scale: scales.Scale, dots: list[list[float]], middles: list[float]
 ) -> None:
     """Draw the blocks under each interval; one that is beyond the axis is a cross at its end."""
-    inside, beyond = [], []
+    inside = []
+    beyond = []
     for own, middle in zip(dots, middles):
         for value in own:
             place = scale.at(value), middle + 10
@@ -101,7 +104,8 @@ def _range(
         values += [floor, 1 / floor]
     length = max(values + [1.0]) / min(values + [1.0])
     reach = length**FARTHEST if length > 1.0 else math.inf
-    low, high = min(values) / reach, max(values) * reach
+    low = min(values) / reach
+    high = max(values) * reach
     return values + [min(max(value, low), high) for value in chain.from_iterable(dots)]
 
 

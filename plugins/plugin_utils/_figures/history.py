@@ -11,7 +11,10 @@ from . import marks, scales
 from .marks import WIDTH, Figure
 from .nouns import Trend
 
-HEIGHT, TOP, LEFT, RIGHT = 170, 22, 50, 14
+HEIGHT = 170
+TOP = 22
+LEFT = 50
+RIGHT = 14
 BOTTOM = HEIGHT - 40
 MOST_TICKS = 12
 
@@ -26,7 +29,8 @@ def trend(series: Trend, changes: dict[int, str], title: str, axis: str = "campa
     ]
     summary = f"{title}, in {len(means)} {axis}s, from {min(means):.4g} to {max(means):.4g} {series['unit']}."
     figure = Figure(title, summary, HEIGHT)
-    low, high = min(map(min, ends)), max(map(max, ends))
+    low = min(map(min, ends))
+    high = max(map(max, ends))
     up = scales.Scale(low * 0.98, high * 1.02, BOTTOM, TOP, logarithmic=True)
     right = scales.Scale(0.4, len(means) + 0.6, LEFT, WIDTH - RIGHT)
     middle = math.exp((math.log(up.low) + math.log(up.high)) / 2)

@@ -12,7 +12,9 @@ from . import marks, scales
 from .marks import WIDTH, Figure
 from .nouns import LatencyPanel
 
-ROW, TOP, RIGHT = 30, 24, 14
+ROW = 30
+TOP = 24
+RIGHT = 14
 LANE = 6  # pixels that a lane is above or below the middle of its row
 STEPS = (1, 2, 5)
 MOST_TICKS = 6
@@ -23,7 +25,8 @@ def under_load(panel: LatencyPanel, title: str) -> Figure:
     them.
     """
     names = [row["label"] for row in panel["rows"]]
-    left, bottom = marks.label_width(names, 160), TOP + ROW * len(names)
+    left = marks.label_width(names, 160)
+    bottom = TOP + ROW * len(names)
     figure = Figure(title, panel["summary"], bottom + 40)
     values = list(chain.from_iterable(row["unloaded"] + row["loaded"] for row in panel["rows"]))
     scale = scales.Scale(min(values) / 1.1, max(values) * 1.1, left, WIDTH - RIGHT, True)

@@ -13,16 +13,19 @@ from .nouns import CpuPanel, CpuRow, HeatPanel, Shares
 
 HEAT_STEPS = 9
 HEAT_ROW = 16
-GAP, RIGHT = 22, 14
+GAP = 22
+RIGHT = 14
 
 
 def cpu(panel: CpuPanel, title: str) -> Figure:
     """Draw CPU time by kind, stacked, a bar a profile, the ends side by side; per cent of all CPUs
     of a host.
     """
-    rows, ends = panel["rows"], panel["ends"]
+    rows = panel["rows"]
+    ends = panel["ends"]
     names = [row["label"] for row in rows]
-    left, bottom = marks.label_width(names, 160), 26 + ROW * len(names)
+    left = marks.label_width(names, 160)
+    bottom = 26 + ROW * len(names)
     figure = Figure(title, panel["summary"], bottom + 44)
     width = (WIDTH - left - RIGHT - GAP * (len(ends) - 1)) / len(ends)
     most = max(map(_most, rows))
@@ -53,9 +56,11 @@ def _stacks(figure: Figure, scale: scales.Scale, kinds: list[str], uses: list[Sh
     for kind in kinds:
         boxes = []
         for place, use in enumerate(uses):
-            start, edges[place] = edges[place], edges[place] + use.get(kind, 0.0)
+            start = edges[place]
+            edges[place] = edges[place] + use.get(kind, 0.0)
             if edges[place] > start:
-                top, bottom = 26 + ROW * place + 3, 26 + ROW * (place + 1) - 3
+                top = 26 + ROW * place + 3
+                bottom = 26 + ROW * (place + 1) - 3
                 boxes.append(marks.box(scale.at(start), top, scale.at(edges[place]), bottom))
         figure.shape(f"f-{kind}", boxes)
 
@@ -65,7 +70,8 @@ def heat(panel: HeatPanel, title: str) -> Figure:
     CPU's time.
     """
     names = [row["label"] for row in panel["rows"]]
-    left, part = marks.label_width(names, 160), HEAT_ROW * len(names) + 44
+    left = marks.label_width(names, 160)
+    part = HEAT_ROW * len(names) + 44
     figure = Figure(title, panel["summary"], part * len(panel["ends"]) + 28)
     width = panel["most"] / HEAT_STEPS
     for number, end in enumerate(panel["ends"]):
@@ -93,10 +99,12 @@ def _heat_map(
     gap = 0.5 if scale.high <= 32 else 0.1
     steps: list[list[str]] = [[] for _step in range(HEAT_STEPS)]
     for place, shares in enumerate(rows):
-        upper, lower = top + HEAT_ROW * place + 0.5, top + HEAT_ROW * (place + 1) - 0.5
+        upper = top + HEAT_ROW * place + 0.5
+        lower = top + HEAT_ROW * (place + 1) - 0.5
         for column, share in enumerate(shares):
             step = min(HEAT_STEPS - 1, int(share / width))
-            left, right = scale.at(column) + gap, scale.at(column + 1) - gap
+            left = scale.at(column) + gap
+            right = scale.at(column + 1) - gap
             steps[step].append(marks.box(left, upper, right, lower))
     for step, cells in enumerate(steps):
         figure.shape(f"f-heat{step}", cells)

@@ -98,7 +98,8 @@ def dot(x: float, y: float) -> str:
 
 def circle(x: float, y: float, radius: float) -> str:
     """Return the path of a circle."""
-    half, whole = pixels(radius), pixels(2 * radius)
+    half = pixels(radius)
+    whole = pixels(2 * radius)
     return f"M{pixels(x - radius)} {pixels(y)}a{half} {half} 0 1 0 {whole} 0a{half} {half} 0 1 0-{whole} 0"
 
 

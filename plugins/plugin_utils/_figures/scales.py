@@ -25,9 +25,13 @@ class Scale(NamedTuple):
 
     def at(self, value: float) -> float:
         """Return the pixel of a value; what is beyond an end is at it."""
-        low, high, place = self.low, self.high, min(max(value, self.low), self.high)
+        low = self.low
+        high = self.high
+        place = min(max(value, self.low), self.high)
         if self.logarithmic:
-            low, high, place = math.log(low), math.log(high), math.log(place)
+            low = math.log(low)
+            high = math.log(high)
+            place = math.log(place)
         return self.start + (self.end - self.start) * (place - low) / ((high - low) or 1.0)
 
     def holds(self, value: float) -> bool:

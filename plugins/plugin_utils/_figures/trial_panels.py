@@ -136,7 +136,8 @@ def _blocks(points: list[TrialPoint], start: float, scale: float) -> list[TimeMa
     for _block, members in _by_block(points):
         values = _values(members)
         time = median((point.started - start) / scale for point in members)
-        low, high = values[len(values) // 4], values[(3 * len(values)) // 4]
+        low = values[len(values) // 4]
+        high = values[(3 * len(values)) // 4]
         found.append(TimeMark(time, median(values), low, high))
     return found
 

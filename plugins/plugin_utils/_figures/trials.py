@@ -9,7 +9,10 @@ from . import marks, scales
 from .marks import WIDTH, Figure
 from .nouns import SpreadPanel, TimeMark, TimePanel
 
-HEIGHT, TOP, LEFT, RIGHT = 190, 24, 50, 14
+HEIGHT = 190
+TOP = 24
+LEFT = 50
+RIGHT = 14
 BOTTOM = HEIGHT - 42
 SPREAD_ROW = 24
 
@@ -75,7 +78,8 @@ def _middles(
 def spread(panel: SpreadPanel, title: str) -> Figure:
     """Draw the trials of each profile along one line each, so that two modes are seen as two."""
     names = [row["label"] for row in panel["rows"]]
-    left, bottom = marks.label_width(names, 160), 14 + SPREAD_ROW * len(names)
+    left = marks.label_width(names, 160)
+    bottom = 14 + SPREAD_ROW * len(names)
     figure = Figure(title, panel["summary"], bottom + 40)
     most = max(max(row["values"]) for row in panel["rows"])
     scale = scales.Scale(0.0, most * 1.03, left, WIDTH - RIGHT)

@@ -161,7 +161,8 @@ def _changes(
                     "verdict": direction(series[number]["better"], np.exp(mean)),
                 }
             )
-        before, after = campaigns[change.place - 1], campaigns[change.place]
+        before = campaigns[change.place - 1]
+        after = campaigns[change.place]
         found.append(
             {
                 "campaign": after.name,

@@ -135,7 +135,8 @@ def _features_support(measured: Sequence[MeasuredKernel]) -> list[Support]:
 
 def _advice(one: MeasuredKernel) -> KernelAdvice:
     """Return what is recommended under a kernel."""
-    wanted, unfinished = one.analysis["recommendation"], one.analysis["unfinished"]
+    wanted = one.analysis["recommendation"]
+    unfinished = one.analysis["unfinished"]
     name = None if unfinished else wanted["name"]
     words = "nothing"
     if name is not None:

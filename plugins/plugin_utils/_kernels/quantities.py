@@ -89,7 +89,8 @@ def _blocks(campaign: MeasuredCampaign, metric: str, table: str, profile: str) -
 
     None of them where the campaign does not have it.
     """
-    cube, places = campaign.cube, places_of(campaign)
+    cube = campaign.cube
+    places = places_of(campaign)
     if table not in places or metric not in cube.values or profile not in cube.profiles:
         return np.empty(0)
     control = cube.profiles[0]

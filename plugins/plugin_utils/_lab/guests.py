@@ -107,7 +107,8 @@ def members(pairs: Sequence[Pair], homes: Homes) -> dict[str, CampaignHost]:
     """Return what each host does in a campaign: the hosts of the pairs, and the nodes of guests
     among them.
     """
-    clients, servers = [pair["client"] for pair in pairs], [pair["server"] for pair in pairs]
+    clients = [pair["client"] for pair in pairs]
+    servers = [pair["server"] for pair in pairs]
     found: dict[str, CampaignHost] = {}
     for host in dict.fromkeys([*clients, *servers]):
         end = "client" if host in clients else "server"  # a host that is both is a client
@@ -128,7 +129,8 @@ def _of_pairs(host: str, end: str, pairs: Sequence[Pair], homes: Homes) -> Campa
 
     It needs its partners, their nodes where they are guests, and its own node where it is one.
     """
-    partners, home = _partners(host, pairs), homes.get(host)
+    partners = _partners(host, pairs)
+    home = homes.get(host)
     rests: dict[str, list[str]] = {}
     for partner in partners:
         for needed in filter(None, (partner, homes.get(partner))):

@@ -242,7 +242,8 @@ def tunnels_of(
     """Return the ports of a node's tunnels and uplink on its bridge, and the VXLAN devices that
     they need.
     """
-    datapath, uplink = variables["datapath_active"], variables["uplink_device"]
+    datapath = variables["datapath_active"]
+    uplink = variables["uplink_device"]
     missing = [name for name in nodes if name not in hostvars]
     if missing or node not in nodes:
         raise InputError(

@@ -175,7 +175,8 @@ def _named(names: Iterable[str]) -> list[PathDevice]:
 
 def _ports(tenants: Iterable[TenantOptions]) -> list[str]:
     """Return the devices that join the tenants to the switch; those of Linux bridges come last."""
-    veths, bridges = [], []
+    veths = []
+    bridges = []
     for tenant in tenants:
         name = tenant["name"]
         if tenant.get("namespace", True):

@@ -33,22 +33,21 @@ class Refreshed(TypedDict):
 
 
 STATE = "live.json"
-A_BLOCK, SHARE = (
-    1.0,
-    0.03,
-)  # seconds that it may take for each block, and of the time since the last one
+# seconds that it may take for each block, and of the time since the last one
+A_BLOCK = 1.0
+SHARE = 0.03
 TASK = 0.25  # seconds of the task itself beside the report
-FIRST, A_BYTE = (
-    0.3,
-    4e-8,
-)  # seconds that the first is expected to take, for a record of so many bytes
+# seconds that the first is expected to take, for a record of so many bytes
+FIRST = 0.3
+A_BYTE = 4e-8
 
 
 def _state(folder: str, record: str) -> dict[str, float]:
     """Return ``cost`` (expected), ``blocks`` without a report, and ``since``: when the last one was
     made.
     """
-    size, path = os.path.getsize(record), os.path.join(folder, STATE)
+    size = os.path.getsize(record)
+    path = os.path.join(folder, STATE)
     try:
         with open(path, encoding="utf-8") as stream:
             known = json.load(stream)
@@ -87,8 +86,10 @@ def refresh(folder: str) -> Refreshed:
     record = os.path.join(folder, "trials.jsonl")
     if not os.path.exists(record):
         return {"made": False, "line": "no live report: nothing is measured yet"}
-    state, now = _state(folder, record), time.time()
-    blocks, may = state["blocks"] + 1, allowed(state["blocks"] + 1, now - state["since"])
+    state = _state(folder, record)
+    now = time.time()
+    blocks = state["blocks"] + 1
+    may = allowed(state["blocks"] + 1, now - state["since"])
     if state["cost"] > may:
         _keep(folder, record, state["cost"], blocks, state["since"])
         why = f"more than 1 s a block or 3 % of the {now - state['since']:.0f} s since the last one"

@@ -39,7 +39,8 @@ def standing(row: Estimate, better: str | None, matters: float) -> str:
     """Return how a comparison stands by its interval alone: ``better``, ``worse``, ``same`` or
     ``unknown``.
     """
-    low, high = row["low"], row["high"]
+    low = row["low"]
+    high = row["high"]
     if low is None or high is None:
         return "unknown"
     if low >= 1 / (1 + matters / 100) and high <= 1 + matters / 100:
@@ -194,7 +195,8 @@ def section(
     findings: Findings, tables: Sequence[EffectTable], plan: Plan, digest: Digest, now: float
 ) -> RunningCampaign:
     """Return what the page says of a running campaign."""
-    running, how_far = _running(plan, digest, now), _how_far(plan, digest)
+    running = _running(plan, digest, now)
+    how_far = _how_far(plan, digest)
     if findings["searching"]:
         predicted = _predicted(findings, plan)
         return RunningCampaign(
@@ -203,7 +205,8 @@ def section(
             answer=[*running, line("note", predicted)],
             standing=[],
         )
-    counted, nominated = _counted(findings, tables), _nominated(findings)
+    counted = _counted(findings, tables)
+    nominated = _nominated(findings)
     return RunningCampaign(
         reload=RELOAD,
         line=f"{how_far}; {_begun_small(counted)}. {nominated}",

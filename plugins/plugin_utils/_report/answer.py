@@ -130,7 +130,8 @@ def _recommendation(
     findings: Findings, tables: Sequence[EffectTable], plan: Plan
 ) -> list[Sentence]:
     """Return the first lines: what to set or why nothing, and whether that is confirmed."""
-    recommended, control = findings["recommendation"], plan["control"]
+    recommended = findings["recommendation"]
+    control = plan["control"]
     places = {table["id"]: place(table) for table in tables}
     if findings["unfinished"]:
         words = f"{text.sentence(findings['unfinished']['text'])}. What follows is what was measured so far."
@@ -139,7 +140,8 @@ def _recommendation(
         return [line("unknown", _nothing(findings, tables, control))]
     if recommended["name"] == control:
         return [line("same", f"Keep {control}: {_costs(tables)}.")]
-    what, gain = settings(recommended["changes"]), _gain(recommended, places, control)
+    what = settings(recommended["changes"])
+    gain = _gain(recommended, places, control)
     first = (
         line("better", f"Set {what}: {gain}.")
         if recommended["confirmed"]
@@ -176,10 +178,8 @@ def _open_end(search: SearchPath | None) -> str:
 
 def _costs_unknown(findings: Findings, tables: Sequence[EffectTable]) -> list[Sentence]:
     """Say where it is not known whether the recommended set costs more than matters."""
-    rows, places = (
-        findings["recommendation"]["costs_unknown_in"],
-        {table["id"]: place(table) for table in tables},
-    )
+    rows = findings["recommendation"]["costs_unknown_in"]
+    places = {table["id"]: place(table) for table in tables}
     if not rows:
         return []
     words = [
@@ -261,7 +261,8 @@ def _settle(
     findings: Findings, tables: Sequence[EffectTable], plan: Plan, digest: Digest
 ) -> list[Sentence]:
     """Join what is missing, why, and the one command that adds it."""
-    recommended, cause = findings["recommendation"], text.sentence(remedy.left_out(digest))
+    recommended = findings["recommendation"]
+    cause = text.sentence(remedy.left_out(digest))
     start = f"{cause}. " if cause else ""
     if findings["unfinished"]:
         return [line("note", f"{start}{_to_finish(findings['unfinished'])}", remedy.GO_ON)]

@@ -57,7 +57,8 @@ def first_and_last(
     plan: Plan, checks: Checks, hosts: Sequence[Host] = ()
 ) -> tuple[list[Sentence], list[Sentence]]:
     """Return the lines that come before all else, and those of what is clean."""
-    clean, first = list[Sentence](), list[Sentence]()
+    clean = list[Sentence]()
+    first = list[Sentence]()
     for one in lines(plan, checks, hosts):
         (clean if one["verdict"] == "same" else first).append(one)
     return first, clean
@@ -74,7 +75,8 @@ def _broken(row: PathVerdict) -> str:
 
 
 def _blamed(blame: Blame) -> str:
-    under, without = blame["under"], blame["without"]
+    under = blame["under"]
+    without = blame["without"]
     return (
         f"{blame['kind']} in {under['troubled']} of {under['trials']} trials with "
         f"{condition(blame['settings'])}, in {without['troubled']} of {without['trials']} without "
@@ -208,7 +210,8 @@ def _pings(row: PathVerdict) -> str:
 def _example(row: PathVerdict) -> str:
     if not row["first"]:
         return ""
-    size, offset = row["first"]["size"], row["first"]["offset"]
+    size = row["first"]["size"]
+    offset = row["first"]["offset"]
     return f" The smallest message that arrived wrong has {size:,} bytes, from byte {offset:,} on."
 
 

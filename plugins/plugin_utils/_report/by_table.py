@@ -41,7 +41,9 @@ def _settled_by(needs: Needs | None) -> str:
 
 def _one_profile(table: EffectTable, quantity: Quantity, row: QuantityRow) -> str:
     """Return a sentence where one profile is compared with the control."""
-    where, what, control = place(table), quantity["label"], quantity["control"]
+    where = place(table)
+    what = quantity["label"]
+    control = quantity["control"]
     if row["verdict"] == "unknown":
         settle = _settled_by(row["needs"])
         return f"{where}: not known; {row['label']} measured {effect(row, what, control)}{settle}."
@@ -56,7 +58,9 @@ def _one_profile(table: EffectTable, quantity: Quantity, row: QuantityRow) -> st
 
 def _profiles(table: EffectTable, quantity: Quantity) -> str:
     """Return a sentence where several profiles are compared with the control."""
-    where, what, control = place(table), quantity["label"], quantity["control"]
+    where = place(table)
+    what = quantity["label"]
+    control = quantity["control"]
     shown = sorted(
         (row for row in quantity["rows"] if row["verdict"] in SHOWN),
         key=lambda row: -text.distance(row["ratio"]),

@@ -239,7 +239,8 @@ def conditions(manifest: Manifest, node_cpu: Sequence[NodeUse] = ()) -> Measured
             "These numbers cannot be compared with those of another host."
         )
         return MeasuredOn([note], [])
-    different, changed = differences(nodes), changes(nodes)
+    different = differences(nodes)
+    changed = changes(nodes)
     names = [name for name, _values in different]
     head = ["Condition", *nodes]
     tables: list[PlainTable] = [

@@ -161,7 +161,8 @@ def _listed(digest: Digest) -> PlainTable | None:
         where = f"{trial['path']} · {trial['mtu']} · {(trial['workload'] or {}).get('name')}"
         why = trial["error"] or "; ".join(mark["reason"] for mark in trial["marks"])
         rows.append({"cells": [trial["id"], where, trial["profile"], why]})
-    total, caption = digest.failed + digest.left_out, ""
+    total = digest.failed + digest.left_out
+    caption = ""
     if total > len(rows):
         caption = f"The first {len(rows)} of {total:,}; trials.csv has all."
     head = ["Trial", "Where", "Profile", "Why"]

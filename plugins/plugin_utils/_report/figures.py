@@ -76,7 +76,8 @@ def sections(
     tables: Sequence[NamedTable], plan: Plan, digest: Digest, groups: Sequence[SpreadPanel]
 ) -> list[FigureSection]:
     """Return the sections that have a figure; ``groups`` are the panels of trials in two groups."""
-    drawn, control = tables[:MOST_TABLES], plan["control"]
+    drawn = tables[:MOST_TABLES]
+    control = plan["control"]
     levels = {name: profile["levels"] for name, profile in plan["profiles"].items()}
     found = [
         _section(

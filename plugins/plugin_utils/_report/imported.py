@@ -63,9 +63,11 @@ def _differences(
 ) -> Iterator[tuple[float, float | None]]:
     """Yield ``(difference in %, its half width in % or None)`` of pairs of results, control first."""
     for control, other in pairs:
-        before, after = quantity.value(control), quantity.value(other)
+        before = quantity.value(control)
+        after = quantity.value(other)
         if before and after:
-            one, two = _half_width(control, quantity.widths), _half_width(other, quantity.widths)
+            one = _half_width(control, quantity.widths)
+            two = _half_width(other, quantity.widths)
             half = None if one is None or two is None else math.hypot(one, two)
             yield 100 * (after / before - 1), half
 
@@ -124,7 +126,8 @@ def worth(plan: Plan, trials: Iterable[Trial]) -> list[str]:
     """Return sentences: how many runs, how many missed their confidence, and what each difference
     is worth.
     """
-    trials, control = list(trials), plan["control"]
+    trials = list(trials)
+    control = plan["control"]
     runs = [trial["result"] for trial in trials if trial["result"]]
     missed = sum(result.get("confidence_met") is False for result in runs)
     found = [

@@ -54,7 +54,8 @@ def largest(found: Iterable[RowPlace]) -> RowPlace:
 
 def place(table: EffectTable) -> str:
     """Return where a table's numbers were taken: ``TCP_STREAM over tenant_vxlan at MTU 9000``."""
-    name, test = table["workload"], table["test"]
+    name = table["workload"]
+    test = table["test"]
     name = test if test.lower() == name.lower() else f"{name} ({test})"
     pair = f", {table['pair']}" if table.get("pair") else ""
     mtu = (
@@ -67,7 +68,8 @@ def span(row: Estimate) -> str:
     """Return an effect's 95 % interval in words: ``(67 to 71 %)``, ``(between 2.0 % less and 3.1 %
     more)``.
     """
-    low, high = row["low"], row["high"]
+    low = row["low"]
+    high = row["high"]
     if low is None or high is None:
         return ""
     if (row["ratio"] or 0) >= 2:

@@ -96,14 +96,16 @@ def _heads(table: NamedTable) -> list[str]:
 
 
 def _console_table(table: NamedTable, most: int) -> ConsoleTable:
-    quantity, lines = table["quantities"][0], _heads(table)
+    quantity = table["quantities"][0]
+    lines = _heads(table)
     control = quantity["control_row"]
     if control:
         spread = text.spread(control["q1"], control["q3"])
         lines.append(_columns(quantity["control"], text.number(control["median"]), spread, "1"))
     rows, left = chosen(table, most)
     for row in rows:
-        median, spread = text.number(row["median"]), text.spread(row["q1"], row["q3"])
+        median = text.number(row["median"])
+        spread = text.spread(row["q1"], row["q3"])
         demands = _demands(table, row["profile"])
         cells = row["label"], median, spread, text.effect(row), _interval(row), demands
         lines.append(_columns(*cells))
@@ -195,7 +197,9 @@ def _compared(tables: Sequence[NamedTable]) -> Compared:
         return Compared(
             None, "There is nothing to compare: no trial of this campaign gave a result."
         )
-    most, rows, left = max(1, MARKDOWN_ROWS // len(tables)), [], 0
+    most = max(1, MARKDOWN_ROWS // len(tables))
+    rows = []
+    left = 0
     for table in tables:
         shown = chosen(table, most)
         rows += [_row(table, row) for row in shown.rows]

@@ -110,10 +110,8 @@ def confirmation(plan: Plan) -> Remedy:
         return Remedy("To confirm it in fresh blocks:", measure({"confirm": CONFIRM_BLOCKS}))
     if "role" not in plan["profiles"][plan["control"]]:  # profiles of a confirmation have one
         return Remedy("To confirm it in fresh blocks:", GO_ON)
-    words, blocks = (
-        "The planned blocks gave no reason to confirm it in fresh ones.",
-        2 * plan["blocks"],
-    )
+    words = "The planned blocks gave no reason to confirm it in fresh ones."
+    blocks = 2 * plan["blocks"]
     if blocks > MOST_BLOCKS:
         return Remedy(f"{words} A quieter machine helps more than more blocks.", "")
     return Remedy(f"{words} More of them may:", measure({"blocks": blocks}))

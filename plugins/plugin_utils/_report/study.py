@@ -37,7 +37,8 @@ COLUMNS = {
     "vxlan_linux_bridge": (MBPS, CHANGE, DEMAND, DEMAND_CHANGE),
 }
 ENDS = ("combined", "client", "server")
-NONE, SAME = "–", "~"
+NONE = "–"
+SAME = "~"
 
 
 Column = tuple[str, str, str, Optional[str]]
@@ -75,7 +76,8 @@ def _signed(value: float, digits: int) -> str:
 
 def _cell(column: StudyColumn, profile: str) -> str:
     """Return what is printed of one profile; the control has no change."""
-    control, what = column.metric["control"], column.what
+    control = column.metric["control"]
+    what = column.what
     if profile == control["profile"]:
         return _number(control["median"]) if what is None else NONE
     row = {row["profile"]: row for row in column.metric["rows"]}.get(profile)

@@ -150,7 +150,9 @@ def at_odds(quantity: Quantity) -> str:
 def _odd(row: QuantityRow, control: Spread | None) -> str:
     """Return a row whose medians say something else than its ratio, or nothing."""
     base = row.get("base") or control
-    low, high, ratio = row["low"], row["high"], row["ratio"]
+    low = row["low"]
+    high = row["high"]
+    ratio = row["ratio"]
     if not base or not base["median"] or not row["median"]:
         return ""
     if not low or not high or not ratio:
@@ -158,7 +160,8 @@ def _odd(row: QuantityRow, control: Spread | None) -> str:
     medians = row["median"] / base["median"]
     if low <= medians <= high or text.distance(medians / ratio) <= AT_ODDS:
         return ""
-    before, after = text.number(base["median"]), text.number(row["median"])
+    before = text.number(base["median"])
+    after = text.number(row["median"])
     return f"{row['label']} ({before} → {after}, ratio {text.ratio(ratio)})"
 
 
@@ -240,7 +243,8 @@ def _turned_rows(table: NamedTable, quantity: Quantity) -> list[QuantityRow]:
         label = table["short"]
         if len(quantity["rows"]) > 1:
             label = f"{label}: {row['label']}"
-        base, floor = quantity["control_row"], quantity["noise_floor"]
+        base = quantity["control_row"]
+        floor = quantity["noise_floor"]
         rows.append({**row, "label": label, "base": base, "floor": floor})
     return rows
 
@@ -279,7 +283,8 @@ def _visited(table: NamedTable) -> PlainTable:
     """Return what each set of a search measured in a named table, those that were not visited
     again, too.
     """
-    head, found = ["Set"], []
+    head = ["Set"]
+    found = []
     for quantity in table["quantities"]:
         medians = table["medians"].get(quantity["name"])
         if medians:

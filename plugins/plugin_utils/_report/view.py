@@ -135,7 +135,8 @@ def _quantities(
 
     A full factorial shows its main effects first, then what they rest on.
     """
-    found, after = [], []
+    found = []
+    after = []
     for metric in metrics:
         compared = [row for row in metric["rows"] if row["profile"] not in left_out]
         rows = [_row(row, row["profile"], names[row["profile"]], row) for row in compared]
@@ -251,7 +252,8 @@ def _changes_fewest(analysis: Analysis) -> bool:
     """Return whether no set that was not shown to differ from the recommended one changes fewer
     settings.
     """
-    profiles, wanted = analysis["profiles"], analysis["recommendation"]
+    profiles = analysis["profiles"]
+    wanted = analysis["recommendation"]
     changed = {
         name: len(differing(levels, profiles[analysis["control"]]))
         for name, levels in profiles.items()

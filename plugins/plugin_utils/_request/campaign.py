@@ -147,7 +147,8 @@ def wrong_paths(campaign: Campaign, node: str, variables: Variables) -> Iterator
     """Yield the paths of a campaign of which a node has no end, and workloads with more tenants
     than it has.
     """
-    known, there = all_paths(), paths_on(variables)
+    known = all_paths()
+    there = paths_on(variables)
     behind_nat = list(_behind_nat(campaign, node, variables))
     yield from behind_nat
     if behind_nat:

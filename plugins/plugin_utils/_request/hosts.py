@@ -24,7 +24,9 @@ from .._paths.path import FORWARDER, UNDERLAY
 from .campaign import wrong_mtus
 from .variables import PREFIX, Problem
 
-OK, NOTE, WRONG = "ok", "note", "WRONG"
+OK = "ok"
+NOTE = "note"
+WRONG = "WRONG"
 MOST_SECONDS_APART = 60  # clocks; a slow host takes ten seconds to answer
 PORT_VARIABLES = {"netperf": "offload_lab_netperf_port", "probe": "offload_lab_probe_port"}
 
@@ -122,7 +124,8 @@ def wanted_of(
     def value(name: str, default: Any) -> Any:
         return variables.get(PREFIX + name, default)
 
-    mtu, install = value("underlay_mtu", None), value("install_packages", True)
+    mtu = value("underlay_mtu", None)
+    install = value("install_packages", True)
     features: list[str] = []
     factors = campaign["factors"] if campaign else []
     for factor in factors:

@@ -37,9 +37,8 @@ from . import effort, lookahead, model
 from .values import trials_for, visit_values
 
 PART = "search"  # of a visit and of its trials
-ANSWERED = (
-    0.99  # how sure it is that no combination is better than the best one by more than matters
-)
+# How sure it is that no combination is better than the best one by more than matters.
+ANSWERED = 0.99
 EQUAL = 0.1  # of matters: sets predicted to differ by less are equally good
 STALLS = 0.25  # of a profile's trials: one that fails so often is not nominated
 FEWEST_VISITS = 4
@@ -68,7 +67,8 @@ def decide(plan: Plan, decided: Search, trials: Iterable[Trial]) -> Search:
     """Return what was decided with one round more, or with its end; ``trials`` are all of its
     visits so far.
     """
-    whole, number = with_search(plan, decided), len(decided["rounds"]) + 1
+    whole = with_search(plan, decided)
+    number = len(decided["rounds"]) + 1
     found = _Standing(whole, seen(whole, trials), np.random.default_rng([plan["seed"], number]))
     standing = found.told()
     # Visits from here on, the confirmation's too, have as many trials as it takes for their
@@ -114,7 +114,8 @@ def _end(standing: SearchStanding, number: int, limit: str | None) -> str | None
 def seen(plan: Plan, trials: Iterable[Trial]) -> SeenVisits:
     """Return the visits of the goal's table in the order in which they were made."""
     visits: dict[tuple[int, int], tuple[str, list[float]]] = {}
-    counted, stalls = Counter[str](), Counter[str]()
+    counted = Counter[str]()
+    stalls = Counter[str]()
     for trial in trials:
         stalled = stall(trial)
         if not _in_goal_table(plan, trial) or not stalled and excluded(trial):
@@ -162,7 +163,9 @@ class _Standing:
     """What is known of all combinations."""
 
     def __init__(self, plan: Plan, known: SeenVisits, generator: np.random.Generator) -> None:
-        self.plan, self.seen, self.generator = plan, known, generator
+        self.plan = plan
+        self.seen = known
+        self.generator = generator
         self.off = plan["profiles"][plan["control"]]["levels"]
         self.levels = every_combination(plan["factors"])
         self.rows, pairs = model_matrix(plan["factors"], self.levels)

@@ -24,7 +24,8 @@ def affordable(plan: Plan, decided: Search, wanted: int) -> int:
     At most ``wanted``. Of a time budget, more trials than the plan's take only what the usual
     rounds leave.
     """
-    search, made = plan["search"], len(decided["rounds"])
+    search = plan["search"]
+    made = len(decided["rounds"])
     if made >= search["rounds"]:
         return 0
     if _fits(plan, decided, fewest_trials(plan), rounds=1):
@@ -48,7 +49,8 @@ def _most(plan: Plan, decided: Search, wanted: int, rounds: int) -> int:
 
 def _fits(plan: Plan, decided: Search, trials: int, rounds: int) -> bool:
     """Return whether so many more rounds and the confirmation fit into the time budget."""
-    search, fewest = plan["search"], fewest_trials(plan)
+    search = plan["search"]
+    fewest = fewest_trials(plan)
     if search["limit"] != "time_budget":
         return True
     left = (

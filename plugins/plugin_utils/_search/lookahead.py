@@ -14,10 +14,9 @@ from __future__ import annotations
 from .._statistics.libraries import np
 from .model import Posterior
 
-CANDIDATES, WORLDS = (
-    40,
-    48,
-)  # combinations that are looked at, and draws in which the visit is simulated
+# combinations that are looked at, and draws in which the visit is simulated
+CANDIDATES = 40
+WORLDS = 48
 LIKELY = 256  # combinations that may be called the best
 
 
@@ -61,7 +60,9 @@ def _candidates(found: Posterior, rows: np.ndarray, best: int) -> list[int]:
     places, drawn = np.unique(top, return_inverse=True)
     differences = rows[places] - rows[best]
     stakes = np.bincount(drawn, values[np.arange(len(values)), top] - values[:, best])
-    covariance, last, chosen = np.cov(found.coefficients, rowvar=False), found.last, list[int]()
+    covariance = np.cov(found.coefficients, rowvar=False)
+    last = found.last
+    chosen = list[int]()
     for _visit in range(min(CANDIDATES, len(rows))):
         new = rows - found.memory * last
         told = new @ covariance
@@ -70,8 +71,6 @@ def _candidates(found: Posterior, rows: np.ndarray, best: int) -> list[int]:
         gain[chosen] = -1.0  # each row once
         place = int(np.argmax(gain))
         chosen.append(place)
-        covariance, last = (
-            covariance - np.outer(told[place], told[place]) / size[place],
-            rows[place],
-        )
+        covariance = covariance - np.outer(told[place], told[place]) / size[place]
+        last = rows[place]
     return chosen

@@ -18,14 +18,18 @@ from typing import NamedTuple
 
 from .._statistics.libraries import np
 
-CHAINS, SWEEPS, KEPT_AFTER = 24, 50, 20
+CHAINS = 24
+SWEEPS = 50
+KEPT_AFTER = 20
 FEW = 32  # visits: with more there are fewer explanations, and chains take the longer
-FEWEST_CHAINS, KINDS_TRIED = 4, 6  # then, at least; and of the kinds of noise at a sweep
-MAIN_SIZES, MAIN_ODDS = (
-    (0.003, 0.01, 0.03, 0.1, 0.3),
-    (0.2, 0.2, 0.2, 0.2, 0.2),
-)  # standard deviations
-PAIR_SIZES, PAIR_ODDS = (0.0, 0.01, 0.03, 0.1, 0.3), (0.85, 0.05, 0.05, 0.03, 0.02)
+# then, at least; and of the kinds of noise at a sweep
+FEWEST_CHAINS = 4
+KINDS_TRIED = 6
+# standard deviations
+MAIN_SIZES = (0.003, 0.01, 0.03, 0.1, 0.3)
+MAIN_ODDS = (0.2, 0.2, 0.2, 0.2, 0.2)
+PAIR_SIZES = (0.0, 0.01, 0.03, 0.1, 0.3)
+PAIR_ODDS = (0.85, 0.05, 0.05, 0.03, 0.02)
 VISIT_SIZES = (
     0.005,
     0.01,
@@ -41,7 +45,9 @@ DRIFT_SIZES = (
     0.16,
 )  # or what they have in common with the visits before and after
 DRIFT_MEMORIES = (0.5, 0.8, 0.95, 0.99)  # the correlation of a visit with the next one
-FAR_OFF_SIZES, FAR_OFF_ODDS = (0.0, 0.05, 0.2, 0.8), (0.97, 0.02, 0.007, 0.003)  # of a single visit
+# of a single visit
+FAR_OFF_SIZES = (0.0, 0.05, 0.2, 0.8)
+FAR_OFF_ODDS = (0.97, 0.02, 0.007, 0.003)
 NOISE_ODDS = (
     0.1,
     0.2,
@@ -94,7 +100,8 @@ def fit(
     """
     middle = float(np.median(values))
     chains = _Chains(matrix, pairs, values - middle, np.maximum(variance, LEAST_SD**2), generator)
-    drawn, ahead = list[np.ndarray](), list[tuple[float, float]]()
+    drawn = list[np.ndarray]()
+    ahead = list[tuple[float, float]]()
     for sweep in range(SWEEPS):
         chains.sweep()
         if sweep >= KEPT_AFTER:
@@ -124,17 +131,13 @@ class _Chains:
         generator: np.random.Generator,
     ) -> None:
         count, columns = matrix.shape
-        self.matrix, self.values, self.generator = (
-            np.hstack([matrix, np.eye(count)]),
-            values,
-            generator,
-        )
+        self.matrix = np.hstack([matrix, np.eye(count)])
+        self.values = values
+        self.generator = generator
         self.own = np.diag(variance)
         self.noises, self.noise_odds = _noises(count)
-        self.few, self.number = (
-            count <= FEW,
-            max(FEWEST_CHAINS, int(CHAINS * min(1.0, FEW / count) ** 2)),
-        )
+        self.few = count <= FEW
+        self.number = max(FEWEST_CHAINS, int(CHAINS * min(1.0, FEW / count) ** 2))
         main, pair, far_off = (
             (np.square(sizes), np.log(odds))
             for sizes, odds in (
@@ -157,10 +160,8 @@ class _Chains:
         """
         tried = self._kinds_tried()
         whole = self._model()[:, None] + self.noises[tried] + self.own
-        every, chosen = (
-            np.arange(self.number),
-            self._one_of(self.noise_odds[tried] + self._likelihoods(whole)),
-        )
+        every = np.arange(self.number)
+        chosen = self._one_of(self.noise_odds[tried] + self._likelihoods(whole))
         self.kinds = tried[every, chosen]
         self._draw_sizes(np.linalg.inv(whole[every, chosen]))
 
@@ -195,7 +196,8 @@ class _Chains:
         """Return ``(noise, memory)`` of one more visit of usual scatter, as :class:`Posterior` has
         them.
         """
-        own, sizes = float(np.median(np.diag(self.own))), self.noises[self.kinds, 0, 0]
+        own = float(np.median(np.diag(self.own)))
+        sizes = self.noises[self.kinds, 0, 0]
         # What is off at the last visit is drift or its own scatter; the drift goes on, by its
         # memory.
         drift = sizes / (sizes + own)
@@ -219,9 +221,11 @@ class _Chains:
         """
         for column in 1 + self.generator.permutation(len(self.sizes)):
             squares, odds = self.sizes[column - 1]
-            before, own = self.prior[:, column], self.matrix[:, column]
+            before = self.prior[:, column]
+            own = self.matrix[:, column]
             told = inverse @ own
-            size, fits = told @ own, told @ self.values
+            size = told @ own
+            fits = told @ self.values
             rest = 1 - before * size
             more = 1 + squares * (size / rest)[:, None]
             chosen = self._one_of(
@@ -238,7 +242,8 @@ class _Chains:
 
         A draw from the prior is corrected by what was measured (Matheron).
         """
-        draw, rest = self.generator.standard_normal, self.noises[self.kinds] + self.own
+        draw = self.generator.standard_normal
+        rest = self.noises[self.kinds] + self.own
         first = draw(self.prior.shape) * np.sqrt(self.prior)
         noise = (np.linalg.cholesky(rest) @ draw((*rest.shape[:-1], 1)))[..., 0]
         missed = self.values - first @ self.matrix.T - noise

@@ -42,7 +42,8 @@ def section(
     """
     if not search:
         return None
-    rounds, first = search["rounds"], search["first_visits"]
+    rounds = search["rounds"]
+    first = search["first_visits"]
     chosen = sum(len(one["profiles"]) for one in rounds)
     text = [
         f"Goal: {search['goal']}. {first} first visits, then {chosen} chosen by what was known so far, "

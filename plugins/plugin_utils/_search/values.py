@@ -99,7 +99,8 @@ def _one_mode(rows: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
     moved half of that towards the other mode. A visit whose trials are all in the same mode does
     not show which.
     """
-    none, ranges = np.zeros(len(rows)), np.array([np.ptp(row) for row in rows])
+    none = np.zeros(len(rows))
+    ranges = np.array([np.ptp(row) for row in rows])
     split = ranges > ranges.max() / 2
     if max(map(len, rows)) < 3 or split.mean() < 0.5 or not ranges.max():
         return rows, none

@@ -75,7 +75,8 @@ def change_points(series: np.ndarray, alpha: float = ALPHA) -> list[Change]:
         if end - start < FEWEST or not len(series):
             continue
         part = series[:, start:end]
-        sizes, chance = contrasts(part), _largest_by_chance(part)
+        sizes = contrasts(part)
+        chance = _largest_by_chance(part)
         place = int(sizes.max(axis=0).argmax())
         p = (chance[None, :] >= sizes[:, place, None] * TIE).mean(axis=1)
         shown = np.flatnonzero(p <= alpha * (end - start) / whole).tolist()
@@ -90,7 +91,8 @@ def step(values: np.ndarray, change: Change) -> tuple[float, float, float]:
     """Return (mean, low, high) of what is after a change less what is before it, for one series of
     logarithms.
     """
-    before, after = values[change.start : change.place], values[change.place : change.end]
+    before = values[change.start : change.place]
+    after = values[change.place : change.end]
     mean = after.mean() - before.mean()
     squares = ((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum()
     freedom = len(before) + len(after) - 2

@@ -78,7 +78,8 @@ def goes_with(data: np.ndarray, cause: np.ndarray) -> float:
     values, causes = (
         np.nan_to_num(two_way(np.where(present, array, np.nan))[1]) for array in (data, cause)
     )
-    rows, blocks = present.any(axis=(0, 2)).sum(), present.any(axis=(0, 1)).sum()
+    rows = present.any(axis=(0, 2)).sum()
+    blocks = present.any(axis=(0, 1)).sum()
     freedom = int(present.any(axis=0).sum() - rows - blocks)  # one less for the slope
     size = float((values**2).sum() * (causes**2).sum())
     if freedom < 1 or size <= 0:

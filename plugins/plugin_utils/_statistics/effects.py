@@ -62,7 +62,8 @@ def t_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndar
     """
     present = ~np.isnan(differences)
     n = present.sum(axis=-1)
-    some, more = np.maximum(n, 1), np.maximum(n - 1, 1)
+    some = np.maximum(n, 1)
+    more = np.maximum(n - 1, 1)
     mean = np.where(present, differences, 0.0).sum(axis=-1) / some
     variance = (np.where(present, differences - mean[..., None], 0.0) ** 2).sum(axis=-1) / more
     quantiles = np.array(
@@ -103,10 +104,8 @@ def p_values(differences: np.ndarray) -> np.ndarray:
     first = np.take_along_axis(
         np.where(missing, 0.0, flat), np.argsort(missing, axis=1, kind="stable"), axis=1
     )
-    found, sizes = (
-        np.full(len(flat), np.nan),
-        np.array([signs_for(count) for count in range(flat.shape[1] + 1)]),
-    )
+    found = np.full(len(flat), np.nan)
+    sizes = np.array([signs_for(count) for count in range(flat.shape[1] + 1)])
     for size in np.unique(sizes[n[n >= FEWEST_BLOCKS]]):
         rows = (n >= FEWEST_BLOCKS) & (sizes[n] == size)
         found[rows] = sign_flip(first[rows][:, : n[rows].max()])

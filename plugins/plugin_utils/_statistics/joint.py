@@ -31,10 +31,9 @@ CELLS = 1 << 18  # effects, or sets of them, by sign patterns that are in memory
 MOST_CLOSED = 12  # effects, whose 4,095 sets are tested one by one
 POWER = 4
 MOST_OF_ITS_SIZE = 3.0  # an effect's size is at most so many times that of its own differences
-MOST_SKEWED, SKEWED_TO = (
-    0.1,
-    4.0,
-)  # the most that skewness takes, and the sum from which on it takes no more
+# the most that skewness takes, and the sum from which on it takes no more
+MOST_SKEWED = 0.1
+SKEWED_TO = 4.0
 
 
 def usual_size(differences: np.ndarray, n: np.ndarray) -> np.ndarray:
@@ -62,7 +61,9 @@ def table_scale(differences: np.ndarray, again: np.ndarray | None = None) -> np.
         everything = np.concatenate([differences, again * np.sqrt(AGAINST_TWO / 2)], axis=-2)
     n = (~np.isnan(everything)).sum(axis=-1)
     sizes = np.where(n > 0, usual_size(everything, n), np.nan)
-    ordered, known = np.sort(sizes, axis=-1), (~np.isnan(sizes)).sum(axis=-1)  # NaN comes last
+    # NaN comes last
+    ordered = np.sort(sizes, axis=-1)
+    known = (~np.isnan(sizes)).sum(axis=-1)
     place = LOWER_QUARTER * np.maximum(known - 1, 0)[..., None]
     below = place.astype(int)
     low, high = (
@@ -109,7 +110,8 @@ def joint_p(
 
 def _step_down(scaled: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return the corrected p values of effects of these sizes."""
-    signs, order = sign_patterns(scaled.shape[1]), np.argsort(sizes, kind="stable")
+    signs = sign_patterns(scaled.shape[1])
+    order = np.argsort(sizes, kind="stable")
     largest = np.zeros(signs.shape[1])
     share = np.empty(len(scaled))
     step = max(1, CELLS // signs.shape[1])

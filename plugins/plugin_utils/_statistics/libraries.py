@@ -28,7 +28,8 @@ class Lazy:
     """
 
     def __init__(self, package: str, name: str) -> None:
-        self._package, self._name = package, name
+        self._package = package
+        self._name = name
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # what Python itself looks for

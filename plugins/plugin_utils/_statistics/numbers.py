@@ -18,7 +18,8 @@ def shortened(values: Any) -> Any:
     values = np.asarray(values, dtype=float)
     size = np.floor(np.log10(np.abs(values), out=np.zeros(values.shape), where=np.abs(values) > 0))
     places = np.nan_to_num(DIGITS - 1 - size)
-    up, down = 10.0 ** np.maximum(places, 0), 10.0 ** np.maximum(-places, 0)
+    up = 10.0 ** np.maximum(places, 0)
+    down = 10.0 ** np.maximum(-places, 0)
     found: Any = np.where(np.isfinite(values), np.rint(values * up / down) / up * down, None)
     return found.tolist()
 

@@ -96,14 +96,19 @@ def sign_flip_interval(differences: np.ndarray, alpha: float) -> tuple[np.ndarra
     splits = (turned > 0) & (turned < blocks)
     # A choice that splits nothing refuses nothing: that of all +, and what is drawn like it.
     rank = alpha * signs.shape[1] - np.count_nonzero(~splits)
-    signs, turned = signs[:, splits], turned[splits]
-    low, high = np.empty(len(differences)), np.empty(len(differences))
-    one, other = 0.5 / turned, 0.5 / (blocks - turned)
+    signs = signs[:, splits]
+    turned = turned[splits]
+    low = np.empty(len(differences))
+    high = np.empty(len(differences))
+    one = 0.5 / turned
+    other = 0.5 / (blocks - turned)
     step = max(1, CACHED // signs.shape[1])
     for start in range(0, len(differences), step):
         own = differences[start : start + step]
-        total, sums = own.sum(axis=1, keepdims=True), own @ signs
-        part, rest = (total - sums) * one, (total + sums) * other
+        total = own.sum(axis=1, keepdims=True)
+        sums = own @ signs
+        part = (total - sums) * one
+        rest = (total + sums) * other
         low[start : start + step] = _at_rank(np.minimum(part, rest), rank)
         high[start : start + step] = -_at_rank(-np.maximum(part, rest), rank)
     return low, high
@@ -113,7 +118,8 @@ def _at_rank(values: np.ndarray, rank: float) -> np.ndarray:
     """Return the value of each row at a rank, counted from 0, between two of its values."""
     below = int(rank + RANK_TIE)
     ordered = np.partition(values, below + 1, axis=1)
-    own, above = ordered[:, : below + 1].max(axis=1), ordered[:, below + 1]
+    own = ordered[:, : below + 1].max(axis=1)
+    above = ordered[:, below + 1]
     return own + (rank - below) * (above - own)
 
 
@@ -139,7 +145,8 @@ def order_p(differences: np.ndarray, again: np.ndarray) -> float:
     first; where it is NaN, a block has two visits. Each effect is in units of what scatters inside
     its blocks, which no order changes; the largest one counts.
     """
-    values, alone = np.nan_to_num(differences), np.isnan(again)
+    values = np.nan_to_num(differences)
+    alone = np.isnan(again)
     turn = np.where(np.isnan(differences), 0.0, 0.75 * np.nan_to_num(again))
     of_three = np.where(alone, 0.0, values)
     parts = np.hstack(

@@ -89,7 +89,8 @@ def more_blocks(found: dict[str, np.ndarray], matters: float) -> np.ndarray:
             / quantiles[np.minimum(n, MOST_BLOCKS) - 1]
             * np.sqrt(n)
         )
-        half, size = sd * quantiles / np.sqrt(blocks), np.abs(found["mean"])[..., None]
+        half = sd * quantiles / np.sqrt(blocks)
+        size = np.abs(found["mean"])[..., None]
         settled = (
             ((SETTLES * half < size) | (size + half < matters)) & (blocks > n) & (blocks >= FEWEST)
         )

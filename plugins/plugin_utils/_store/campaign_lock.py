@@ -166,7 +166,8 @@ def kept(
     if not path:
         yield
         return
-    over, busy = threading.Event(), threading.Lock()
+    over = threading.Event()
+    busy = threading.Lock()
 
     def renew() -> None:
         due = time.monotonic() + renewal

@@ -136,7 +136,8 @@ def record_size(folder: str) -> int:
 def standing(folder: str) -> Standing:
     """Return how far a campaign is."""
     planned = recorded = 0
-    plan, trials = os.path.join(folder, "plan.json"), os.path.join(folder, TRIALS)
+    plan = os.path.join(folder, "plan.json")
+    trials = os.path.join(folder, TRIALS)
     if os.path.exists(plan):
         with open(plan, encoding="utf-8") as stream:
             planned = sum(len(visit["cells"]) for visit in json.load(stream)["visits"])

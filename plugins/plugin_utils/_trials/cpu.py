@@ -177,7 +177,8 @@ def features_changed(before: CounterReading, after: CounterReading) -> list[str]
     """Return the devices whose active features differ between two snapshots; a device that is gone
     counts too.
     """
-    first, last = before.get("features") or {}, after.get("features") or {}
+    first = before.get("features") or {}
+    last = after.get("features") or {}
     return sorted(device for device in first if first[device] != last.get(device))
 
 
@@ -190,7 +191,8 @@ def traffic_share(before: CounterReading, after: CounterReading, result: Result)
     """
     if not result.get("window_measured"):
         return None
-    start, end = result["window_start"], result["window_start"] + result["window_s"]
+    start = result["window_start"]
+    end = result["window_start"] + result["window_s"]
     length = after["time"] - before["time"]
     return (
         max(0.0, min(end, after["time"]) - max(start, before["time"])) / length
@@ -206,7 +208,8 @@ def _end_of_trial(
     end["throttled"] = max(0, after.get("throttled", 0) - before.get("throttled", 0))
     if share is not None and share < TRAFFIC_SHARE:
         return end
-    megabits, transactions = result.get("throughput_mbps"), result.get("transactions_per_s")
+    megabits = result.get("throughput_mbps")
+    transactions = result.get("transactions_per_s")
     if megabits:
         end["service_demand_us_per_kb"] = service_demand(end["busy_s"], megabits, end["window_s"])
     elif transactions:

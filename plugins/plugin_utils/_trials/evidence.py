@@ -12,12 +12,10 @@ from ...module_utils._observe.packets import Sample
 from .._paths.sources import path_named
 from .nouns import Evidence, Expected
 
-ENCAPSULATED_SHARE = (
-    0.5  # of the underlay's bytes; a stray ARP through the tunnel is no encapsulated path
-)
-WINDOW_OF_SEGMENTS = (
-    4  # half of the window, and of the buffer the half that the kernel keeps for its own
-)
+# Of the underlay's bytes; a stray ARP through the tunnel is no encapsulated path.
+ENCAPSULATED_SHARE = 0.5
+# Half of the window, and of the buffer the half that the kernel keeps for its own.
+WINDOW_OF_SEGMENTS = 4
 REPORTED = ("not_honoured", "side_effects", "fixed")
 Reported = Mapping[str, Any]  # of a device, as module ethtool returns it
 

@@ -31,7 +31,9 @@ RETRANSMIT_SHARE = 0.01
 STEAL_PERCENT = 2.0
 USUAL_STEAL = 0.5  # % of the CPU time: below it a machine does not usually steal
 STEAL_FACTOR = 2  # of what is usual
-STEAL_TRIALS, STEAL_TRIALS_OF_PROFILE = 8, 3  # before anything is called usual
+# before anything is called usual
+STEAL_TRIALS = 8
+STEAL_TRIALS_OF_PROFILE = 3
 SATURATED_PERCENT = 95.0
 LINE_RATE_SHARE = 0.94
 ONE_CPU_SHARE = 0.95
@@ -51,7 +53,8 @@ def _ends(trial: Trial) -> Iterable[tuple[str, EndCpu]]:
 
 def mss(trial: Trial, expected: Expected) -> Iterator[Mark]:
     """The maximum segment size is not the one that the path's MTU gives."""
-    seen, wanted = _result(trial).get("mss"), expected.get("mss")
+    seen = _result(trial).get("mss")
+    wanted = expected.get("mss")
     if seen and wanted and seen != wanted:
         yield mark("mss", f"MSS is {seen} bytes, not the {wanted} that the path's MTU gives")
 
@@ -70,7 +73,8 @@ def retransmits(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """
     result = _result(trial)
     megabits = (result.get("throughput_mbps") or 0) * (result.get("elapsed_s") or 0)
-    segments, size = result.get("retransmits"), result.get("mss")
+    segments = result.get("retransmits")
+    size = result.get("mss")
     if segments and size and megabits:
         share = segments * size * 8 / (megabits * 1e6)
         if share > RETRANSMIT_SHARE:
@@ -185,7 +189,8 @@ def engine_limit(trial: Trial, _expected: Expected) -> Iterator[Mark]:
 
 def line_rate(trial: Trial, expected: Expected) -> Iterator[Mark]:
     """The line was full: a gain can only show in service demand. Says so, excludes nothing."""
-    seen, speed = _result(trial).get("throughput_mbps"), expected.get("speed_mbps")
+    seen = _result(trial).get("throughput_mbps")
+    speed = expected.get("speed_mbps")
     if seen and speed and seen >= LINE_RATE_SHARE * speed:
         yield mark("line_rate", f"{seen:.0f} Mbit/s on a line of {speed} Mbit/s", excludes=False)
 

@@ -78,7 +78,8 @@ def runs_of(log: Log, text: str) -> list[tuple[Row, str]]:
     the text's own.
     """
     lines = text.split("\n")
-    first, last = log.get("first_line", 1), min(log.get("last_line", len(lines)), len(lines))
+    first = log.get("first_line", 1)
+    last = min(log.get("last_line", len(lines)), len(lines))
     part = "\n".join(lines[first - 1 : last])
     if iperf3.is_output(part):
         return _of_iperf3(part, first)
@@ -221,7 +222,8 @@ def _visits(trials: list[Trial]) -> list[Visit]:
                 "cells": [],
             },
         )
-        trial["visit"], trial["cell"] = visit["visit"], len(visit["cells"]) + 1
+        trial["visit"] = visit["visit"]
+        trial["cell"] = len(visit["cells"]) + 1
         visit["cells"].append(
             {
                 "id": trial["id"],
@@ -240,7 +242,8 @@ def import_logs(asked: object, texts: Mapping[str, str]) -> tuple[Plan, list[Tri
     validate(asked, "import", "import")
     spec = cast(Import, asked)
     profiles, control, factors = _profiles(spec)
-    trials, seen = list[Trial](), dict[tuple[Any, ...], int]()
+    trials = list[Trial]()
+    seen = dict[tuple[Any, ...], int]()
     for log in spec["logs"]:
         for row, raw in runs_of(log, texts[log["file"]]):
             kind = (log["profile"], log.get("path"), log.get("mtu"), workload_of(row)["name"])

@@ -70,7 +70,9 @@ class Measurement:
         warn: Callable[[str], None],
         dry: bool = False,
     ) -> None:
-        self.options, self.show, self.warn = options, show, warn
+        self.options = options
+        self.show = show
+        self.warn = warn
         self.pair = (
             f"{options['client']}-{options['server']}" if options["server"] else options["client"]
         )
@@ -89,7 +91,8 @@ class Measurement:
         self.trials: list[Trial] = []
         self.skipped = self.collected = 0
         self.seen: dict[str, dict[str, Any]] = {}  # packets, as module evidence returns them
-        self.looked_s, self.progress = 0.0, dict[str, str]()
+        self.looked_s = 0.0
+        self.progress = dict[str, str]()
         name = self.plan["name"] if self.plan else options["campaign"]
         self.names = {
             "campaign": name,
@@ -164,7 +167,9 @@ class Measurement:
         """Return ``{"look", "watch"}``, the devices to look at on each path and to watch during a
         trial.
         """
-        look, watch, devices = self.options["look"], self.options["watch"], self.options["devices"]
+        look = self.options["look"]
+        watch = self.options["watch"]
+        devices = self.options["devices"]
         if self.plan and devices:
             nodes: list[OnNode] = [
                 {"endpoints": self.options["endpoints"][end], "devices": devices[end]}

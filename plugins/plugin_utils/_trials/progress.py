@@ -36,7 +36,8 @@ def rate_text(result: Result) -> str:
     """Return the headline of a trial: ``9.41 Gbit/s`` or ``21100 trans/s``; without a result what
     went wrong.
     """
-    throughput, transactions = result.get("throughput_mbps"), result.get("transactions_per_s")
+    throughput = result.get("throughput_mbps")
+    transactions = result.get("transactions_per_s")
     if throughput:
         return (
             f"{throughput / 1000:.2f} Gbit/s" if throughput >= 1000 else f"{throughput:.1f} Mbit/s"
@@ -117,7 +118,8 @@ def to_come(plan: Plan, visits: list[Visit]) -> tuple[int, float]:
     )
     if "search" in plan:
         rounds = plan["search"]["rounds"] - len(list(filter(None, parts)))
-        more, seconds = more + rounds, seconds + rounds * block_seconds(plan, 1)
+        more = more + rounds
+        seconds = seconds + rounds * block_seconds(plan, 1)
     return more, seconds
 
 

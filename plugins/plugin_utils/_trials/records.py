@@ -116,7 +116,8 @@ def _judged(path: str) -> Iterator[tuple[int, str, Trial | str]]:
 
 def scan(path: str) -> tuple[list[Good], list[Bad]]:
     """Return the good and the bad lines of a record file."""
-    good, bad = list[Good](), list[Bad]()
+    good = list[Good]()
+    bad = list[Bad]()
     for number, line, record in _judged(path):
         if isinstance(record, str):
             bad.append((number, line, record))

@@ -191,7 +191,8 @@ def _steps(part: Part, todo: list[tuple[Visit, set[str]]], mtu: int | None) -> I
 
 def blocks_left(part: Part) -> list[Block]:
     """Return the blocks in which something is left to do, with the steps of their own visits."""
-    mtu, blocks = part.mtu(), list[Block]()
+    mtu = part.mtu()
+    blocks = list[Block]()
     again = {_place(visit) for visit, _missing in _left_again(part)}
     own: dict[tuple[int, int], list[tuple[Visit, set[str]]]] = {}
     for visit, missing in left(part.visits, part.known, part.pairs):

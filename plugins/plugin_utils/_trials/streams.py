@@ -39,13 +39,15 @@ def _rest(row: StreamRow, parts: list[Part]) -> list[Part]:
     """
     if not parts or not row.get("length"):
         return []
-    start, end = parts[-1][1], parts[0][0] + row["length"]
+    start = parts[-1][1]
+    end = parts[0][0] + row["length"]
     megabits = (
         row.get("throughput_sent_mbps")
         if row.get("test") == "UDP_STREAM"
         else row.get("throughput_mbps")
     )
-    mean, elapsed = row.get("transactions_per_s") or megabits, row.get("elapsed_s")
+    mean = row.get("transactions_per_s") or megabits
+    elapsed = row.get("elapsed_s")
     if end - start < REST or mean is None or not elapsed:
         return []
     known = sum((last - first) * rate for first, last, rate in parts)
@@ -74,7 +76,8 @@ def window(stream: Stream, row: StreamRow, warm_up: float = 0) -> tuple[float, f
     parts = traffic(row)
     if parts:
         return max(parts[0][0], interims(row)[0][0] + warm_up), parts[-1][1]
-    start, end = stream["started"], stream["finished"]
+    start = stream["started"]
+    end = stream["finished"]
     elapsed = row.get("elapsed_s")
     if elapsed and (row.get("iterations") or 1) == 1:
         start = max(start, end - elapsed)
@@ -85,7 +88,8 @@ def common(windows: Sequence[tuple[float, float]]) -> tuple[float, float, float]
     """Return (start, end, share): the time in which all streams ran, and its share of the longest
     stream's time.
     """
-    start, end = max(first for first, _last in windows), min(last for _first, last in windows)
+    start = max(first for first, _last in windows)
+    end = min(last for _first, last in windows)
     longest = max(last - first for first, last in windows)
     return start, end, max(0.0, end - start) / longest if longest > 0 else 0.0
 
@@ -160,7 +164,8 @@ def _percentiles(rows: Sequence[StreamRow]) -> dict[str, float]:
             return {}
         counts.update(classes)
     found: dict[str, float] = {}
-    seen, whole = 0, sum(counts.values())
+    seen = 0
+    whole = sum(counts.values())
     for number in sorted(counts):
         seen += counts[number]
         for name, share in PERCENTILES.items():
@@ -177,7 +182,8 @@ def _mean_latency(rows: Sequence[StreamRow]) -> float | None:
     """Return the mean latency of all transactions; None where a stream does not tell its own."""
     pairs = []
     for row in rows:
-        mean, rate = _latency(row, "mean"), row.get("transactions_per_s")
+        mean = _latency(row, "mean")
+        rate = row.get("transactions_per_s")
         if not mean or not rate:
             return None
         pairs.append((mean, rate))

@@ -145,7 +145,8 @@ def visit_cells(
 
 def checked(cells: Iterable[CellToMeasure]) -> list[CellToMeasure]:
     """Return the cells with checked endpoints, and refuse a wrong one before anything is sent."""
-    ready, ids = list[CellToMeasure](), set[str]()
+    ready = list[CellToMeasure]()
+    ids = set[str]()
     for cell in cells:
         checks.label(cell["id"], "cell's id")
         if cell["id"] in ids:
@@ -154,7 +155,8 @@ def checked(cells: Iterable[CellToMeasure]) -> list[CellToMeasure]:
             )
         ids.add(cell["id"])
         try:
-            load, ends = workload.checked(cell["workload"]), list(map(endpoint, cell["endpoints"]))
+            load = workload.checked(cell["workload"])
+            ends = list(map(endpoint, cell["endpoints"]))
             workload.lines(load, ends)
         except LabError as error:
             raise InputError(str(error), f"cell {cell['id']}")
@@ -166,7 +168,8 @@ def chunks_of(cells: Iterable[CellToMeasure], limit: float) -> list[list[CellToM
     """Split the cells, in their order, into lists of at most ``limit`` seconds; a longer cell is a
     list of its own.
     """
-    chunks, length = list[list[CellToMeasure]](), 0.0
+    chunks = list[list[CellToMeasure]]()
+    length = 0.0
     for cell in cells:
         if not chunks or length + cell["seconds"] > limit:
             chunks.append([])

@@ -63,9 +63,11 @@ class Runs:
         try:
             status = work(job)
         except RefusedError as error:
-            status, job["job_explanation"] = "error", json.dumps(error.body)
+            status = "error"
+            job["job_explanation"] = json.dumps(error.body)
         except Exception as error:  # a fault of this instrument is seen in the job, as in AWX
-            status, job["result_traceback"] = "error", repr(error)
+            status = "error"
+            job["result_traceback"] = repr(error)
         self._finish(job, status, time.monotonic() - began)
 
     def _wait_for_others(self, job):

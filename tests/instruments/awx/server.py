@@ -342,7 +342,8 @@ class Handler(BaseHTTPRequestHandler):
             query = dict(parse_qsl(address.query))
             status, body = self.api.answer(self.command, address.path[8:], query, data)
         except RefusedError as error:
-            status, body = error.status, error.body
+            status = error.status
+            body = error.body
         text = b"" if body is None else json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

@@ -36,10 +36,8 @@ from ansible_collections.offload.lab.plugins.plugin_utils._trials.guards import 
 from ansible_collections.offload.lab.tests.instruments.simulation.replays import Pool, every_set
 from ansible_collections.offload.lab.tests.system.lab import Lab
 
-BLOCKS, SEARCHES = (
-    int(os.environ.get("BENCH_BLOCKS", "10")),
-    int(os.environ.get("BENCH_SEARCHES", "3")),
-)
+BLOCKS = int(os.environ.get("BENCH_BLOCKS", "10"))
+SEARCHES = int(os.environ.get("BENCH_SEARCHES", "3"))
 CASES = {
     "stream": {
         "paths": ["tenant_vxlan"],
@@ -62,13 +60,18 @@ NETPERF = {
 SHARES = {
     "stream": 1 / 3
 }  # of the truth's time, as the time budget of a search; the others have none
-REPLAYS, REPEATS, WRONG = 200, (1, 2, 3, 5, 10, 30), 0.02
-TRIALS, DURATION = 3, 1  # trials of a cell at a search's first visits; seconds of a trial
+REPLAYS = 200
+REPEATS = (1, 2, 3, 5, 10, 30)
+WRONG = 0.02
+# trials of a cell at a search's first visits; seconds of a trial
+TRIALS = 3
+DURATION = 1
 
 
 def measured(lab, folder, case, name, **campaign):
     """Measure a campaign and make its report; return its folder and the seconds of all of it."""
-    start, name = time.time(), f"{case}-{name}"
+    start = time.time()
+    name = f"{case}-{name}"
     results = {
         "results_dir": folder,
         "campaign": {"mtus": [9000], "duration": DURATION, **CASES[case], "name": name, **campaign},

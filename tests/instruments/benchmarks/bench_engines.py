@@ -27,8 +27,10 @@ from ansible_collections.offload.lab.plugins.plugin_utils._trials.trials import 
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "10"))
 SECONDS = int(os.environ.get("BENCH_SECONDS", "2"))
-CLIENT, SERVER = "ol-bench-c", "ol-bench-s"
-HERE, THERE = "198.18.79.1", "198.18.79.2"
+CLIENT = "ol-bench-c"
+SERVER = "ol-bench-s"
+HERE = "198.18.79.1"
+THERE = "198.18.79.2"
 GROUP = Path("/sys/fs/cgroup/cpuacct/ol-bench")
 ENDPOINT = {"netns": CLIENT, "local": HERE, "address": THERE, "port": 12865}
 PLAIN = {"udp_segment": False, "udp_gro": False}

@@ -32,14 +32,17 @@ CAMPAIGN = {
     "mtus": [9000],
     "workloads": ["tcp_stream", "tcp_maerts", "udp_stream", "tcp_rr", "udp_rr"],
 }
-CELLS, NINE_BLOCKS = 10, 18  # a visit's cells; visits of a campaign that has an interval
+# a visit's cells; visits of a campaign that has an interval
+CELLS = 10
+NINE_BLOCKS = 18
 DURATIONS = [int(word) for word in os.environ.get("BENCH_DURATIONS", "1 10").split()]
 BLOCKS = int(os.environ.get("BENCH_BLOCKS", "1"))
 FLOOR = (
     "for path in 198.18.0.2 192.168.10.2; do for test in TCP_STREAM TCP_MAERTS UDP_STREAM TCP_RR UDP_RR; do "
     "$(test $path = 198.18.0.2 || echo ip netns exec tenant1) netperf -H $path -t $test -l 1 -P 0; done; done"
 )
-APPLY, MEASURE = "Apply the profile", "See in the packets"
+APPLY = "Apply the profile"
+MEASURE = "See in the packets"
 
 
 def play(name, *arguments, **more):
@@ -128,11 +131,10 @@ def parts_of(visit, timeline):
     them.
     """
     tasks = [row for row in timeline if "task" in row]
-    first, last = (
-        min(trial["started"] for trial in visit),
-        max(trial["finished"] for trial in visit),
-    )
-    began, measured = last_start(tasks, APPLY, first), last_start(tasks, MEASURE, first)
+    first = min(trial["started"] for trial in visit)
+    last = max(trial["finished"] for trial in visit)
+    began = last_start(tasks, APPLY, first)
+    measured = last_start(tasks, MEASURE, first)
     looked = next(row["looked_s"] for row in timeline if "looked_s" in row and row["at"] > first)
     asked = sum(trial["workload"]["duration"] for trial in visit)
     run = sum(
@@ -155,9 +157,12 @@ def report(duration, span, timeline, visits):
     parts = [parts_of(visit, timeline) for visit in visits]
     mean = {what: statistics.mean(part[what] for part in parts) for what in parts[0]}
     asked, longer, *rest = mean.values()
-    ran, beyond, whole = asked + longer, sum(rest[1:]), sum(mean.values())
+    ran = asked + longer
+    beyond = sum(rest[1:])
+    whole = sum(mean.values())
     spread = [sum(list(part.values())[3:]) for part in parts]
-    wall, count = span[1] - span[0], len(parts)
+    wall = span[1] - span[0]
+    count = len(parts)
     once = wall - count * whole
     print(
         f"{duration} s cells, {CELLS} a visit, {count} visits: wall {wall:.1f} s, netperf ran {count * ran:.1f} s"

@@ -41,7 +41,8 @@ def measure(code, folder):
     """Run Python code on a folder in a process of its own; return (seconds, CPU seconds, peak MiB
     so far).
     """
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.monotonic()
     subprocess.run([sys.executable, "-c", code, folder], check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

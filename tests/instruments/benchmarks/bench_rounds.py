@@ -19,7 +19,8 @@ from pathlib import Path
 
 from ansible_collections.offload.lab.tests.system.lab import Lab
 
-NODES, PROMISE = 8, 1.2
+NODES = 8
+PROMISE = 1.2
 CAMPAIGN = {
     "paths": ["physical"],
     "workloads": ["tcp_stream"],

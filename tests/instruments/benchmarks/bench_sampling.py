@@ -41,11 +41,12 @@ SECONDS = float(os.environ.get("BENCH_SECONDS", "1"))
 TRIALS = int(os.environ.get("BENCH_TRIALS", "40"))
 TRIAL_SECONDS = int(os.environ.get("BENCH_TRIAL_SECONDS", "2"))
 TRIAL = 10  # seconds of a trial that the promise is about
-OPENED, BEFORE_END = (
-    0.01,
-    0.01,
-)  # when a trial is observed, in seconds after its begin and before its end
-CLIENT, SERVER, DEVICE = "198.18.0.1", "198.18.0.2", "underlay0"
+# when a trial is observed, in seconds after its begin and before its end
+OPENED = 0.01
+BEFORE_END = 0.01
+CLIENT = "198.18.0.1"
+SERVER = "198.18.0.2"
+DEVICE = "underlay0"
 
 
 def sent():
@@ -67,7 +68,9 @@ def part(watch):
 
 def in_the_node(token):
     """Run the stream and print the throughput of each part by pair."""
-    probe, order, devices = Probe(SERVER, 12866, token), random.Random(1), [{"name": DEVICE}]
+    probe = Probe(SERVER, 12866, token)
+    order = random.Random(1)
+    devices = [{"name": DEVICE}]
     argv = [
         "netperf",
         "-H",
@@ -115,7 +118,9 @@ def trials(lab, token):
         "endpoints": [{"address": SERVER, "local": CLIENT}],
         "workload": {"test": "TCP_STREAM", "duration": TRIAL_SECONDS},
     }
-    watched, order, rows = [{"name": DEVICE}], random.Random(1), []
+    watched = [{"name": DEVICE}]
+    order = random.Random(1)
+    rows = []
     ways = {
         "observed": {
             "probe": {"address": SERVER, "token": token},

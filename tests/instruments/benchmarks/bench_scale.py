@@ -68,7 +68,9 @@ def timed_play(lab, playbook, **variables):
     settings = environment(
         OFFLOAD_LAB_NAME=lab.name, OFFLOAD_LAB_NODES=str(lab.nodes), PYTHONUNBUFFERED="1"
     )
-    tasks, current, started = [], None, time.time()
+    tasks = []
+    current = None
+    started = time.time()
     begun = started
     with subprocess.Popen(
         argv, cwd=CHECKOUT, env=settings, stdout=subprocess.PIPE, text=True
@@ -79,7 +81,8 @@ def timed_play(lab, playbook, **variables):
             if line.startswith(("TASK [", "PLAY RECAP")):
                 now = time.time()
                 tasks.append((current, begun, now - begun))
-                current, begun = line.split("]")[0].rpartition(" : ")[2], now
+                current = line.split("]")[0].rpartition(" : ")[2]
+                begun = now
     assert play.returncode == 0, f"{playbook} ended with {play.returncode}:\n{''.join(lines)}"
     return time.time() - started, tasks
 

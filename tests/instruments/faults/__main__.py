@@ -28,18 +28,15 @@ from ansible_collections.offload.lab.tests.instruments.faults.strike import (
 from ansible_collections.offload.lab.tests.instruments.faults.world import World
 from ansible_collections.offload.lab.tests.system.lab import Lab
 
-SURVIVED = (
-    4  # faults of a run before the one that ends it: with 7 the campaign was often complete before
-)
+# Faults of a run before the one that ends it: with 7 the campaign was often complete before.
+SURVIVED = 4
 
 
 def main(count=105, seed=1, seconds=86400):
     """Strike, print, and return the number of faults in runs after which something was wrong."""
-    generator, rows, end = (
-        random.Random(seed),
-        {name: [0, 0] for name in FAULTS},
-        time.monotonic() + seconds,
-    )
+    generator = random.Random(seed)
+    rows = {name: [0, 0] for name in FAULTS}
+    end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="offload-lab-faults-") as folder:
         world = World(folder, Lab("systestfaults"))
         try:

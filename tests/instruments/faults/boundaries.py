@@ -31,9 +31,8 @@ STATE = "/run/offload-lab/dead_man_switch.json"
 FIRED = "/run/offload-lab/dead_man_switch.fired"
 STRUCK = CHECKOUT / "tests/output/boundaries"  # a line a boundary that left nothing
 SECONDS = float(os.environ.get("OFFLOAD_LAB_FAULTS_SECONDS", "inf"))
-SPOOL = (
-    "/var/lib/offload-lab/spool/"  # trials that no controller has fetched: they are not to be lost
-)
+# Trials that no controller has fetched: they are not to be lost.
+SPOOL = "/var/lib/offload-lab/spool/"
 
 
 def play(lab, folder, playbook, variables, *, kill_at=0, kill_task=""):
@@ -42,7 +41,8 @@ def play(lab, folder, playbook, variables, *, kill_at=0, kill_task=""):
     Return ``(exit status, boundaries that were reached, output)``.
     """
     minutes = MINUTES if kill_at or kill_task else UNDISTURBED
-    boundaries, output = folder / f"{lab.name}.boundaries", folder / f"{lab.name}.output"
+    boundaries = folder / f"{lab.name}.boundaries"
+    output = folder / f"{lab.name}.output"
     boundaries.unlink(missing_ok=True)
     argv = [
         "ansible-playbook",
@@ -132,11 +132,9 @@ def strike_all(labs, playbook, chosen, one):
 
     What left nothing is not struck again by the next run, until all of them did.
     """
-    free, struck, end = (
-        queue.SimpleQueue(),
-        STRUCK / f"{playbook}-{len(chosen)}",
-        time.monotonic() + SECONDS,
-    )
+    free = queue.SimpleQueue()
+    struck = STRUCK / f"{playbook}-{len(chosen)}"
+    end = time.monotonic() + SECONDS
     for lab in labs:
         free.put(lab)
     STRUCK.mkdir(parents=True, exist_ok=True)

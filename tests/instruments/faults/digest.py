@@ -24,7 +24,8 @@ def shell(*argv):
 def links(where):
     found = {}
     for row in json.loads(shell("ip", *where, "-json", "-details", "address", "show")):
-        name, enter = row["ifname"], ["ip", "netns", "exec", where[1]] if where else []
+        name = row["ifname"]
+        enter = ["ip", "netns", "exec", where[1]] if where else []
         found[name] = {
             "mtu": row["mtu"],
             "up": "UP" in row["flags"],

@@ -132,7 +132,8 @@ def bit_flipped(world, random):
     data = bytearray(world.record.read_bytes()) if world.record.exists() else bytearray()
     if not data:
         return False
-    place, bit = random.randrange(len(data)), 1 << random.randrange(8)
+    place = random.randrange(len(data))
+    bit = 1 << random.randrange(8)
     hit = data[:place].count(b"\n")  # a newline that is turned joins two lines
     joined = {hit, hit + 1} if data[place] == 10 else {hit}
     world.expected = _ids(

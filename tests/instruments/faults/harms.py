@@ -133,7 +133,9 @@ def until(condition, seconds):
 
 def strike(lab, folder, name, generator):
     """Do one harm to a campaign; return the seconds to both nodes restored, and what is wrong."""
-    harm, before, found = HARMS[name], features(lab), lab.state()
+    harm = HARMS[name]
+    before = features(lab)
+    found = lab.state()
     process = start(lab, folder)
     problems = []
     if until(lambda: features(lab) != before, LONGEST) is None:
@@ -161,7 +163,8 @@ def strike(lab, folder, name, generator):
 
 def main(count=8, seed=1):
     """Strike, print, and return the number of harms after which something was wrong."""
-    generator, wrong = random.Random(seed), 0
+    generator = random.Random(seed)
+    wrong = 0
     lab = Lab("systestharms")
     lab.clear()
     lab.play("nodes")

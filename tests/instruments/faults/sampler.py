@@ -14,9 +14,12 @@ import struct
 import sys
 import time
 
-SIOCETHTOOL, ETHTOOL_GTSO = 0x8946, 0x1E
+SIOCETHTOOL = 0x8946
+ETHTOOL_GTSO = 0x1E
 
-sock, last, seen = socket.socket(), None, 0.0
+sock = socket.socket()
+last = None
+seen = 0.0
 while True:
     value = array.array("I", [ETHTOOL_GTSO, 0])
     fcntl.ioctl(

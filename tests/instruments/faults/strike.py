@@ -31,7 +31,8 @@ def strike(world, names, random, measuring=MEASURING):
     what is wrong)``.
     """
     world.start(jumping=CLOCK in names)
-    struck, problems = [], []
+    struck = []
+    problems = []
     if random.random() < measuring:
         wait_for_visit(world)
     for name in names:
@@ -82,7 +83,8 @@ def judge(world):
 
 def complete(world):
     """Return what is wrong with a campaign that has come to its end."""
-    planned, found = Counter(world.planned()), Counter(trial["id"] for trial in world.trials())
+    planned = Counter(world.planned())
+    found = Counter(trial["id"] for trial in world.trials())
     return [] if planned == found else [f"planned {planned}, recorded {found}"]
 
 

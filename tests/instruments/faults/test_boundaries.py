@@ -111,7 +111,8 @@ def test_measure(labs, tmp_path):
 
 def test_apply(labs, tmp_path):
     """Either nothing was applied, or all of it, and then revert takes it back."""
-    before, applied = {}, {}
+    before = {}
+    applied = {}
     for lab in labs:
         before[lab.name] = boundaries.state(lab)
         status, reached, output = boundaries.play(lab, tmp_path, "apply", APPLIED)

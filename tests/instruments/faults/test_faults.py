@@ -78,7 +78,9 @@ def test_the_dead_mans_switch_restores_the_nodes(world):
 
 
 def test_each_fault_loses_and_leaves_nothing(world):
-    generator, rows, wrong = random.Random(1), {name: [0] for name in FAULTS}, []
+    generator = random.Random(1)
+    rows = {name: [0] for name in FAULTS}
+    wrong = []
     for _run in range(RUNS):
         if all(row[0] for row in rows.values()):
             break

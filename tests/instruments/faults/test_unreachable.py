@@ -82,7 +82,8 @@ def begin(folder):
 
 @pytest.mark.parametrize(("gone", "other"), [("node3", "node4"), ("node4", "node3")])
 def test_its_pair_stops_and_the_others_go_on(lab, tmp_path, gone, other):
-    before, record = lab.state(), tmp_path / "unreachable" / "trials.jsonl"
+    before = lab.state()
+    record = tmp_path / "unreachable" / "trials.jsonl"
     ready = Path(f"/run/offload-lab/{NAME}-{gone}/ready")
     process = begin(tmp_path)
     try:
@@ -122,7 +123,8 @@ def test_its_pair_stops_and_the_others_go_on(lab, tmp_path, gone, other):
 
 def test_a_host_without_its_snapshot_is_not_changed(lab, tmp_path):
     """A reboot takes it: a host that is back before anybody has missed it would never be restored."""
-    before, snapshot = lab.state(), "/var/lib/offload-lab/snapshot.json"
+    before = lab.state()
+    snapshot = "/var/lib/offload-lab/snapshot.json"
     process = begin(tmp_path)
     try:
         lab.inside(4, "mv", snapshot, "/run/kept")

@@ -38,7 +38,8 @@ def descendants(pid):
             parents.setdefault(int(entry.read_text().rpartition(")")[2].split()[1]), []).append(
                 int(entry.parent.name)
             )
-    found, left = [], [pid]
+    found = []
+    left = [pid]
     while left:
         found.append(left.pop())
         left += parents.get(found[-1], [])
@@ -53,9 +54,16 @@ class World:
     """
 
     def __init__(self, folder, lab, blocks=2):
-        self.lab, self.folder, self.number, self.process = lab, Path(folder), 0, None
-        self.results, self.blocks = self.folder / "results", blocks
-        self.samplers, self.jumps, self.killed, self.expected = [], 0, False, set()
+        self.lab = lab
+        self.folder = Path(folder)
+        self.number = 0
+        self.process = None
+        self.results = self.folder / "results"
+        self.blocks = blocks
+        self.samplers = []
+        self.jumps = 0
+        self.killed = False
+        self.expected = set()
         signal.signal(
             signal.SIGINT, signal.default_int_handler
         )  # a shell's background job would ignore Ctrl-C
@@ -269,7 +277,8 @@ class World:
 
         A trial in which the clock jumped belongs to no time; it must say so itself.
         """
-        rows, plan = [], self.plan()
+        rows = []
+        plan = self.plan()
         for _sampler, path in self.samplers:
             found = [line.split() for line in path.read_text().splitlines()]
             rows.append([(float(moment), int(value)) for moment, value in found])

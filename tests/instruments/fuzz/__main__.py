@@ -38,8 +38,11 @@ def batch(job):
     """Return ``(parser, counts, failures, CPU seconds)`` of the inputs of one seed."""
     name, seed, size = job
     parse, samples = PARSERS[name]
-    samples, generator = samples(), random.Random(f"{name} {seed}")
-    counts, failures, started = {"rows": 0, "error": 0}, [], time.process_time()
+    samples = samples()
+    generator = random.Random(f"{name} {seed}")
+    counts = {"rows": 0, "error": 0}
+    failures = []
+    started = time.process_time()
     for number in range(size):
         text = mutate(generator, samples)
         try:

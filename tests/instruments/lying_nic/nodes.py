@@ -18,7 +18,8 @@ from ansible_collections.offload.lab.plugins.module_utils._lying_nic import faul
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 
 DEVICES = ("lie0", "lie1")
-SERVER, PORT = "192.0.2.2", "12868"
+SERVER = "192.0.2.2"
+PORT = "12868"
 VXLAN_SERVER = "192.0.3.2"
 MTU = 9000
 MORE = 50  # bytes that VXLAN adds

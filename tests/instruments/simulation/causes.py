@@ -26,7 +26,8 @@ def taken(generator, visits, blocks):
     """Return what something else takes of visits, in their order in time: nothing at most times, and
     for some visits after each other up to a tenth.
     """
-    series, level = np.zeros(visits * blocks), 0.0
+    series = np.zeros(visits * blocks)
+    level = 0.0
     for place in range(len(series)):
         level = 0.6 * level + (generator.exponential(0.04) if generator.random() < 0.3 else 0.0)
         series[place] = level
@@ -37,7 +38,8 @@ def found(plan, noise, share, generator):
     """Return what share is found where this one of the variance inside blocks goes with what something
     else took.
     """
-    visits, blocks = worlds.visits_of(plan), plan["blocks"]
+    visits = worlds.visits_of(plan)
+    blocks = plan["blocks"]
     order = worlds.order_of(generator, visits, blocks)
     data = worlds.draw(noise, generator, 4, plan, order)[:, :visits]
     cause = np.take_along_axis(taken(generator, visits, blocks), order, axis=0)

@@ -33,10 +33,8 @@ def families(plan):
     """Return ``{family: weights}`` of a plan's claims, each weights (effects, profiles)."""
     found = {"rows": contrasts.profile_effects(plan)[1]}
     if contrasts.is_factorial(plan):
-        found["main_effects"], found["interactions"] = (
-            contrasts.main_effects(plan)[1],
-            contrasts.interactions(plan)[1],
-        )
+        found["main_effects"] = contrasts.main_effects(plan)[1]
+        found["interactions"] = contrasts.interactions(plan)[1]
         single = found["main_effects"]
     else:
         _labels, places, signs = contrasts.single_effects(plan)
@@ -47,7 +45,8 @@ def families(plan):
         )
     if len(single) > 1:
         first, second = pairs_of(len(single))
-        found["leaders"], found["single"] = single[first] - single[second], single
+        found["leaders"] = single[first] - single[second]
+        found["single"] = single
     return found
 
 
@@ -55,7 +54,11 @@ def members_of(data, weights):
     """Return the differences and scales of one campaign, lists; ``data`` is (metrics, tables, rows,
     blocks).
     """
-    differences, scales, kinds, scores, scores_again = [], [], [], 0.0, 0.0
+    differences = []
+    scales = []
+    kinds = []
+    scores = 0.0
+    scores_again = 0.0
     for metric, values in enumerate(data):
         again = values[:, -1:] - values[:, :1]
         both = effects.mean_of_visits(values[:, :1], values[:, -1:])
@@ -138,7 +141,8 @@ def false_claims(plan, noise, tables, campaigns, seed=1):
     """Return for each of many campaigns in which nothing differs whether its report claims
     anything.
     """
-    generator, truth = np.random.default_rng(seed), np.zeros((tables, len(plan["profiles"])))
+    generator = np.random.default_rng(seed)
+    truth = np.zeros((tables, len(plan["profiles"])))
     return np.array(
         [claims(plan, noise, tables, truth, generator)[0].any() for _campaign in range(campaigns)]
     )
@@ -148,11 +152,9 @@ def partial(plan, noise, tables, campaigns, seed=1):
     """Return the same where the first profile is 30 % better in half of the tables: claims of what
     does not differ.
     """
-    generator, truth, found = (
-        np.random.default_rng(seed),
-        np.zeros((tables, len(plan["profiles"]))),
-        [],
-    )
+    generator = np.random.default_rng(seed)
+    truth = np.zeros((tables, len(plan["profiles"])))
+    found = []
     truth[::2, 1] = np.log(1.3)
     for _campaign in range(campaigns):
         shown, true, mean, _kinds, _differences = claims(plan, noise, tables, truth, generator)
@@ -169,8 +171,11 @@ def power(plan, tables, ratio, campaigns, seed=1):
     Then of reports that claim any true effect, the score over all tables among them, and that did
     by Holm a table.
     """
-    generator, truth = np.random.default_rng(seed), np.zeros((tables, len(plan["profiles"])))
-    truth[:, 1], count, hits = np.log(ratio), len(plan["profiles"]) - 1, []
+    generator = np.random.default_rng(seed)
+    truth = np.zeros((tables, len(plan["profiles"])))
+    truth[:, 1] = np.log(ratio)
+    count = len(plan["profiles"]) - 1
+    hits = []
     for _campaign in range(campaigns):
         shown, true, _mean, kinds, differences = claims(plan, "plain", tables, truth, generator)
         real = np.abs(true) > 1e-9

@@ -69,7 +69,8 @@ def campaign(
 ) -> MeasuredCampaign:
     """Return one campaign; ``ratios`` {profile: its effect} is the truth of the first table."""
     cube = Cube(plan)
-    rows, tables = worlds.visits_of(plan), len(cube.tables)
+    rows = worlds.visits_of(plan)
+    tables = len(cube.tables)
     order = worlds.order_of(
         generator, rows, plan["blocks"]
     ).T  # which row is visited at which place
@@ -95,7 +96,8 @@ def comparisons(
     seed: int = 1,
 ) -> Iterator[Any]:
     """Yield comparisons of two campaigns; ``ratios`` hold in the second one only."""
-    plan, generator = plan_of(design), np.random.default_rng(seed)
+    plan = plan_of(design)
+    generator = np.random.default_rng(seed)
     for _pair in range(pairs):
         yield compare(
             [

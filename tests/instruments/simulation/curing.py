@@ -69,7 +69,8 @@ class Machine:
     """A machine with faults ``{settings that act together: rate}`` and a noise of its own."""
 
     def __init__(self, faults, noise, seed, duration):
-        self.faults, self.noise = faults, noise
+        self.faults = faults
+        self.noise = noise
         self.chance = random.Random(seed)
         self.packets = PACKETS * duration
         self.burst = False
@@ -119,14 +120,16 @@ def cure_of(faults, noise, seed, **more):
 
 def smallest(faults):
     """Return all combinations that are clean with as few settings off as can be."""
-    best, most = [], -1
+    best = []
+    most = -1
     for row in itertools.product(("off", "on"), repeat=len(NEEDS)):
         levels = dict(zip(NEEDS, row))
         if not _possible(levels) or _broken(levels, faults):
             continue
         on = row.count("on")
         if on > most:
-            best, most = [], on
+            best = []
+            most = on
         if on == most:
             best.append(levels)
     return best

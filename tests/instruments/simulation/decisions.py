@@ -80,7 +80,8 @@ def _fill(cube, noise, truth, stalls, generator):
     work, busy = worlds.draw_metrics(noise, generator, len(cube.tables), cube.plan, (1.0, -0.5))
     values = means[..., None] + work
     stalled = generator.random(shape) < np.array([stalls.get(name, 0.0) for name in rows])[:, None]
-    cube.attempts[...], cube.stalls[...] = ~np.isnan(values), stalled & ~np.isnan(values)
+    cube.attempts[...] = ~np.isnan(values)
+    cube.stalls[...] = stalled & ~np.isnan(values)
     cube.values["throughput"] = np.where(stalled, np.nan, MBPS * np.exp(values))
     cube.values["service_demand_client"] = np.where(
         stalled, np.nan, np.exp(busy - 0.5 * means[..., None])
@@ -90,7 +91,8 @@ def _fill(cube, noise, truth, stalls, generator):
 
 def campaign(plan, noise, truth, generator, stalls=None):
     """Return the :class:`Outcome` of one campaign."""
-    stalls, cube = stalls or {}, Cube(plan)
+    stalls = stalls or {}
+    cube = Cube(plan)
     _fill(cube, noise, truth, stalls, generator)
     nominees = nominees_of(cube) if plan["confirm"] else []
     if nominees:
@@ -112,7 +114,8 @@ def _claims(judged, truth):
     """Return (whether any claim is false, {true effect: [claimed]} of the throughput of the plan's
     profiles).
     """
-    false, hits = False, {}
+    false = False
+    hits = {}
     for own in judged:
         profiles = own.cube.plan["profiles"]
         for metric in own.metrics:
@@ -125,7 +128,8 @@ def _claims(judged, truth):
             )
             for family, (_labels, weights) in metric.families.items():
                 effects = means @ weights.T
-                shown, mean = metric.found[family]["significant"], metric.found[family]["mean"]
+                shown = metric.found[family]["significant"]
+                mean = metric.found[family]["mean"]
                 false |= bool(
                     (shown & ((np.abs(effects) < 1e-9) | (np.sign(mean) != np.sign(effects)))).any()
                 )
@@ -165,10 +169,12 @@ def wrong(outcome, truth, stalls=None):
     It costs more than matters in a table of which that was not said to be unknown, it is called the
     best and is not, or it stalls.
     """
-    wanted, plan = outcome.recommendation, outcome.plan
+    wanted = outcome.recommendation
+    plan = outcome.plan
     if not wanted["name"]:
         return None
-    matters, control = np.log(1.03), plan["profiles"][plan["control"]]["levels"]
+    matters = np.log(1.03)
+    control = plan["profiles"][plan["control"]]["levels"]
     tables = [table_id(table) for table in outcome.judged[0].cube.tables]
     unknown = {row["table"] for row in wanted["costs_unknown_in"]}
     for number, name in enumerate(tables):

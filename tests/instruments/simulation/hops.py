@@ -27,7 +27,8 @@ CHAINS = (
     ["underlay", "tunnel"],
     ["underlay", "tunnel", "tenant_port", "tenant"],
 )
-OUT, IN = ("tx", "tso", "tx-udp-segmentation"), ("rx", "gro")
+OUT = ("tx", "tso", "tx-udp-segmentation")
+IN = ("rx", "gro")
 
 
 def plan_of(setting, classes, seed, rate):

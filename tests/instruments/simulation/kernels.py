@@ -83,7 +83,8 @@ def judged(
     name: str, noise: str, ratio: float, nights: int, *, blocks: int = BLOCKS, seed: int = 40
 ) -> np.ndarray:
     """Return for each night whether its report is right, and whether it is false: (nights, 2)."""
-    generator, found = np.random.default_rng(seed), []
+    generator = np.random.default_rng(seed)
+    found = []
     for _night in range(nights):
         night = night_of(name, noise, generator, ratio, blocks)
         effects = [

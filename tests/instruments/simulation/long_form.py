@@ -77,10 +77,8 @@ def random(design, noise):
 
 def small(design, name):
     """Return how to draw a campaign in which one factor helps a little, everywhere."""
-    plan, truth = (
-        decisions.plan_of(*PAIRED[design][:3]),
-        decisions.pair(SMALL[name], 1.0, SMALL[name]),
-    )
+    plan = decisions.plan_of(*PAIRED[design][:3])
+    truth = decisions.pair(SMALL[name], 1.0, SMALL[name])
     return lambda generator: (decisions.campaign(plan, "plain", truth, generator), truth, {})
 
 
@@ -107,11 +105,9 @@ def _held(outcome, truth):
     The headline is that of the first nominee in the confirmation, or of the only candidate; None
     where there is none.
     """
-    wanted, part, profiles = (
-        outcome.recommendation,
-        outcome.judged[-1].part,
-        outcome.plan["profiles"],
-    )
+    wanted = outcome.recommendation
+    part = outcome.judged[-1].part
+    profiles = outcome.plan["profiles"]
     confirmed = bool(wanted["name"] and wanted["confirmed"] and wanted["score"])
     if not confirmed and len(outcome.judged) == 1 and len(part.names) > 1:
         return None, False
@@ -127,7 +123,8 @@ def _held(outcome, truth):
 def line(cell, number):
     """Return what 100 campaigns of a cell came to, as a line of the file."""
     make, *place = CELLS[cell]
-    draw, generator = make(*place), np.random.default_rng([number, zlib.crc32(cell.encode())])
+    draw = make(*place)
+    generator = np.random.default_rng([number, zlib.crc32(cell.encode())])
     found = {
         "cell": cell,
         "line": number,

@@ -45,9 +45,15 @@ def campaign(plan, data, with_looks=True):
     """Return (+1 or -1 of what was shown at any look, what is settled at the end, visits made) of
     one campaign.
     """
-    weights, profiles, blocks = claims.families(plan), len(plan["profiles"]), plan["blocks"]
-    data, ever, made = [values.copy() for values in data], 0, []
-    gone, visits, last = set(), 0, 0
+    weights = claims.families(plan)
+    profiles = len(plan["profiles"])
+    blocks = plan["blocks"]
+    data = [values.copy() for values in data]
+    ever = 0
+    made = []
+    gone = set()
+    visits = 0
+    last = 0
     for look in looks.schedule(blocks) if with_looks else ():
         visits += (look["block"] - last) * (worlds.visits_of(plan) - len(gone))
         last = look["block"]
@@ -83,10 +89,13 @@ def run(plan, noise, tables, campaigns, world, *, seed=1):
 
     ``world`` returns the truth (tables, profiles) of a campaign from a generator.
     """
-    generator, wrong, cost = np.random.default_rng(seed), [], []
+    generator = np.random.default_rng(seed)
+    wrong = []
+    cost = []
     for _campaign in range(campaigns):
         truth = world(generator, tables, len(plan["profiles"]))
-        data, true = draw(plan, noise, truth, generator), truths(plan, truth)
+        data = draw(plan, noise, truth, generator)
+        true = truths(plan, truth)
         shown, settled, visits = campaign(plan, data)
         wrong.append(
             bool(((shown != 0) & (shown != np.where(np.abs(true) < 1e-9, 0, np.sign(true)))).any())

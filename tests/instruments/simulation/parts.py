@@ -95,7 +95,8 @@ def in_order(p, differences, drawn, kinds):
     again = [values[:, -1] - values[:, 0] for values in drawn]
     if np.isnan(again).all():
         return p
-    p, profiles = p.copy(), drawn[0].shape[1] - 2
+    p = p.copy()
+    profiles = drawn[0].shape[1] - 2
     rows = [place for place, kind in enumerate(kinds) if kind[0] in ("rows", "sets")]
     noise = np.concatenate([*again, ((again[0] - again[1]) / 2).mean(axis=0)[None]])
     for own in np.array(rows).reshape(-1, profiles).T:
@@ -110,7 +111,8 @@ def shares(design, noise, campaigns, better=0, ratio=1.0, *, seed=1):
     the true effects on throughput that are shown)}.
     """
     plan, tables = plan_of(design)
-    generator, weights = np.random.default_rng(seed), claims.families(plan)
+    generator = np.random.default_rng(seed)
+    weights = claims.families(plan)
     truth = np.zeros((tables, len(plan["profiles"])))
     truth[:, 1 : 1 + better] = np.log(ratio)
     rows = np.concatenate([truth, truth[:, :1]], axis=1)[..., None]
@@ -133,7 +135,8 @@ def covers(noise, blocks, campaigns, seed=1):
     """Return (share of intervals that hold +5 %, median width) by Student's t, and by the sign-flip
     test, of single differences in four tables.
     """
-    plan, generator = decisions.plan_of("on_off", 2, blocks), np.random.default_rng(seed)
+    plan = decisions.plan_of("on_off", 2, blocks)
+    generator = np.random.default_rng(seed)
     drawn = [worlds.draw(noise, generator, 4, plan) for _campaign in range(campaigns)]
     differences = np.concatenate([own[:, 1] - own[:, 0] + FIVE for own in drawn])
     found = []

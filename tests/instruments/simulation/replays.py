@@ -79,7 +79,8 @@ class Pool(searching.Machine):
         The best mean is the largest of many, so by chance it is too large; the correction allows
         for that.
         """
-        best, mine = self.key(self.best()), self.key(levels)
+        best = self.key(self.best())
+        mine = self.key(levels)
         others = [key for key in self.pool if key != best]
         found = holm(
             np.array(
@@ -121,7 +122,8 @@ class Pool(searching.Machine):
         """Return what the kernel makes of levels: a feature stays off while one that it needs is
         off.
         """
-        off, levels = self.sets()[0], dict(levels)
+        off = self.sets()[0]
+        levels = dict(levels)
         for factor in self.factors:
             if any(name in off and levels[name] == off[name] for name in factor["needs"]):
                 levels[factor["name"]] = off[factor["name"]]

@@ -34,7 +34,9 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design impor
 from ansible_collections.offload.lab.plugins.plugin_utils._search import decide
 
 FACTORS = ("tx", "sg", "tso", "gso", "rx", "gro", "lro", "rxvlan")
-WRONG, HARD_WRONG, SD = 0.02, np.log(1.03), 0.05
+WRONG = 0.02
+HARD_WRONG = np.log(1.03)
+SD = 0.05
 GROUND = 20_000  # of the seeds: others than the model was made with
 NOISES = ("plain", "AR(1)", "heavy tails", "two modes", "unequal scatter")
 
@@ -100,7 +102,8 @@ def hard_truth(generator):
     of two gives the gain), a gain that needs three settings together, and one that harms.
     """
     one, two, either, other, *three, harmful = generator.permutation(len(FACTORS))
-    alone, trap = generator.uniform(0.03, 0.15, 2), generator.uniform(0.11, 0.3)
+    alone = generator.uniform(0.03, 0.15, 2)
+    trap = generator.uniform(0.11, 0.3)
     same, gain, harm = generator.uniform((0.08, 0.1, 0.05), (0.2, 0.25, 0.2))
 
     def truth(levels):
@@ -119,7 +122,9 @@ class Machine:
     """
 
     def __init__(self, truth, noise, seed):
-        self.truth, self.noise, self.seed = truth, noise, seed
+        self.truth = truth
+        self.noise = noise
+        self.seed = seed
         self.drift = np.zeros(500)
         generator = np.random.default_rng([seed, 1])
         for place, step in enumerate(0.6 * SD * generator.standard_normal(500)):
@@ -185,7 +190,8 @@ def measure(machine, visits, profiles, record):
 
 def search(plan, machine, decided=None, record=None):
     """Search to the end from what is decided and recorded; return both."""
-    decided, record = decided or decide.begin(plan), [] if record is None else record
+    decided = decided or decide.begin(plan)
+    record = [] if record is None else record
     measure(machine, plan["visits"], plan["profiles"], record)
     while True:
         for one in decided["rounds"]:
@@ -249,7 +255,8 @@ def hard(campaigns, noises):
     for noise in noises:
         losses = []
         for seed in range(campaigns):
-            truth, plan = hard_truth(np.random.default_rng([GROUND, seed])), make_search(seed)
+            truth = hard_truth(np.random.default_rng([GROUND, seed]))
+            plan = make_search(seed)
             decided, _record = search(plan, Machine(truth, noise, seed + GROUND))
             losses.append(best_of(truth, plan) - truth(decided["nominees"][0]["levels"]))
             share = 100 * np.mean(np.array(losses) > HARD_WRONG)
@@ -262,7 +269,9 @@ def table(campaigns, trials, noises):
     """
     with multiprocessing.get_context("fork").Pool() as pool:
         for noise in noises:
-            cells, nominated, visits = [], [], []
+            cells = []
+            nominated = []
+            visits = []
             for pairs in (3, 0):
                 asked = [(seed, seed % 4, pairs, noise, trials) for seed in range(campaigns)]
                 found = pool.starmap(campaign, asked, chunksize=1)

@@ -162,7 +162,8 @@ def _end(generator, busy, cpus, window):
     CPUs (0 to 1).
     """
     shares = {"user": 0.08, "nice": 0.0, "system": 0.52, "irq": 0.02, "softirq": 0.38}
-    by_cpu, counts = {}, {}
+    by_cpu = {}
+    counts = {}
     for cpu in range(cpus):
         load = min(0.99, busy * (1.6 if cpu % 4 == 0 else 0.8) * math.exp(generator.gauss(0, 0.05)))
         spent = dict((kind, round(share * load * window, 2)) for kind, share in shares.items())
@@ -225,7 +226,9 @@ def make_trials(
     plan, truth=None, *, seed=2, failures=0.0, marked=0.0, cpus=2, combined=False, cpu=True, raw=RAW
 ):
     """Yield the trial records of a plan. ``failures`` and ``marked`` are shares (0 to 1)."""
-    truth, generator, clock = truth or Truth(), random.Random(seed), 1767600000.0
+    truth = truth or Truth()
+    generator = random.Random(seed)
+    clock = 1767600000.0
     blocks = dict(
         (block, math.exp(generator.gauss(0, truth.block_noise)) * (1 + truth.drift) ** block)
         for block in range(1, plan["blocks"] + 1)
@@ -242,7 +245,8 @@ def make_trials(
                 * (0.8 if visit["mtu"] < 2000 else 1.0)
             )
             value = truth.throughput(levels, base, blocks[visit["block"]], generator)
-            failed, mark = generator.random() < failures, generator.random() < marked
+            failed = generator.random() < failures
+            mark = generator.random() < marked
             clock += 1.2
             yield {
                 "schema": 1,

@@ -46,7 +46,8 @@ class Noise:
 
     def __init__(self, recorded):
         self.sd = recorded["trial_sd"]
-        self.block_sd, self.drift = recorded["block_sd"], recorded["drift_per_block"]
+        self.block_sd = recorded["block_sd"]
+        self.drift = recorded["drift_per_block"]
         self.residuals = np.array(recorded["residuals"])
 
     def draw(self, generator, shape):
@@ -126,7 +127,8 @@ def simulate(plan, noise, effects=None, *, seed=1, lost=0.0, campaigns=CAMPAIGNS
 
     ``lost`` is the share of trials that failed or were left out.
     """
-    cube, generator = Cube(plan), np.random.default_rng(seed)
+    cube = Cube(plan)
+    generator = np.random.default_rng(seed)
     cube.tables = cube.tables * campaigns
     logs = worlds.as_rows(
         plan, noise.draw(generator, (campaigns, worlds.visits_of(plan), plan["blocks"]))
@@ -143,7 +145,8 @@ def simulate(plan, noise, effects=None, *, seed=1, lost=0.0, campaigns=CAMPAIGNS
 
 def settle_each(metric):
     """Test each table of a metric by itself: each is a campaign with a report of its own."""
-    tested, members = {}, dict(metric.differences)
+    tested = {}
+    members = dict(metric.differences)
     scales = {name: metric.scale(name) for name in members}
     labels, gains, _found = metric.by_factor()
     if len(labels) > 1:
@@ -233,7 +236,8 @@ def share_found(plan, noise, effect, seed=1):
 
 def true_smallest(plan, noise, seed=1):
     """Return the effect (a logarithm) that 80 % of the campaigns find, by halving."""
-    low, high = 0.0, 6 * noise.sd
+    low = 0.0
+    high = 6 * noise.sd
     for _step in range(8):
         middle = (low + high) / 2
         low, high = (

@@ -45,7 +45,8 @@ def percentile_of_median(differences, generator):
 
 def bca(differences, generator):
     """Bias-corrected and accelerated bootstrap of the mean (Efron 1987)."""
-    blocks, mean = differences.shape[1], differences.mean(axis=1)
+    blocks = differences.shape[1]
+    mean = differences.mean(axis=1)
     means = np.sort(_resampled(differences, generator).mean(axis=-1), axis=1)
     bias = stats.norm.ppf(np.clip((means < mean[:, None]).mean(axis=1), 1e-3, 1 - 1e-3))
     without = (differences.sum(axis=1, keepdims=True) - differences) / (blocks - 1)
@@ -61,7 +62,8 @@ def bca(differences, generator):
 
 def studentised(differences, generator):
     """Bootstrap of the mean, each resample scaled by its own standard error."""
-    blocks, mean = differences.shape[1], differences.mean(axis=1)
+    blocks = differences.shape[1]
+    mean = differences.mean(axis=1)
     error = differences.std(axis=1, ddof=1) / math.sqrt(blocks)
     drawn = _resampled(differences, generator)
     own = drawn.std(axis=-1, ddof=1) / math.sqrt(blocks)
@@ -79,7 +81,8 @@ def inverted_sign_flip(differences, _generator):
     flipped = half_signs(blocks)[1:] < 0
     means = [differences @ part.T / part.sum(axis=1) for part in (flipped, ~flipped)]
     place = math.floor(2 * TAIL * 2 ** (blocks - 1) + 1e-9) - 1
-    low, high = np.sort(np.minimum(*means), axis=1), np.sort(np.maximum(*means), axis=1)
+    low = np.sort(np.minimum(*means), axis=1)
+    high = np.sort(np.maximum(*means), axis=1)
     return low[:, place], high[:, -1 - place]
 
 

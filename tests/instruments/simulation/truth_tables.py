@@ -107,7 +107,8 @@ def coverage():
 
 def _smallest(design, noise):
     plan = truth.plan_of(*design)
-    right, stated = truth.true_smallest(plan, noise), truth.stated_smallest(plan, noise)
+    right = truth.true_smallest(plan, noise)
+    stated = truth.stated_smallest(plan, noise)
     near = np.mean(np.abs(stated / right - 1) <= 0.25)
     return "{} / {} / {:.0f} %".format(
         *(_percent(np.expm1(log)) for log in (np.median(stated), right)), 100 * near
@@ -179,7 +180,8 @@ def report_claims():
     """Return the table of reports that claim or recommend anything where nothing differs, of the
     long form.
     """
-    sums, rows = _sums(), []
+    sums = _sums()
+    rows = []
     for noise in [*worlds.NOISES, "all together"]:
         cells = []
         for design in long_form.DESIGNS:
@@ -332,7 +334,8 @@ def fill(path, makers):
     with open(path, encoding="utf-8") as stream:
         page = stream.read()
     for make in makers:
-        start, end = f"<!-- {make.__name__} -->", "<!-- end -->"
+        start = f"<!-- {make.__name__} -->"
+        end = "<!-- end -->"
         page = re.sub(
             f"{start}\n.*?{end}",
             lambda _found: f"{start}\n{make()}\n{end}",  # noqa: B023

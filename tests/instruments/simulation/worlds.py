@@ -84,7 +84,8 @@ def skewed(generator, shape):
 def interference(generator, shape):
     """Something else takes the machine for a run of visits, by 20 to 40 %."""
     visits = shape[1] * shape[2]
-    start, length = generator.integers(visits), 1 + generator.geometric(0.25)
+    start = generator.integers(visits)
+    length = 1 + generator.geometric(0.25)
     series = np.zeros(visits)
     series[start : start + length] = -generator.uniform(0.2, 0.4)
     return _white(generator, shape) + _in_order(series, shape)
@@ -92,7 +93,8 @@ def interference(generator, shape):
 
 def bursts(generator, shape):
     """Something else takes 15 % now and then, for two or three visits."""
-    series, busy = np.zeros(shape[1] * shape[2]), False
+    series = np.zeros(shape[1] * shape[2])
+    busy = False
     for place in range(len(series)):
         busy = generator.random() < (0.6 if busy else 0.1)
         series[place] = -0.15 * busy
@@ -208,7 +210,8 @@ def draw(name, generator, tables, plan, order=None):
 
     The order of visits is random inside each block, the same for all tables.
     """
-    visits, blocks = visits_of(plan), plan["blocks"]
+    visits = visits_of(plan)
+    blocks = plan["blocks"]
     shape = tables, visits, blocks
     noise = NOISES[name](generator, shape) + BLOCK_SD * generator.standard_normal((1, 1, blocks))
     if order is None:

@@ -63,7 +63,9 @@ def killed(world, chance):
     ended before.
     """
     world.start()
-    begun, seconds, everything = time.monotonic(), LONGEST * chance.random(), chance.random() < 0.5
+    begun = time.monotonic()
+    seconds = LONGEST * chance.random()
+    everything = chance.random() < 0.5
     if chance.random() < 0.6:  # else most kills would come before the first visit
         wait_for_visit(world)
     wait(world, seconds)
@@ -77,9 +79,12 @@ def killed(world, chance):
 
 def follows(world):
     """Return which rounds of a search are not what plan, earlier decisions and record lead to."""
-    folder, record = world.record.parent, world.trials()
-    plan, made = read_plan(str(folder / "plan.json")), read_search(str(folder))
-    known, wrong = decide.begin(plan), []
+    folder = world.record.parent
+    record = world.trials()
+    plan = read_plan(str(folder / "plan.json"))
+    made = read_search(str(folder))
+    known = decide.begin(plan)
+    wrong = []
     assert made["rounds"]
     for one in made["rounds"]:
         block = one["visits"][0]["block"]
@@ -100,7 +105,8 @@ def world(probed, tmp_path):
 
 
 def test_a_search_killed_at_random_moments_makes_the_same_visits(world):
-    chance, kills = random.Random(17), 0
+    chance = random.Random(17)
+    kills = 0
     while kills < KILLS:
         world.expected = {trial["id"] for trial in world.trials()}
         moment = killed(world, chance)

@@ -34,7 +34,9 @@ class Job:
     """
 
     def __init__(self, folder, lab, name, **variables):
-        self.private, self.name = folder / "private", name  # the same path in each job's container
+        # the same path in each job's container
+        self.private = folder / "private"
+        self.name = name
         private_folder.make(self.private, **variables)
         shutil.copy(
             CHECKOUT / "inventories/single_host/lab.single_host.yml", self.private / "inventory"
@@ -134,7 +136,8 @@ def _probes(lab):
 
 @pytest.mark.usefixtures("probes")
 def test_a_cancelled_job_leaves_restored_hosts_and_the_next_one_goes_on(lab, tmp_path):
-    store, before = tmp_path / "store/cancelled", lab.state()
+    store = tmp_path / "store/cancelled"
+    before = lab.state()
     variables = {
         "results_host": "node2",
         "results_store": str(store.parent),

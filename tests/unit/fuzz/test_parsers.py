@@ -22,7 +22,8 @@ EXAMPLES = {"campaign file": 20}  # the YAML reader takes milliseconds
 @pytest.mark.parametrize("name", PARSERS)
 def test_mutated_samples_give_rows_or_the_typed_error(name):
     corpus_dir()
-    parse, samples = PARSERS[name][0], PARSERS[name][1]()
+    parse = PARSERS[name][0]
+    samples = PARSERS[name][1]()
 
     @settings(
         max_examples=EXAMPLES.get(name, 200), deadline=None, suppress_health_check=list(HealthCheck)

@@ -193,11 +193,13 @@ def test_a_campaign_killed_in_its_confirmation_goes_on_with_the_same_visits(tmp_
     campaign = Pretended(tmp_path)
     campaign.results("killed")
     campaign.killed_at(11)
-    first, decided = campaign.trials(), (tmp_path / "killed/x/confirmation.json").read_bytes()
+    first = campaign.trials()
+    decided = (tmp_path / "killed/x/confirmation.json").read_bytes()
     assert 11 <= len(first) < 19
     run(campaign.argv, cwd=tmp_path, **campaign.variables)
     assert (tmp_path / "killed/x/confirmation.json").read_bytes() == decided
-    whole, plan = campaign.trials(), json.loads((tmp_path / "killed/x/plan.json").read_text())
+    whole = campaign.trials()
+    plan = json.loads((tmp_path / "killed/x/plan.json").read_text())
     assert whole[: len(first)] == first
     assert [
         trial["id"] for trial in whole if not trial.get("again") and trial.get("part") != "confirm"

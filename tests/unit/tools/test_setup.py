@@ -42,7 +42,8 @@ def _collections():
 
 
 def test_only_changed_lock_files_are_installed(requirements, tmp_path):
-    lock, stamp = tmp_path / "a.txt", tmp_path / "stamp.json"
+    lock = tmp_path / "a.txt"
+    stamp = tmp_path / "stamp.json"
     lock.write_text("a==1\n")
     assert requirements.outdated([lock], stamp) == [str(lock)]
     requirements.record([lock], stamp)
@@ -52,7 +53,8 @@ def test_only_changed_lock_files_are_installed(requirements, tmp_path):
 
 
 def test_a_damaged_stamp_means_install_again(requirements, tmp_path):
-    lock, stamp = tmp_path / "a.txt", tmp_path / "stamp.json"
+    lock = tmp_path / "a.txt"
+    stamp = tmp_path / "stamp.json"
     lock.write_text("a==1\n")
     stamp.write_text("{")
     assert requirements.outdated([lock], stamp) == [str(lock)]

@@ -32,7 +32,8 @@ def differ(load: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def _cpus(load: Load, index: int) -> list[str]:
     """Return the option that binds a stream to CPUs: of the client, of the server, or of both."""
-    client, server = load["client_cpus"], load["server_cpus"]
+    client = load["client_cpus"]
+    server = load["server_cpus"]
     if not client and not server:
         return []
     bound = str(client[index % len(client)]) if client else ""

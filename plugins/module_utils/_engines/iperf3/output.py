@@ -91,7 +91,8 @@ def _parts(intervals: list[Any], names: Names, began: float) -> list[Part]:
     parts = []
     for interval in intervals:
         total = object_of(object_of(interval, "an interval").get(names.interval), names.interval)
-        start, end = _number(total, "start"), _number(total, "end")
+        start = _number(total, "start")
+        end = _number(total, "end")
         # Of the first interval behind omitted ones 3.12 prints a start behind the end.
         if total.get("omitted") is True or not start < end < LONGEST:
             continue
@@ -200,7 +201,8 @@ def is_output(text: str) -> bool:
 def runs(text: str) -> list[SavedRun]:
     """Return the documents of a file, one behind the other; one that broke off ends them."""
     found: list[SavedRun] = []
-    decoder, at = json.JSONDecoder(), 0
+    decoder = json.JSONDecoder()
+    at = 0
     while text[at:].strip():
         start = at + len(text[at:]) - len(text[at:].lstrip())
         line = text.count("\n", 0, start) + 1

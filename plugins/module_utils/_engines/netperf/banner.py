@@ -113,7 +113,8 @@ def read_banner(scan: Scan) -> bool:
         # What netperf writes to stderr can stand before the banner that waited in the buffer of
         # stdout.
         scan.runs.remove(early)
-        run.line, run.notes = early.line, early.notes
+        run.line = early.line
+        run.notes = early.notes
     set_limit(run, " ".join([text] + wrapped(scan)))
     scan.at += 1
     return True

@@ -159,7 +159,8 @@ def layout_of(words: list[str]) -> str | None:
 def take_cpu(run: Run, rest: list[str]) -> bool:
     """Take the four CPU columns after a row; return whether the row is whole."""
     try:
-        local, remote = fixed(rest[0], 2), fixed(rest[1], 2)
+        local = fixed(rest[0], 2)
+        remote = fixed(rest[1], 2)
         demands = fixed(rest[2], 3), fixed(rest[3], 3)
     except (IndexError, ValueError):
         # Without a header what follows may be the brand of netperf -B; numbers are columns that
@@ -235,11 +236,9 @@ def udp_row(scan: Scan, run: Run, row: list[float | None], words: list[str]) -> 
     second = scan.ahead(step).split(None, 6)
     try:
         sent = udp_values(words[5:], places)
-        recv_size, _elapsed, arrived_okay = (
-            integer(second[0]),
-            fixed(second[1], 2),
-            integer(second[2]),
-        )
+        recv_size = integer(second[0])
+        _elapsed = fixed(second[1], 2)
+        arrived_okay = integer(second[2])
         arrived = udp_values(second[3:], places)
     except (IndexError, ValueError):
         run.error = f"line {scan.number}: truncated in the rows of what was sent and what arrived"

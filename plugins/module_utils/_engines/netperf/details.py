@@ -52,7 +52,8 @@ def read_segment(scan: Scan) -> bool:
         run = scan.begin()
     if run.error is None and is_whole_size(scan.ahead(step)) and not scan.is_cut(step):
         run.selectors["TRANSPORT_MSS"] = int(scan.ahead(step))
-        run.layout, run.done = run.layout or "mss", True
+        run.layout = run.layout or "mss"
+        run.done = True
     elif not run.done:
         run.broken(scan.number, scan.text)
     scan.at += step + 1
@@ -130,7 +131,8 @@ def in_list(scan: Scan) -> bool:
         # The last line of a text may be what is left of a number.
         paragraph = scan.lines[scan.at : min(last, len(scan.lines) - 1)]
         whole = begins_paragraph(scan) and all(BARE.match(line) for line in paragraph)
-        scan.checked_until, scan.bare_until = last, last if whole else -1
+        scan.checked_until = last
+        scan.bare_until = last if whole else -1
     return scan.at <= scan.bare_until
 
 

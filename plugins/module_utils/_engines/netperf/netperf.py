@@ -62,7 +62,8 @@ def _parts(row: Row) -> list[Part]:
     """Return the interim results as [(start, end, rate)], in Mbit/s or in transactions/s."""
     parts = []
     for part in row.get("interim") or ():
-        unit, long = part.get("unit"), part.get("seconds", 0)
+        unit = part.get("unit")
+        long = part.get("seconds", 0)
         if unit in UNITS and long > 0:
             end = part["ending_at"]
             parts.append((end - long, end, part["throughput"] * UNITS[unit]))

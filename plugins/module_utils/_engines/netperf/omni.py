@@ -56,7 +56,9 @@ def read_keyval(scan: Scan) -> bool:
         if not (name in NAMES or (run is not None and run.open and run.banner)):
             return False
         run = scan.result_run()
-    run.layout, run.done, run.last = "keyval", True, scan.at
+    run.layout = "keyval"
+    run.done = True
+    run.last = scan.at
     store(run, name, text, scan.is_cut())
     scan.at += 1
     return True
@@ -182,7 +184,8 @@ def read_lone_csv_row(scan: Scan) -> bool:
     if not known:
         return False
     run = scan.result_run()
-    run.layout, run.done = "csv", True
+    run.layout = "csv"
+    run.done = True
     run.selectors.update(known)
     scan.at += 1
     return True

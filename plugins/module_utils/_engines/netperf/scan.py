@@ -137,12 +137,10 @@ class Scan:
         once for both.
         """
         run = self.begin(above.test)
-        run.layout, run.unit, run.cpu, run.headers = (
-            above.layout,
-            above.unit,
-            above.cpu,
-            above.headers,
-        )
+        run.layout = above.layout
+        run.unit = above.unit
+        run.cpu = above.cpu
+        run.headers = above.headers
         return run
 
     def above(self, layout: str | None) -> Run | None:

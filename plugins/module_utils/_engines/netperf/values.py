@@ -170,7 +170,8 @@ def first_known(run: Run, names: Iterable[str]) -> float | None:
 
 def omni_numbers(run: Run) -> dict[str, float | None]:
     """Return the numbers of a run that was printed by selectors."""
-    given, kind = run.selectors, kind_of_sizes(run)
+    given = run.selectors
+    kind = kind_of_sizes(run)
     recv, send, message = SIZES[kind]
     local, remote = (first_known(run, [end + "_SEND_THROUGHPUT"]) for end in ("LOCAL", "REMOTE"))
     sent = local or remote

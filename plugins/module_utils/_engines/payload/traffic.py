@@ -47,17 +47,24 @@ SMALL_BUFFER = 65536  # bytes that a connection may have on the way
 KINDS = 4  # of rounds, each with the next seed: TCP and UDP, in both directions
 # What may be on the way before the receiver has answered: that fits into its buffer, and into the
 # queues of the devices between.
-WINDOW, WINDOW_DATAGRAMS = 32768, 64  # bytes, datagrams
+# bytes, datagrams
+WINDOW = 32768
+WINDOW_DATAGRAMS = 64
 ASKS = 2  # windows on the way: the second is sent while the answer to the first comes
 PATIENCE_FOR_ANSWER = 0.1  # s
 ONE_CALL = 24576  # bytes that go as one, at most
 RECEIVE_BUFFER = 1 << 21  # bytes
 # s of one round: of UDP longer, because Python sends fewer datagrams than TCP has segments.
-TCP_ROUND, UDP_ROUND = 0.15, 0.25
-SOL_UDP, UDP_SEGMENT, UDP_GRO = 17, 103, 104  # linux/udp.h
+TCP_ROUND = 0.15
+UDP_ROUND = 0.25
+# linux/udp.h
+SOL_UDP = 17
+UDP_SEGMENT = 103
+UDP_GRO = 104
 SO_RCVBUFFORCE = 33  # asm-generic/socket.h
 # linux/tcp.h, struct tcp_info: tcpi_unacked, tcpi_total_retrans and tcpi_dsack_dups.
-TCP_INFO_PLACES, TCP_INFO_SIZE = (24, 100, 216), 220
+TCP_INFO_PLACES = (24, 100, 216)
+TCP_INFO_SIZE = 220
 NUMBER = struct.Struct("=I")
 HEAD = struct.Struct("!IIHH")  # seed, number, size less one, flags
 ASK = 1  # the flag of a datagram that is to be acknowledged
@@ -85,7 +92,9 @@ ECHO: dict[int, tuple[int, int, int, int]] = {
     socket.AF_INET6: (58, 128, 129, 0),
 }
 ECHO_HEAD = struct.Struct("!BBHHH")  # type, code, checksum, identifier, number
-ECHO_TRIES, ECHO_WAIT = 2, 0.5  # s
+# s
+ECHO_TRIES = 2
+ECHO_WAIT = 0.5
 SMALL_PING = 84  # bytes of the packet, as ping sends it
 COUNTERS: dict[str, dict[str, tuple[str, ...]]] = {
     "/proc/self/net/snmp": {
@@ -225,7 +234,9 @@ def send_messages(
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if messages.seed // KINDS % 4 != 3:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALL_BUFFER)
-    began, number, amount = time.monotonic(), 0, 0
+    began = time.monotonic()
+    number = 0
+    amount = 0
     while time.monotonic() < began + seconds:
         content = messages.content(number, messages.size(number))
         connection.sendall(content)
@@ -259,7 +270,9 @@ def segments_lost(connection: socket.socket) -> int:
 def receive_messages(connection: socket.socket, _control: Control, messages: Messages) -> Report:
     """Compare all that arrives with what was sent, until the other end closes."""
     connection.settimeout(STALL)
-    report, buffer, number = Report(), memoryview(bytearray(LARGEST)), 0
+    report = Report()
+    buffer = memoryview(bytearray(LARGEST))
+    number = 0
     while True:
         size = messages.size(number)
         have = _fill(connection, buffer[:size])
@@ -298,7 +311,10 @@ def send_datagrams(
 
     The kernel cuts several of one size, ``segment`` bytes at most, out of one call (UDP_SEGMENT).
     """
-    began, number, ahead, amount = time.monotonic(), 0, 0, 0
+    began = time.monotonic()
+    number = 0
+    ahead = 0
+    amount = 0
     asked: collections.deque[int] = collections.deque()  # to be acknowledged, the oldest first
     since = 0  # the first datagram after the last of these
     sock.settimeout(STALL)
@@ -318,7 +334,8 @@ def send_datagrams(
         amount += batch * size
         if ask:
             asked.append(last)
-            ahead, since = 0, number
+            ahead = 0
+            since = number
             if len(asked) == ASKS:
                 _wait_for_answer(sock, asked.popleft())
         wait_for_turn(began, amount, rate)
@@ -378,7 +395,8 @@ def arrivals(
 
 def receive_datagrams(sock: socket.socket, control: Control, messages: Messages) -> Report:
     """Compare datagrams with what was sent, until the other end says how many they were."""
-    report, highest = Report(), -1
+    report = Report()
+    highest = -1
     seen: set[int] = set()
     said: dict[str, object] = {}
     for _turn in arrivals(sock, control, said, lambda: len(seen) == said.get("sent")):
@@ -422,7 +440,8 @@ def _check(datagram: memoryview, messages: Messages, report: Report) -> int | No
         report.counts["wrong"] += 1
         report.example(0, len(datagram), 0)
         return None
-    size, got = less + 1, datagram[HEAD.size :]
+    size = less + 1
+    got = datagram[HEAD.size :]
     if len(got) < size:
         report.counts["short"] += 1
         report.example(number, size, len(got))
@@ -631,7 +650,8 @@ def _answer(
     if asked["do"] == "sizes":
         _answer_sizes(control, asked, peer, here)
         return
-    seconds, unit = float(str(asked["seconds"])), int(str(asked["unit"]))
+    seconds = float(str(asked["seconds"]))
+    unit = int(str(asked["unit"]))
     seed = int(str(asked["seed"]))
     segment = int(str(asked.get("segment", 0)))
     if asked["do"] == "udp":
@@ -726,7 +746,8 @@ class Client:
             else:
                 arrived = receive_messages(data, self.control, messages).shown()
                 said = self.control.hear()
-                sent, lost = int(str(said["sent"])), int(str(said["segments_lost"]))
+                sent = int(str(said["sent"]))
+                lost = int(str(said["segments_lost"]))
         report.add({**arrived, "sent": sent, "segments_lost": lost})
         report.counts["missing"] += max(0, sent - int(str(arrived["arrived"])))
 
@@ -791,7 +812,8 @@ def check(
 ) -> dict[str, object]:
     """Return what was found, see :mod:`.result`."""
     family = family_of(address)
-    before, began = counters(), time.monotonic()
+    before = counters()
+    began = time.monotonic()
     try:
         client = Client(address, port, rate, local)
     except OSError as problem:

@@ -45,7 +45,8 @@ def _parts(value: object, factor: float) -> list[Part]:
         if not isinstance(one, list) or len(one) != 3:
             raise ParseError(f"not an interval: {str(one)[:40]!r}", 1)
         given = dict(zip(("start", "end", "amount"), one))
-        start, end = _number(given, "start"), _number(given, "end")
+        start = _number(given, "start")
+        end = _number(given, "end")
         if end > start:
             parts.append((start, end, _number(given, "amount") * factor / (end - start)))
     return parts
@@ -85,7 +86,9 @@ def _bytes(test: str, client: Document, server: Document) -> tuple[float, float]
 
 
 def _stream(given: Document, elapsed: float) -> StreamRow:
-    test, client, server = given["test"], given["client"], given["server"]
+    test = given["test"]
+    client = given["client"]
+    server = given["server"]
     sent, arrived = _bytes(test, client, server)
     return {
         "throughput_mbps": arrived * BITS / elapsed,
@@ -154,7 +157,8 @@ def _cut(stream: StreamRow, counted: list[Part]) -> None:
     """Leave of a stream's time what the requests beside it were counted in."""
     if not counted:
         return
-    began, ended = counted[0][0], counted[-1][1]
+    began = counted[0][0]
+    ended = counted[-1][1]
     parts = [(max(start, began), min(end, ended), rate) for start, end, rate in stream["parts"]]
     stream["parts"] = [part for part in parts if part[1] > part[0]]
     stream["length"] = ended - began

@@ -34,16 +34,23 @@ CALL = 65536  # bytes of a call of a TCP stream, where no size is asked for
 DATAGRAM = 1400  # bytes, where no size is asked for
 MOST_SEGMENTS = 64  # datagrams of one call (UDP_MAX_SEGMENTS of linux/udp.h before 6.9)
 LARGEST_DATAGRAM = 65507  # bytes that IPv4 carries in a UDP datagram
-SOL_UDP, UDP_SEGMENT, UDP_GRO = 17, 103, 104  # linux/udp.h
+# linux/udp.h
+SOL_UDP = 17
+UDP_SEGMENT = 103
+UDP_GRO = 104
 IP_BIND_ADDRESS_NO_PORT = 24  # linux/in.h
-TCP_CONGESTION, TCP_TOTAL_RETRANS = 13, 100  # linux/tcp.h; the second is a place in tcp_info
+# linux/tcp.h; the second is a place in tcp_info
+TCP_CONGESTION = 13
+TCP_TOTAL_RETRANS = 100
 TIMEOUT = struct.Struct("ll")  # struct timeval
 NUMBER = struct.Struct("=I")
 SILENCE = 0.2  # s without a datagram, after which an end looks whether the other one has finished
 PATIENCE = 30.0  # s for an answer on the connection on which the ends speak
 CONNECTED = 8.0  # s; by then the SYN was sent again after 1 s and 3 s
 ASIDE = 0.1  # s that streams run before and after the requests that are counted beside them
-STEP, STEPS = 6, 1 << 20  # latencies are counted by 64 ns up to 67 ms; longer ones are kept
+# latencies are counted by 64 ns up to 67 ms; longer ones are kept
+STEP = 6
+STEPS = 1 << 20
 OCTAVE = 64  # classes of latencies from one time to its double: each is 1.1 % wide
 PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999))
 
@@ -81,7 +88,8 @@ class Ticks:
         part = (self.epoch + self.last, self.epoch + now, amount - self.counted)
         if self.interim < math.inf:
             self.parts.append(part)
-        self.last, self.counted = now, amount
+        self.last = now
+        self.counted = amount
         self.due = now + self.interim
 
 
@@ -100,7 +108,9 @@ def send(sock: socket.socket, data: bytes, seconds: float, ticks: Ticks, rate: f
     """Send for some seconds, at most ``rate`` Mbit/s where there is one."""
     pace = 8 / (rate * 1e6) if rate else 0.0  # s a byte
     began = now = time.monotonic()
-    until, amount, calls = began + seconds, 0, 0
+    until = began + seconds
+    amount = 0
+    calls = 0
     while now < until:
         amount += sock.send(data)
         calls += 1
@@ -254,7 +264,8 @@ class Latencies:
             "stddev": math.sqrt(variance) / 1e3,
         }
         classes: dict[int, int] = {}
-        wanted, seen = list(PERCENTILES), 0
+        wanted = list(PERCENTILES)
+        seen = 0
         for took, count in pairs:
             seen += count
             while wanted and seen >= wanted[0][1] * total:
@@ -276,12 +287,18 @@ class Asking(NamedTuple):
 
 def ask(sock: socket.socket, asked: Asked, seconds: float, ticks: Ticks) -> Asking:
     """Send requests for some seconds, each after the answer to the one before."""
-    request, answer = bytes(asked["request_size"]), memoryview(bytearray(asked["response_size"]))
+    request = bytes(asked["request_size"])
+    answer = memoryview(bytearray(asked["response_size"]))
     udp = sock.type == socket.SOCK_DGRAM
-    size, number, lost, found = len(answer), 0, 0, Latencies()
-    counts, longer = found.counts, found.longer
+    size = len(answer)
+    number = 0
+    lost = 0
+    found = Latencies()
+    counts = found.counts
+    longer = found.longer
     began = now = time.monotonic_ns()
-    until, due = now + int(seconds * 1e9), ticks.due * 1e9
+    until = now + int(seconds * 1e9)
+    due = ticks.due * 1e9
     while now < until:
         sock.send(request)
         try:
@@ -318,14 +335,16 @@ def _drain(sock: socket.socket) -> None:
 
 def answer_tcp(sock: socket.socket, asked: Asked) -> None:
     """Answer each request until the other end closes its sending side."""
-    request, answer = memoryview(bytearray(asked["request_size"])), bytes(asked["response_size"])
+    request = memoryview(bytearray(asked["request_size"]))
+    answer = bytes(asked["response_size"])
     while fill(sock, request):
         sock.sendall(answer)
 
 
 def answer_udp(sock: socket.socket, asked: Asked, finished: Callable[[], bool]) -> None:
     """Answer each datagram until no more comes and the other end has finished."""
-    buffer, answer = bytearray(LARGEST_DATAGRAM), bytes(asked["response_size"])
+    buffer = bytearray(LARGEST_DATAGRAM)
+    answer = bytes(asked["response_size"])
     while True:
         try:
             sock.recv_into(buffer)
@@ -352,8 +371,11 @@ def flow(there: tuple[str, int], source: tuple[str, int] | None, request: bytes)
 
 def flows(asked: Asked, seconds: float, ticks: Ticks) -> Asking:
     """Make flows one after the other for some seconds."""
-    there, source = (asked["address"], asked["port"]), _source(asked)
-    request, number, found = bytes(asked["request_size"]), 0, Latencies()
+    there = (asked["address"], asked["port"])
+    source = _source(asked)
+    request = bytes(asked["request_size"])
+    number = 0
+    found = Latencies()
     began = now = time.monotonic_ns()
     until = now + int(seconds * 1e9)
     while now < until:
@@ -529,17 +551,20 @@ class SocketsServer:
 
     def count_flows(self, control: ControlLine) -> dict[str, object]:
         """Wait for the end of flows; return what the listening process needed for them."""
-        before, began = _cpu_of(os.getppid()), time.monotonic()
+        before = _cpu_of(os.getppid())
+        began = time.monotonic()
         control.say({"ready": True})
         while control.connection.recv(4096):
             pass
-        after, wall = _cpu_of(os.getppid()), time.monotonic() - began
+        after = _cpu_of(os.getppid())
+        wall = time.monotonic() - began
         return {"user": after[0] - before[0], "system": after[1] - before[1], "wall": wall}
 
 
 def _cpu_of(pid: int) -> tuple[float, float]:
     """Return the seconds that a process has needed for its own code and in the kernel, proc(5)."""
-    words, hertz = _stat(pid), os.sysconf("SC_CLK_TCK")
+    words = _stat(pid)
+    hertz = os.sysconf("SC_CLK_TCK")
     return int(words[11]) / hertz, int(words[12]) / hertz
 
 
@@ -577,7 +602,8 @@ def _serve_reverse(control: ControlLine, asked: Asked) -> dict[str, object]:
     control.say({"ready": True, **_sizes(sock)})
     sock.recv(1)  # until the client has read the line
     usage = Usage()
-    data, rate = bytes(asked.get("message_size") or CALL), asked.get("rate_mbps") or 0
+    data = bytes(asked.get("message_size") or CALL)
+    rate = asked.get("rate_mbps") or 0
     done = send(sock, data, asked["seconds"], Ticks(0), rate)
     counts = {"bytes": done.amount, "calls": done.calls, "retransmits": retransmitted(sock)}
     return {**usage.shown(), **counts}
@@ -662,7 +688,8 @@ class SocketsClient:
         """Send a TCP stream."""
         _set_buffers(self.sock, self.asked)
         ready = self.begin()
-        data, rate = bytes(self.asked.get("message_size") or CALL), self.asked.get("rate_mbps") or 0
+        data = bytes(self.asked.get("message_size") or CALL)
+        rate = self.asked.get("rate_mbps") or 0
         usage = Usage()
         done = send(self.sock, data, self.asked["seconds"], self.ticks, rate)
         client = usage.shown()
@@ -677,13 +704,16 @@ class SocketsClient:
         _set_buffers(self.sock, self.asked)
         ready = self.begin()
         self.sock.send(b"!")
-        usage, sink = Usage(), Sink(self.asked.get("receive_size") or 2 * CALL)
+        usage = Usage()
+        sink = Sink(self.asked.get("receive_size") or 2 * CALL)
         done = sink.drain(self.sock, self.ticks)
-        client, server = usage.shown(), _object(sink.text)
+        client = usage.shown()
+        server = _object(sink.text)
         self.add_stream(done, client, server)
         mss = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
         sizes = {**_sizes(self.sock), "send_socket": ready["send_socket"]}
-        size, lost = self.asked.get("message_size") or CALL, server["retransmits"]
+        size = self.asked.get("message_size") or CALL
+        lost = server["retransmits"]
         self.found.update(sizes, mss=mss, message_size=size, retransmits=lost)
 
     def requests(self) -> None:
@@ -704,7 +734,8 @@ class SocketsClient:
         for one in beside:
             one.start()
         ask(self.sock, asked, ASIDE, Ticks(0))
-        usage, self.ticks = Usage(), Ticks(asked.get("interim") or 0)
+        usage = Usage()
+        self.ticks = Ticks(asked.get("interim") or 0)
         asking = ask(self.sock, asked, asked["seconds"], self.ticks)
         self.add_requests(asking, usage.shown())
         self.found["unloaded"] = alone.latencies.shown()
@@ -727,7 +758,8 @@ class SocketsClient:
                 asking = ask(sock, asked, asked["seconds"], self.ticks)
                 self.add_requests(asking, usage.shown())
                 return
-            data, size = batch(asked), asked.get("message_size") or DATAGRAM
+            data = batch(asked)
+            size = asked.get("message_size") or DATAGRAM
             if len(data) > size:
                 sock.setsockopt(SOL_UDP, UDP_SEGMENT, size)
             rate = asked.get("rate_mbps") or 0

@@ -34,7 +34,8 @@ def _parse(monkeypatch):
     """Return what fills an inventory from options of the plugin, the defaults for those not given."""
 
     def parse(**options):
-        plugin, inventory = InventoryModule(), InventoryData()
+        plugin = InventoryModule()
+        inventory = InventoryData()
         monkeypatch.setattr(plugin, "_read_config_data", lambda path: None)
         monkeypatch.setattr(plugin, "get_option", dict(DEFAULTS, **options).get)
         plugin.parse(inventory, None, "x.single_host.yml")

@@ -42,7 +42,8 @@ def sent(frame, kind=0, size=0, flags=packet.NEEDS_CHECKSUM):
 def is_right(raw):
     """Return whether the innermost checksum is right."""
     found = packet.layers(raw)
-    protocol, length = found.ip.protocol, len(raw) - found.ip.payload
+    protocol = found.ip.protocol
+    length = len(raw) - found.ip.payload
     size = 4 if found.ip.version == 4 else 16
     addresses = raw[found.ip.payload - 2 * size : found.ip.payload]
     if found.ip.version == 4:

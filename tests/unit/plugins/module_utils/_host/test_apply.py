@@ -20,7 +20,8 @@ def _host(monkeypatch):
     """
 
     class Host:
-        answer, calls = (0, ""), []
+        answer = (0, "")
+        calls = []
 
     host = Host()
     host.calls = []

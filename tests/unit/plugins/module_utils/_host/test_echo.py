@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._host import echo
 
-V4, V6 = socket.AF_INET, socket.AF_INET6
+V4 = socket.AF_INET
+V6 = socket.AF_INET6
 IP_HEADER = bytes([0x45]) + bytes(19)
 
 

@@ -42,7 +42,8 @@ def _run_module(monkeypatch):
 
     class Module:
         def __init__(self, **options):
-            self.options, self.ended = options, None
+            self.options = options
+            self.ended = None
 
         def exit_json(self, **result):
             raise EndedError(self.options, "exit", result)

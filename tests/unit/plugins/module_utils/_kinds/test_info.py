@@ -98,7 +98,8 @@ def read(**params):
 def test_everything_of_all_devices(commands):
     devices = read()
     assert list(devices) == ["veth0", "veth1"]
-    veth0, veth1 = devices["veth0"], devices["veth1"]
+    veth0 = devices["veth0"]
+    veth1 = devices["veth1"]
     assert veth0["features"]["tx-tcp-segmentation"] == {
         "active": False,
         "fixed": False,

@@ -72,7 +72,8 @@ class Host:
         return self.count
 
     def veth(self, one, mtu, other, space, mac=None):
-        first, second = self.new_index(), self.new_index()
+        first = self.new_index()
+        second = self.new_index()
         assert one not in self.spaces[HOST]
         assert other not in self.spaces[space]
         away = space is not HOST
@@ -155,7 +156,8 @@ class Host:
     def set(link, words):
         while words:
             if words[0] == "up":
-                link["up"], words = True, words[1:]
+                link["up"] = True
+                words = words[1:]
             else:
                 if words[0] == "address":
                     link["neighbors"] = {}

@@ -18,10 +18,8 @@ from ansible_collections.offload.lab.tests.unit.plugins.module_utils._lab.tenant
     Host,
 )
 
-FOUR, SIX = (
-    {"address": "192.168.10.2", "mac": "02:00:00:00:00:02"},
-    {"address": "fd00::2", "mac": "02:00:00:00:00:02"},
-)
+FOUR = {"address": "192.168.10.2", "mac": "02:00:00:00:00:02"}
+SIX = {"address": "fd00::2", "mac": "02:00:00:00:00:02"}
 SET_FOUR = "neigh replace 192.168.10.2 lladdr 02:00:00:00:00:02 dev a-veth0 nud permanent"
 SET_SIX = "neigh replace fd00::2 lladdr 02:00:00:00:00:02 dev a-veth0 nud permanent"
 
@@ -111,6 +109,8 @@ def test_a_device_that_is_made_anew_gets_them_again(host):
 
 
 def test_a_tenant_without_a_namespace_has_neighbours_too():
-    host, inside, outside = Host(), wanted(FOUR), wanted(FOUR, namespace=False)
+    host = Host()
+    inside = wanted(FOUR)
+    outside = wanted(FOUR, namespace=False)
     for tenants in (outside, inside, outside):
         assert SET_FOUR in present(host, tenants)

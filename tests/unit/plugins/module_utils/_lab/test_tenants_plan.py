@@ -66,7 +66,8 @@ def ready(*words, **options):
 
 
 def test_from_nothing():
-    wanted, host = tenants(100), Host()
+    wanted = tenants(100)
+    host = Host()
     steps = present(host, wanted)
     assert [step.argv[0] for step in steps] == ["ip"] * 103 + ["ovs-vsctl"]
     assert len({step.netns for step in steps}) == 101
@@ -207,7 +208,8 @@ def test_what_is_not_ours_is_refused_and_never_removed(make):
 
 
 def rename(host):
-    links, index = host.spaces["tenant1"], host.new_index()
+    links = host.spaces["tenant1"]
+    index = host.new_index()
     name = f"old{index}"
     links[name] = dict(links.pop("tenant1-veth0"), name=name)
     links["tenant1-veth0"] = host.link("tenant1-veth0", index)
@@ -241,7 +243,8 @@ DAMAGE = {
 @settings(max_examples=100)
 @given(st.lists(st.sampled_from(sorted(DAMAGE)), max_size=4))
 def test_it_converges_from_any_damage(names):
-    host, wanted = ready(2), tenants(2)
+    host = ready(2)
+    wanted = tenants(2)
     for name in names:
         try:
             DAMAGE[name](host)

@@ -92,7 +92,8 @@ class SetClock:
     """The module's clocks; the wall clock is set back by an hour after so many looks at it."""
 
     def __init__(self, looks):
-        self.looks, self.monotonic = looks, time.monotonic
+        self.looks = looks
+        self.monotonic = time.monotonic
 
     def time(self):
         self.looks -= 1
@@ -197,7 +198,8 @@ def test_a_cell_is_broken_off_where_the_node_was_restored(cell):
 
 def test_netperf_dies_with_the_module_and_no_file_stays(tmp_path):
     """The module is killed without a chance to clean up."""
-    begun, temporary = tmp_path / "begun", tmp_path / "tmp"
+    begun = tmp_path / "begun"
+    temporary = tmp_path / "tmp"
     begun.mkdir()
     temporary.mkdir()
     script = f"""\

@@ -216,7 +216,8 @@ def plan_names(before, wanted, state="present", purge=False):
 
 def test_plan(state_dir, monkeypatch):
     monkeypatch.setattr(netns, "inode", lambda _path: 7)
-    one, two = server(port=1), server(port=2, netns="t1")
+    one = server(port=1)
+    two = server(port=2, netns="t1")
     path = str(state_dir / "netserver-@127.0.0.1-1.json")
     running = {path: {"inode": 7, "server": one}}
     assert plan_names({}, [one, two]) == ([], [one, two])

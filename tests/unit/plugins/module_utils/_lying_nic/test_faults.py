@@ -28,7 +28,8 @@ def datagram(content=CONTENT, port=2000, **gso):
 
 def after(text, *raws):
     """Return what arrives of packets, and in how many seconds."""
-    fault, chance = faults.parse(text), random.Random(1)
+    fault = faults.parse(text)
+    chance = random.Random(1)
     found = []
     for raw in raws:
         found += fault.kind(raw, chance) if fault.strikes(raw, chance) else [(0, raw)]
@@ -48,7 +49,8 @@ def changed(text, raw=None):
 
 @pytest.mark.parametrize("raw", [tcp(), datagram()])
 def test_a_bit_is_flipped_before_or_behind_the_checksum(raw):
-    before, behind = changed("bit_flipped", raw), changed("bit_flipped_late", raw)
+    before = changed("bit_flipped", raw)
+    behind = changed("bit_flipped_late", raw)
     for part in (before, behind):
         differing = [one for one, two in zip(content_of(part), CONTENT) if one != two]
         assert len(differing) == 1

@@ -168,7 +168,8 @@ def test_what_others_have_is_refused():
 
 def test_the_folder_goes_with_the_last():
     state = running(*wanted(1, 2))
-    one, both = plan_absent("a", FOLDER, ["node1"], state), plan_absent("a", FOLDER, [], state)
+    one = plan_absent("a", FOLDER, ["node1"], state)
+    both = plan_absent("a", FOLDER, [], state)
     assert (one.stop, [step.argv[-1] for step in one.steps]) == (["node1"], [f"{FOLDER}/node1"])
     assert both.stop == ["node1", "node2"] and both.steps[-1].argv == ["rm", "-rf", FOLDER]
     assert "netns del a-fabric\n" in [step.stdin for step in both.steps]

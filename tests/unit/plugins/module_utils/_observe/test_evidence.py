@@ -115,7 +115,8 @@ def test_a_trial_begins_when_the_stream_has_drained(looked, monkeypatch):
 
 def test_a_stream_that_begins_late_is_waited_for(monkeypatch):
     """On an emulated CPU netperf needs seconds before its first packet."""
-    moved, looks = iter([60, 120, 120, 60 + evidence.TRAFFIC]), []
+    moved = iter([60, 120, 120, 60 + evidence.TRAFFIC])
+    looks = []
     monkeypatch.setattr(evidence.time, "sleep", lambda _seconds: None)
     monkeypatch.setattr(evidence, "_bytes", lambda _path: looks.append(next(moved)) or looks[-1])
     evidence._wait_for_traffic({}, 60, [Stream()])
@@ -152,7 +153,8 @@ def looked_both_ways(monkeypatch):
     """
 
     def call(samples, ended=()):
-        running, asked = [], []
+        running = []
+        asked = []
 
         def start(argv, *_args, **_options):
             running.append(argv[argv.index("-t") + 1])
@@ -232,7 +234,8 @@ def test_of_devices_that_are_alike_any_may_see_the_opposite_stream(sent_by, rece
 
 
 def test_a_forwarder_is_sampled_with_both_ends_and_datagrams_after_streams(monkeypatch):
-    started, path = [], {**PARAMS["paths"][0], "forwarder_devices": [{"name": "eth0"}]}
+    started = []
+    path = {**PARAMS["paths"][0], "forwarder_devices": [{"name": "eth0"}]}
     monkeypatch.setattr(evidence, "_bytes", lambda _path: 0)
     monkeypatch.setattr(evidence, "_wait_for_traffic", lambda *args: None)
     monkeypatch.setattr(
@@ -242,7 +245,8 @@ def test_a_forwarder_is_sampled_with_both_ends_and_datagrams_after_streams(monke
     monkeypatch.setattr(evidence.sampler, "sample", lambda *args: seen(sizes.pop(0)))
     datagrams = {"test": "UDP_STREAM", "engine": "sockets", "message_size": 1400, "streams": 4}
     params = {**PARAMS, "paths": [path], "datagrams": datagrams}
-    server, forwarder = Probe([500000, 600000]), Probe([500000, 650000])
+    server = Probe([500000, 600000])
+    forwarder = Probe([500000, 650000])
     found = evidence.look(params, server, forwarder)["physical"]["TCP_STREAM"]
     assert list(found) == ["client", "server", "forwarder"]
     assert found["forwarder"]["eth0"]["out"]["bytes"] == 500000

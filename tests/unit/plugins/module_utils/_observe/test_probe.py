@@ -33,7 +33,8 @@ def cpus(stat):
 
 def test_snapshot_has_all_cpus_and_names_the_kernel(server):
     probe = ask(server)
-    there, here = probe.ask("snapshot"), observe_probe.snapshot()
+    there = probe.ask("snapshot")
+    here = observe_probe.snapshot()
     probe.close()
     assert there["boot_id"] == here["boot_id"] != ""
     assert cpus(there["stat"]) == cpus(here["stat"]) != []

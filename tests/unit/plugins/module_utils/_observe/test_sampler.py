@@ -13,7 +13,9 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._observe import packets, sampler
 
-DATA, ACKNOWLEDGEMENT = 9000, 52  # bytes
+# bytes
+DATA = 9000
+ACKNOWLEDGEMENT = 52
 OUT, BACK = [
     packets.Packet(DATA, way, False, False, packets.TCP, None, None, None) for way in (True, False)
 ]

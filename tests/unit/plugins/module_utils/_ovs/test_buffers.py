@@ -21,7 +21,9 @@ class Opened:
     """
 
     def __init__(self, family, name, closed):
-        self.family, self.name, self.closed = family, name, closed
+        self.family = family
+        self.name = name
+        self.closed = closed
 
     def __enter__(self):
         return self

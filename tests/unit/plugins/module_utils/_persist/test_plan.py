@@ -138,7 +138,8 @@ def test_there_and_back():
             plan.wanted_of("eth2", SETTINGS, plan.Seen("networkmanager", connection="u")),
         ]
     )
-    files, properties = {LINK_PATH: "of the user\n"}, {"u": {"ethtool.feature-gro": "on"}}
+    files = {LINK_PATH: "of the user\n"}
+    properties = {"u": {"ethtool.feature-gro": "on"}}
     state = plan.next_state(plan.empty(), {}, wanted, files, properties)
     changes, (before, after) = way(plan.empty(), wanted, files, properties)
     assert before == [] and after[:2] == [

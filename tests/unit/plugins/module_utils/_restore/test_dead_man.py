@@ -46,7 +46,9 @@ def test_it_does_not_wait_for_a_controller_that_is_known_to_be_gone(tmp_path, mo
 
 
 def test_of_two_that_restore_at_once_the_second_finds_the_node_restored(tmp_path, monkeypatch):
-    snapshot, begun, go_on = tmp_path / "snapshot.json", threading.Event(), threading.Event()
+    snapshot = tmp_path / "snapshot.json"
+    begun = threading.Event()
+    go_on = threading.Event()
     snapshot.write_text('{"schema": 1, "devices": [], "links": [], "other": {}}')
 
     def slow(_snapshot, _dry):
@@ -91,7 +93,9 @@ class Clock:
     """A monotonic clock and a heartbeat's file, both in the test's hands."""
 
     def __init__(self, path, monkeypatch):
-        self.path, self.now, self.beats = path, 0.0, 0
+        self.path = path
+        self.now = 0.0
+        self.beats = 0
         monkeypatch.setattr(dead_man.time, "monotonic", lambda: self.now)
         monkeypatch.setattr(dead_man, "HEARTBEAT", str(path))
 

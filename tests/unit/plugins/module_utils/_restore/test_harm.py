@@ -19,7 +19,8 @@ class Network:
     """Addresses that answer, on a clock in the test's hands."""
 
     def __init__(self, monkeypatch):
-        self.now, self.answering = 100.0, {Target(**FAR), Target(**NEAR)}
+        self.now = 100.0
+        self.answering = {Target(**FAR), Target(**NEAR)}
         monkeypatch.setattr(harm.time, "monotonic", lambda: self.now)
         monkeypatch.setattr(harm.echo, "ask", self.ask)
 
@@ -46,7 +47,8 @@ def first_harm(watch, network, looks):
 def test_an_end_that_falls_silent_is_named_within_two_seconds(network):
     watch = harm.HarmWatch(harm.checked({"answers": [FAR, NEAR]}))
     assert first_harm(watch, network, 50) is None
-    cut, network.answering = network.now, {Target(**NEAR)}
+    cut = network.now
+    network.answering = {Target(**NEAR)}
     assert "10.244.2.5 did not answer from namespace pod for 1." in first_harm(watch, network, 50)
     assert network.now - cut < 1.7
 
@@ -54,7 +56,8 @@ def test_an_end_that_falls_silent_is_named_within_two_seconds(network):
 def test_lost_packets_and_a_process_that_slept_are_no_harm(network):
     watch = harm.HarmWatch(harm.checked({"answers": [FAR]}))
     for _round in range(20):
-        everything, network.answering = network.answering, set()
+        everything = network.answering
+        network.answering = set()
         assert watch.seen() is None
         network.now += 30  # this process got no CPU: one question is no silence
         assert watch.seen() is None
@@ -73,7 +76,8 @@ def test_an_address_that_never_answered_is_not_watched(network):
 
 
 def test_a_device_that_is_gone_is_a_harm():
-    here, gone = {"name": "lo"}, {"name": "ol-none0"}
+    here = {"name": "lo"}
+    gone = {"name": "ol-none0"}
     assert harm.HarmWatch(harm.checked({"devices": [here]})).seen() is None
     assert harm.HarmWatch(harm.checked({"devices": [gone]})).seen() == "device ol-none0 is gone"
     inside = harm.checked({"devices": [{**here, "netns": "ol-none"}]})
@@ -90,7 +94,9 @@ def test_a_device_that_is_gone_is_a_harm():
     ],
 )
 def test_a_check_of_the_users(command, said):
-    check, seen, now = harm.UserCheck(command), [], 0.0
+    check = harm.UserCheck(command)
+    seen = []
+    now = 0.0
     for _look in range(30):
         seen.append(check.harm(now))
         now += 0.2

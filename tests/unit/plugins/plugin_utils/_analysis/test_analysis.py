@@ -222,7 +222,8 @@ def test_service_demand_and_cpu_of_both_ends():
 
 def test_what_the_hypervisor_took_is_named_as_the_cause_of_scatter():
     made = plan(design="one_at_a_time", factors=["tso", "gro"], paths=["physical", "tenant"])
-    record, generator = list(trials(made, demand={})), np.random.default_rng(2)
+    record = list(trials(made, demand={}))
+    generator = np.random.default_rng(2)
     for trial in record:
         steal = generator.exponential(1.0)
         trial["cpu"] = {"ends": {"client": {"percent": {"steal": steal}}}}

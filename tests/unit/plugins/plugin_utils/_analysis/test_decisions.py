@@ -23,10 +23,8 @@ DESIGNS = pytest.mark.parametrize("design", BLOCKS)
 
 
 def run(design, truth, campaigns=8, stalls=None, **more):
-    plan, generator = (
-        decisions.plan_of(design, ["tso", "gso"], BLOCKS[design], **more),
-        np.random.default_rng(3),
-    )
+    plan = decisions.plan_of(design, ["tso", "gso"], BLOCKS[design], **more)
+    generator = np.random.default_rng(3)
     return [
         decisions.campaign(plan, "plain", truth, generator, stalls)
         for _campaign in range(campaigns)
@@ -53,7 +51,9 @@ def test_a_report_hardly_ever_claims_what_is_not_there(design, noise):
 @pytest.mark.parametrize("noise", ["plain", "30 % lost"])
 def test_the_score_over_all_tables_is_as_sure_as_it_says(noise):
     """Tables lose different blocks: what stands for them must not pass for measured."""
-    plan, generator, held = decisions.plan_of("leave_one_out", 2, 8), np.random.default_rng(4), []
+    plan = decisions.plan_of("leave_one_out", 2, 8)
+    generator = np.random.default_rng(4)
+    held = []
     for _campaign in range(60):
         part = decisions.campaign(plan, noise, decisions.null, generator).judged[0].part
         held += [bool(low <= 0 <= high) for _mean, low, high in map(interval, part.scores)]
@@ -91,7 +91,8 @@ def test_a_factorial_recommends_what_helps_only_together():
 
 
 def test_a_main_effect_is_tested_in_its_own_scatter():
-    plan, generator = decisions.plan_of("full_factorial", 3, 8), np.random.default_rng(3)
+    plan = decisions.plan_of("full_factorial", 3, 8)
+    generator = np.random.default_rng(3)
     for _campaign in range(3):
         outcome = decisions.campaign(
             plan, "plain", lambda levels, _table: 0.1 * (levels["tx"] == "on"), generator
@@ -149,7 +150,8 @@ def test_what_is_not_known_of_a_table_is_said():
 @pytest.mark.slow
 @DESIGNS
 def test_random_truths_are_hardly_ever_recommended_wrongly(design):
-    generator, wrong = np.random.default_rng(5), []
+    generator = np.random.default_rng(5)
+    wrong = []
     plan = decisions.plan_of(design, 3, BLOCKS[design])
     for _campaign in range(100):
         truth = decisions.random_truth(3, 4, generator)

@@ -17,7 +17,8 @@ FACTORS = {"tx": [], "tso": ["tx"], "gro": []}
 
 def plan():
     """Return what is read of a plan of design leave_one_out, with all off."""
-    on, off = dict.fromkeys(FACTORS, "on"), dict.fromkeys(FACTORS, "off")
+    on = dict.fromkeys(FACTORS, "on")
+    off = dict.fromkeys(FACTORS, "off")
     profiles = {"all_on": {"levels": on}, "all_off": {"levels": off}}
     for name in FACTORS:
         profiles[f"{name}=off"] = {"levels": {**on, name: "off"}}

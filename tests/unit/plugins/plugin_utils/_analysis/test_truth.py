@@ -62,8 +62,10 @@ def test_intervals_cover_the_truth(noise, design):
 @pytest.mark.parametrize("noise", each_day(["recorded"], ["recorded", "normal"]))
 @pytest.mark.parametrize("design", COMPARED)
 def test_the_smallest_detectable_effect_is_right_within_a_quarter(noise, design):
-    plan, kind = truth.plan_of(*design), truth.NOISES[noise]
-    right, stated = truth.true_smallest(plan, kind), truth.stated_smallest(plan, kind)
+    plan = truth.plan_of(*design)
+    kind = truth.NOISES[noise]
+    right = truth.true_smallest(plan, kind)
+    stated = truth.stated_smallest(plan, kind)
     assert np.median(stated) == pytest.approx(right, rel=0.25)
 
 
@@ -110,7 +112,8 @@ def test_simulations_and_records_go_the_same_way():
         }
         for visit in plan["visits"]
     ]
-    found, wanted = analyse(plan, records)["tables"][0]["metrics"][0], metric.document(7)
+    found = analyse(plan, records)["tables"][0]["metrics"][0]
+    wanted = metric.document(7)
     for one, other in zip(found.pop("rows"), wanted.pop("rows")):
         for tested in ("p_report", "state", "needs", "significant"):
             (

@@ -96,7 +96,8 @@ def test_each_key_of_the_schema_is_asked_for_or_left_out_on_purpose():
 
 @pytest.mark.parametrize("key", OVERRIDES)
 def test_limits_and_choices_are_those_of_the_schema(key):
-    asked, node = question(key, load_schema("campaign")), load_schema("campaign")["properties"][key]
+    asked = question(key, load_schema("campaign"))
+    node = load_schema("campaign")["properties"][key]
     for limit, name in (("min", "minimum"), ("max", "maximum")):
         if name in node:
             assert asked[limit] == node[name]

@@ -74,7 +74,8 @@ def test_of_two_searches_the_confirmed_sets_are_compared():
 
 def test_welch_takes_what_each_campaign_measured():
     generator = np.random.default_rng(1)
-    first, second = generator.normal(0, 1, 9), generator.normal(0.5, 2, 7)
+    first = generator.normal(0, 1, 9)
+    second = generator.normal(0.5, 2, 7)
     reference = stats.ttest_ind(second, first, equal_var=False)
     n_first, n_second, mean, low, high, p = (
         column[0] for column in welch(first[None], np.append(second, [np.nan, np.nan])[None])

@@ -42,7 +42,8 @@ def campaigns(generator, noise, change=1.0, number=12):
     """Return campaigns of one plan, newest first; the first table is ``change`` times as fast from
     the 7th on.
     """
-    plan, found = comparisons.plan_of(DESIGN), []
+    plan = comparisons.plan_of(DESIGN)
+    found = []
     for place in range(number):
         one = comparisons.campaign(
             f"c{place + 1}", dict(plan, created=f"2026-01-{place + 1:02}"), noise, generator
@@ -99,7 +100,8 @@ def test_a_history_of_searches_is_of_what_they_confirmed():
     def machine(gain, seed):
         return searching.Machine(lambda levels: gain * (levels["tso"] == "on"), "plain", seed)
 
-    plan, found = searching.make_search(trials=2, factors=["tso", "gro"]), []
+    plan = searching.make_search(trials=2, factors=["tso", "gro"])
+    found = []
     searched = searching.search(plan, machine(0.5, 1))
     for place in range(12):
         gain = 0.5 if place < 6 else 0.4

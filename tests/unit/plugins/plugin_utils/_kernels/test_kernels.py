@@ -102,7 +102,8 @@ def test_a_change_is_named_between_neighbours_in_the_order_of_versions(report):
     assert (change["before"], change["after"]) == ("6.1.0-56", "6.12.107")
     assert change["verdict"] == "worse" and change["low"] < 0.95 / 1.3 < change["high"]
     assert effect["sides"] == [["6.1.0-9", "6.1.0-56"], ["6.12.107"]]
-    low, high = effect["under"][0]["low"], effect["under"][0]["high"]
+    low = effect["under"][0]["low"]
+    high = effect["under"][0]["high"]
     assert low < 1.3 < high
 
 

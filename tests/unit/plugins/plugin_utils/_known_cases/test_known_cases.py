@@ -25,7 +25,8 @@ PAGE = (CHECKOUT / "docs/known-cases.md").read_text()
 
 def row(case):
     """Return a case as the page has it."""
-    first, last = case.from_kernel, case.to_kernel
+    first = case.from_kernel
+    last = case.to_kernel
     kernels = f"{first} to {last}" if last else f"{first} and later"
     kernels = {(True, False): "any", (True, True): f"up to {last}"}.get(
         (not first, bool(last)), first if first == last else kernels

@@ -20,7 +20,8 @@ from ansible_collections.offload.lab.plugins.plugin_utils._lab.tenants import (
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._lab.tunnels import tunnels
 
-NETWORK, HOSTS = "192.168.10.0/24", "192.168.0.0/24"
+NETWORK = "192.168.10.0/24"
+HOSTS = "192.168.0.0/24"
 PORTS = {"a": ["198.18.0.1", "198.18.1.1"], "b": ["198.18.0.2", "198.18.1.2"]}
 
 

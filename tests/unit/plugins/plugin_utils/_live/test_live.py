@@ -58,7 +58,8 @@ def test_all_planned_blocks_claim_nothing_before_the_end(tmp_path, measured):
 def test_a_search_tells_its_prediction_and_counts_what_it_has_not_decided(tmp_path):
     plan = searching.make_search(trials=2, factors=["tso", "gso", "gro", "rx"])
     machine = searching.Machine(lambda levels: 0.5 * (levels["tso"] == "on"), "plain", 3)
-    begun, record = decide.begin(plan), []
+    begun = decide.begin(plan)
+    record = []
     searching.measure(machine, plan["visits"], plan["profiles"], record)
     decided = decide.decide(plan, begun, record)
     first = len(plan["visits"])

@@ -73,7 +73,8 @@ def test_a_campaign_may_name_it():
 
 
 def test_its_endpoints_are_those_of_its_entry():
-    client, server = on_node("a", "198.18.0.1"), on_node("b", "198.18.0.2")
+    client = on_node("a", "198.18.0.1")
+    server = on_node("b", "198.18.0.2")
     ends = {"client": client["endpoints"], "server": server["endpoints"]}
     [end] = pair_endpoints("pods", ends, 12865)
     assert (end["netns"], end["local"], end["address"]) == ("pod", "10.244.0.2", "10.244.1.2")
@@ -81,7 +82,8 @@ def test_its_endpoints_are_those_of_its_entry():
 
 
 def test_its_packets_meet_its_own_devices():
-    client, server = on_node("a", "198.18.0.1"), on_node("b", "198.18.0.2")
+    client = on_node("a", "198.18.0.1")
+    server = on_node("b", "198.18.0.2")
     [path] = evidence_paths(["pods"], client, server)
     assert path["client_devices"] == [
         {"name": "eth1", "netns": None},

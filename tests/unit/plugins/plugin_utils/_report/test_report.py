@@ -37,7 +37,8 @@ def _words(text):
 
 @pytest.mark.parametrize("name", ["confirmed", "broken", "unfinished", "search"])
 def test_console_markdown_and_page_say_what_the_report_says(tmp_path, name):
-    folder, new = tmp_path / "results", tmp_path / "new"
+    folder = tmp_path / "results"
+    new = tmp_path / "new"
     new.mkdir()
     CAMPAIGNS[name](folder)
     told = report._make(str(folder), str(new), None).report
@@ -247,7 +248,8 @@ def test_a_profile_that_no_device_takes_is_not_compared(tmp_path, paths):
         [dict(trial, evidence=evidence) for trial in synthetic.make_trials(plan)],
         manifest(),
     )
-    markdown, table = (tmp_path / "report.md").read_text(), (tmp_path / "report.txt").read_text()
+    markdown = (tmp_path / "report.md").read_text()
+    table = (tmp_path / "report.txt").read_text()
     assert "0 blocks" not in " ".join(Page((tmp_path / "report.html").read_text()).words)
     assert (
         "No device takes all_on (Operation not supported): measured without it, and not compared"

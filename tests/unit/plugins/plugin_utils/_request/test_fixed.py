@@ -83,7 +83,8 @@ def test_what_one_device_can_vary_or_nobody_has_read_stays(nodes):
 
 
 def test_other_designs_keep_it_for_its_verdict():
-    asked, nodes = campaign("one_at_a_time"), [node("large-receive-offload")]
+    asked = campaign("one_at_a_time")
+    nodes = [node("large-receive-offload")]
     assert without_fixed(asked, nodes, None) == asked
     assert list(warnings(asked, nodes)) == [
         "lro cannot be varied: it is fixed on eth1, tenant1/veth0. "

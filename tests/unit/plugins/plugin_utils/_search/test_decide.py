@@ -87,7 +87,8 @@ def test_the_best_set_is_nominated_confirmed_and_told(searched):
         name: level for name, level in decided["nominees"][0]["levels"].items() if name != "gro"
     } == {name: level for name, level in best.items() if name != "gro"}  # gro does nothing
     assert [own["role"] for own in decided["nominees"]] == ["chosen", "runner_up", "all_on"]
-    whole, record = with_search(plan, decided), list(record)
+    whole = with_search(plan, decided)
+    record = list(record)
     assert analyse(whole, record)["recommendation"]["name"] is None, "a search claims nothing"
     confirmation = confirmation_of(whole, decided["nominees"])
     assert len(confirmation["visits"]) == 6 * 4
@@ -122,7 +123,8 @@ def test_the_report_of_a_search_shows_what_was_confirmed_and_names_what_was_only
     searched,
 ):
     plan, machine, decided, record = searched
-    whole, record = with_search(plan, decided), list(record)
+    whole = with_search(plan, decided)
+    record = list(record)
     confirmation = confirmation_of(whole, decided["nominees"])
     searching.measure(machine, confirmation["visits"], confirmation["profiles"], record)
     found = analyse(with_confirmation(whole, confirmation), record)

@@ -55,7 +55,8 @@ def test_of_truths_that_it_expects_four_of_five_intervals_of_80_percent_hold_the
     """Main effects, pairs, a drift or none, visits far off: all are drawn as the model says that
     they are.
     """
-    generator, held = np.random.default_rng(7), []
+    generator = np.random.default_rng(7)
+    held = []
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=4)))
     rows = np.column_stack(
         [

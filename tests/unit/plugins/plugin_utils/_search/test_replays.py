@@ -38,7 +38,8 @@ def pool():
     plan = make_plan(
         read_campaign({**asked, "profiles": every_set({**asked, "design": "on_off"})}), ""
     )
-    generator, trials = np.random.default_rng(1), []
+    generator = np.random.default_rng(1)
+    trials = []
     for visit in plan["visits"]:
         levels = plan["profiles"][visit["profile"]]["levels"]
         value = (
@@ -70,7 +71,8 @@ def test_what_is_worse_is_told_from_the_best_set_and_where_all_are_alike_none_is
     _off, on = pool.sets()
     assert pool.told(pool.best()) == 1.0
     assert pool.told(on) < 0.001
-    alike, generator = copy.copy(pool), np.random.default_rng(1)
+    alike = copy.copy(pool)
+    generator = np.random.default_rng(1)
     alike.pool = {key: generator.normal(0, NOISE, 6) for key in pool.pool}
     worst = min(alike.pool, key=lambda key: np.mean(alike.pool[key]))
     assert alike.told(dict(zip(on, worst))) > 0.05  # the best of many looks better than it is

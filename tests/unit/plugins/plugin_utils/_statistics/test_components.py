@@ -51,7 +51,8 @@ def test_one_table_cannot_tell_the_visit():
 
 @pytest.mark.parametrize("noise", causes.NOISES)
 def test_the_share_that_goes_with_a_cause_is_found(noise):
-    plan, generator = decisions.plan_of("one_at_a_time", 6, 9), np.random.default_rng(3)
+    plan = decisions.plan_of("one_at_a_time", 6, 9)
+    generator = np.random.default_rng(3)
     found = [causes.found(plan, noise, 0.5, generator) for _campaign in range(20)]
     assert np.mean(found) == pytest.approx(0.5, abs=0.08)
     none = [causes.found(plan, noise, 0.0, generator) > 0 for _campaign in range(20)]

@@ -163,7 +163,9 @@ def share(sizes):
 
 
 def step_down_by_hand(sums):
-    left, found, last = list(range(len(sums))), np.ones(len(sums)), 0.0
+    left = list(range(len(sums)))
+    found = np.ones(len(sums))
+    last = 0.0
     while left:
         top = max(left, key=lambda effect: sums[effect, 0])
         last = max(last, share(np.append(sums[top, 0], sums[left].max(axis=0)[1:])))
@@ -200,7 +202,8 @@ def test_the_joint_test_is_the_one_by_hand(seed, test):
 def test_where_noise_is_skewed_its_own_sign_must_show_more_and_the_other_no_less():
     generator = np.random.default_rng(9)
     rows = 1 - generator.exponential(size=(40, 9)) + np.repeat([-0.8, 0.8], 20)[:, None]
-    plain, skewed = joint_p(rows, np.ones(40)), joint_p(rows, np.ones(40), np.zeros(40, int))
+    plain = joint_p(rows, np.ones(40))
+    skewed = joint_p(rows, np.ones(40), np.zeros(40, int))
     assert (skewed >= plain).all() and (skewed[:20] > plain[:20]).any()
     zero = joint_p(np.vstack([rows, np.zeros(9)]), np.ones(41), np.zeros(41, int))
     assert zero[-1] == 1 and np.isfinite(zero).all()
@@ -229,7 +232,8 @@ def test_the_joint_test_leaves_out_what_has_too_few_blocks():
 
 def test_a_quiet_table_keeps_its_own_scale():
     generator = np.random.default_rng(3)
-    loud, quiet = generator.normal(0, 0.2, (6, 8)), generator.normal(0, 0.01, (6, 8))
+    loud = generator.normal(0, 0.2, (6, 8))
+    quiet = generator.normal(0, 0.01, (6, 8))
     quiet[0] += 0.05
     both = np.stack([loud, quiet])
     scale = table_scale(both, generator.normal(0, [[[0.2]], [[0.01]]], (2, 1, 8)))
@@ -242,7 +246,8 @@ def test_a_quiet_table_keeps_its_own_scale():
 def test_an_odd_trial_in_a_table_that_hardly_scatters_hides_nothing(others):
     """A line that is full scatters by 0.01 %: one trial 5 % low is 500 times that, under all signs."""
     generator = np.random.default_rng(4)
-    loud, quiet = generator.normal(0, 0.03, (others, 8)), generator.normal(0, 1e-4, (others, 8))
+    loud = generator.normal(0, 0.03, (others, 8))
+    quiet = generator.normal(0, 1e-4, (others, 8))
     loud[0] += 0.26
     quiet[1, 5] -= 0.05
     p = joint_p(np.concatenate([loud, quiet]), np.repeat([0.03, 1e-4], others))

@@ -35,7 +35,8 @@ class Time:
     """A clock that passes only in sleep; ``events`` are ``{second: what happens then}``."""
 
     def __init__(self, events=()):
-        self.passed, self.events = 0.0, dict(events)
+        self.passed = 0.0
+        self.events = dict(events)
 
     def now(self):
         return START + self.passed
@@ -73,7 +74,8 @@ def test_a_free_campaign_is_taken_at_once(path):
 
 def test_after_a_killed_container_a_relaunch_waits_at_most_a_minute_and_says_until_when(path):
     lease.take(path, CONTAINER, lock.SECONDS, START)
-    time_, said = Time(), []
+    time_ = Time()
+    said = []
     wait(path, time_, said)
     assert time_.passed <= 60
     assert said == [
@@ -187,7 +189,8 @@ def test_it_is_given_back_on_sigterm(path):
 
 def test_a_worker_whose_controller_was_killed_ends_and_gives_it_back(path):
     context = multiprocessing.get_context("fork")
-    measuring, pid = context.Event(), context.Value("i")
+    measuring = context.Event()
+    pid = context.Value("i")
     controller = context.Process(target=_control, args=(path, measuring, pid))
     controller.start()
     assert measuring.wait(20)

@@ -65,7 +65,8 @@ def test_window_of_one_end():
 
 
 def test_a_cpu_that_is_never_idle_is_busy_all_of_the_time_that_it_is_given():
-    before, after = {"time": 0.0, "softirqs": ""}, {"time": 1.0, "softirqs": ""}
+    before = {"time": 0.0, "softirqs": ""}
+    after = {"time": 1.0, "softirqs": ""}
     row = "cpu0 {0} 0 0 0 0 0 0 {1} 0 0\n"
     window = cpu.end_window(
         dict(before, stat=row.format(0, 0)), dict(after, stat=row.format(80, 20))
@@ -99,10 +100,8 @@ def test_ends_with_two_kernels_stay_apart():
 )
 def test_cpu_is_charged_only_with_traffic_of_its_own_time(start, length, share):
     pairs = ends("a", "a")
-    begin, seconds = (
-        pairs["client"][0]["time"],
-        pairs["client"][1]["time"] - pairs["client"][0]["time"],
-    )
+    begin = pairs["client"][0]["time"]
+    seconds = pairs["client"][1]["time"] - pairs["client"][0]["time"]
     result = {
         "throughput_mbps": 8.192,
         "window_measured": True,

@@ -166,9 +166,12 @@ def test_the_steal_limit_follows_the_machine():
 def test_the_steal_limit_favours_no_profile():
     """A profile that needs twice the CPU loses twice as much: the same moments are refused to both."""
     generator = random.Random(4)
-    usual, refused, kept = guards.UsualSteal(), {"low": 0, "high": 0}, {"low": [], "high": []}
+    usual = guards.UsualSteal()
+    refused = {"low": 0, "high": 0}
+    kept = {"low": [], "high": []}
     for _trial in range(4000):
-        profile, moment = generator.choice(["low", "high"]), 3 * generator.lognormvariate(0, 0.5)
+        profile = generator.choice(["low", "high"])
+        moment = 3 * generator.lognormvariate(0, 0.5)
         moment *= 6 if generator.random() < 0.25 else 1  # others come and go
         trial = of_profile(profile, moment * {"low": 1, "high": 2}[profile])[0]
         if guards.marks_of(trial, {"steal_limit": usual.limit(profile)}):

@@ -25,7 +25,9 @@ class Controller:
     """A results folder with a plan, and tasks of module visit on it."""
 
     def __init__(self, folder):
-        self.folder, self.said, self.warned = folder, [], []
+        self.folder = folder
+        self.said = []
+        self.warned = []
         self.plan = make_plan(
             1, blocks=2, paths=["physical"], workloads=["tcp_stream", "udp_stream"]
         )

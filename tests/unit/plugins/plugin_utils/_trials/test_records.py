@@ -82,7 +82,8 @@ def test_a_trial_is_never_recorded_twice(path):
 
 
 def test_a_trial_recorded_by_somebody_else_meanwhile_is_seen(path):
-    first, second = Records(path), Records(path)
+    first = Records(path)
+    second = Records(path)
     first.append(trial(1))
     with pytest.raises(LabError, match="recorded already"):
         second.append(trial(1))

@@ -52,8 +52,12 @@ class Campaign:
     """
 
     def __init__(self, made, spoils=lambda _name: False, pairs=None, known=None):
-        self.plan, self.spoils, self.pairs = made, spoils, pairs or PAIRS
-        self.known, self.order, self.confirmation = dict(known or {}), [], None
+        self.plan = made
+        self.spoils = spoils
+        self.pairs = pairs or PAIRS
+        self.known = dict(known or {})
+        self.order = []
+        self.confirmation = None
 
     def run(self, trials=10**9):
         """Do what role measure does, until so many trials are recorded; return whether all is done."""
@@ -180,7 +184,8 @@ def test_the_pairs_of_each_round_measure_at_the_same_time():
 
 def test_what_the_machine_spoilt_is_measured_again_in_its_block_under_its_profile():
     made = plan(confirm=0)
-    first, second = made["visits"][1]["cells"][0]["id"], made["visits"][5]["cells"][1]["id"]
+    first = made["visits"][1]["cells"][0]["id"]
+    second = made["visits"][5]["cells"][1]["id"]
     campaign = Campaign(made, spoils={first, second}.__contains__)
     assert campaign.run()
     assert [name for _pair, name in campaign.order if name.endswith("-again")] == [
