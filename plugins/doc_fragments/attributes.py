@@ -16,10 +16,10 @@ class ModuleDocFragment:
 options: {}
 attributes:
   check_mode:
-    description: Can run in check mode and report what would change, without changing anything.
+    description: Says what would change, and changes nothing.
     support: full
   diff_mode:
-    description: Returns what has changed, or would be changed, when in diff mode.
+    description: Returns what changed, or would change, as a diff.
     support: full
   platform:
     description: The systems that can be managed.
@@ -31,10 +31,10 @@ attributes:
 options: {}
 attributes:
   check_mode:
-    description: Can run in check mode; it reads, and changes nothing in any mode.
+    description: It reads, and changes nothing in any mode.
     support: full
   diff_mode:
-    description: Returns what has changed, or would be changed, when in diff mode.
+    description: Returns what changed, or would change, as a diff.
     support: N/A
     details: Nothing is changed, so there is nothing to show.
   platform:
@@ -49,7 +49,7 @@ attributes:
   platform:
     platforms: all
   action:
-    description: Has an action plugin that does all the work on the controller.
+    description: Its action plugin does all of it, on the controller.
     support: full
 """
 

@@ -61,7 +61,7 @@ originals:
   returned: success
   type: list
   elements: dict
-  sample: [{name: eth0, netns: null, features_wanted: {tx-tcp-segmentation: true}}]
+  sample: [{name: eth0, features_wanted: {tx-tcp-segmentation: true}}]
 """
 
 import json

@@ -16,7 +16,6 @@ description:
   - Compares what M(offload.lab.applied) has written to O(path) with how the devices are set now.
   - Playbook C(drift) reports it for all hosts.
 extends_documentation_fragment:
-  - offload.lab.attributes
   - offload.lab.attributes.info
 options:
   path:
@@ -74,11 +73,7 @@ devices:
       description: The settings that are no longer as they were applied, with C(kind), C(name), C(applied) and C(now).
       type: list
       elements: dict
-  sample:
-    - device: eth0
-      settings: 2
-      missing: false
-      drifted: [{kind: features, name: generic-receive-offload, applied: true, now: false}]
+  sample: [{device: eth0, settings: 2, missing: false, drifted: []}]
 """
 
 import time

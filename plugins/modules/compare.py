@@ -77,7 +77,7 @@ failures:
   returned: success
   type: list
   elements: str
-  sample: ["kernel-6.18: physical/9000/tcp_stream, throughput, effect of all_on: 0.912 of the baseline's"]
+  sample: ["new: physical/9000/tcp_stream, effect of tso: 0.912"]
 output:
   description: The folder with the files, if one was given.
   returned: success

@@ -120,7 +120,7 @@ EXAMPLES = r"""
     minutes: 3
     heartbeat: 5
 
-- name: Restore the node, too, when the other end of a path does not answer, or a service does not
+- name: Restore it, too, when the other end or a service does not answer
   offload.lab.dead_man_switch:
     harms:
       answers:

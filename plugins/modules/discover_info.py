@@ -96,14 +96,7 @@ paths:
       returned: always
       type: list
       elements: dict
-  sample:
-    - name: pods
-      address: 10.244.1.7
-      local: 10.244.0.5
-      netns: cni-1234
-      devices:
-        - {device: eth0, netns: cni-1234, kind: veth, mtu: 1450, how: the route to 10.244.1.7}
-        - {device: flannel.1, netns: "", kind: vxlan, mtu: 1450, how: the route to 10.244.1.7}
+  sample: [{name: pods, address: 10.244.1.7, netns: cni-1234}]
 management:
   description: The devices that carry the controller's connection, and those below them. A campaign leaves them alone.
   returned: success
@@ -117,7 +110,7 @@ tunnels:
   returned: success
   type: list
   elements: dict
-  sample: [{device: flannel.1, netns: "", kind: vxlan, id: 1, port: 8472, remote: null, under: eth0}]
+  sample: [{device: flannel.1, kind: vxlan, id: 1, under: eth0}]
 """
 
 from typing import Any

@@ -235,7 +235,7 @@ cannot_vary:
   returned: success
   type: list
   elements: str
-  sample: ["eth0: tx-udp_tnl-segmentation cannot be varied: it is fixed on"]
+  sample: ["eth0: tx-udp_tnl-segmentation is fixed on"]
 """
 
 from typing import Any

@@ -165,7 +165,7 @@ restore:
   returned: success
   type: list
   elements: dict
-  sample: [{name: eth0, netns: null, features_wanted: {tx-tcp-segmentation: true}, channels: {combined: 4}}]
+  sample: [{name: eth0, features_wanted: {tx-tcp-segmentation: true}}]
 kernel_log:
   description: C(supported); if so C(lines), those of the kernel log about tunnel offloads; if not, C(reason).
   returned: with O(gather=kernel_log)

@@ -130,7 +130,7 @@ rows:
   returned: with O(features)
   type: list
   elements: dict
-  sample: [{device: eth0, feature: tx-tcp-segmentation, state: "on", fixed: false, proof: proven (98% of bytes)}]
+  sample: [{device: eth0, feature: gro, state: "on", proof: proven}]
 """
 
 from typing import Any

@@ -47,7 +47,9 @@ EXAMPLES = r"""
 
 - name: Fail where something changed in the last campaign but one
   ansible.builtin.assert:
-    that: history.changes | selectattr('number', 'eq', history.campaigns - 1) | length == 0
+    that: last not in history.changes | map(attribute='number')
+  vars:
+    last: "{{ history.campaigns - 1 }}"
 """
 
 RETURN = r"""

@@ -78,8 +78,16 @@ EXAMPLES = r"""
       offload_off: {tx-udp_tnl-segmentation: false}
       offload_on: {tx-udp_tnl-segmentation: true}
     logs:
-      - {file: netperf.log, profile: offload_off, path: tenant_vxlan, mtu: 9000, last_line: 95}
-      - {file: netperf.log, profile: offload_on, path: tenant_vxlan, mtu: 9000, first_line: 96}
+      - file: netperf.log
+        profile: offload_off
+        path: tenant_vxlan
+        mtu: 9000
+        last_line: 95
+      - file: netperf.log
+        profile: offload_on
+        path: tenant_vxlan
+        mtu: 9000
+        first_line: 96
 """
 
 RETURN = r"""

@@ -65,12 +65,7 @@ changes:
   returned: success
   type: list
   elements: dict
-  sample:
-    - effect: physical/1500/tcp_stream/throughput/all_on
-      before: 6.1.0-56-amd64
-      after: 6.12.107+deb12-amd64
-      ratio: 0.91
-      verdict: worse
+  sample: [{before: 6.1, after: 6.12, ratio: 0.91, verdict: worse}]
 output:
   description: The folder with the files.
   returned: success

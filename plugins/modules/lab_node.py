@@ -104,7 +104,7 @@ tenants:
   returned: with O(part=ends)
   type: list
   elements: dict
-  sample: [{name: tenant1, addresses: [192.168.10.1/24], mac: "02:04:c0:a8:0a:01", neighbors: []}]
+  sample: [{name: tenant1, addresses: [192.168.10.1/24]}]
 ports:
   description: The ports of the tunnels, as M(offload.lab.ovs_ports) takes them.
   returned: with O(part=tunnels)
@@ -122,5 +122,5 @@ vxlan_devices:
   returned: with O(part=tunnels)
   type: list
   elements: dict
-  sample: [{name: vxlan0, vni: 10, local: 198.18.0.1, remotes: [198.18.0.2], tag: null}]
+  sample: [{name: vxlan0, vni: 10, remotes: [198.18.0.2]}]
 """

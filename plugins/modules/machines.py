@@ -156,7 +156,7 @@ EXAMPLES = r"""
           - address: 198.18.0.2/24
             model: vmxnet3
 
-- name: Start a tenant of a node of the single-host lab, at the tap guest1-0 in its namespace
+- name: Start a tenant of a node of the single-host lab, at its tap guest1-0
   offload.lab.machines:
     name: guests
     folder: /var/lib/offload-lab-guests

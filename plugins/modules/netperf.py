@@ -20,7 +20,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: In check mode it returns the command lines and measures nothing.
+    details: It returns the command lines, and measures nothing.
   diff_mode:
     support: none
 options:

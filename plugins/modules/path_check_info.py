@@ -72,7 +72,7 @@ paths:
   returned: success
   type: list
   elements: dict
-  sample: [{path: physical, address: 198.18.0.2, mtu: 9000, lost_percent: 0, mbit_s: 9412.5}]
+  sample: [{path: physical, lost_percent: 0, mbit_s: 9412.5}]
 """
 
 from typing import Any

@@ -98,7 +98,7 @@ notes:
   returned: success
   type: list
   elements: str
-  sample: ["eth1: systemd_link cannot express tx-udp_tnl-segmentation; unit offload-lab-eth1.service sets it"]
+  sample: ["eth1: offload-lab-eth1.service sets tx-gso-list"]
 """
 
 import json

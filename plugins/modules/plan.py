@@ -232,5 +232,5 @@ visits:
   returned: success
   type: list
   elements: dict
-  sample: [{block: 1, visit: 1, mtu: 9000, profile: all_on, repeat: false, cells: 4}]
+  sample: [{block: 1, visit: 1, mtu: 9000, profile: all_on, cells: 4}]
 """

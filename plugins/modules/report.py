@@ -67,7 +67,7 @@ line:
   description: How the campaign stands in one line, or why no report was made.
   returned: with O(live)
   type: str
-  sample: "live report: 24 of 64 visits done, about 4 min left; 12 comparisons by their intervals: 3 better"
+  sample: "live report: 24 of 64 visits done, about 4 min left"
 cost:
   description: Seconds that the report took.
   returned: with O(live=refresh), where it was made
@@ -97,10 +97,10 @@ headline:
   description: The answer of the campaign in one or two sentences.
   returned: success
   type: str
-  sample: "TCP_STREAM over tenant_vxlan at MTU 9000: all_on gave 84 % more throughput than all_off (71 to 97 %)."
+  sample: "Set tso=on: 84 % more throughput than all_off (71 to 97 %)."
 table:
   description: The comparison as text of at most 100 columns.
   returned: success
   type: str
-  sample: "tenant_vxlan · MTU 9000 · tcp_stream    Mbit/s    middle half    ratio    95 % interval"
+  sample: "all_on    5205    5021 to 5377    1.65    1.59 to 1.70"
 """

@@ -29,7 +29,7 @@ attributes:
   platform:
     platforms: posix
   action:
-    description: Has an action plugin that reads and writes the files of the controller.
+    description: Its action plugin works with the files of the controller.
     support: full
 options:
   state:

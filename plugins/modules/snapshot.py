@@ -84,7 +84,7 @@ devices:
   returned: success
   type: list
   elements: dict
-  sample: [{name: eth0, netns: null, features_wanted: {tx-tcp-segmentation: true}}]
+  sample: [{name: eth0, features_wanted: {tx-tcp-segmentation: true}}]
 missing:
   description: The devices of the snapshot that are gone, by C(name) or C(netns/name).
   returned: success

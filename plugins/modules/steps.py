@@ -93,7 +93,7 @@ steps:
   returned: with O(block)
   type: list
   elements: dict
-  sample: [{do: apply, block: 1, visit: 4, mtu: 9000, profile: all_on, new_mtu: false, pairs: []}]
+  sample: [{do: apply, block: 1, visit: 4, profile: all_on}]
 standing:
   description:
     - How far the campaign is. C(recorded) are all its trials in the record, those that were measured again among them.

@@ -29,7 +29,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: In check mode it returns what would be measured, and measures nothing.
+    details: It returns what would be measured, and measures nothing.
   diff_mode:
     support: none
 options:
@@ -278,7 +278,7 @@ progress:
   description: How far the campaign is, as it was shown last.
   returned: where trials of a plan were measured
   type: str
-  sample: "node1-node2: block 3/10 visit 4/12 [tso=off] cells 4/4, 9.41 Gbit/s, 12 min left"
+  sample: "node1-node2: block 3/10 visit 4/12 [tso=off], 12 min left"
 looked_s:
   description: Seconds that O(look) took, 0 where nothing was sampled.
   returned: success
