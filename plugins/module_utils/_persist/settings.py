@@ -48,10 +48,14 @@ def _changeable(plan: SettingPlan) -> dict[str, Any]:
 def merge(
     old: Mapping[str, Mapping[str, Any]], new: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    """Return the settings of both, the newer ones before the older."""
+    """Return the settings of both; where both have one, the newer.
+
+    They are in the order in which the file of the originals keeps them, so that the same settings
+    give the same text each time.
+    """
     merged = {name: dict(kinds) for name, kinds in old.items()}
     for name, kinds in new.items():
         for kind, values in kinds.items():
             known = merged.setdefault(name, {}).get(kind, {})
-            merged[name][kind] = {**known, **values}
+            merged[name][kind] = dict(sorted({**known, **values}.items()))
     return merged

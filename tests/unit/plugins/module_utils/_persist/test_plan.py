@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
@@ -24,7 +26,7 @@ SETTINGS = {
     "coalesce": {"rx-usecs": 8},
     "rps": {"rx-0": "f", "rx-1": "f"},
 }
-DEFAULT_LINK = """#  SPDX-License-Identifier: LGPL-2.1-or-later
+DEFAULT_LINK = """#  This file is part of systemd.
 [Match]
 OriginalName=*
 
@@ -181,3 +183,12 @@ def test_settings_add_up():
     assert merge(old, {"eth1": {"features": {"b": False}, "rps": {"rx-0": "f"}}}) == {
         "eth1": {"features": {"a": True, "b": False}, "rps": {"rx-0": "f"}}
     }
+
+
+def test_the_same_settings_give_the_same_script_again():
+    asked = {"eth1": {"features": {"tso": False, "gro": True}}}
+    first = merge({}, asked)
+    kept = json.loads(json.dumps(first, sort_keys=True))  # as the file of the originals has it
+    again = merge(kept, asked)
+    scripts = [commands.script("eth1", settings["eth1"]) for settings in (first, again)]
+    assert scripts[0] == scripts[1]
