@@ -125,7 +125,7 @@ nightly: packages setup-test  ## what make test leaves out because it takes long
 	@$(BIN)/python tests/instruments/fuzz 50000
 	@sh tools/matrix.sh
 
-matrix: setup-test  ## all of sanity, and the unit tests, on ansible-core 2.18, 2.19, 2.20 and 2.21; half an hour each
+matrix: setup-test  ## what Galaxy and the community check; all of sanity, and the unit tests, on ansible-core 2.18 to 2.21; half an hour each
 	@sh tools/matrix.sh
 
 format: setup-test  ## format all Python code, and order its imports
@@ -167,8 +167,8 @@ docs: setup-test  ## the documentation as a site, in .build/docs/html
 	@$(BIN)/sphinx-build -W --keep-going -q .build/docs/source .build/docs/html
 	@echo "Documentation: $(CURDIR)/.build/docs/html/index.html"
 
-nox: setup-test  ## the checks of Ansible's community: unwanted files, build, import as Galaxy does
-	@$(BIN)/nox --sessions extra-checks build-import-check
+nox: setup-test  ## the checks of Ansible's community: unwanted files, licences, build, import as Galaxy does
+	@$(BIN)/nox --sessions extra-checks license-check build-import-check
 
 release: setup-test  ## the tarball of the last commit, imported as Galaxy does, installed, tried, with checksums; DEMO=no
 	@DEMO=$(DEMO) sh tools/release/release.sh $(BIN)

@@ -19,6 +19,8 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 # What runs the modules of a test on a node: the system's Python, with what it compiles kept.
 NODE_PYTHON = CHECKOUT / "tests/node/python"
+# What some packages leave of a collection: nothing in it may need more.
+FOUR_FOLDERS = ("meta", "plugins", "roles", "playbooks")
 TAIL_LINES = 50
 FIRST_ERROR = re.compile(r"^(fatal:|\[ERROR\]|ERROR|FAILED|FATAL)|^.{0,20}\[ERROR\]: ")
 ERROR_LINES = 25

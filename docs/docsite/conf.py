@@ -5,12 +5,23 @@
 together.
 """
 
+from pathlib import Path
+
+import yaml
+
+COLLECTION = yaml.safe_load(Path(__file__).with_name("galaxy.yml").read_text())
+
 project = "offload.lab"
+version = release = COLLECTION["version"]
 author = "The offload.lab developers"
 extensions = ["myst_parser", "sphinx_antsibull_ext"]
 html_theme = "furo"
-html_title = "offload.lab"
-html_theme_options = {"navigation_with_keys": True}
+html_title = f"offload.lab {version}"
+html_theme_options = {
+    "navigation_with_keys": True,
+    # A site is that of one version, and each leads to the newest pages.
+    "announcement": f'Version {version}. <a href="{COLLECTION["documentation"]}">The newest pages</a>',
+}
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 suppress_warnings = ["ref.ref"]  # labels of Ansible's own documentation, which is not built here

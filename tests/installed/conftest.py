@@ -8,12 +8,14 @@ user's own.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from ansible_collections.offload.lab.tests.installed.two_hosts import TwoHosts
-from ansible_collections.offload.lab.tests.support import BIN, run
+from ansible_collections.offload.lab.tests.support import BIN, FOUR_FOLDERS, run
 
 
 @pytest.fixture(scope="session", name="collections")
@@ -38,6 +40,18 @@ def _collections(tmp_path_factory):
             tarball,
         ]
     )
+    return path
+
+
+@pytest.fixture(scope="session", name="four_folders")
+def _four_folders(collections, tmp_path_factory):
+    """The same with only meta, plugins, roles and playbooks left, as some packages ship it."""
+    path = tmp_path_factory.mktemp("four")
+    for name in FOUR_FOLDERS:
+        folder = Path("ansible_collections/offload/lab", name)
+        shutil.copytree(collections / folder, path / folder)
+    manifest = "ansible_collections/offload/lab/MANIFEST.json"
+    shutil.copy(collections / manifest, path / manifest)
     return path
 
 
@@ -70,12 +84,12 @@ def _home(tmp_path):
 
 
 @pytest.fixture(name="play")
-def _play(collections, home, tmp_path, monkeypatch):
+def _play(four_folders, home, tmp_path, monkeypatch):
     """Return what runs ``ansible-playbook`` in a folder of the user's, as ``(exit status,
-    output)``.
+    output)``; of the collection there are the four folders alone.
     """
     monkeypatch.chdir(tmp_path)
-    environment = {**home, "ANSIBLE_COLLECTIONS_PATH": str(collections)}
+    environment = {**home, "ANSIBLE_COLLECTIONS_PATH": str(four_folders)}
 
     def play(playbook, *arguments, timeout=300):
         done = subprocess.run(

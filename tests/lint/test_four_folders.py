@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The built tarball with only meta, plugins, roles and playbooks left, as some packages ship a
-collection: nothing that these need is elsewhere.
+collection: nothing that these need is elsewhere. The tests of tests/installed run with these alone.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import sys
 import tarfile
 
 import pytest
+import yaml
 
-from ansible_collections.offload.lab.tests.support import CHECKOUT, run
+from ansible_collections.offload.lab.tests.support import CHECKOUT, FOUR_FOLDERS, run
 
-FOLDERS = ("meta", "plugins", "roles", "playbooks")
-KEPT = ("MANIFEST.json", *(f"{folder}/" for folder in FOLDERS))
+KEPT = ("MANIFEST.json", *(f"{folder}/" for folder in FOUR_FOLDERS))
 PLAYBOOKS = sorted(f"offload.lab.{path.stem}" for path in CHECKOUT.glob("playbooks/*.yml"))
 
 
@@ -68,6 +68,20 @@ def test_an_execution_environment_finds_what_it_needs(built):
     assert done.returncode == 0, done.stderr
     assert "scipy  # from collection offload.lab" in done.stdout
     assert "openssh-clients [platform:rpm]  # from collection offload.lab" in done.stdout
+
+
+def test_ansible_builder_makes_a_context_of_them(built, tmp_path):
+    _names, path = built
+    root = path / "ansible_collections/offload/lab"
+    definition = yaml.safe_load((CHECKOUT / "awx/execution-environment.yml").read_text())
+    needs = yaml.safe_load((root / "meta/execution-environment.yml").read_text())["dependencies"]
+    definition["dependencies"].update({kind: str(root / name) for kind, name in needs.items()})
+    del definition["dependencies"]["galaxy"]  # as where the base has the collections
+    (tmp_path / "ee.yml").write_text(yaml.safe_dump(definition))
+    run(["ansible-builder", "create", "-f", tmp_path / "ee.yml", "-c", tmp_path / "context"])
+    made = tmp_path / "context/_build"
+    assert (made / "requirements.txt").read_text() == (root / needs["python"]).read_text()
+    assert (made / "bindep.txt").read_text() == (root / needs["system"]).read_text()
 
 
 def test_the_tarball_has_what_galaxy_asks_for_and_nothing_of_the_checkouts_tools(built):

@@ -17,6 +17,11 @@ ANSIBLE_LINT = ["ansible-lint", "--offline", "--profile", "production", "--stric
 # What does the work. A playbook is order only; half of the time went into a check of each one's
 # syntax, which each test that runs it shows.
 SHIPPED = ["galaxy.yml", "meta", "roles"]
+WORKFLOW_SCHEMA = ["check-jsonschema", "--builtin-schema"]
+GITHUB_WORKFLOWS = [
+    *map(str, sorted(CHECKOUT.glob(".github/workflows/*.yml"))),
+    "examples/github/nightly.yml",
+]
 SHELL_SCRIPTS = sorted(
     str(path.relative_to(CHECKOUT))
     for path in [
@@ -25,6 +30,13 @@ SHELL_SCRIPTS = sorted(
         CHECKOUT / ".ci/run",
     ]
 )
+
+
+def name_of(argv):
+    """Return the linter, and what tells its two calls apart."""
+    if argv[0] == "ruff":
+        return " ".join(argv[:2])
+    return argv[2] if argv[0] == "check-jsonschema" else argv[0]
 
 
 @pytest.mark.parametrize(
@@ -44,9 +56,11 @@ SHELL_SCRIPTS = sorted(
         ],
         ["antsibull-changelog", "lint"],
         ["shellcheck", *SHELL_SCRIPTS],
+        [*WORKFLOW_SCHEMA, "vendor.github-workflows", *GITHUB_WORKFLOWS],
+        [*WORKFLOW_SCHEMA, "vendor.gitlab-ci", "examples/gitlab/gitlab-ci.yml"],
         ["nox", "--list"],
     ],
-    ids=lambda argv: " ".join(argv[:2]) if argv[0] == "ruff" else argv[0],
+    ids=name_of,
 )
 def test_linter(argv):
     run(argv, ANSIBLE_COLLECTIONS_PATH=str(LIVE))

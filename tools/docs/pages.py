@@ -81,7 +81,7 @@ def make(folder: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(_for_the_site(page, text, repository, known))
     shutil.copytree(CHECKOUT / "docs/figures", folder / "docs/figures")
-    for path in (CHECKOUT / "docs/docsite").iterdir():
+    for path in (*(CHECKOUT / "docs/docsite").iterdir(), CHECKOUT / "galaxy.yml"):
         shutil.copy(path, folder)
     (folder / "reference").mkdir()
     for name, page_of in reference.PAGES.items():
