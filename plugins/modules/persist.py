@@ -20,7 +20,7 @@ description:
     (NetworkManager), a script in C(/etc/network/if-up.d) (ifupdown), or a C(.link) file of systemd, which includes the
     one that udev uses now.
   - Settings that it cannot express, such as tunnel segmentation in a C(.link) file, go into a oneshot unit of systemd,
-    and RV(notes) says so.
+    and RV(notes) says so. It runs whenever the device appears, so a tunnel that an agent makes again has them again.
   - The originals are kept in O(path). O(state=absent) puts them back.
 extends_documentation_fragment:
   - offload.lab.attributes

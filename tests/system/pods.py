@@ -49,3 +49,10 @@ def commands(me):
 def make_pod(lab, me):
     for command in commands(me):
         lab.inside(me, *command)
+
+
+def make_tunnel(lab, me):
+    """Make the tunnel of a pod again, after it was removed."""
+    for command in commands(me):
+        if "flannel.1" in command:
+            lab.inside(me, *command)

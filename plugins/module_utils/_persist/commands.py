@@ -18,21 +18,24 @@ from .._kinds.kind import Expressed, Kind
 from .._kinds.kinds import DEVICE_KINDS, GROUPS
 
 HEAD = "# Written by offload.lab (playbook apply.yml); playbook revert.yml takes it away again.\n"
+# Wanted by the device, and over when it has run: it is started whenever the device appears, for example
+# when an agent has made its tunnel again. In a container systemd may not hear of devices; there it is
+# started at the boot.
 UNIT = (
     HEAD
     + """# Settings of {name} that the host's own network configuration cannot express.
 [Unit]
 Description=Offloads of {name}, applied by offload.lab
-Wants=sys-subsystem-net-devices-{escaped}.device
 After=sys-subsystem-net-devices-{escaped}.device network-pre.target
 After=systemd-networkd.service NetworkManager.service networking.service
+ConditionPathExists=/sys/class/net/{name}
+StartLimitIntervalSec=0
 
 [Service]
 Type=oneshot
-RemainAfterExit=yes
 {commands}
 [Install]
-WantedBy=multi-user.target
+WantedBy=multi-user.target sys-subsystem-net-devices-{escaped}.device
 """
 )
 SCRIPT = (

@@ -4,7 +4,8 @@
 """Harms to a network that is there already while a campaign varies its settings: how long until both
 nodes are as they were, and what is left.
 
-Usage: python tests/instruments/faults/harms.py [COUNT [SEED]]. Needs root.
+Usage: python tests/instruments/faults/harms.py [COUNT [SEED [SECONDS]]]. It ends after SECONDS at the latest.
+Needs root.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import os
 import random
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -25,14 +27,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / ".build" / "live"))
 
 from ansible_collections.offload.lab.tests.support import CHECKOUT, environment
 from ansible_collections.offload.lab.tests.system.lab import Lab
-from ansible_collections.offload.lab.tests.system.pods import ENDS, make_pod, unlike
+from ansible_collections.offload.lab.tests.system.pods import ENDS, make_pod, make_tunnel, unlike
 
 CAMPAIGN = {
     "name": "harms",
     "paths": ["pods"],
     "mtus": [9000],
     "factors": ["tx", "gro"],
-    "workloads": ["tcp_stream"],
+    "workloads": [{"name": "stream", "engine": "sockets", "test": "TCP_STREAM"}],
+    "limit_mbps": 500,  # as on a network that others use; the CPU is free for what is timed
     "blocks": 30,
     "duration": 2,
 }
@@ -40,7 +43,10 @@ PLACES = [(None, "flannel.1"), (None, "vethpod"), ("pod", "eth0")]
 SPOOL = "/var/lib/offload-lab/spool/"
 LONGEST = 120  # seconds until a campaign varies something, or ends
 WITHOUT_CONTROLLER = 90  # seconds; a node alone hears of it by its heartbeat
-Harm = namedtuple("Harm", "do undo said")
+SOON = 2.0  # seconds in which a node that sees the harm itself is to be restored
+# What is done, what mends it, what the campaign says, whether the nodes see it themselves, and the
+# device at the second node that is gone with it
+Harm = namedtuple("Harm", "do undo said seen gone", defaults=(True, None))
 
 
 def on(lab, node, *argv, netns=None):
@@ -73,6 +79,14 @@ def be_well(_lab, folder):
     (folder / "harm").unlink()
 
 
+def remove(lab, _folder, _process):
+    on(lab, 2, "ip", "link", "del", "flannel.1")
+
+
+def make(lab, _folder):
+    make_tunnel(lab, 2)
+
+
 def kill(_lab, _folder, process):
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -86,17 +100,33 @@ HARMS = {
     "path cut": Harm(cut, mend, "did not answer"),
     "peer gone": Harm(leave, come_back, "did not answer"),
     "check failed": Harm(fail, be_well, "the check"),
-    "controller killed": Harm(kill, nothing, ""),
+    "device removed": Harm(remove, make, "is gone", gone="flannel.1"),
+    "controller killed": Harm(kill, nothing, "", seen=False),
 }
 
 
-def features(lab):
-    """Return the features of the devices of the path at both nodes."""
-    return [
-        on(lab, node, "ethtool", "-k", name, netns=netns)
-        for node in (1, 2)
-        for netns, name in PLACES
-    ]
+def features(lab, node, gone=None):
+    """Return the features of the devices of the path at a node, less those of one that is gone."""
+    names = [(netns, name) for netns, name in PLACES if (node, name) != (2, gone)]
+    return [on(lab, node, "ethtool", "-k", name, netns=netns) for netns, name in names]
+
+
+def of_both(lab, gone=None):
+    """Return the features at both nodes."""
+    return [features(lab, node, gone) for node in (1, 2)]
+
+
+def seconds_to(lab, wanted, gone):
+    """Wait until both nodes have the features that are wanted; return the seconds of each, None where
+    it never had.
+    """
+    begun, took = time.monotonic(), [None, None]
+    while None in took and time.monotonic() - begun < WITHOUT_CONTROLLER:
+        for place, node in enumerate((1, 2)):
+            if took[place] is None and features(lab, node, gone) == wanted[place]:
+                took[place] = time.monotonic() - begun
+        time.sleep(0.02)
+    return took
 
 
 def start(lab, folder):
@@ -132,28 +162,23 @@ def until(condition, seconds):
 
 
 def strike(lab, folder, name, generator):
-    """Do one harm to a campaign; return the seconds to both nodes restored, and what is wrong."""
-    harm = HARMS[name]
-    before = features(lab)
-    found = lab.state()
+    """Do one harm to a campaign; return the seconds to each node restored, and what is wrong."""
+    harm, before, found = HARMS[name], of_both(lab), lab.state()
+    wanted = of_both(lab, harm.gone)
     process = start(lab, folder)
     problems = []
-    if until(lambda: features(lab) != before, LONGEST) is None:
+    if until(lambda: of_both(lab) != before, LONGEST) is None:
         problems.append("the campaign varied nothing")
     time.sleep(generator.uniform(0, 6))
-    until(lambda: features(lab) != before, LONGEST)
+    until(lambda: of_both(lab) != before, LONGEST)
     harm.do(lab, folder, process)
-    took = until(lambda: features(lab) == before, WITHOUT_CONTROLLER)
-    if took is None:
-        problems.append("the nodes were not restored")
+    took = seconds_to(lab, wanted, harm.gone)
+    if None in took:
+        problems.append("a node was not restored")
     with suppress(subprocess.TimeoutExpired):
         process.wait(LONGEST)
     harm.undo(lab, folder)
-    if process.poll() is None:
-        problems.append("the campaign did not end")
-        os.killpg(process.pid, signal.SIGKILL)
-    if process.wait() == 0 or harm.said not in (folder / "output").read_text():
-        problems.append(f"it ended with {process.returncode} and did not say '{harm.said}'")
+    problems += ended(process, folder, harm)
     if name == "controller killed":
         lab.play("restore", ends=ENDS)
     left = unlike(found, lab.state())
@@ -161,10 +186,45 @@ def strike(lab, folder, name, generator):
     return took, problems + [text for text in left if SPOOL not in text]
 
 
-def main(count=8, seed=1):
+def ended(process, folder, harm):
+    """Return what is wrong with the end of a campaign."""
+    problems = []
+    if process.poll() is None:
+        problems.append("the campaign did not end")
+        os.killpg(process.pid, signal.SIGKILL)
+    if process.wait() == 0 or harm.said not in (folder / "output").read_text():
+        problems.append(f"it ended with {process.returncode} and did not say '{harm.said}'")
+    return problems
+
+
+def shown(took):
+    """Return the seconds of both nodes as a reader sees them."""
+    words = ["never" if seconds is None else f"{seconds:.1f} s" for seconds in took]
+    return " and ".join(words)
+
+
+def table(rows):
+    """Return what was seen of each kind of harm: how many, how many ended well, and the seconds to
+    the later node.
+    """
+    lines = ["harm                 struck   well  median s  longest s  beyond 2 s"]
+    for name in HARMS:
+        mine = [(max(took), problems) for kind, took, problems in rows if kind == name]
+        if not mine:
+            continue
+        seconds = [last for last, _problems in mine]
+        well = sum(not problems for _last, problems in mine)
+        late = sum(last > SOON for last in seconds)
+        middle = statistics.median(seconds)
+        lines.append(
+            f"{name:20} {len(mine):6} {well:6} {middle:9.1f} {max(seconds):10.1f} {late:11}"
+        )
+    return "\n".join(lines)
+
+
+def main(count=10, seed=1, seconds=86400):
     """Strike, print, and return the number of harms after which something was wrong."""
-    generator = random.Random(seed)
-    wrong = 0
+    generator, rows, end = random.Random(seed), [], time.monotonic() + seconds
     lab = Lab("systestharms")
     lab.clear()
     lab.play("nodes")
@@ -172,15 +232,18 @@ def main(count=8, seed=1):
         for node in (1, 2):
             make_pod(lab, node)
         with tempfile.TemporaryDirectory(prefix="offload-lab-harms-") as folder:
-            for number in range(count):
-                name = list(HARMS)[number % len(HARMS)]
+            while len(rows) < count and time.monotonic() < end:
+                name = list(HARMS)[len(rows) % len(HARMS)]
                 took, problems = strike(lab, Path(folder), name, generator)
-                wrong += bool(problems)
-                shown = "never" if took is None else f"{took:.1f} s"
-                print(f"{name}: restored after {shown}; {problems or 'ok'}", flush=True)
+                rows.append(
+                    (name, [WITHOUT_CONTROLLER if s is None else s for s in took], problems)
+                )
+                print(f"{name}: restored after {shown(took)}; {problems or 'ok'}", flush=True)
     finally:
         lab.play("nodes_absent")
-    print(f"{count - wrong} of {count} harms ended with both nodes as they were")
+    wrong = sum(bool(problems) for _name, _took, problems in rows)
+    print(table(rows))
+    print(f"{len(rows) - wrong} of {len(rows)} harms ended with both nodes as they were")
     return wrong
 
 

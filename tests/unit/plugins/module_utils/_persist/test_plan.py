@@ -74,6 +74,18 @@ def test_the_unit_has_what_is_left():
     ]
 
 
+@pytest.mark.parametrize("name, device", [("flannel.1", "flannel.1"), ("br-ex", r"br\x2dex")])
+def test_the_unit_is_started_whenever_the_device_appears(name, device):
+    """A unit that stays active after it has run would not be started for a device that comes back."""
+    unit = link_file.sections(commands.unit(name, SETTINGS))
+    wanted_by = f"WantedBy=multi-user.target sys-subsystem-net-devices-{device}.device"
+    assert unit["Install"] == [wanted_by]
+    assert f"ConditionPathExists=/sys/class/net/{name}" in unit["Unit"]
+    assert unit["Service"][0] == "Type=oneshot"
+    assert not any(line.startswith("RemainAfterExit") for line in unit["Service"])
+    assert "StartLimitIntervalSec=0" in unit["Unit"]
+
+
 def test_our_own_keys_win_over_those_of_the_file_in_use():
     seen = LINK._replace(
         base_text="[Link]\nRxBufferSize=512\nMTUBytes=9000\n[SR-IOV]\nVirtualFunction=0\n"
