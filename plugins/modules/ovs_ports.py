@@ -75,6 +75,12 @@ options:
         description:
           - VLAN of an access port, 0 to 4095. Without it the port is a trunk.
         type: int
+      trunks:
+        description:
+          - VLANs that a trunk carries, 0 to 4095. Without them it carries all.
+        type: list
+        elements: int
+        default: []
   purge:
     description:
       - Whether to remove ports with the mark of O(owner) that are not listed.

@@ -54,6 +54,17 @@ options:
       - A bridge to which others have connected ports stays as it is.
     type: bool
     default: false
+  address:
+    description:
+      - Address of the bridge's own device, with its prefix length. The device is up with it. The empty string takes
+        away what this module gave it, and nothing else.
+      - The userspace datapath sends the packets of its own tunnels from it, such as Geneve and GRE.
+      - Without this option the device is left as it is.
+    type: str
+  tag:
+    description:
+      - With O(address), the VLAN inside the switch in which the device is, 0 to 4095. Without it the device is in all.
+    type: int
   state:
     description:
       - Whether the bridge should exist.
@@ -79,6 +90,13 @@ EXAMPLES = r"""
   offload.lab.switch:
     bridge: br-int
     until_reboot: true
+
+- name: Give the bridge an address from which Geneve and GRE of the userspace datapath are sent
+  offload.lab.switch:
+    bridge: br-int
+    datapath: netdev
+    address: 192.168.30.1/24
+    tag: 20
 
 - name: Remove the bridge, and stop Open vSwitch if the lab has started it
   offload.lab.switch:
@@ -110,6 +128,24 @@ switch:
       type: str
       returned: success
   sample: {"running": true, "userspace_tso": true, "datapath": "netdev"}
+bridge_end:
+  description: What the bridge's own device has, or in check mode would have.
+  returned: where O(address) is given
+  type: dict
+  contains:
+    address:
+      description: Its address with the prefix length, the empty string for none.
+      type: str
+      returned: success
+    tag:
+      description: Its VLAN inside the switch, or null.
+      type: int
+      returned: success
+    up:
+      description: Whether it is up.
+      type: bool
+      returned: success
+  sample: {"address": "192.168.30.1/24", "tag": 20, "up": true}
 until_reboot:
   description: Whether the next boot removes the bridge, or in check mode would.
   returned: success
@@ -135,12 +171,14 @@ commands:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._base import network
-from ..module_utils._base.steps import Step
+from ..module_utils._base import checks, network
+from ..module_utils._base.steps import Step, shown
 from ..module_utils._host.apply import apply
 from ..module_utils._host.module import Returned, result_of, run_module
 from ..module_utils._host.privileges import require
-from ..module_utils._ovs import service
+from ..module_utils._iproute import read as iproute
+from ..module_utils._ovs import bridge_end, service
+from ..module_utils._ovs.bridge_end import BridgeEnd
 from ..module_utils._ovs.switch_plan import (
     Service,
     SwitchSeen,
@@ -182,6 +220,38 @@ def carry_out(
     return result_of("switch", before, after, steps)
 
 
+def end_of(bridge: str) -> BridgeEnd:
+    """Return what the device of the bridge has now."""
+    link = iproute.read().get(bridge)
+    ovs = service.read()["ovs"]
+    if link is None:
+        return bridge_end.NOTHING
+    return bridge_end.seen(ovs, bridge, link["addresses"], link["up"])
+
+
+def with_end(
+    bridge: str, address: str, tag: int | None, result: Returned, check_mode: bool
+) -> Returned:
+    """Give the bridge's device an address and a VLAN, and return the module's result with that."""
+    wanted: BridgeEnd = {
+        "address": str(network.interface(address, "address")) if address else "",
+        "tag": None if tag is None else checks.number(tag, "tag", 0, 4095),
+        "up": bool(address),
+    }
+    before = end_of(bridge)
+    steps = bridge_end.plan(bridge, before, wanted)
+    if steps and not check_mode:
+        apply(steps)
+    result["diff"]["before"]["bridge_end"] = before
+    result["diff"]["after"]["bridge_end"] = wanted
+    return {
+        **result,
+        "changed": result["changed"] or bool(steps),
+        "commands": [*result["commands"], *shown(steps)],
+        "bridge_end": wanted,
+    }
+
+
 def at_boot(wanted: str | None, result: Returned, check_mode: bool) -> Returned:
     """Plan what the next boot does (None: nothing), and return the module's result with that."""
     planned = after_boot.planned()
@@ -207,6 +277,8 @@ def converge(module: AnsibleModule) -> Returned:
     wanted = None
     if params["state"] == "present":
         result = make(bridge, datapath, daemons, module.check_mode)
+        if params["address"] is not None:
+            result = with_end(bridge, params["address"], params["tag"], result, module.check_mode)
         if params["until_reboot"]:
             wanted = after_boot.main_for(bridge, params["service_manager"])
     else:
@@ -225,6 +297,8 @@ def main() -> None:
                 "choices": ["auto", "systemd", "ovs-ctl"],
             },
             "until_reboot": {"type": "bool", "default": False},
+            "address": {"type": "str"},
+            "tag": {"type": "int"},
             "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
         },
         converge,

@@ -180,12 +180,14 @@ options:
   evidence:
     description:
       - What was learned at the visit and is kept with each of its trials. C(settings) by end (V(client), V(server)) is
-        the C(devices) of M(offload.lab.ethtool), C(underlay) names the underlay device by end, C(packets) is that of
+        the C(devices) of M(offload.lab.ethtool), C(underlay) names the underlay device by end, C(uplink) the uplink,
+        C(tunnel_by_uplink) says whether that carries the tunnel's packets, C(packets) is that of
         M(offload.lab.evidence) where O(look) does not sample them.
     type: dict
   expect:
     description:
-      - What the guards compare each trial with. C(vni) of the tunnel, C(underlay_ip) and C(path_ip), V(4) or V(6),
+      - What the guards compare each trial with. C(vni) of the tunnel, C(underlay_ip), V(4) or V(6), C(ipv6_paths) with
+        the paths whose ends have IPv6 addresses, C(tag), the bytes of a VLAN tag inside the tunnel,
         C(timestamps), whether TCP carries them, C(speed_mbps) of the line, null for a device without one.
     type: dict
   chunk:

@@ -40,10 +40,11 @@ def call(lab, host, module, arguments):
     result.
     """
 
-    def on_node(module_name, module_args, task_vars=None):
+    name = module.rpartition(".")[2]
+
+    def on_node(module_name=name, module_args=arguments, task_vars=None):
         return run_module(lab, host, module_name.rpartition(".")[2], module_args)
 
-    name = module.rpartition(".")[2]
     if name not in ACTIONS:
         return on_node(name, arguments)
     result = action(

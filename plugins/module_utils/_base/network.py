@@ -30,8 +30,13 @@ PROBE_PORT = 12866
 # From netserver's port to that of the first stream's data connection; each stream has its own
 DATA_OFFSET = 5
 MOST_STREAMS = 2000  # a thousand streams both ways
+GENEVE_PORT = 6081  # RFC 8926
 # Bytes by IP version of the underlay: Ethernet 14, IP 20 or 40, UDP 8, VXLAN 8
 VXLAN_OVERHEAD = {4: 50, 6: 70}
+# The same of each tunnel. Geneve has 8 bytes without options, as Open vSwitch sends it. GRE has 4, a key
+# of 4, and 4 more of a checksum: room for it is always left, because a campaign may switch it on.
+OVERHEAD = {"vxlan": VXLAN_OVERHEAD, "geneve": {4: 50, 6: 70}, "gre": {4: 46, 6: 66}}
+VLAN_TAG = 4  # bytes
 
 # dev_valid_name() of net/core/dev.c refuses "/", ":", white space, "." and "..". We also refuse
 # what a program would read as something else: an option (-x), a row's label (@x, ovs-vsctl), all

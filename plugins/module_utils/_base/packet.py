@@ -10,6 +10,9 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
+from .network import VXLAN_PORT
+from .tunnel import tunnel_at
+
 HEADER = struct.Struct("<BBHHHH14x")  # flags, gso_type, hdr_len, gso_size, csum_start, csum_offset
 FRAME = HEADER.size  # where the Ethernet frame begins
 ETHERNET = 14  # bytes
@@ -22,11 +25,9 @@ UDP = 5
 GSO_MASK = 0x1F  # the rest says ECN, and a tunnel over IPv4 or IPv6
 IPV4 = 0x0800
 IPV6 = 0x86DD
+VLAN_TAGS = (0x8100, 0x88A8)
 PROTOCOL_TCP = 6
 PROTOCOL_UDP = 17
-# bytes of its header
-VXLAN_PORT = 4789
-VXLAN = 8
 FIN_AND_PUSH = 0x09
 CWR = 0x80
 
@@ -86,26 +87,25 @@ def _behind_transport(raw: bytes, ip: Ip) -> int:
     return ip.payload
 
 
-def is_tunnel(raw: bytes, ip: Ip, vxlan_port: int = VXLAN_PORT) -> bool:
-    """Return whether an IP packet carries VXLAN."""
-    return (
-        ip.protocol == PROTOCOL_UDP
-        and len(raw) >= ip.payload + 8 + VXLAN + ETHERNET
-        and word(raw, ip.payload + 2) == vxlan_port
-    )
+def _in_frame(raw: bytes, frame: int) -> Ip | None:
+    """Return the IP header in an Ethernet frame, behind its VLAN tags."""
+    place = frame + ETHERNET - 2
+    while len(raw) >= place + 6 and word(raw, place) in VLAN_TAGS:
+        place += 4
+    return _ip_at(raw, place + 2, word(raw, place)) if len(raw) >= place + 2 else None
 
 
 def layers(raw: bytes, vxlan_port: int = VXLAN_PORT) -> Layers | None:
     """Return what is in a packet; None for one that is not IP."""
-    if len(raw) < FRAME + ETHERNET:
+    outer = _in_frame(raw, FRAME)
+    if outer is None:
         return None
-    outer = _ip_at(raw, FRAME + ETHERNET, word(raw, FRAME + 12))
-    if outer is None or not is_tunnel(raw, outer, vxlan_port):
-        return outer and Layers(outer, _behind_transport(raw, outer), None)
-    frame = outer.payload + 8 + VXLAN
-    inner = _ip_at(raw, frame + ETHERNET, word(raw, frame + 12))
+    tunnel = tunnel_at(raw, outer.protocol, outer.payload, vxlan_port)
+    if tunnel is None or tunnel.frame is None or len(raw) < tunnel.frame + ETHERNET:
+        return Layers(outer, _behind_transport(raw, outer), None)
+    inner = _in_frame(raw, tunnel.frame)
     if inner is None:
-        return Layers(outer, outer.payload + 8, None)
+        return Layers(outer, _behind_transport(raw, outer), None)
     return Layers(inner, _behind_transport(raw, inner), outer)
 
 
@@ -182,7 +182,7 @@ def resized(raw: bytes, found: Layers) -> bytes:
     raw = _with_length(raw, found.ip)
     if found.tunnel is None:
         return raw
-    if word(raw, found.tunnel.payload + 6):
+    if found.tunnel.protocol == PROTOCOL_UDP and word(raw, found.tunnel.payload + 6):
         raw = put(raw, found.tunnel.payload + 6, 0)  # without an outer checksum (RFC 7348)
     return _with_length(raw, found.tunnel)
 

@@ -4,7 +4,7 @@
 """Pure reading of captured packets: their real length, the way they went, and what the tunnel
 wrapped around them.
 
-Formats: packet(7) for the auxiliary data, RFC 7348 for VXLAN.
+Format: packet(7) for the auxiliary data.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import struct
 from typing import Iterable, Literal, NamedTuple, Sequence, TypedDict
 
 from .._base.network import VXLAN_PORT
+from .._base.tunnel import tunnel_at
 from .checksums import Checksums
 
 OUTGOING = 4  # PACKET_OUTGOING of packet(7)
@@ -125,13 +126,11 @@ def _headers(
 ) -> tuple[int | None, int | None, int | None, bool | None]:
     """Return (protocol, UDP port, VNI, outer checksum there?), None for what the packet has not."""
     protocol, offset = _transport(head)
-    if protocol != UDP:
-        return protocol, None, None, None
-    port, _size, csum = struct.unpack_from("!HHH", head, offset + 2)
-    if port != vxlan_port:
+    port = struct.unpack_from("!H", head, offset + 2)[0] if protocol == UDP else None
+    tunnel = tunnel_at(head, protocol, offset, vxlan_port) if protocol else None
+    if tunnel is None:
         return protocol, port, None, None
-    flags, vni = struct.unpack_from("!B3xI", head, offset + 8)
-    return protocol, port, (vni >> 8) if flags & 8 else None, csum != 0
+    return protocol, port, tunnel.vni, tunnel.checksum
 
 
 def read_packet(

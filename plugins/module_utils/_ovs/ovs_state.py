@@ -38,6 +38,7 @@ class Port(TypedDict):
     external_ids: dict[str, str]
     protected: bool
     tag: int | None
+    trunks: list[int]  # VLANs that a trunk carries; none: all
     owner: str | None
 
 
@@ -166,5 +167,6 @@ def summary(port: Row) -> Port:
         "external_ids": {key: value for key, value in port["external_ids"].items() if key != OWNER},
         "protected": port["protected"],
         "tag": optional(port["tag"]),
+        "trunks": sorted(_as_list(port.get("trunks", []))),
         "owner": owner_of(port),
     }

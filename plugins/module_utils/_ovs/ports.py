@@ -25,6 +25,7 @@ class PortOptions(TypedDict, total=False):
     external_ids: dict[str, object]
     protected: bool
     tag: int | None
+    trunks: list[int]
 
 
 class PortChanges(NamedTuple):
@@ -42,6 +43,7 @@ NEW: Port = {
     "external_ids": {},
     "protected": False,
     "tag": None,
+    "trunks": [],
     "owner": None,
 }
 
@@ -58,6 +60,9 @@ def wanted_port(port: PortOptions, owner: str) -> Port:
     wanted: Any = {**NEW, **given}
     if wanted["tag"] is not None:
         checks.number(wanted["tag"], f"tag of {port['name']}", 0, 4095)
+    for vlan in wanted["trunks"]:
+        checks.number(vlan, f"trunks of {port['name']}", 0, 4095)
+    wanted["trunks"] = sorted(wanted["trunks"])
     for column in ("options", "other_config", "external_ids"):
         wanted[column] = {str(key): _text(value) for key, value in wanted[column].items()}
     if OWNER in wanted["external_ids"]:
@@ -103,6 +108,9 @@ def _scalar_commands(name: str, before: Port, wanted: Port) -> list[Command]:
             if wanted["tag"] is None
             else ["set", "Port", name, f"tag={wanted['tag']}"]
         )
+    if before["trunks"] != wanted["trunks"]:
+        vlans = ",".join(map(str, wanted["trunks"]))
+        commands.append(["set", "Port", name, f"trunks=[{vlans}]"])
     return commands
 
 

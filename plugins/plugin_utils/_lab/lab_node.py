@@ -14,11 +14,11 @@ from typing import Any, TypedDict
 from ...module_utils._base.errors import InputError
 from ...module_utils._lab.tenants_check import DEVICE, PORT, TenantOptions
 from .._paths import sources
-from .._paths.lab_paths import FORWARDED, TENANT, add_forwarded
+from .._paths.lab_paths import FORWARDED, TENANT, USUAL_TUNNEL, add_forwarded
 from .._paths.path import Devices, End, Endpoints, PathDevice
 from . import guests, tenants, tunnels
 from .guests import GuestPort
-from .tunnels import Tunnel, TunnelPort
+from .tunnels import InTunnel, Tunnel, TunnelPort, check_tunnel
 
 Variables = Mapping[str, Any]
 TYPES = {
@@ -32,6 +32,8 @@ TYPES = {
         "uplink_device",
         "datapath_active",
         "forwarding",
+        "tunnel_type",
+        "tunnel_network",
     ),
     "int": (
         "underlay_mtu",
@@ -41,6 +43,7 @@ TYPES = {
         "tenant_count",
         "vni",
         "vxlan_port",
+        "tenant_vlan",
     ),
     "bool": ("tunnel_per_port", "tunnel_csum"),
     "list": ("more_ports", "tenants", "tunnel_remotes", "ends"),
@@ -78,6 +81,14 @@ class OnSwitch(TypedDict):
     vxlan_devices: list[Tunnel]
     ports: list[TunnelPort]
     uplink: list[GuestPort]
+    bridge_end: BridgeEnd  # of the userspace datapath's own tunnels, else without an address
+
+
+class BridgeEnd(TypedDict):
+    """What the bridge's own device has, between whose addresses the packets of tunnels go."""
+
+    address: str  # with its prefix length; "" for none
+    tag: int | None  # VLAN inside the switch
 
 
 def _tunnels(variables: Variables) -> int:
@@ -85,6 +96,16 @@ def _tunnels(variables: Variables) -> int:
     if variables.get("ends"):
         return 0
     return 1 + (len(variables["more_ports"]) if variables["tunnel_per_port"] else 0)
+
+
+def tunnel_of(variables: Variables) -> InTunnel:
+    """Return what kind of tunnel the lab has."""
+    return InTunnel(
+        variables.get("tunnel_type") or USUAL_TUNNEL,
+        variables.get("tenant_vlan") or 0,
+        bool(variables["tunnel_per_port"]),
+        bool(variables["uplink_device"]),
+    )
 
 
 def tenants_of(variables: Variables, nodes: Sequence[str]) -> list[TenantOptions]:
@@ -105,6 +126,7 @@ def tenants_of(variables: Variables, nodes: Sequence[str]) -> list[TenantOptions
         flat=(flat_network, variables.get("underlay_mtu") or 0),
         bridged_network=variables["bridged_network"],
         tunnels=_tunnels(variables),
+        vlan=tunnel_of(variables).vlan,
     )
 
 
@@ -137,7 +159,7 @@ def _lab_devices(
         variables["underlay_device"],
         datapath,
         [*more, uplink] if uplink else more,
-        _tunnels(variables),
+        _tunnels(variables) if tunnel_of(variables).type == USUAL_TUNNEL else 0,
     )
     devices["tenant_port"] += [{"name": port["name"]} for port in ports]
     return devices
@@ -172,13 +194,16 @@ def ends_of(
 
     ``node`` is its name, by which paths that are there already have its ends and devices.
     """
+    tunnel = tunnel_of(variables)
+    if not variables.get("ends"):
+        check_tunnel(tunnel, datapath)
     planned = tenants_of(variables, nodes)
     largest = variables["underlay_mtu"] - variables["encapsulation"]
     tenants.checked(planned, variables["tenant_mtu"], largest)
     devices = _lab_devices(variables, planned, datapath, ports)
     links = links_of(planned, devices, ports)
     more = [port["address"] for port in variables["more_ports"]]
-    endpoints = tenants.endpoints(planned, variables["underlay_address"], more)
+    endpoints = tenants.endpoints(planned, variables["underlay_address"], more, tunnel.type)
     given = _all_addresses(endpoints)
     if variables.get("forwarding"):
         add_forwarded(endpoints)
@@ -242,25 +267,55 @@ def tunnels_of(
     """Return the ports of a node's tunnels and uplink on its bridge, and the VXLAN devices that
     they need.
     """
-    datapath = variables["datapath_active"]
-    uplink = variables["uplink_device"]
     missing = [name for name in nodes if name not in hostvars]
     if missing or node not in nodes:
         raise InputError(
             "not a node of the lab", (missing or [node])[0], f"The group has {', '.join(nodes)}."
         )
-    ends = {name: _addresses(hostvars[name], variables["tunnel_per_port"]) for name in nodes}
-    remotes = variables.get("tunnel_remotes")
-    planned = tunnels.tunnels(ends, node, variables["vni"], remotes=remotes)
-    ports = tunnels.tunnel_ports(
-        planned,
-        datapath,
+    datapath, tunnel = variables["datapath_active"], tunnel_of(variables)
+    check_tunnel(tunnel, datapath)
+    bridges = _bridge_ends(variables, nodes) if tunnel.is_own(datapath) else {}
+    planned = tunnels.tunnels(
+        _tunnel_ends(variables, nodes, hostvars, bridges),
+        node,
+        variables["vni"],
+        remotes=variables.get("tunnel_remotes"),
+        kind=tunnel.type,
+    )
+    port, csum, uplink = (
         variables["vxlan_port"],
         variables["tunnel_csum"],
-        tag=0 if uplink else None,
+        variables["uplink_device"],
     )
     return {
-        "vxlan_devices": planned if datapath == "netdev" else [],
-        "ports": ports,
+        "vxlan_devices": planned if tunnel.is_device(datapath) else [],
+        "ports": tunnels.tunnel_ports(planned, datapath, port, csum, tunnel),
         "uplink": [{"name": uplink, "tag": tenants.FLAT_TAG}] if uplink else [],
+        "bridge_end": {
+            "address": bridges.get(node, ""),
+            "tag": tenants.FLAT_TAG if bridges else None,
+        },
+    }
+
+
+def _tunnel_ends(
+    variables: Variables,
+    nodes: Sequence[str],
+    hostvars: Mapping[str, Variables],
+    bridges: Mapping[str, str],
+) -> dict[str, list[str]]:
+    """Return by node the addresses between which its tunnels are: those of the bridges, or of the
+    underlay.
+    """
+    if bridges:
+        return {name: [end.partition("/")[0]] for name, end in bridges.items()}
+    return {name: _addresses(hostvars[name], variables["tunnel_per_port"]) for name in nodes}
+
+
+def _bridge_ends(variables: Variables, nodes: Sequence[str]) -> dict[str, str]:
+    """Return by node the address that its bridge has."""
+    network = tenants.network_of(variables["tunnel_network"], "offload_lab_tunnel_network")
+    return {
+        name: f"{tenants.address_in(network, number, name)}/{network.prefixlen}"
+        for number, name in enumerate(nodes, 1)
     }

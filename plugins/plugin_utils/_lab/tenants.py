@@ -21,7 +21,7 @@ from ...module_utils._lab.tenants_check import (
     TenantOptions,
     wanted_tenants,
 )
-from .._paths.lab_paths import BUILT, LAB_PATHS, path_of
+from .._paths.lab_paths import LAB_PATHS, USUAL_TUNNEL, path_of, paths_with
 from .._paths.path import Devices, End, Endpoints, PathDevice
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -39,7 +39,8 @@ def mac_of(address: Address) -> str:
     return ":".join(f"{byte:02x}" for byte in (2, address.version) + tuple(address.packed[-4:]))
 
 
-def _network(text: str, what: str) -> Network:
+def network_of(text: str, what: str) -> Network:
+    """Return a network, or raise InputError; ``what`` is the variable that has it."""
     try:
         return ipaddress.ip_network(text)
     except ValueError as error:
@@ -53,16 +54,21 @@ def _room(network: Network) -> int:
     return network.num_addresses - (2 if network.version == 4 else 1)
 
 
-def _member(name: str, network: Network, number: int, **more: Any) -> TenantOptions:
-    """Return a tenant with the address ``number`` (from 1) of the network."""
+def address_in(network: Network, number: int, name: str) -> Address:
+    """Return the address ``number`` (from 1) of a network."""
     room = _room(network)
     if number > room:
         raise InputError(
             f"the network has {room} addresses, {name} would need number {number}",
             str(network),
-            "Widen offload_lab_tenant_network or offload_lab_host_network, or plan fewer tenants.",
+            "Widen the network of offload_lab_*_network, or plan fewer tenants.",
         )
-    address = network.network_address + number
+    return network.network_address + number
+
+
+def _member(name: str, network: Network, number: int, **more: Any) -> TenantOptions:
+    """Return a tenant with the address ``number`` (from 1) of the network."""
+    address = address_in(network, number, name)
     member: Any = {
         "name": name,
         "addresses": [f"{address}/{network.prefixlen}"],
@@ -81,8 +87,12 @@ def _neighbors(tenant: int, index: int, nodes: int, network: Network) -> list[Ne
     return [{"address": str(address), "mac": mac_of(address)} for address in addresses]
 
 
-def vlan_of(tunnel: int) -> dict[str, int]:
-    """Return the VLAN, inside the switch, of what belongs to a tunnel."""
+def vlan_of(tunnel: int, inside: int = 0) -> dict[str, int]:
+    """Return the VLAN, inside the switch, of what belongs to a tunnel; ``inside`` is one that the
+    frames keep in the tunnel, 0 for none.
+    """
+    if inside:
+        return {"tag": inside}
     return {"tag": TUNNEL_TAG + tunnel} if tunnel else {}
 
 
@@ -96,6 +106,7 @@ def tenant_plan(
     flat: tuple[str, int] | None = None,
     bridged_network: str | None = None,
     tunnels: int = 1,
+    vlan: int = 0,
 ) -> list[TenantOptions]:
     """Return the tenants of node ``index`` (from 1) of ``nodes``, as module tenants takes them.
 
@@ -103,32 +114,32 @@ def tenant_plan(
     changes no address. With ``host_network`` the host itself takes part, with address number i.
     ``flat`` is (network, MTU in bytes) of one tenant that is reached by an uplink,
     ``bridged_network`` the network of one behind a Linux bridge. A pair has a number of
-    ``tunnels``: tenant t is reached by tunnel (t - 1) modulo tunnels, see :mod:`.tunnels`. Tenant t
-    knows the tenants t of all other nodes, see docs/decisions/neighbours.md; of the other kinds
-    there are few.
+    ``tunnels``: tenant t is reached by tunnel (t - 1) modulo tunnels, see :mod:`.tunnels`. What
+    goes through a tunnel is in ``vlan`` there, 0 for none. Tenant t knows the tenants t of all
+    other nodes, see docs/decisions/neighbours.md; of the other kinds there are few.
     """
     checks.number(count, "number of tenants", 0, 1 << 16)
     checks.number(index, "index of the node", 1, nodes)
-    tenants = _network(network, "offload_lab_tenant_network")
+    tenants = network_of(network, "offload_lab_tenant_network")
     plan = [
         _member(
             f"tenant{number}",
             tenants,
             (number - 1) * nodes + index,
             neighbors=_neighbors(number, index, nodes, tenants),
-            **vlan_of((number - 1) % tunnels),
+            **vlan_of((number - 1) % tunnels, vlan),
         )
         for number in range(1, count + 1)
     ]
     if host_network:
-        hosts = _network(host_network, "offload_lab_host_network")
-        plan.append(_member("host", hosts, index, namespace=False))
+        hosts = network_of(host_network, "offload_lab_host_network")
+        plan.append(_member("host", hosts, index, namespace=False, **vlan_of(0, vlan)))
     if flat and flat[0]:
-        uplink = _network(flat[0], "offload_lab_flat_network")
+        uplink = network_of(flat[0], "offload_lab_flat_network")
         plan.append(_member("flat1", uplink, index, mtu=flat[1], flat=True, tag=FLAT_TAG))
     if bridged_network:
-        bridged = _network(bridged_network, "offload_lab_bridged_network")
-        plan.append(_member("bridged1", bridged, index, linux_bridge=True))
+        bridged = network_of(bridged_network, "offload_lab_bridged_network")
+        plan.append(_member("bridged1", bridged, index, linux_bridge=True, **vlan_of(0, vlan)))
     return plan
 
 
@@ -146,19 +157,22 @@ def checked(tenants: list[TenantOptions], mtu: int, largest: int) -> list[Tenant
 
 
 def endpoints(
-    tenants: Iterable[TenantOptions], underlay_address: str, more: Sequence[str] = ()
+    tenants: Iterable[TenantOptions],
+    underlay_address: str,
+    more: Sequence[str] = (),
+    tunnel: str = USUAL_TUNNEL,
 ) -> Endpoints:
-    """Return the node's end of each path of the lab, by path.
+    """Return the node's end of each path of a lab with this type of tunnel, by path.
 
     ``more`` are further addresses of the underlay. Where the node may have several ends of a path,
     ``all`` of the first has them.
     """
-    ends: dict[str, list[End]] = {path.name: [] for path in BUILT}
+    ends: dict[str, list[End]] = {path.name: [] for path in paths_with(tunnel)}
     ends["physical"] = [
         {"netns": None, "address": address} for address in [underlay_address, *more]
     ]
     for tenant in tenants:
-        ends[path_of(tenant)] += _ends(tenant)
+        ends[path_of(tenant, tunnel)] += _ends(tenant)
     several = {path.name for path in LAB_PATHS if path.several}
     if more:
         several.add("physical")
@@ -196,8 +210,8 @@ def devices(
     """Return the devices of a node that a campaign can vary, by class.
 
     ``more`` are names of further devices of the underlay, ``tunnels`` is the number of tunnels of a
-    pair. The kernel's datapath makes the device of its tunnels itself, and names it after the UDP
-    port.
+    pair that have a device of the kernel. The kernel's datapath makes the device of its tunnels
+    itself, and names it after the UDP port.
     """
     inside = [tenant["name"] for tenant in tenants if tenant.get("namespace", True)]
     outside = [tenant["name"] for tenant in tenants if not tenant.get("namespace", True)]

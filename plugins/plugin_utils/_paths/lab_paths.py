@@ -4,8 +4,9 @@
 """The paths that the lab builds. Pure.
 
 The end of each, but for the underlay's own, is a tenant, or the host's veth. Each kind of tenant is
-the end of one path, and one variable gives it to a node. Two paths are others by way of a host that
-forwards, and have the ends of these.
+the end of one path, and one variable gives it to a node. A lab has one type of tunnel, and of the
+paths through a tunnel those of this type. Some paths are others by way of a host that forwards, and
+have the ends of these.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...module_utils._lab.tenants_check import TenantOptions
-from .path import UNDERLAY, VXLAN, Endpoints, Path
+from .path import GENEVE, GRE, UNDERLAY, VXLAN, Encapsulation, Endpoints, Path
 
 TENANT = "tenant"  # the class of the devices in tenants
 Variables = Mapping[str, Any]  # of a node, as Ansible has them
@@ -33,17 +34,55 @@ class LabPath(Path):
 
 
 FORWARDER_NEEDED = "offload_lab_forwarding, and have a host in the group lab_forwarders"
+TUNNELS = (VXLAN, GENEVE, GRE)  # of which a lab has one, offload_lab_tunnel_type
+USUAL_TUNNEL = VXLAN.name
+
+
+def _through(tunnel: Encapsulation) -> tuple[LabPath, ...]:
+    """Return the paths through a tunnel."""
+    also = "" if tunnel.name == USUAL_TUNNEL else f"offload_lab_tunnel_type: {tunnel.name}, and "
+    return (
+        LabPath(
+            f"physical_{tunnel.name}",
+            (UNDERLAY, HOST),
+            tunnel,
+            kind="host",
+            variable="host_network",
+            usual="192.168.0.0/24",
+            needs=f"{also}offload_lab_host_network, a network for the host veths",
+        ),
+        LabPath(
+            f"tenant_{tunnel.name}",
+            (UNDERLAY, TENANT),
+            tunnel,
+            kind="plain",
+            variable="tenant_count",
+            usual=1,
+            several=True,
+            needs=f"{also}offload_lab_tenant_count: 1, or more",
+        ),
+        LabPath(
+            f"tenant_bridge_{tunnel.name}",
+            (UNDERLAY, TENANT),
+            tunnel,
+            kind="bridged",
+            variable="bridged_network",
+            needs=f"{also}offload_lab_bridged_network, a network for the tenants behind a Linux "
+            "bridge",
+        ),
+        LabPath(
+            f"routed_{tunnel.name}",
+            (UNDERLAY, TENANT),
+            tunnel,
+            like=f"tenant_{tunnel.name}",
+            several=True,
+            needs=also + FORWARDER_NEEDED,
+        ),
+    )
+
+
 LAB_PATHS = (
     LabPath("physical", (UNDERLAY,)),
-    LabPath(
-        "physical_vxlan",
-        (UNDERLAY, HOST),
-        VXLAN,
-        kind="host",
-        variable="host_network",
-        usual="192.168.0.0/24",
-        needs="offload_lab_host_network, a network for the host veths",
-    ),
     LabPath(
         "tenant",
         (UNDERLAY, TENANT),
@@ -52,33 +91,10 @@ LAB_PATHS = (
         variable="uplink_device",
         needs="offload_lab_uplink_device, a second device for tenants without a tunnel",
     ),
-    LabPath(
-        "tenant_vxlan",
-        (UNDERLAY, TENANT),
-        VXLAN,
-        kind="plain",
-        variable="tenant_count",
-        usual=1,
-        several=True,
-        needs="offload_lab_tenant_count: 1, or more",
-    ),
-    LabPath(
-        "tenant_bridge_vxlan",
-        (UNDERLAY, TENANT),
-        VXLAN,
-        kind="bridged",
-        variable="bridged_network",
-        needs="offload_lab_bridged_network, a network for the tenants behind a Linux bridge",
-    ),
     LabPath("routed", (UNDERLAY,), like="physical", needs=FORWARDER_NEEDED),
-    LabPath(
-        "routed_vxlan",
-        (UNDERLAY, TENANT),
-        VXLAN,
-        like="tenant_vxlan",
-        several=True,
-        needs=FORWARDER_NEEDED,
-    ),
+    *_through(VXLAN),
+    *_through(GENEVE),
+    *_through(GRE),
 )
 BUILT = [path for path in LAB_PATHS if not path.like]  # those with ends of their own
 FORWARDED = [path.name for path in LAB_PATHS if path.like]  # by way of a forwarder
@@ -96,10 +112,15 @@ def kind_of(tenant: TenantOptions) -> str:
     return "bridged" if tenant.get("linux_bridge") else "plain"
 
 
-def path_of(tenant: TenantOptions) -> str:
+def paths_with(tunnel: str) -> list[LabPath]:
+    """Return the paths of a lab whose tunnels have this type."""
+    return [path for path in LAB_PATHS if path.encapsulation.name in ("none", tunnel)]
+
+
+def path_of(tenant: TenantOptions, tunnel: str = USUAL_TUNNEL) -> str:
     """Return the name of the path that a tenant, or the host's veth, is the end of."""
     kind = kind_of(tenant)
-    return next(path.name for path in LAB_PATHS if path.kind == kind)
+    return next(path.name for path in paths_with(tunnel) if path.kind == kind)
 
 
 def add_forwarded(endpoints: Endpoints) -> None:
@@ -123,12 +144,17 @@ def paths_on(variables: Variables) -> set[str]:
     """
     if variables.get("offload_lab_ends"):
         return {"physical"}
+    tunnel = variables.get("offload_lab_tunnel_type") or USUAL_TUNNEL
+    return _with_forwarded({"physical"} | _ends_of_tenants(variables, tunnel), variables)
+
+
+def _ends_of_tenants(variables: Variables, tunnel: str) -> set[str]:
+    """Return the paths of the tenants that are listed, or else of those that variables give."""
     tenants: list[TenantOptions] = variables.get("offload_lab_tenants") or []
     if tenants:
-        ends = {path_of(tenant) for tenant in tenants if tenant.get("addresses")}
-        return _with_forwarded({"physical"} | ends, variables)
-    ends = {path.name for path in BUILT if not path.variable or _is_given(path, variables)}
-    return _with_forwarded(ends, variables)
+        return {path_of(tenant, tunnel) for tenant in tenants if tenant.get("addresses")}
+    built = [path for path in paths_with(tunnel) if path.variable]
+    return {path.name for path in built if _is_given(path, variables)}
 
 
 def _with_forwarded(ends: set[str], variables: Variables) -> set[str]:

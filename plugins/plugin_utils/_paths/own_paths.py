@@ -49,7 +49,7 @@ class FixedPath(Path):
 
     own_mtu: int = 0  # bytes
 
-    def mtu(self, underlay_mtu: int, underlay_ip: int = 4) -> int:
+    def mtu(self, underlay_mtu: int, underlay_ip: int = 4, tag: int = 0) -> int:
         return self.own_mtu
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import NotRequired, TypedDict
 
 from ...module_utils._base.errors import InputError
-from ...module_utils._base.network import VXLAN_OVERHEAD
+from ...module_utils._base.network import OVERHEAD
 
 FORWARDER = "forwarder"  # the end that is none: a host between the two that forwards
 FORWARDERS = "lab_forwarders"  # the group of such hosts in an inventory
@@ -82,7 +82,7 @@ class Encapsulation:
 
 
 PLAIN = Encapsulation("none", {4: 0, 6: 0})
-VXLAN = Encapsulation("vxlan", VXLAN_OVERHEAD)
+VXLAN, GENEVE, GRE = [Encapsulation(name, overhead) for name, overhead in OVERHEAD.items()]
 
 
 @dataclass(frozen=True)
@@ -103,13 +103,15 @@ class Path:
         """Return whether the path's packets are encapsulated on the underlay."""
         return self.encapsulation.name != PLAIN.name
 
-    def overhead(self, underlay_ip: int = 4) -> int:
-        """Return the bytes of the underlay's MTU that the encapsulation takes."""
-        return self.encapsulation.overhead[underlay_ip]
+    def overhead(self, underlay_ip: int = 4, tag: int = 0) -> int:
+        """Return the bytes of the underlay's MTU that the encapsulation takes; ``tag`` are those of a
+        VLAN tag on the frames inside.
+        """
+        return self.encapsulation.overhead[underlay_ip] + (tag if self.tunnelled else 0)
 
-    def mtu(self, underlay_mtu: int, underlay_ip: int = 4) -> int:
+    def mtu(self, underlay_mtu: int, underlay_ip: int = 4, tag: int = 0) -> int:
         """Return the MTU in bytes that the path's own packets must keep to."""
-        return underlay_mtu - self.overhead(underlay_ip)
+        return underlay_mtu - self.overhead(underlay_ip, tag)
 
     def mss(self, mtu: int, path_ip: int = 4, timestamps: bool = True) -> int:
         """Return the bytes of data in a full TCP segment, where packets have :meth:`mtu` bytes."""

@@ -25,7 +25,8 @@ class Lab(TypedDict, total=False):
 
     vni: int
     underlay_ip: int  # 4 or 6
-    path_ip: int
+    ipv6_paths: list[str]  # whose ends have IPv6 addresses
+    tag: int  # bytes of a VLAN tag on the frames in the tunnel
     timestamps: bool  # TCP's
     speed_mbps: float | None  # None for a device that has no line, such as veth
     steal_limit: float | None
@@ -46,6 +47,7 @@ class Learned(TypedDict, total=False):
     packets: dict[str, dict[str, Any]]  # {path: {test: as module evidence returns it}}
     underlay: dict[str, str]  # {end: key of the underlay device}
     uplink: dict[str, str]  # {end: key of the device that carries the paths by uplink}
+    tunnel_by_uplink: bool  # whether that device carries the tunnel's packets, too
     beside: dict[str, Beside]  # {end: the node of the tenant there that is a host of its own}
 
 
@@ -63,8 +65,9 @@ def expected(path: str, test: str, mtu: int, lab: Lab, window: int | None = None
         "steal_limit": lab.get("steal_limit"),
     }
     if test.startswith("TCP_"):
-        own_mtu = way.mtu(mtu, lab.get("underlay_ip", 4))
-        mss = way.mss(own_mtu, lab.get("path_ip", 4), lab.get("timestamps", True))
+        own_mtu = way.mtu(mtu, lab.get("underlay_ip", 4), lab.get("tag", 0))
+        path_ip = 6 if path in lab.get("ipv6_paths", ()) else 4
+        mss = way.mss(own_mtu, path_ip, lab.get("timestamps", True))
         if not window or window >= WINDOW_OF_SEGMENTS * mss:
             wanted["mss"] = mss
     return wanted
@@ -109,8 +112,9 @@ def _underlays(
     visit: Learned, path: str, packets: Mapping[str, Mapping[str, Sample]]
 ) -> dict[str, dict[str, object]]:
     """Return what went by the underlay device of each end, where it was sampled."""
-    uplink = visit.get("uplink") if path_named(path).by_uplink else None
-    keys = uplink or visit.get("underlay") or {}
+    way = path_named(path)
+    by_uplink = way.by_uplink or (way.tunnelled and visit.get("tunnel_by_uplink"))
+    keys = (visit.get("uplink") if by_uplink else None) or visit.get("underlay") or {}
     return {
         end: _underlay(devices[keys[end]])
         for end, devices in packets.items()

@@ -7,13 +7,14 @@ Python.
 
 from __future__ import annotations
 
+import jinja2
+import pytest
 import yaml
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 ROLES = CHECKOUT / "roles"
-OVERHEAD = f"{{{{ {network.VXLAN_OVERHEAD[6]} if ':' in "
 PORTS = {
     "offload_lab_vxlan_port": network.VXLAN_PORT,
     "offload_lab_netperf_port": network.NETSERVER_PORT,
@@ -25,9 +26,15 @@ def load(name):
     return yaml.safe_load((ROLES / name).read_text())
 
 
-def test_the_overhead_of_the_tunnel():
+@pytest.mark.parametrize("tunnel", network.OVERHEAD)
+@pytest.mark.parametrize(("address", "version"), [("198.18.0.1", 4), ("2001:db8::1", 6)])
+@pytest.mark.parametrize(("vlan", "tag"), [(0, 0), (100, network.VLAN_TAG)])
+def test_the_overhead_of_the_tunnel(tunnel, address, version, vlan, tag):
     text = load("common/defaults/main.yml")["offload_lab_encapsulation"]
-    assert text.startswith(OVERHEAD) and text.endswith(f" else {network.VXLAN_OVERHEAD[4]} }}}}")
+    given = {"tunnel_type": tunnel, "underlay_address": address, "tenant_vlan": vlan}
+    variables = {f"offload_lab_{name}": value for name, value in given.items()}
+    bytes_taken = int(jinja2.Template(text).render(variables))
+    assert bytes_taken == network.OVERHEAD[tunnel][version] + tag
 
 
 def test_the_ports():

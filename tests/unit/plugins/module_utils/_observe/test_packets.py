@@ -71,4 +71,4 @@ def test_an_empty_sample_says_nothing():
 def test_any_bytes_are_read(head, length, kind, status):
     packet = observe_packets.read_packet(head, length, kind, status)
     assert packet.length == max(0, length - 14)
-    assert packet.vni is None or 0 <= packet.vni < 2**24
+    assert packet.vni is None or 0 <= packet.vni < 2**32

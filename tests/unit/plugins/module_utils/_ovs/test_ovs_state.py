@@ -42,6 +42,7 @@ def test_ports_know_their_bridge_and_interface(state):
         "external_ids": {"x": "1"},
         "protected": True,
         "tag": None,
+        "trunks": [],
         "owner": "tunnel",
     }
     assert ovs_state.summary(state["ports"]["bond0"])["tag"] == 7

@@ -8,17 +8,23 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils._lab.tunnels import tunnel_ports, tunnels
+from ansible_collections.offload.lab.plugins.plugin_utils._lab.tunnels import (
+    InTunnel,
+    check_tunnel,
+    tunnel_ports,
+    tunnels,
+)
 
 ENDS = {"a": ["198.18.0.1"], "b": ["198.18.0.2"], "c": ["198.18.0.3"]}
+VXLAN, BESIDE = InTunnel(), InTunnel(uplink=True)
 PORTS = {"a": ["198.18.0.1", "198.18.1.1"], "b": ["198.18.0.2", "198.18.1.2"]}
 
 
 def test_an_uplink_keeps_the_tunnel_out_of_its_vlan():
     planned = tunnels(ENDS, "a", 10)
-    assert tunnel_ports(planned, "netdev", 4789, False, tag=0) == [{"name": "vxlan0", "tag": 0}]
-    assert tunnel_ports(planned, "system", 4789, False, tag=0)[0]["tag"] == 0
-    assert "tag" not in tunnel_ports(planned, "system", 4789, False)[0]
+    assert tunnel_ports(planned, "netdev", 4789, False, BESIDE) == [{"name": "vxlan0", "tag": 0}]
+    assert tunnel_ports(planned, "system", 4789, False, BESIDE)[0]["tag"] == 0
+    assert "tag" not in tunnel_ports(planned, "system", 4789, False, VXLAN)[0]
 
 
 def test_the_remotes_of_a_tunnel_are_all_others():
@@ -49,7 +55,9 @@ def test_a_tunnel_over_each_port():
 
 
 def test_tunnel_of_two_nodes_on_the_kernels_datapath():
-    assert tunnel_ports(tunnels(dict(a=ENDS["a"], b=ENDS["b"]), "a", 10), "system", 4789, True) == [
+    assert tunnel_ports(
+        tunnels(dict(a=ENDS["a"], b=ENDS["b"]), "a", 10), "system", 4789, True, VXLAN
+    ) == [
         {
             "name": "vxlan0",
             "type": "vxlan",
@@ -60,7 +68,7 @@ def test_tunnel_of_two_nodes_on_the_kernels_datapath():
 
 
 def test_a_full_mesh_is_protected():
-    ports = tunnel_ports(tunnels(ENDS, "a", 10), "system", 4789, False)
+    ports = tunnel_ports(tunnels(ENDS, "a", 10), "system", 4789, False, VXLAN)
     assert [(port["name"], port["options"]["remote_ip"], port["protected"]) for port in ports] == [
         ("vxlan0", "198.18.0.2", True),
         ("vxlan1", "198.18.0.3", True),
@@ -69,12 +77,12 @@ def test_a_full_mesh_is_protected():
 
 def test_the_ports_of_several_tunnels_are_apart():
     planned = tunnels(PORTS, "a", 10)
-    ports = tunnel_ports(planned, "system", 4789, False)
+    ports = tunnel_ports(planned, "system", 4789, False, VXLAN)
     assert [
         (port["name"], port["options"]["remote_ip"], port["options"]["key"], port["tag"])
         for port in ports
     ] == [("vxlan0", "198.18.0.2", 10, 0), ("vxlan1", "198.18.1.2", 11, 31)]
-    assert tunnel_ports(planned, "netdev", 4789, False) == [
+    assert tunnel_ports(planned, "netdev", 4789, False, VXLAN) == [
         {"name": "vxlan0", "tag": 0},
         {"name": "vxlan1", "tag": 31},
     ]
@@ -82,9 +90,61 @@ def test_the_ports_of_several_tunnels_are_apart():
 
 def test_the_userspace_datapath_has_one_device_for_all():
     planned = tunnels(ENDS, "a", 10)
-    assert tunnel_ports(planned, "netdev", 4789, False) == [{"name": "vxlan0"}]
+    assert tunnel_ports(planned, "netdev", 4789, False, VXLAN) == [{"name": "vxlan0"}]
 
 
 def test_unknown_datapath():
     with pytest.raises(InputError, match="Use one of system, netdev"):
-        tunnel_ports([], "kernel", 4789, False)
+        tunnel_ports([], "kernel", 4789, False, VXLAN)
+
+
+@pytest.mark.parametrize("datapath", ["system", "netdev"])
+@pytest.mark.parametrize("kind", ["geneve", "gre"])
+def test_another_tunnel_is_a_port_for_each_remote_on_both_datapaths(datapath, kind):
+    planned = tunnels(ENDS, "a", 10, kind=kind)
+    ports = tunnel_ports(planned, datapath, 4789, True, InTunnel(kind, uplink=True))
+    assert ports == [
+        {
+            "name": f"{kind}{number}",
+            "type": kind,
+            "protected": True,
+            "options": {"remote_ip": address, "key": 10, "csum": True},
+            "tag": 0,
+        }
+        for number, address in enumerate(["198.18.0.2", "198.18.0.3"])
+    ]
+
+
+@pytest.mark.parametrize("kind", ["vxlan", "geneve"])
+def test_frames_keep_their_vlan_in_a_trunk_of_it_alone(kind):
+    """A trunk of all VLANs would carry those of the uplink, too: a loop."""
+    planned = tunnels(ENDS, "a", 10, kind=kind)
+    for port in tunnel_ports(planned, "netdev", 4789, False, InTunnel(kind, 100, uplink=True)):
+        assert port["trunks"] == [100] and "tag" not in port
+
+
+@pytest.mark.parametrize(
+    ("tunnel", "datapath", "said"),
+    [
+        (InTunnel("geneve"), "netdev", "Set offload_lab_uplink_device"),
+        (InTunnel("gre", per_port=True), "system", "Leave out offload_lab_tunnel_per_port"),
+        (InTunnel(vlan=100, per_port=True), "system", "Leave out offload_lab_tunnel_per_port"),
+        (InTunnel(vlan=20, uplink=True), "netdev", "offload_lab_tenant_vlan 20: the uplink"),
+    ],
+)
+def test_a_tunnel_that_cannot_be(tunnel, datapath, said):
+    with pytest.raises(InputError, match=said):
+        check_tunnel(tunnel, datapath)
+
+
+@pytest.mark.parametrize(
+    ("tunnel", "datapath"),
+    [
+        (InTunnel("geneve", 100), "system"),
+        (InTunnel("gre", uplink=True), "netdev"),
+        (InTunnel(per_port=True), "netdev"),
+        (InTunnel(vlan=20), "netdev"),
+    ],
+)
+def test_a_tunnel_that_can(tunnel, datapath):
+    check_tunnel(tunnel, datapath)

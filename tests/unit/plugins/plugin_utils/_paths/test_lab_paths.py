@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 import yaml
 
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
@@ -57,12 +58,11 @@ def test_which_path_a_tenant_is_the_end_of():
 
 def test_what_packets_meet():
     assert device_classes(["tenant", "physical_vxlan"]) == ["underlay", "tenant", "host"]
-    assert [path for path in [*all_paths(), "imported"] if path_named(path).tunnelled] == [
-        "physical_vxlan",
-        "tenant_vxlan",
-        "tenant_bridge_vxlan",
-        "routed_vxlan",
-    ]
+    plain = [path for path in [*all_paths(), "imported"] if not path_named(path).tunnelled]
+    assert plain == ["physical", "tenant", "routed", "imported"]
+    for path in all_paths():
+        tunnel = path_named(path).encapsulation.name
+        assert path.endswith(f"_{tunnel}") or tunnel == "none"
 
 
 def test_what_gives_a_node_an_end_of_a_path():
@@ -71,6 +71,21 @@ def test_what_gives_a_node_an_end_of_a_path():
     assert paths_on(other) == {"physical"}
     more = {"offload_lab_uplink_device": "eth2", "offload_lab_bridged_network": "192.168.30.0/24"}
     assert paths_on({**other, **more}) == {"physical", "tenant", "tenant_bridge_vxlan"}
+
+
+@pytest.mark.parametrize("tunnel", ["geneve", "gre"])
+def test_a_lab_has_the_paths_of_its_tunnel(tunnel):
+    variables = {"offload_lab_tunnel_type": tunnel, "offload_lab_forwarding": "routed"}
+    assert paths_on(variables) == {
+        "physical",
+        "routed",
+        f"physical_{tunnel}",
+        f"tenant_{tunnel}",
+        f"routed_{tunnel}",
+    }
+    assert path_of({"linux_bridge": True}, tunnel) == f"tenant_bridge_{tunnel}"
+    listed = {**variables, "offload_lab_tenants": [{"name": "a", "addresses": ["10.0.0.1/8"]}]}
+    assert f"tenant_{tunnel}" in paths_on(listed) and "tenant_vxlan" not in paths_on(listed)
 
 
 def test_paths_by_way_of_a_forwarder_are_where_those_are_that_they_are_like():

@@ -77,7 +77,7 @@ def test_it_is_a_path_as_the_labs_are(taken):
     taken({"__offload_lab_own_paths": json.loads(json.dumps(own))})
     campaign = read_campaign({"name": "x", "paths": ["pods"], "factors": ["tso"]})
     assert campaign["factors"][0]["devices"] == ["underlay", "tenant", "tenant_port", "tunnel"]
-    lab = {"vni": 10, "underlay_ip": 4, "path_ip": 4, "timestamps": True, "speed_mbps": None}
+    lab = {"vni": 10, "underlay_ip": 4, "timestamps": True, "speed_mbps": None}
     wanted = expected("pods", "TCP_STREAM", 1500, lab)
     assert (wanted["mss"], wanted["vnis"]) == (1398, [1])
     taken({})

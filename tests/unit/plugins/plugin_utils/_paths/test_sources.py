@@ -93,7 +93,7 @@ def test_its_packets_meet_its_own_devices():
 
 
 def test_its_encapsulation_says_what_a_trial_must_show():
-    lab = {"vni": 10, "underlay_ip": 4, "path_ip": 4, "timestamps": True, "speed_mbps": None}
+    lab = {"vni": 10, "underlay_ip": 4, "timestamps": True, "speed_mbps": None}
     wanted = expected("pods", "TCP_STREAM", 1500, lab)
     assert (wanted["mss"], wanted["vnis"]) == (1398, [1])
 

@@ -7,7 +7,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import evidence, guards
 
-LAB = {"vni": 10, "underlay_ip": 4, "path_ip": 4, "timestamps": True, "speed_mbps": None}
+LAB = {"vni": 10, "underlay_ip": 4, "timestamps": True, "speed_mbps": None}
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,13 @@ LAB = {"vni": 10, "underlay_ip": 4, "path_ip": 4, "timestamps": True, "speed_mbp
         ("physical", 1500, {}, 1448),
         ("tenant_vxlan", 1500, {"underlay_ip": 6}, 1378),
         ("physical", 1500, {"timestamps": False}, 1460),
-        ("physical", 1500, {"path_ip": 6}, 1428),
+        ("physical", 1500, {"ipv6_paths": ["physical"]}, 1428),
+        ("tenant_vxlan", 1500, {"ipv6_paths": ["physical"]}, 1398),
+        ("tenant_vxlan", 1500, {"ipv6_paths": ["tenant_vxlan"], "tag": 4}, 1374),
+        ("physical", 1500, {"tag": 4}, 1448),
+        ("tenant_geneve", 1500, {}, 1398),
+        ("tenant_gre", 1500, {}, 1402),
+        ("tenant_gre", 9000, {"underlay_ip": 6, "tag": 4}, 8878),
     ],
 )
 def test_mss_follows_from_the_mtu(path, mtu, changes, mss):

@@ -208,7 +208,7 @@ def test_a_failed_trial_is_kept_with_its_error(change, said):
 
 
 def test_guards_compare_with_the_lab():
-    lab = {"vni": 10, "underlay_ip": 4, "path_ip": 4, "timestamps": False, "speed_mbps": None}
+    lab = {"vni": 10, "underlay_ip": 4, "timestamps": False, "speed_mbps": None}
     record = trials.trial(cells()[0], row(), NAMES, lab)
     assert [mark["guard"] for mark in record["marks"]] == ["mss"]
     assert trials.trial(cells()[0], row(), NAMES, dict(lab, timestamps=True))["marks"] == []
