@@ -128,7 +128,7 @@ ports:
   returned: success
   type: dict
   sample: {"vxlan0": {"type": "vxlan", "options": {"key": "10", "remote_ip": "198.18.0.2"}, "other_config": {},
-           "external_ids": {}, "protected": true, "tag": null, "owner": "tunnel"}}
+           "external_ids": {}, "protected": true, "tag": null, "trunks": [], "owner": "tunnel"}}
 commands:
   description: The commands that were run, or would be.
   returned: success
@@ -167,6 +167,7 @@ PORT_SPEC = {
     "external_ids": {"type": "dict", "default": {}},
     "protected": {"type": "bool", "default": False},
     "tag": {"type": "int"},
+    "trunks": {"type": "list", "elements": "int", "default": []},
 }
 
 

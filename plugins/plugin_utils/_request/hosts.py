@@ -20,8 +20,10 @@ from .._campaign.forwarding import LRO
 from .._campaign.nouns import Campaign, Factor
 from .._known_cases.known_cases import Host, of_host
 from .._lab.guests import Variables, around
+from .._lab.tunnels import InTunnel
 from .._paths.path import FORWARDER, UNDERLAY
 from .campaign import wrong_mtus
+from .datapath import refused, tunnel_asked
 from .variables import PREFIX, Problem
 
 OK = "ok"
@@ -110,6 +112,7 @@ class WantedOfNode(NamedTuple):
     own: bool  # its network is there already, and keeps its MTUs
     varies_underlay: bool  # the campaign does
     forwards: bool  # it is between the nodes
+    tunnel: InTunnel  # that the lab has
 
 
 def wanted_of(
@@ -134,6 +137,7 @@ def wanted_of(
     return WantedOfNode(
         device=value("underlay_device", ""),
         forwards=forwards,
+        tunnel=tunnel_asked(variables),
         guest=guest,
         engine=engine,
         own=bool(value("ends", [])),
@@ -309,9 +313,13 @@ def _management(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, s
     yield OK, ", ".join(carriers) or "none of this host's devices"
 
 
-def _switch(reading: Reading) -> Iterator[tuple[str, str]]:
+def _switch(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
     if reading["switch"]["refused"]:
         yield WRONG, reading["switch"]["refused"]
+    if not wanted.own:
+        datapath = reading["switch"]["datapath"]
+        for why in refused(datapath, wanted.tunnel, wanted.campaign, wanted.engine):
+            yield WRONG, why
     yield OK, reading["switch"]["datapath"]
 
 
@@ -413,7 +421,7 @@ def judge(node: str, reading: Reading, wanted: WantedOfNode) -> Iterator[CheckRo
         "device": _device(reading, wanted),
         "MTU": _mtu(reading, wanted),
         "management": _management(reading, wanted),
-        "datapath": _switch(reading),
+        "datapath": _switch(reading, wanted),
         "ports": _ports(reading),
         "peers": _peers(reading, wanted),
         "factors": _factors(reading, wanted),

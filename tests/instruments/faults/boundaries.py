@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.offload.lab.tests.support import CHECKOUT, environment
-from ansible_collections.offload.lab.tests.system.lab import differences
+from ansible_collections.offload.lab.tests.system.pods import unlike
 
 # Of the dead man's switch in a run that is killed; a busy machine takes half of it for the slowest
 # visit
@@ -114,7 +114,7 @@ def settle(lab, accepted):
         while armed(lab) and time.monotonic() < deadline:
             time.sleep(0.5)
         now = state(lab)
-        found = min((list(differences(before, now)) for before in accepted), key=len)
+        found = min((unlike(before, now) for before in accepted), key=len)
         if not found or time.monotonic() > deadline:
             return found
         time.sleep(0.5)

@@ -17,6 +17,7 @@ import pytest
 
 from ansible_collections.offload.lab.tests.instruments.faults import boundaries
 from ansible_collections.offload.lab.tests.system.lab import Lab, differences, left_behind, traces
+from ansible_collections.offload.lab.tests.system.pods import ENDS, make_pod
 
 pytestmark = (
     pytest.mark.nightly
@@ -25,6 +26,8 @@ ALL = os.environ.get("OFFLOAD_LAB_FAULTS") == "all"
 LABS = 5 if ALL else 1  # while one waits for its switch, the others are struck
 # Where a guard could be missing: between snapshot and change, and before the node is restored.
 MEASURE = ("See in the packets", "Restore the node, forget")
+# On a network that is there already, also when nothing is changed yet, and when the servers run.
+OWN = ("Make the paths of what the nodes found", "Apply the profile", *MEASURE)
 APPLY = ("Keep the originals",)
 RESTORE = ("Restore the node, forget",)
 SETTINGS = {
@@ -44,6 +47,25 @@ CAMPAIGN = {
     "workloads": ["tcp_stream"],
     "duration": 1,
 }
+
+
+OWN_CAMPAIGN = {**CAMPAIGN, "paths": ["pods"], "mtus": [9000], "factors": ["tx", "gro"]}
+
+
+@pytest.fixture
+def pods(lab_packages_required):
+    """Nodes without a lab, in each of which a pod is behind a tunnel as flannel makes it."""
+    before = traces()
+    made = [Lab(f"systestown{number}") for number in range(1, LABS + 1)]
+    for lab in made:
+        lab.clear()
+        lab.play("nodes")
+        for node in (1, 2):
+            make_pod(lab, node)
+    yield made
+    for lab in made:
+        lab.play("nodes_absent")
+    assert [left_behind(before, lab.name) for lab in made] == [{}] * len(made)
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +129,22 @@ def test_measure(labs, tmp_path):
 
     before = {lab.name: boundaries.state(lab) for lab in labs}
     assert boundaries.strike_all(labs, "measure", chosen(reached, MEASURE), one) == []
+
+
+def test_measure_on_a_network_that_is_there_already(pods, tmp_path):
+    def asked(name):
+        campaign = dict(OWN_CAMPAIGN, name=name)
+        return {**measuring(tmp_path, name), "campaign": campaign, "ends": ENDS}
+
+    before = {lab.name: boundaries.state(lab) for lab in pods}
+    status, reached, output = boundaries.play(pods[0], tmp_path, "measure", asked("whole"))
+    assert status == 0, output[-3000:]
+
+    def one(lab, number):
+        run = (lab, tmp_path, "measure", asked(f"boundary{number}"))
+        return strike(run, number, [before[lab.name]])
+
+    assert boundaries.strike_all(pods, "measure-own", chosen(reached, OWN), one) == []
 
 
 def test_apply(labs, tmp_path):

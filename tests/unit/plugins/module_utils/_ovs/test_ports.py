@@ -28,7 +28,7 @@ def port(owner="tunnel", bridge_name="br-int", **columns):
     interface = {"type": columns.pop("type", ""), "options": columns.pop("options", {})}
     ids = dict(columns.pop("external_ids", {}), **({OWNER: owner} if owner else {}))
     return dict(
-        {"other_config": {}, "protected": False, "tag": []},
+        {"other_config": {}, "protected": False, "tag": [], "trunks": []},
         **columns,
         bridge=bridge_name,
         external_ids=ids,
@@ -97,6 +97,18 @@ CASES = {
         [VXLAN],
         {},
         ["clear Port vxlan0 tag"],
+    ),
+    "a trunk of two VLANs, in any order": (
+        {"vxlan0": HAVE},
+        [dict(VXLAN, trunks=[7, 5])],
+        {},
+        ["set Port vxlan0 trunks=[5,7]"],
+    ),
+    "a trunk of all VLANs again": (
+        {"vxlan0": port(type="vxlan", options=HAVE["interface"]["options"], trunks=[5, 7])},
+        [VXLAN],
+        {},
+        ["set Port vxlan0 trunks=[]"],
     ),
     "another type": (
         {"vxlan0": port()},
