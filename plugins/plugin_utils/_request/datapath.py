@@ -10,6 +10,7 @@ from typing import Any
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.sockets.sockets import Sockets
+from ...module_utils._engines.workload import Workload
 from .._campaign.nouns import Campaign
 from .._lab.lab_node import tunnel_of
 from .._lab.tunnels import InTunnel, check_tunnel
@@ -51,14 +52,17 @@ def refused(
 def _lost(campaign: Campaign, engine: str | None) -> Iterator[str]:
     """Yield the workloads whose datagrams do not get through a tunnel of the userspace datapath."""
     paths = [path_named(name) for name in campaign["paths"]]
-    through = [path.name for path in paths if path.tunnelled and not path.nodes]
-    if not through:
-        return
-    for workload in campaign["workloads"]:
-        makes = workload.get("engine") or engine
-        together = workload.get("udp_segment", True) and workload["test"] == SENDS_TOGETHER
-        if together and makes == Sockets.name:
+    through = " and ".join(path.name for path in paths if path.tunnelled and not path.nodes)
+    for workload in campaign["workloads"] if through else ():
+        if _sends_together(workload, engine):
             yield (
                 f"workload {workload['name']} sends several datagrams with one call, which the "
-                f"userspace datapath loses on {' and '.join(through)}. Give it udp_segment: false."
+                f"userspace datapath loses on {through}. Give it udp_segment: false."
             )
+
+
+def _sends_together(workload: Workload, engine: str | None) -> bool:
+    """Return whether one call sends several datagrams; ``engine`` makes what names none."""
+    if workload["test"] != SENDS_TOGETHER or (workload.get("engine") or engine) != Sockets.name:
+        return False
+    return workload.get("udp_segment", True)
