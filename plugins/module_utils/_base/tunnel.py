@@ -12,13 +12,17 @@ from typing import NamedTuple
 
 from .network import GENEVE_PORT, VXLAN_PORT
 
-PROTOCOL_UDP, PROTOCOL_GRE = 17, 47
+PROTOCOL_UDP = 17
+PROTOCOL_GRE = 47
 UDP_HEADER = 8  # bytes, as are those below
 HEADER = 8  # of VXLAN, and of Geneve without options
 ETHERNET_INSIDE = 0x6558  # the protocol of Geneve and GRE that carries whole frames
 VNI_IS_GIVEN = 0x08  # a flag of VXLAN
 OPTIONS_LENGTH = 0x3F  # of Geneve, in words of 4 bytes
-GRE_CHECKSUM, GRE_KEY, GRE_SEQUENCE, GRE_VERSION = 0x8000, 0x2000, 0x1000, 0x0007
+GRE_CHECKSUM = 0x8000
+GRE_KEY = 0x2000
+GRE_SEQUENCE = 0x1000
+GRE_VERSION = 0x0007
 
 
 class Tunnel(NamedTuple):
@@ -66,7 +70,8 @@ def _gre(raw: bytes, payload: int) -> Tunnel | None:
     flags, inside = struct.unpack_from("!HH", raw, payload)
     if flags & GRE_VERSION:
         return None
-    place, key = payload + 4, 0
+    place = payload + 4
+    key = 0
     if flags & GRE_CHECKSUM:
         place += 4
     if flags & GRE_KEY:

@@ -272,7 +272,8 @@ def tunnels_of(
         raise InputError(
             "not a node of the lab", (missing or [node])[0], f"The group has {', '.join(nodes)}."
         )
-    datapath, tunnel = variables["datapath_active"], tunnel_of(variables)
+    datapath = variables["datapath_active"]
+    tunnel = tunnel_of(variables)
     check_tunnel(tunnel, datapath)
     bridges = _bridge_ends(variables, nodes) if tunnel.is_own(datapath) else {}
     planned = tunnels.tunnels(
@@ -282,11 +283,9 @@ def tunnels_of(
         remotes=variables.get("tunnel_remotes"),
         kind=tunnel.type,
     )
-    port, csum, uplink = (
-        variables["vxlan_port"],
-        variables["tunnel_csum"],
-        variables["uplink_device"],
-    )
+    port = variables["vxlan_port"]
+    csum = variables["tunnel_csum"]
+    uplink = variables["uplink_device"]
     return {
         "vxlan_devices": planned if tunnel.is_device(datapath) else [],
         "ports": tunnels.tunnel_ports(planned, datapath, port, csum, tunnel),

@@ -82,7 +82,9 @@ class Encapsulation:
 
 
 PLAIN = Encapsulation("none", {4: 0, 6: 0})
-VXLAN, GENEVE, GRE = [Encapsulation(name, overhead) for name, overhead in OVERHEAD.items()]
+VXLAN = Encapsulation("vxlan", OVERHEAD["vxlan"])
+GENEVE = Encapsulation("geneve", OVERHEAD["geneve"])
+GRE = Encapsulation("gre", OVERHEAD["gre"])
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,8 @@ def seconds_to(lab, wanted, gone):
     """Wait until both nodes have the features that are wanted; return the seconds of each, None where
     it never had.
     """
-    begun, took = time.monotonic(), [None, None]
+    begun = time.monotonic()
+    took = [None, None]
     while None in took and time.monotonic() - begun < WITHOUT_CONTROLLER:
         for place, node in enumerate((1, 2)):
             if took[place] is None and features(lab, node, gone) == wanted[place]:
@@ -163,7 +164,9 @@ def until(condition, seconds):
 
 def strike(lab, folder, name, generator):
     """Do one harm to a campaign; return the seconds to each node restored, and what is wrong."""
-    harm, before, found = HARMS[name], of_both(lab), lab.state()
+    harm = HARMS[name]
+    before = of_both(lab)
+    found = lab.state()
     wanted = of_both(lab, harm.gone)
     process = start(lab, folder)
     problems = []
@@ -224,7 +227,9 @@ def table(rows):
 
 def main(count=10, seed=1, seconds=86400):
     """Strike, print, and return the number of harms after which something was wrong."""
-    generator, rows, end = random.Random(seed), [], time.monotonic() + seconds
+    generator = random.Random(seed)
+    end = time.monotonic() + seconds
+    rows = []
     lab = Lab("systestharms")
     lab.clear()
     lab.play("nodes")

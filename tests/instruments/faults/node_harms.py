@@ -78,9 +78,12 @@ def strike(lab, folder, name, generator):
     """Do one harm; return the seconds to each node restored, and what is wrong. The seconds are None
     where a switch saw harm before, as on a machine that is too busy to run the check in two seconds.
     """
-    harm, before, found = HARMS[name], of_both(lab), lab.state()
+    harm = HARMS[name]
+    before = of_both(lab)
+    found = lab.state()
     wanted = of_both(lab, harm.gone)
-    problems, took = arm(lab, folder), None
+    problems = arm(lab, folder)
+    took = None
     vary(lab, generator)
     if any(now == then for now, then in zip(of_both(lab), before)):
         problems.append("a node was not changed")
@@ -105,7 +108,9 @@ def main(count=100, seed=1, seconds=86400):
     """Strike, print, and return the number of harms after which something was wrong, or a node was not
     restored soon enough.
     """
-    generator, rows, end = random.Random(seed), [], time.monotonic() + seconds
+    generator = random.Random(seed)
+    end = time.monotonic() + seconds
+    rows = []
     lab = Lab("systestnodeharms")
     lab.clear()
     lab.play("nodes")

@@ -66,7 +66,8 @@ def test_the_segment_is_found_in_its_tunnel(name):
 @pytest.mark.parametrize("name", RECORDED)
 def test_it_takes_the_bytes_that_the_lab_leaves_for_it(name):
     """For GRE there is room for a checksum, whether there is one or not."""
-    frame, inner = RECORDED[name], TCP_AND_OPTIONS + (40 if "IPv6" in name else 20)
+    frame = RECORDED[name]
+    inner = TCP_AND_OPTIONS + (40 if "IPv6" in name else 20)
     left = network.OVERHEAD[name.split(",")[0]][4] + (network.VLAN_TAG if "VLAN" in name else 0)
     spare = 4 if name == "gre" else 0
     assert len(frame) - packet.ETHERNET - inner == left - spare

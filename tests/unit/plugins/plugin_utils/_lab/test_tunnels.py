@@ -16,7 +16,8 @@ from ansible_collections.offload.lab.plugins.plugin_utils._lab.tunnels import (
 )
 
 ENDS = {"a": ["198.18.0.1"], "b": ["198.18.0.2"], "c": ["198.18.0.3"]}
-VXLAN, BESIDE = InTunnel(), InTunnel(uplink=True)
+VXLAN = InTunnel()
+BESIDE = InTunnel(uplink=True)
 PORTS = {"a": ["198.18.0.1", "198.18.1.1"], "b": ["198.18.0.2", "198.18.1.2"]}
 
 
