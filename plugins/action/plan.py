@@ -17,6 +17,7 @@ from ansible.utils.display import Display
 from ..module_utils._base.errors import InputError
 from ..plugin_utils._action.controller import ControllerAction, Spec
 from ..plugin_utils._analysis.cube import scatter_of
+from ..plugin_utils._analysis.spend import before_the_first
 from ..plugin_utils._campaign import forwarding
 from ..plugin_utils._campaign.chosen import IN_RESULTS, asked_campaign, places
 from ..plugin_utils._campaign.design import make_plan
@@ -25,6 +26,7 @@ from ..plugin_utils._campaign.nouns import Between, Campaign, Plan
 from ..plugin_utils._campaign.plan_file import (
     as_begun,
     differences,
+    read_current_plan,
     read_plan,
     summary,
     write_plan,
@@ -67,7 +69,10 @@ class ActionModule(ControllerAction):
         campaign = as_begun(campaign, old) if old else campaign
         nodes = list(zip(options["classes"], options["readings"]))
         campaign = without_fixed(campaign, nodes, old and old["untestable"])
-        plan = _planned(campaign, forwarding.between(between, task_vars.get("hostvars", {})))
+        forwards = forwarding.between(between, task_vars.get("hostvars", {}))
+        if campaign["lengths"] and options["scatter_from"] and old is None:
+            campaign = _with_length(campaign, options["scatter_from"])
+        plan = _planned(campaign, forwards)
         if old is not None:
             _refuse_other_plan(old, plan, path)
         fixed = list(warnings(campaign, nodes))
@@ -96,13 +101,27 @@ class ActionModule(ControllerAction):
     @staticmethod
     def _scatter(folder: str) -> Scatter | None:
         """Return what the trials of an earlier campaign scattered, None where there is none."""
-        plan = read_plan(os.path.join(folder, "plan.json"))
+        plan = read_current_plan(os.path.join(folder, "plan.json"))
         record = os.path.join(folder, "trials.jsonl")
         return (
             scatter_of(plan, stream_records(record, []))
             if plan and os.path.exists(record)
             else None
         )
+
+
+def _with_length(campaign: Campaign, folder: str) -> Campaign:
+    """Return a campaign whose cells are as long as the scatter of an earlier one asks for."""
+    earlier = read_current_plan(os.path.join(folder, "plan.json"))
+    record = os.path.join(folder, "trials.jsonl")
+    if earlier is None or not os.path.exists(record):
+        raise InputError(
+            "there is no plan and record of an earlier campaign",
+            f"scatter_from {folder}",
+            "Give its results folder.",
+        )
+    plan = make_plan(campaign, "")
+    return before_the_first(campaign, plan, earlier, stream_records(record, []))
 
 
 def _planned(campaign: Campaign, between: Between | None) -> Plan:

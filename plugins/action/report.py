@@ -15,7 +15,10 @@ from ansible.utils.display import Display
 from ..plugin_utils._action.controller import ControllerAction, Spec
 from ..plugin_utils._campaign.chosen import IN_RESULTS, places, results_folder
 from ..plugin_utils._live import refresh
+from ..plugin_utils._report import html
 from ..plugin_utils._report.report import make_report
+
+html.preload()
 
 SPEC: Spec = {
     "results": {"type": "path"},

@@ -16,9 +16,9 @@ from ansible.utils.display import Display
 
 from ..module_utils._base.errors import InputError
 from ..plugin_utils._action.controller import ControllerAction, Spec
-from ..plugin_utils._analysis import judge
+from ..plugin_utils._analysis import judge, spend
 from ..plugin_utils._analysis.nominate import nominate
-from ..plugin_utils._campaign import looks
+from ..plugin_utils._campaign import looks, spending
 from ..plugin_utils._campaign.confirmation import (
     PART,
     confirmation_of,
@@ -30,15 +30,18 @@ from ..plugin_utils._campaign.nouns import (
     Plan,
     Profile,
     Search,
+    Spending,
 )
 from ..plugin_utils._campaign.plan_file import (
     read_confirmation,
     read_looks,
     read_plan,
     read_search,
+    read_spending,
     write_confirmation,
     write_looks,
     write_search,
+    write_spending,
 )
 from ..plugin_utils._paths.path import Pair
 from ..plugin_utils._report.phrases import set_names
@@ -114,6 +117,8 @@ class CampaignFolder:
         self.known = Records(self.record, dry=True).known
         if plan.get("looks"):
             self.plan = self.looked(plan)
+        if plan.get("time"):
+            self.plan = self.timed(plan)
 
     def looked(self, plan: Plan) -> Plan:
         """Return the plan without what looks have dropped; a look that is due is decided and kept
@@ -130,6 +135,27 @@ class CampaignFolder:
                 write_looks(self.folder, plan, made)
                 Display().display(f"  {looks.look_text(made[-1])}")
         return looks.with_looks(plan, made)
+
+    def timed(self, plan: Plan) -> Plan:
+        """Return the plan with the blocks that its time budget was found to allow; what is due is
+        decided and kept now.
+        """
+        with self._alone():
+            made = read_spending(self.folder)
+            while not self.check:
+                now = self._decided(plan, made)
+                left = steps.left_with_again(now, self.known, self.pairs)
+                if not spending.is_due(made, left):
+                    break
+                made.append(spend.decide(now, stream_records(self.record, []), made))
+                write_spending(self.folder, plan, made)
+                Display().display(f"  {spending.spending_text(made[-1])}")
+        return self._decided(plan, made)
+
+    @staticmethod
+    def _decided(plan: Plan, made: list[Spending]) -> Plan:
+        """Return the plan as far as it is decided."""
+        return spending.with_spending(plan, made) if made else spending.first_part(plan)
 
     def parts(self, part: str, decided_only: bool) -> list[steps.Part]:
         """Return the parts of a campaign that are asked for; each round of a search is one."""

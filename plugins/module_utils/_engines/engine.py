@@ -29,6 +29,7 @@ CLASSES = 64  # of latencies from one time to its double, where an engine counts
 CROWD = 8  # processes; more of them wait before their traffic, and are counted after a warm-up
 # S: a connection's first packet is retransmitted after 1 s, and once more after 3 s (RFC 6298)
 WARM_UP = 4
+SHORTEST = 0.25  # s of a cell: slow start and the clocks of counters take a few per cent of it
 
 
 class Endpoint(TypedDict):
@@ -132,6 +133,7 @@ class Engine:
     asks: tuple[str, ...] = ()  # a command that shows whether a node has it
     serves_many = True  # whether a server has several clients at the same time
     port_offset = 0  # of its server, above netserver's port
+    clock = 1.0  # s: the shortest time that it measures by its own clock
 
     def refuse(self, load: Load) -> None:
         """Raise InputError for a workload that this engine cannot make."""
@@ -143,6 +145,14 @@ class Engine:
     def usual_warm_up(self, load: Load) -> int:
         """Return the seconds of traffic before the counted time where the workload names none."""
         return WARM_UP if self.can_warm_up(load) and processes(load) > CROWD else 0
+
+    def shortest(self, load: Load) -> float:
+        """Return the shortest time that a cell of this workload can measure, in seconds."""
+        return self.clock
+
+    def begun(self, out: bytes) -> bool:
+        """Return whether what a process has printed so far shows that its traffic runs."""
+        return False
 
     def wait_before_traffic(self, load: Load) -> int:
         """Return the seconds that a process waits between its set-up and its traffic."""

@@ -18,6 +18,7 @@ from . import engine as nouns
 from .engine import Endpoint, Engine, Line, Load
 from .engines import BY_NAME, ENGINES, TESTS, engine_of
 
+SHORT = (0.25, 0.5)  # s: durations below a second
 MAX_UDP_PAYLOAD = 65507  # IPv4: 65535 less the IP and UDP headers
 MOST_CPUS = 8191  # the largest number that a kernel gives a CPU (NR_CPUS of x86)
 Schema = Dict[str, Any]
@@ -79,7 +80,7 @@ KEYS = {
     "name": Key(_reference("identifier")),
     "engine": Key(_choice(list(BY_NAME)), {"type": "str", "choices": list(BY_NAME)}),
     "test": Key(_choice(TESTS), {"type": "str", "default": "TCP_STREAM"}),
-    "duration": Key(_reference("seconds"), {"type": "int", "default": 10}),
+    "duration": Key(_reference("seconds"), {"type": "float", "default": 10}),
     "streams": Key(
         _whole(1, 1000, "Give 1 to 1000 simultaneous streams."), {"type": "int", "default": 1}
     ),
@@ -156,7 +157,7 @@ class PlannedWorkload(TypedDict):
 
     name: str
     test: str  # as netperf names it
-    duration: int  # s an iteration
+    duration: float  # s an iteration
     streams: int
     tenants: int | None
     message_size: int | None
@@ -284,7 +285,7 @@ def checked(given: Any) -> Load:
         "name": label(given.get("name", test.lower()), "workload name"),
         "engine": engine.name,
         "test": test,
-        "duration": number(given.get("duration", 10), "duration", 1, 86400),
+        "duration": _duration(given.get("duration", 10)),
         "streams": number(given.get("streams") or 1, "streams", 1, 1000),
         "tenants": number(given.get("tenants") or 1, "tenants", 1, 1000),
         "bidirectional": bidirectional,
@@ -292,6 +293,7 @@ def checked(given: Any) -> Load:
         "cpu": boolean(given.get("cpu", True), "cpu"),
     }
     load["interim"] = _interim(given.get("interim"), load)
+    _require_long_enough(engine, load)
     load["warm_up"] = _warm_up(engine, given.get("warm_up"), load)
     for key in ("client_cpus", "server_cpus"):
         load[key] = [number(cpu, key, 0, MOST_CPUS) for cpu in given.get(key) or ()]
@@ -302,6 +304,25 @@ def checked(given: Any) -> Load:
     return load
 
 
+def _duration(value: Any) -> float:
+    """Return the seconds of a cell: whole ones, or one of the parts of a second that there are."""
+    for short in SHORT:
+        if str(value) == str(short):
+            return short
+    return int(number(value, "duration", 1, 86400))
+
+
+def _require_long_enough(engine: Engine, load: Load) -> None:
+    """Raise InputError for a cell that is shorter than its engine can measure."""
+    shortest = engine.shortest(load)
+    if load["duration"] < shortest:
+        raise InputError(
+            f"{engine.name} measures {load['test']} for {shortest:g} s at least, with these streams",
+            f"{load['name']}: duration {load['duration']:g}",
+            f"Give {shortest:g} s or more.",
+        )
+
+
 def _interim(value: Any, load: Load) -> float | None:
     """Return the seconds between interim results, None where there are none.
 
@@ -310,7 +331,7 @@ def _interim(value: Any, load: Load) -> float | None:
     all.
     """
     if value is None and not load["confidence"]:
-        return min(1.0, load["duration"] / 10.0)
+        return min(1.0, max(INTERIM["minimum"], load["duration"] / 10.0))
     if value in (None, "", 0):
         return None
     interim = number(value, "interim", 0.05, 3600, float)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import fcntl
 import os
 import selectors
+import signal
 import socket
 import subprocess
 import tempfile
 import time
-from typing import IO, Any, Callable, Iterable, Sequence, TypedDict
+from typing import IO, Any, Callable, Iterable, NamedTuple, Sequence, TypedDict
 
 from .._base.errors import InputError, LabError
 from .._engines import workload
@@ -114,8 +115,39 @@ class _Window:
             self.last = None
 
 
+class _Ending:
+    """Ends the traffic of processes whose own clock knows whole seconds, by the signal of that clock.
+
+    A process gets it when its traffic has run long enough, and never before it runs.
+    """
+
+    def __init__(self, engine: Engine, load: Load, streams: Iterable[_Stream]) -> None:
+        self.engine, self.run_s = engine, load["duration"] - (load["interim"] or 0)
+        self.waiting = list(streams) if load["duration"] < engine.clock else []
+        self.due: list[tuple[float, _Stream]] = []
+
+    def tick(self, now: float) -> float | None:
+        """Signal what is due and return when the next is, or None."""
+        for stream in list(self.waiting):
+            if self.engine.begun(stream.texts["stdout"]):
+                self.waiting.remove(stream)
+                self.due.append((now + self.run_s, stream))
+        while self.due and self.due[0][0] <= now:
+            _when, stream = self.due.pop(0)
+            if stream.process.poll() is None:
+                stream.process.send_signal(signal.SIGALRM)
+        return self.due[0][0] if self.due else None
+
+
+class Clocks(NamedTuple):
+    """What has to happen at a time while the processes of a cell run."""
+
+    window: _Window
+    ending: _Ending
+
+
 def _collect(
-    streams: Iterable[_Stream], deadline: float, window: _Window, watch: Watch
+    streams: Iterable[_Stream], deadline: float, clocks: Clocks, watch: Watch
 ) -> str | None:
     """Read all streams to their ends, or until the deadline; a stream ends when both its pipes do.
 
@@ -131,8 +163,8 @@ def _collect(
             stopped = watch.stopped()
             if stopped:
                 return stopped
-            next_call = window.tick(time.monotonic())
-            wait = max(0, min(deadline, next_call or deadline) - time.monotonic())
+            calls = [clock.tick(time.monotonic()) for clock in clocks]
+            wait = max(0, min([deadline, *filter(None, calls)]) - time.monotonic())
             for key, _events in selector.select(min(wait, WAKE_S)):
                 stream, name = key.data
                 data = os.read(key.fd, 65536)
@@ -142,7 +174,7 @@ def _collect(
                     stream.open.discard(name)
                 if not stream.open:
                     stream.finished = time.time()
-                    window.close()
+                    clocks.window.close()
     return None
 
 
@@ -265,7 +297,8 @@ def run_cell(
         for stream in streams:
             stream.started = max(stream.started, opened) if len(planned) > 1 else stream.started
         window = _Window(watch, engine, load, opened_monotonic)
-        stopped = _collect(streams, opened_monotonic + longest, window, watch)
+        clocks = Clocks(window, _Ending(engine, load, streams))
+        stopped = _collect(streams, opened_monotonic + longest, clocks, watch)
         timed_out = any(stream.finished is None for stream in streams)
         _stop(streams)
         finished = time.time()

@@ -14,6 +14,7 @@ import copy
 from itertools import product
 from typing import Any, Iterable, TypedDict
 
+from .._campaign.design import workloads_at
 from .._campaign.nouns import Plan, Visit
 from .._campaign.workloads import seconds_of
 from .._statistics.components import Scatter, components
@@ -307,12 +308,16 @@ def collect(
 
 def scatter_of(plan: Plan, trials: Iterable[Trial]) -> Scatter | None:
     """Return what scattered in a campaign's throughput and transactions; None where it measured too
-    little.
+    little. Of visits whose cells differ in length ``seconds`` is a mean that gives the same scatter.
     """
     values = collect(plan, trials).values
     found = [logs(values[name]) for name in MAIN if name in values]
     if not found:
         return None
     tables = np.concatenate(found)
-    seconds = [seconds_of(workload) for workload in plan["workloads"]]
-    return components(tables[~np.isnan(tables).all(axis=(1, 2))], sum(seconds) / len(seconds))
+    names = [load["name"] for load in plan["workloads"]]
+    shares = list[float]()
+    for visit in plan["visits"]:
+        loads = workloads_at(plan, visit)
+        shares += (1 / seconds_of(loads[name]) for name in names)
+    return components(tables[~np.isnan(tables).all(axis=(1, 2))], len(shares) / sum(shares))

@@ -20,6 +20,7 @@ from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._engines import workload
 from .._paths.path import Pair
 from .._paths.sources import all_paths
+from . import lengths
 from .factors import read_factor
 from .needs import check_needs
 from .nouns import Campaign, Factor
@@ -246,12 +247,12 @@ def _parts(text: str) -> list[str]:
 
 
 def _number(value: Any) -> Any:
-    """Return the int of a string of digits; anything else is left for the schema to refuse."""
-    return (
-        int(value)
-        if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,9}\s*", value, re.ASCII)
-        else value
-    )
+    """Return the number of a string of digits, or of a part of a second; anything else is left for
+    the schema to refuse.
+    """
+    if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,9}\s*", value, re.ASCII):
+        return int(value)
+    return float(value) if value in ("0.25", "0.5") else value
 
 
 def seconds(budget: float | str) -> float:
@@ -312,6 +313,7 @@ def _fill(full: Any, nodes: Sequence[str], where: str) -> None:
     """Replace what a campaign says in short by what plan.json has."""
     if full["time_budget"] is not None:
         full["time_budget"] = seconds(full["time_budget"])
+    lengths.take(full, where)
     factors: list[Factor] = []
     for asked in full["factors"]:
         factors += read_factor(asked, full)
@@ -320,6 +322,7 @@ def _fill(full: Any, nodes: Sequence[str], where: str) -> None:
     full["workloads"] = [
         read_workload(asked, full["duration"], full["engine"]) for asked in full["workloads"]
     ]
+    lengths.begin(full)
     full["verify"] = check_beside(full["workloads"], full["duration"]) if full["verify"] else None
     if full["limit_mbps"]:
         _limit(full)

@@ -18,7 +18,9 @@ from typing import Any, TypeVar
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.workload import Workload, streaming_engines
+from .._statistics.looks import Look
 from .factors import settings_of
+from .lengths import with_length
 from .looks import BLOCKS, looks_of, stages
 from .nouns import (
     Campaign,
@@ -28,6 +30,7 @@ from .nouns import (
     Plan,
     Remeasure,
     SearchLimits,
+    TimePlan,
     Visit,
 )
 from .profiles import MOST_PROFILES, profiles_of
@@ -40,6 +43,7 @@ MOST_NOMINEES = 2  # of a confirmation: the chosen one and the runner-up
 SEARCHED = 3  # of a search's confirmation: all on, too
 MOST_BLOCKS = 100  # that a time budget picks: more adds little to any answer
 FEWEST_BLOCKS = 6  # for a test
+FIRST_BLOCKS = 3  # of a time budget, after which it is decided how the rest is spent
 # What a plan has by default: a block may lose a trial and the effect still be shown. One effect has
 # short blocks.
 BLOCKS_OF_ONE = 9
@@ -269,6 +273,7 @@ def visits_of(
     """
     seed = campaign["seed"]
     visits = list[Visit]()
+    seconds = chosen_length(campaign)
     stays = [(profile, False) for profile in profiles]
     if control_visits(campaign) == 2:
         stays.append((control, True))
@@ -279,17 +284,34 @@ def visits_of(
             order = _in_order(stays, seed, mtu, block) if shuffled else stays
             for visit, (profile, repeat) in enumerate(order, 1):
                 prefix = _prefix(mtu, block, visit)
-                visits.append(
-                    {
-                        "block": block,
-                        "visit": visit,
-                        "mtu": mtu,
-                        "profile": profile,
-                        "repeat": repeat,
-                        "cells": _cells(campaign, prefix, seed, mtu, block, visit),
-                    }
-                )
+                one: Visit = {
+                    "block": block,
+                    "visit": visit,
+                    "mtu": mtu,
+                    "profile": profile,
+                    "repeat": repeat,
+                    "cells": _cells(campaign, prefix, seed, mtu, block, visit),
+                }
+                if seconds:
+                    one["seconds"] = seconds
+                visits.append(one)
     return visits
+
+
+def chosen_length(plan: Outline) -> float | None:
+    """Return how long cells of the next blocks measure, where that was decided since."""
+    decided = [one["seconds"] for one in plan.get("spent") or () if one["seconds"]]
+    return decided[-1] if decided else None
+
+
+def workloads_at(plan: Plan, visit: Visit) -> dict[str, Workload]:
+    """Return the workloads by name, as they are measured at a visit."""
+    loads = {load["name"]: load for load in all_workloads(plan)}
+    if "seconds" not in visit:
+        return loads
+    shortest = plan["time"]["workloads"]
+    seconds = visit["seconds"]
+    return {name: with_length(load, seconds, shortest) for name, load in loads.items()}
 
 
 def _in_drift(campaign: Campaign, profiles: Mapping[str, Levels]) -> list[str]:
@@ -337,6 +359,24 @@ def _sampling(campaign: Campaign) -> str | None:
     return None if streaming_engines(campaign["workloads"]) else campaign.get("engine")
 
 
+def _time_plan(campaign: Campaign) -> TimePlan | None:
+    """Return how a campaign spends its time budget; None where that is settled before it begins."""
+    settled = campaign["design"] == "search" or campaign["until"] or campaign["blocks"]
+    if settled or campaign["time_budget"] is None:
+        return None
+    return {
+        "budget": campaign["time_budget"],
+        "lengths": campaign["lengths"],
+        "workloads": campaign["chosen"],
+        "scatter": campaign["scatter"],
+    }
+
+
+def _ends(time_plan: TimePlan | None, looks: list[Look]) -> list[int]:
+    """Return the blocks after which something is decided that needs all MTUs."""
+    return [FIRST_BLOCKS] if time_plan else [look["block"] for look in looks]
+
+
 def make_plan(campaign: Campaign, created: str) -> Plan:
     """Return the plan (the content of plan.json) of a complete campaign; ``created`` is a time."""
     where = f"campaign {campaign['name']}"
@@ -354,6 +394,7 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
         name: settings_of(campaign["factors"], levels, needs) for name, levels in profiles.items()
     }
     order = _in_drift(campaign, profiles) if search else list(profiles)
+    time_plan = _time_plan(campaign)
     rounds = rounds_of(campaign["pairs"], campaign["concurrent"])
     check(campaign["pairs"], rounds, settings, where)
     check_engines(rounds, campaign["workloads"], where)
@@ -365,9 +406,10 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
         "search": search,
         "verify": _check(campaign, confirm),
         "sampling": _sampling(campaign),
+        "time": time_plan,
     }
     visits: list[Visit] = []
-    for stage in stages(looks, blocks):
+    for stage in stages(_ends(time_plan, looks), blocks):
         visits += visits_of(campaign, order, control, stage, shuffled=not search)
     return {
         "schema": SCHEMA,

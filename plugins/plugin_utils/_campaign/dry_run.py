@@ -118,12 +118,12 @@ def detectable(plan: Plan) -> list[tuple[float, float | None]]:
     if plan["blocks"] < FEWEST_BLOCKS:
         return []
     return [
-        (noise, expected_detectable(plan["blocks"], _effects(plan), noise, control_visits(plan)))
+        (noise, expected_detectable(plan["blocks"], effects_of(plan), noise, control_visits(plan)))
         for noise in SCATTER
     ]
 
 
-def _effects(plan: Plan) -> int:
+def effects_of(plan: Plan) -> int:
     """Return how many effects the report of a plan tests together: those of all tables, for
     throughput and for CPU.
     """
@@ -143,7 +143,7 @@ def time_to_find(
     """
     from .._statistics.power import blocks_to_find  # noqa: PLC0415
 
-    blocks = blocks_to_find(ratio, _effects(plan), noise, control_visits(plan))
+    blocks = blocks_to_find(ratio, effects_of(plan), noise, control_visits(plan))
     asked: Plan = (
         plan
         if seconds is None

@@ -47,11 +47,11 @@ def looks_of(campaign: Campaign, blocks: int, where: str) -> list[Look]:
     return looks
 
 
-def stages(looks: list[Look], blocks: int) -> list[range]:
-    """Return the blocks between two looks: in each stage all MTUs are visited, so that each look
-    sees all tables.
+def stages(looks: list[int], blocks: int) -> list[range]:
+    """Return the blocks between two looks, each after a block: in each stage all MTUs are visited,
+    so that each look sees all tables.
     """
-    ends = [0, *(look["block"] for look in looks), blocks]
+    ends = [0, *(block for block in looks if block < blocks), blocks]
     return [range(first + 1, last + 1) for first, last in zip(ends, ends[1:])]
 
 

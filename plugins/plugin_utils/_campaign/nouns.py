@@ -53,6 +53,7 @@ class Visit(TypedDict):
     profile: str
     repeat: bool  # the control's second visit of its block
     cells: list[Cell]
+    seconds: NotRequired[float]  # of its cells, where that was decided after the first blocks
     part: NotRequired[str]  # "confirm" or "search"; of a planned visit there is none
     again: NotRequired[bool]  # measures what the machine spoilt
 
@@ -82,6 +83,33 @@ class Decided(TypedDict):
     open: dict[str, int]  # {profile: comparisons that are not known yet}
 
 
+class CellScatter(TypedDict):
+    """Standard deviations of logarithms: of a cell of 1 s, and of whole visits beyond that."""
+
+    cell: float
+    visit: float | None
+
+
+class TimePlan(TypedDict):
+    """How a plan spends its time budget."""
+
+    budget: float  # s, of all visits
+    lengths: list[float]  # s of a cell, of which one is chosen; empty: they stay as they are
+    workloads: dict[str, float]  # whose cells these are, with the shortest that they can have
+    scatter: CellScatter | None  # of an earlier campaign, from which the length was chosen
+
+
+class Spending(TypedDict):
+    """What was decided after a block on the rest of the time budget."""
+
+    block: int
+    blocks: int  # of the campaign
+    seconds: float | None  # of a cell of later blocks, where that was chosen
+    spent: float  # s
+    beside: float  # s of a visit, beside the cells whose length was chosen
+    scatter: CellScatter | None
+
+
 class Outline(TypedDict):
     """What a campaign and its plan both say."""
 
@@ -103,6 +131,7 @@ class Outline(TypedDict):
     steal_limit: NotRequired[float | None]  # % of the CPU time
     trials: NotRequired[int | None]  # of each cell at a visit
     control_visits: NotRequired[int | None]  # of a block
+    spent: NotRequired[list[Spending]]  # of a plan, not in the file: what was decided
 
 
 class Campaign(Outline):
@@ -112,7 +141,10 @@ class Campaign(Outline):
     control: str | None
     profiles: dict[str, dict[str, Any]]  # of design "profiles": {name: {factor: level}}
     time_budget: float | None  # s
-    duration: int  # s of a cell, where its workload has no own
+    duration: float  # s of a cell, where its workload has no own
+    lengths: list[float]  # s of a cell, of which one is chosen by scatter
+    chosen: dict[str, float]  # workloads whose cells have that length, or this shortest one
+    scatter: CellScatter | None  # by which it was chosen before the first block
     sides: str | list[str]
     engine: str | None  # of workloads that name none
     goal: str  # of a search: "throughput", "cpu" or "latency"
@@ -192,6 +224,7 @@ class Plan(Outline):
     profiles: dict[str, Profile]
     estimated_s: float
     remeasure: NotRequired[Remeasure]
+    time: NotRequired[TimePlan]
     sampling: NotRequired[str]  # the engine whose streams are sampled, where no workload makes one
     forwarder: NotRequired[Between]
     encapsulations: NotRequired[dict[str, str]]  # of paths that were there already, by path

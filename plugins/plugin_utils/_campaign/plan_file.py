@@ -15,7 +15,7 @@ from typing import Any
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.workload import sampling_engine, servers_each
 from ...module_utils._host import files
-from . import confirmation, looks
+from . import confirmation, looks, spending
 from .design import (
     SCHEMA,
     all_workloads,
@@ -28,11 +28,13 @@ from .nouns import (
     Decided,
     Plan,
     Search,
+    Spending,
 )
 
 CONFIRMATION = "confirmation.json"
 LOOKS = "looks.json"
 SEARCH = "search.json"
+SPENDING = "spending.json"
 ADDED = (
     "matters",
     "confirm",
@@ -40,6 +42,7 @@ ADDED = (
     "control_visits",
     "verify",
 )  # keys that plans of earlier versions lack
+MOST_DECISIONS = 3  # on a time budget: how the first blocks go on, and what fills its rest
 MOST_VISITS = 800  # of an event, which must stay small
 
 
@@ -74,10 +77,31 @@ def write_looks(folder: str, plan: Plan, made: list[Decided]) -> None:
     )
 
 
+def read_spending(folder: str) -> list[Spending]:
+    """Return what a campaign has decided on its time budget, in the order of the blocks."""
+    made: list[Spending] = (
+        _read(os.path.join(folder, SPENDING), "spending", spending.SCHEMA) or {"made": []}
+    )["made"]
+    return made
+
+
+def write_spending(folder: str, plan: Plan, made: list[Spending]) -> None:
+    """Write what a campaign has decided on its time budget into its results folder."""
+    write_plan(
+        os.path.join(folder, SPENDING),
+        {"schema": spending.SCHEMA, "campaign": plan["name"], "made": made},
+    )
+
+
 def read_current_plan(path: str) -> Plan | None:
-    """Return a plan without what looks have dropped, or None where there is no file."""
+    """Return a plan without what looks have dropped, and with the blocks that its time budget was
+    found to allow; None where there is no file.
+    """
     plan = read_plan(path)
-    return plan and looks.with_looks(plan, read_looks(os.path.dirname(path)))
+    folder = os.path.dirname(path)
+    if plan and plan.get("time"):
+        return spending.with_spending(plan, read_spending(folder))
+    return plan and looks.with_looks(plan, read_looks(folder))
 
 
 def read_whole_plan(folder: str) -> Plan | None:
@@ -147,7 +171,7 @@ def as_begun(campaign: Campaign, old: Plan) -> Campaign:
         begun["blocks"] = old["blocks"]
     if campaign["control_visits"] is None:
         begun["control_visits"] = control_visits(old)
-    return begun
+    return spending.as_chosen(begun, old) if old.get("time") else begun
 
 
 def _without_repeat(plan: Plan) -> Plan:
@@ -202,6 +226,7 @@ def summary(plan: Plan, folder: str) -> dict[str, object]:
         "confirm": plan.get("confirm", 0),
         "rounds_of_search": plan["search"]["rounds"] if "search" in plan else 0,
         "looks": len(plan.get("looks") or ()),
+        "decisions_on_time": MOST_DECISIONS if plan.get("time") else 0,
         "tests": sorted({workload["test"] for workload in all_workloads(plan)}),
         "sampling": sampling,
         # One is enough to try the paths, and to sample their packets.

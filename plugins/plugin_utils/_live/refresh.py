@@ -1,8 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keeps the report of a running campaign current after each block, as long as that costs little
-time.
+"""Keeps the report of a running campaign current, as often as 0.3 s a visit allow.
 
 What the last one cost is kept in live.json, beside the blocks that it was left out of; its time of
 writing is when.
@@ -10,6 +9,7 @@ writing is when.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import glob
 import json
@@ -33,18 +33,19 @@ class Refreshed(TypedDict):
 
 
 STATE = "live.json"
-# seconds that it may take for each block, and of the time since the last one
-A_BLOCK = 1.0
-SHARE = 0.03
-TASK = 0.25  # seconds of the task itself beside the report
+# Seconds that it may take for each visit, and the share of the time since the last one. It is renewed
+# after fewer visits where it costs little, after more where it costs much, and at some time always.
+A_VISIT = 0.3
+SHARE = 0.05
+TASK = 0.25  # seconds of the task itself beside the report, after each block
 # seconds that the first is expected to take, for a record of so many bytes
 FIRST = 0.3
 A_BYTE = 4e-8
 
 
 def _state(folder: str, record: str) -> dict[str, float]:
-    """Return ``cost`` (expected), ``blocks`` without a report, and ``since``: when the last one was
-    made.
+    """Return ``cost`` (expected), ``blocks`` and ``visits`` without a report, and ``since``: when
+    the last one was made.
     """
     size = os.path.getsize(record)
     path = os.path.join(folder, STATE)
@@ -54,29 +55,39 @@ def _state(folder: str, record: str) -> dict[str, float]:
         return {
             "cost": known["cost"] * max(1.0, size / known["size"]),
             "blocks": known["blocks"],
+            "visits": known["visits"] + _visits(record, known["size"]),
             "since": known["since"],
         }
     except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError):
         first = next(stream_records(record, []), None)
         started = (first and first.get("started")) or time.time()
-        return {"cost": FIRST + A_BYTE * size, "blocks": 0, "since": started}
+        visits = _visits(record, 0)
+        return {"cost": FIRST + A_BYTE * size, "blocks": 0, "visits": visits, "since": started}
 
 
-def allowed(blocks: float, seconds: float) -> float:
-    """Return how many seconds a report may take after so many blocks and seconds without one."""
-    return min(A_BLOCK * blocks, SHARE * seconds) - TASK
+def _visits(record: str, offset: int) -> int:
+    """Return how many visits have a trial in a record after so many bytes."""
+    found = set()
+    with open(record, "rb") as stream:
+        stream.seek(offset)
+        for line in stream:
+            with contextlib.suppress(ValueError, AttributeError):
+                trial = json.loads(line)
+                found.add(tuple(trial.get(key) for key in ("mtu", "block", "visit")))
+    return len(found)
 
 
-def _keep(folder: str, record: str, cost: float, blocks: float, since: float) -> None:
-    write_changed(
-        folder,
-        {
-            STATE: json.dumps(
-                {"cost": cost, "size": os.path.getsize(record), "blocks": blocks, "since": since}
-            )
-            + "\n"
-        },
-    )
+def allowed(visits: float, blocks: float, seconds: float) -> float:
+    """Return how many seconds a report may take after so many visits, blocks and seconds without
+    one: what each visit gives, less what the task itself took after each block.
+    """
+    return min(A_VISIT * visits - TASK * blocks, SHARE * seconds)
+
+
+def _keep(folder: str, record: str, state: dict[str, float]) -> None:
+    """Keep the state for the next block."""
+    kept = {**state, "size": os.path.getsize(record)}
+    write_changed(folder, {STATE: json.dumps(kept) + "\n"})
 
 
 def refresh(folder: str) -> Refreshed:
@@ -88,20 +99,18 @@ def refresh(folder: str) -> Refreshed:
         return {"made": False, "line": "no live report: nothing is measured yet"}
     state = _state(folder, record)
     now = time.time()
-    blocks = state["blocks"] + 1
-    may = allowed(state["blocks"] + 1, now - state["since"])
-    if state["cost"] > may:
-        _keep(folder, record, state["cost"], blocks, state["since"])
-        why = f"more than 1 s a block or 3 % of the {now - state['since']:.0f} s since the last one"
-        return {
-            "made": False,
-            "line": f"the live report is not renewed: it would take {state['cost'] + TASK:.1f} s, {why}",
-        }
+    state["blocks"] += 1
+    if state["cost"] > allowed(state["visits"], state["blocks"], now - state["since"]):
+        _keep(folder, record, state)
+        why = (
+            f"it takes {state['cost']:.1f} s, and {A_VISIT:g} s a visit or {SHARE:.0%} of the time"
+        )
+        return {"made": False, "line": f"the live report waits for more visits: {why} is allowed"}
     for left in glob.glob(os.path.join(glob.escape(folder), ".live-*")):  # of one that was killed
         shutil.rmtree(left, ignore_errors=True)
     made = make_report(folder, standing=functools.partial(section, now=now))
     cost = time.time() - now
-    _keep(folder, record, cost, 0, time.time())
+    _keep(folder, record, {"cost": cost, "blocks": 0, "visits": 0, "since": time.time()})
     return {"made": True, "cost": cost, "line": f"live report: {made['standing']} ({cost:.1f} s)"}
 
 

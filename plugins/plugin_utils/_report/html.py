@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 
 
+@functools.lru_cache(maxsize=None)
 def environment(*, is_page: bool = True) -> jinja2.Environment:
     """Return the Jinja2 environment of the report: of a page everything is escaped that is not said
     to be safe, of a text nothing.
@@ -43,6 +46,14 @@ def environment(*, is_page: bool = True) -> jinja2.Environment:
         new.finalize = _keep_units_together
     new.filters["capfirst"] = text.sentence
     return new
+
+
+def preload() -> None:
+    """Compile the page's templates, for all later tasks too: each runs in a fork, which would compile
+    them again.
+    """
+    with contextlib.suppress(LabError):
+        environment().get_template("report.html.j2")
 
 
 def _keep_units_together(value: object) -> object:

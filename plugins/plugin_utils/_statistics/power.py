@@ -75,11 +75,16 @@ def blocks_to_find(ratio: float, effects: int, noise: float, control_visits: int
     ``noise`` is the log standard deviation of a value inside its block.
     """
     wanted = math.log(ratio) / (noise * math.sqrt(1 + 1.0 / control_visits))
+    return next(
+        (blocks for blocks in BLOCKS if (factor(blocks, effects) or LARGEST) <= wanted), None
+    )
 
-    def factor(blocks: int) -> float:
-        # Beyond the exact test it falls with the root of the blocks, a little faster at first;
-        # drawn, it takes long.
-        exact = detectable_factor(min(blocks, MOST_EXACT_BLOCKS), effects) or LARGEST
-        return exact * math.sqrt(min(1.0, MOST_EXACT_BLOCKS / blocks))
 
-    return next((blocks for blocks in BLOCKS if factor(blocks) <= wanted), None)
+def factor(blocks: int, effects: int) -> float | None:
+    """Return about what :func:`detectable_factor` does, soon for many blocks, too.
+
+    Beyond the exact test it falls with the root of the blocks, a little faster at first; drawn, it
+    takes long.
+    """
+    exact = detectable_factor(min(blocks, MOST_EXACT_BLOCKS), effects)
+    return exact and exact * math.sqrt(min(1.0, MOST_EXACT_BLOCKS / blocks))

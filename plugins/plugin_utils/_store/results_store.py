@@ -14,7 +14,15 @@ from ...module_utils._base.errors import InputError
 from ...module_utils._host import lease
 from ...module_utils._host.store import TRIALS, Addition, FileDigest, digest
 
-RECORD = ("plan.json", "manifest.json", "confirmation.json", "looks.json", "search.json", TRIALS)
+RECORD = (
+    "plan.json",
+    "manifest.json",
+    "confirmation.json",
+    "looks.json",
+    "search.json",
+    "spending.json",
+    TRIALS,
+)
 REMEDY = (
     "Set offload_lab_results_host (a host of the inventory, or a node) and offload_lab_results_store (a folder "
     "there), or offload_lab_results_dir to a folder that AWX shows its jobs; or offload_lab_results_temporary to "

@@ -343,7 +343,7 @@ class Measurement:
             plan, planned, known, self.records.starts if self.records else {}
         )
         done = sum(cell["id"] in known for cell in visit["cells"])
-        line = progress.progress_line(planned, visit, done, self.trials[-1]["result"], left)
+        line = progress.progress_line(planned, visit, done, self.trials[-1], left)
         self.progress = {"progress": f"{self.pair}: {line}"}
         self.show(self.progress["progress"])
 

@@ -12,9 +12,9 @@ from .._campaign.confirmation import PART
 from .._campaign.design import (
     CELL_SECONDS,
     VISIT_SECONDS,
-    all_workloads,
     block_seconds,
     confirmation_cost,
+    workloads_at,
 )
 from .._campaign.nouns import Plan, Visit
 from .._campaign.workloads import seconds_of
@@ -55,21 +55,32 @@ def time_text(seconds: float) -> str:
     return f"{minutes} min left" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min left"
 
 
+def at_once(plan: Plan) -> float:
+    """Return what part of the cells of a visit are measured one after the other."""
+    if plan.get("rounds") and plan.get("pairs"):
+        return len(plan["rounds"]) / len(plan["pairs"])
+    return 1.0
+
+
 def _costs(plan: Plan, visits: list[Visit], known: Collection[str]) -> list[float]:
     """Return the seconds that the plan expects of each visit, for those of its cells that are not
     ``known``.
     """
-    at_once = (
-        len(plan["rounds"]) / len(plan["pairs"])
-        if plan.get("rounds") and plan.get("pairs")
-        else 1.0
-    )
-    loads = {load["name"]: seconds_of(load) + CELL_SECONDS for load in all_workloads(plan)}
+    lengths = dict[float | None, dict[str, float]]()
     costs = []
     for visit in visits:
+        loads = lengths.setdefault(visit.get("seconds"), {})
+        if not loads:
+            loads.update(_seconds_at(plan, visit))
         cells = [loads[cell["workload"]] for cell in visit["cells"] if cell["id"] not in known]
-        costs.append(VISIT_SECONDS + at_once * sum(cells) if cells else 0.0)
+        costs.append(VISIT_SECONDS + at_once(plan) * sum(cells) if cells else 0.0)
     return costs
+
+
+def _seconds_at(plan: Plan, visit: Visit) -> dict[str, float]:
+    """Return the seconds that a cell of each workload is expected to take at a visit."""
+    loads = workloads_at(plan, visit)
+    return {name: seconds_of(load) + CELL_SECONDS for name, load in loads.items()}
 
 
 def _stays(plan: Plan, visits: list[Visit], starts: Starts) -> list[tuple[float, float]]:
@@ -93,6 +104,32 @@ def pace(plan: Plan, visits: list[Visit], starts: Starts) -> float:
     if not usual_stays:
         return 1.0
     return sum(took for took, _cost in usual_stays) / sum(cost for _took, cost in usual_stays)
+
+
+def spent(plan: Plan, visits: list[Visit], starts: Starts) -> float:
+    """Return the seconds that all visits so far took, with what came between them; of a break, and
+    of the last visit, as long as others took.
+    """
+    speed = pace(plan, visits, starts)
+    total = 0.0
+    taken = {start: took for start, took in _took(visits, starts)}
+    for visit, cost in zip(visits, _costs(plan, visits, ())):
+        start = starts.get((visit["mtu"], visit["block"], visit["visit"]))
+        if start is not None:
+            usual = speed * cost
+            took = taken.get(start, usual)
+            total += took if took <= A_BREAK * usual else usual
+    return total
+
+
+def _took(visits: list[Visit], starts: Starts) -> list[tuple[float, float]]:
+    """Return when each visit started, and how many seconds later the next one did."""
+    known = [starts.get((visit["mtu"], visit["block"], visit["visit"])) for visit in visits]
+    return [
+        (start, after - start)
+        for start, after in zip(known, known[1:])
+        if start is not None and after is not None and after > start
+    ]
 
 
 def seconds_left(plan: Plan, visits: list[Visit], known: Collection[str], starts: Starts) -> float:
@@ -123,11 +160,19 @@ def to_come(plan: Plan, visits: list[Visit]) -> tuple[int, float]:
     return more, seconds
 
 
-def progress_line(planned: list[Visit], visit: Visit, done: int, last: Result, left: float) -> str:
-    """Return ``block 3/10 visit 4/12 [tso=off] cells 20/40, 9.41 Gbit/s, 12 min left``.
+def _newest(trial: Trial) -> str:
+    """Return ``tcp_stream on physical 9.41 Gbit/s``: cells are in random order, so that the number
+    alone would say little.
+    """
+    return f"{trial['workload']['name']} on {trial['path']} {rate_text(trial['result'])}"
+
+
+def progress_line(planned: list[Visit], visit: Visit, done: int, last: Trial, left: float) -> str:
+    """Return ``block 3/10 visit 4/12 [tso=off] cells 20/40, tcp_stream on physical 9.41 Gbit/s, 12
+    min left``.
 
     ``planned`` are the visits of the campaign, ``done`` of the cells of this visit are recorded,
-    ``last`` is the newest result, ``left`` is in seconds. The blocks of a confirmation go on from
+    ``last`` is the newest trial, ``left`` is in seconds. The blocks of a confirmation go on from
     the last one.
     """
     blocks = max(other["block"] for other in planned)
@@ -138,9 +183,9 @@ def progress_line(planned: list[Visit], visit: Visit, done: int, last: Result, l
     if visit.get("again"):
         return (
             f"block {visit['block']}/{blocks}{mtu} [{visit['profile']}] measured again: {done} that the machine "
-            f"had spoilt, {rate_text(last)}, {time_text(left)}"
+            f"had spoilt, {_newest(last)}, {time_text(left)}"
         )
     return (
         f"block {visit['block']}/{blocks} visit {visit['visit']}/{visits}{mtu} [{visit['profile']}] "
-        f"cells {done}/{len(visit['cells'])}, {rate_text(last)}, {time_text(left)}"
+        f"cells {done}/{len(visit['cells'])}, {_newest(last)}, {time_text(left)}"
     )

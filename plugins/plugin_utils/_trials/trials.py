@@ -16,7 +16,7 @@ from ...module_utils._engines import workload
 from ...module_utils._engines.engine import Endpoint, StreamRow
 from ...module_utils._engines.engines import engine_that_started
 from ...module_utils._engines.workload import Workload, endpoint
-from .._campaign.design import all_workloads
+from .._campaign.design import workloads_at
 from .._campaign.nouns import Plan, Visit
 from .._paths.path import Endpoints
 from .._paths.sources import path_named
@@ -104,7 +104,7 @@ def visit_cells(
     """Return the cells of one visit that this pair measures, each with its workload, its endpoints,
     and its place.
     """
-    workloads = {load["name"]: load for load in all_workloads(plan)}
+    workloads = workloads_at(plan, visit)
     cells: list[Any] = []
     for cell in visit["cells"]:
         if cell.get("pair") not in (None, pair):

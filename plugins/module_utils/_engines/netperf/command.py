@@ -14,6 +14,10 @@ from ..engine import CROWD, Endpoint, Load, processes
 
 STREAM_TESTS = ("TCP_STREAM", "TCP_MAERTS", "UDP_STREAM")
 RR_TESTS = ("TCP_RR", "UDP_RR", "TCP_CRR")
+# The client ends these, and the server sees that its connection is closed. The last datagram of a UDP
+# test may be lost: netperf then waits 2 s and more, and its own timer breaks the wait off.
+ENDED_BY_CLIENT = ("TCP_STREAM", "TCP_RR")
+CUT_SHORT = 5  # s that netperf is asked for where a signal ends it: its timer rings after that
 
 SELECTORS = (
     "THROUGHPUT",
@@ -145,7 +149,8 @@ def stream_argv(load: Load, test: str, end: Endpoint, index: int = 0) -> list[st
     line = ["netperf", "-H", f"{end['address']},{family}"]
     if end["local"]:
         line += ["-L", f"{end['local']},{family}"]
-    line += ["-p", str(end["port"]), "-t", test, "-l", str(load["warm_up"] + load["duration"])]
+    length = load["warm_up"] + load["duration"] if load["duration"] >= 1 else CUT_SHORT
+    line += ["-p", str(end["port"]), "-t", test, "-l", str(length)]
     if test in STREAM_TESTS:
         line += ["-f", "m"]  # 10^6 bits/s; with it an RR test would no longer be in transactions
     line += _cpu_options(load, index) + _time_options(load)

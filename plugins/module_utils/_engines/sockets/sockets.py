@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import ContextManager, Sequence
 
 from ..._base.errors import InputError
-from ..engine import Endpoint, Engine, Line, Load, StreamRow
+from ..engine import SHORTEST, Endpoint, Engine, Line, Load, StreamRow
 from . import command, output
 from .traffic import DATAGRAM, LARGEST_DATAGRAM
 
@@ -32,6 +32,7 @@ class Sockets(Engine):
     program = "python3"
     asks = ("python3", "-V")
     port_offset = 4
+    clock = SHORTEST
 
     def refuse(self, load: Load) -> None:
         where = load["name"]
@@ -50,6 +51,9 @@ class Sockets(Engine):
         size = load.get("message_size", DATAGRAM)
         if load["test"] == "UDP_STREAM" and not 0 < size <= LARGEST_DATAGRAM:
             raise InputError("a datagram needs a byte at least", f"{where}: message_size {size}")
+
+    def shortest(self, load: Load) -> float:
+        return 1.0 if load["test"] == command.LOADED else self.clock
 
     def can_warm_up(self, load: Load) -> bool:
         # Interim results of UDP_STREAM count what was sent.

@@ -128,6 +128,30 @@ def test_what_does_not_end_is_stopped(cell):
         assert not os.path.exists("/proc/" + stream["raw"].strip())
 
 
+BEGUN = "print('NETPERF_INTERVAL[0]=0.05', flush=True); "
+
+
+def test_a_cell_shorter_than_netperfs_clock_is_ended_by_its_signal_once_it_runs(cell):
+    wait = (
+        "import signal, time; signal.signal(signal.SIGALRM, lambda *_: None); began = time.time(); "
+    )
+    row = cell(
+        f"{wait}time.sleep(0.4); {BEGUN}signal.pause(); print(time.time() - began)", duration=0.25
+    )
+    assert row["error"] is None
+    assert 0.6 <= float(row["streams"][0]["raw"].split()[-1]) < 5
+
+
+def test_a_cell_that_has_not_begun_gets_no_signal(cell):
+    row = cell("import time; time.sleep(0.6); print('done')", duration=0.25)
+    assert (row["error"], row["streams"][0]["raw"]) == (None, "done\n")
+
+
+def test_a_whole_second_is_left_to_netperfs_own_clock(cell):
+    row = cell(f"{BEGUN}import time; time.sleep(1.2); print('done')", duration=1)
+    assert row["error"] is None and row["streams"][0]["raw"].endswith("done\n")
+
+
 def test_a_program_that_is_not_there_is_an_error_of_the_cell(cell, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/netperf")
     row = cell("")

@@ -114,6 +114,8 @@ def test_an_answer_is_a_campaigns_value_and_none_changes_nothing(key):
         answer = "9000, 1500"
     if key == "name":
         answer = "mine"
+    if key == "duration":
+        answer = "5"
     if key == "design":
         answer = "on_off"
     if asked["type"] == "multiselect":

@@ -94,22 +94,35 @@ def test_the_end_is_the_ordinary_report(tmp_path, measured):
 
 
 @pytest.mark.parametrize(
-    ("blocks", "seconds", "allowed"),
-    [(1, 1000, 0.75), (1, 20, 0.35), (3, 60, 1.55), (1, 5, -0.1), (2, 10_000, 1.75)],
+    ("visits", "blocks", "seconds", "allowed"),
+    [(2, 1, 1000, 0.35), (42, 1, 1000, 12.35), (6, 3, 10, 0.5), (20, 10, 38, 1.9), (1, 1, 5, 0.05)],
 )
-def test_at_most_a_second_a_block_and_three_per_cent(blocks, seconds, allowed):
-    assert refresh.allowed(blocks, seconds) == pytest.approx(allowed)
+def test_at_most_a_part_of_a_second_a_visit_and_of_the_time(visits, blocks, seconds, allowed):
+    assert refresh.allowed(visits, blocks, seconds) == pytest.approx(allowed)
 
 
-def test_a_dear_report_waits_until_its_share_is_there(tmp_path, measured):
+@pytest.mark.parametrize("cost", [0.3, 2.8, 30.0])
+@pytest.mark.parametrize("visits", [2, 3, 42])
+def test_whatever_it_costs_it_is_renewed_at_some_time(cost, visits):
+    blocks = next(
+        n for n in range(1, 1000) if cost <= refresh.allowed(visits * n, n, 4 * visits * n)
+    )
+    assert blocks <= 1 + cost / min(0.05 * visits, 0.05 * 4 * visits)
+
+
+def test_a_dear_report_waits_until_its_visits_are_made(tmp_path, measured):
     plan, trials = measured
     synthetic.write(str(tmp_path), plan, trials[:16])
     size = (tmp_path / "trials.jsonl").stat().st_size
-    state = {"cost": 2.0, "size": size, "blocks": 0, "since": time.time() - 1000}
+    state = {"cost": 0.8, "size": size, "blocks": 0, "visits": 0, "since": time.time() - 1000}
     (tmp_path / "live.json").write_text(json.dumps(state))
-    told = [refresh.refresh(str(tmp_path)) for _block in range(3)]
-    assert [one["made"] for one in told] == [False, False, True]
-    assert "would take 2.2 s" in told[0]["line"]
+    told = []
+    for number in range(16, len(trials), 4):
+        with open(tmp_path / "trials.jsonl", "a", encoding="utf-8") as stream:
+            stream.writelines(encode(trial) for trial in trials[number : number + 4])
+        told.append(refresh.refresh(str(tmp_path)))
+    assert not told[0]["made"] and "waits for more visits: it takes" in told[0]["line"]
+    assert any(one["made"] for one in told[1:])
 
 
 def test_without_a_record_or_state_it_says_so_and_goes_on(tmp_path, measured):

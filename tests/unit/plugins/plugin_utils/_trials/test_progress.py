@@ -126,7 +126,12 @@ def test_time_left_of_a_search_counts_its_rounds_and_its_confirmation():
 
 def test_the_line():
     planned = [visit(3, number, "a", "b") for number in range(1, 13)] + [visit(10, 1, "z")]
-    line = progress.progress_line(planned, planned[3], 1, {"throughput_mbps": 9412.0}, 720)
-    assert line == "block 3/10 visit 4/12 [tso=off] cells 1/2, 9.41 Gbit/s, 12 min left"
+    newest = {"workload": {"name": "tcp_rr"}, "path": "tenant", "result": {}}
+    stream = {**newest, "workload": {"name": "tcp_stream"}, "result": {"throughput_mbps": 9412.0}}
+    line = progress.progress_line(planned, planned[3], 1, stream, 720)
+    assert line == (
+        "block 3/10 visit 4/12 [tso=off] cells 1/2, tcp_stream on tenant 9.41 Gbit/s, 12 min left"
+    )
     planned.append(visit(3, 4, "y", mtu=1500))
-    assert "visit 4/12 MTU 9000 [tso=off]" in progress.progress_line(planned, planned[3], 1, {}, 0)
+    line = progress.progress_line(planned, planned[3], 1, newest, 0)
+    assert "visit 4/12 MTU 9000 [tso=off]" in line and "tcp_rr on tenant no result" in line

@@ -1,0 +1,128 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the rest of a time budget is spent, from what was measured: scatter inside blocks, and the
+clock. Pure.
+
+No effect is looked at: profiles and blocks are taken out of the values first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from .._campaign.design import (
+    FIRST_BLOCKS,
+    VISIT_SECONDS,
+    chosen_length,
+    confirmation_cost,
+    workloads_at,
+)
+from .._campaign.dry_run import effects_of
+from .._campaign.nouns import Campaign, Plan, Spending
+from .._campaign.spending import (
+    KEPT,
+    Choice,
+    Costs,
+    best_length,
+    chosen_before,
+    told,
+    visits_of_block,
+)
+from .._campaign.workloads import seconds_of
+from .._statistics.components import Scatter
+from .._trials import progress
+from .._trials.nouns import Trial
+from .cube import scatter_of
+
+
+def decide(plan: Plan, trials: Iterable[Trial], made: list[Spending]) -> Spending:
+    """Return what comes after the blocks that a plan has so far, all of which are made."""
+    block = plan["blocks"] if made else min(FIRST_BLOCKS, plan["blocks"])
+    asked: Plan = {**plan, "blocks": block}
+    starts: progress.Starts = {}
+    scatter = scatter_of(asked, _seen(starts, trials))
+    seconds = chosen_length(plan) or _planned_length(plan)
+    costs = _costs(asked, starts, seconds)
+    left = plan["time"]["budget"] - costs.spent - costs.reserved
+    chosen = None if made else _chosen(asked, scatter, costs, left)
+    one = costs.block(chosen or seconds)
+    usable = left if made or left < 2 * one else (1 - KEPT) * left
+    return {
+        "block": block,
+        "blocks": block + max(0, int(usable / one)),
+        "seconds": chosen,
+        "spent": round(costs.spent, 1),
+        "beside": round(costs.beside, 2),
+        "scatter": told(scatter) if chosen and scatter else None,
+    }
+
+
+def _chosen(plan: Plan, scatter: Scatter | None, costs: Costs, left: float) -> float | None:
+    """Return how long the cells of later blocks measure; None where that is not chosen, or nothing
+    is known of the scatter of visits.
+    """
+    lengths = plan["time"]["lengths"]
+    if not lengths or scatter is None or scatter.visit is None:
+        return None
+    choice = Choice(lengths, effects_of(plan), plan["blocks"], _planned_length(plan))
+    return best_length(scatter, choice, costs, left)[0]
+
+
+def before_the_first(
+    campaign: Campaign, plan: Plan, earlier: Plan, trials: Iterable[Trial]
+) -> Campaign:
+    """Return a campaign whose cells are as long as the scatter of an earlier campaign asks for; as
+    it is where that says too little.
+
+    ``plan`` is what the campaign would be now.
+    """
+    starts: progress.Starts = {}
+    scatter = scatter_of(earlier, _seen(starts, trials))
+    if scatter is None or scatter.visit is None:
+        return campaign
+    costs = _costs(plan, {}, 0)._replace(beside=_beside(earlier, starts))
+    left = plan["time"]["budget"] - costs.reserved
+    choice = Choice(campaign["lengths"], effects_of(plan), 0, 1.0)
+    seconds, _blocks = best_length(scatter, choice, costs, left)
+    return chosen_before(campaign, seconds, scatter)
+
+
+def _seen(starts: progress.Starts, trials: Iterable[Trial]) -> Iterator[Trial]:
+    """Yield trials, and take in when they started."""
+    for trial in trials:
+        progress.see_start(starts, trial)
+        yield trial
+
+
+def _planned_length(plan: Plan) -> float:
+    """Return which length of cells a plan begins with; 0 where that is not chosen."""
+    names = plan["time"]["workloads"]
+    return min((load["duration"] for load in plan["workloads"] if load["name"] in names), default=0)
+
+
+def _beside(plan: Plan, starts: progress.Starts) -> float:
+    """Return what a visit of a campaign took beside its cells."""
+    visits = [one for one in plan["visits"] if (one["mtu"], one["block"], one["visit"]) in starts]
+    if not visits:
+        return VISIT_SECONDS
+    measured = 0.0
+    for visit in visits:
+        loads = workloads_at(plan, visit)
+        measured += sum(seconds_of(loads[cell["workload"]]) for cell in visit["cells"])
+    beside = progress.spent(plan, plan["visits"], starts) - progress.at_once(plan) * measured
+    return max(0.0, beside / len(visits))
+
+
+def _costs(plan: Plan, starts: progress.Starts, seconds: float) -> Costs:
+    """Return what a block takes, by the clock of the visits that were made."""
+    visits = visits_of_block(plan)
+    spent = progress.spent(plan, plan["visits"], starts)
+    shortest = plan["time"]["workloads"]
+    cells = plan["visits"][0]["cells"]
+    own = [shortest[cell["workload"]] for cell in cells if cell["workload"] in shortest]
+    reserved = confirmation_cost(plan, len(plan["profiles"]))[2]
+    speed = progress.pace(plan, plan["visits"], starts)
+    costs = Costs(spent, speed * reserved, 0.0, visits, own, progress.at_once(plan))
+    beside = spent / (visits * plan["blocks"]) - costs.cells(seconds)
+    return costs._replace(beside=max(0.0, beside))

@@ -1,0 +1,194 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The same time spent on nine blocks of 1 s cells, and as ``duration: auto`` spends it: how often a
+table shows +5 %, and how often a report of nothing claims something.
+
+Run it as: PYTHONPATH=.build/live OPENBLAS_NUM_THREADS=1 .venv/bin/python
+tests/instruments/simulation/spending.py CAMPAIGNS [SEED]. It prints rows of docs/statistics.md.
+
+A visit costs what it does today beside its cells; the scatter of a cell grows as one over the root
+of its length, what visits add does not.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import lengths, spending
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import FIRST_BLOCKS
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics import effects
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.components import components
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.joint import joint_p
+from ansible_collections.offload.lab.tests.instruments.simulation import claims, decisions, worlds
+
+TABLES = 4
+VISITS = 2
+BESIDE = 0.9  # s of a visit beside its cells, docs/overhead.md
+BUDGET = 9 * VISITS * (BESIDE + TABLES * 1.0)  # s
+EFFECTS = 2 * TABLES
+MOST = 60  # blocks
+BLOCK_SD = 0.2
+
+
+def none(generator, visits):
+    """Visits add nothing."""
+    return np.zeros(visits)
+
+
+def autoregressive(generator, visits):
+    """AR(1) over visits, coefficient 0.8."""
+    series = np.zeros(visits)
+    for place, step in enumerate(0.03 * generator.standard_normal(visits)):
+        series[place] = 0.8 * series[place - 1] * bool(place) + step
+    return series
+
+
+def slow_drift(generator, visits):
+    """A random walk over visits."""
+    return np.cumsum(0.025 * generator.standard_normal(visits))
+
+
+def skewed(generator, visits):
+    """Visits are slowed now and then, exponentially, never sped up."""
+    return -0.05 * generator.exponential(size=visits)
+
+
+def heavy_tails(generator, visits):
+    """Student's t with 3 degrees of freedom."""
+    return 0.05 * generator.standard_t(3, visits) / np.sqrt(3)
+
+
+def white(generator, visits):
+    """Each visit has a noise of its own."""
+    return 0.05 * generator.standard_normal(visits)
+
+
+def two_modes(generator, visits):
+    """Each visit is in one of two modes, 10 % apart."""
+    return -0.1 * (generator.random(visits) < 0.5)
+
+
+def interference(generator, visits):
+    """Something else takes the machine for a run of visits, by 20 to 40 %."""
+    series = np.zeros(visits)
+    start = generator.integers(VISITS * 9)
+    series[start : start + 1 + generator.geometric(0.25)] = -generator.uniform(0.2, 0.4)
+    return series
+
+
+def bursts(generator, visits):
+    """Something else takes 15 % now and then, for two or three visits."""
+    series = np.zeros(visits)
+    busy = False
+    for place in range(visits):
+        busy = generator.random() < (0.6 if busy else 0.1)
+        series[place] = -0.15 * busy
+    return series
+
+
+def stalls(generator, visits):
+    """Three visits of a hundred carry half."""
+    return -0.7 * (generator.random(visits) < 0.03)
+
+
+NOISES = {  # name: (what visits add, the scatter of a cell of 1 s)
+    "plain, cells of 5 %": (none, 0.05),
+    "plain, cells of 3 %": (none, 0.03),
+    "AR(1) visits": (autoregressive, 0.025),
+    "random walk": (slow_drift, 0.025),
+    "skewed visits": (skewed, 0.025),
+    "skewed visits, quiet cells": (skewed, 0.01),
+    "heavy tails": (heavy_tails, 0.025),
+    "white visits": (white, 0.025),
+    "two modes": (two_modes, 0.025),
+    "interference": (interference, 0.05),
+    "interference, quiet cells": (interference, 0.025),
+    "bursts": (bursts, 0.03),
+    "stalls": (stalls, 0.05),
+}
+
+
+class World:
+    """What a campaign meets: visits of two metrics in the order in which they are made."""
+
+    def __init__(self, name, generator, ratio):
+        add, self.cell = NOISES[name]
+        self.generator, self.effect = generator, np.log(ratio)
+        self.series = [add(generator, VISITS * MOST) for _metric in claims.METRICS]
+        self.order = worlds.order_of(generator, VISITS, MOST)
+
+    def block(self, number, seconds):
+        """Return the logarithms of a block, (metrics, tables, rows)."""
+        found = []
+        for series, direction in zip(self.series, claims.METRICS):
+            cells = self.cell / np.sqrt(seconds) * self.generator.standard_normal((TABLES, VISITS))
+            visits = series[VISITS * number : VISITS * (number + 1)]
+            level = BLOCK_SD * self.generator.standard_normal()
+            rows = direction * (cells + visits + level)[:, self.order[:, number]]
+            rows[:, 1] += direction * self.effect
+            found.append(rows)
+        return np.array(found)
+
+
+def as_before(world):
+    """Return the values of nine blocks of 1 s cells."""
+    return [world.block(number, 1.0) for number in range(9)]
+
+
+def as_chosen(world):
+    """Return the values of the blocks that a time budget is spent on, with the length that is chosen
+    after the first of them.
+    """
+    seconds = lengths.BEGINS
+    spent = 0.0
+    found = []
+    for number in range(FIRST_BLOCKS):
+        found.append(world.block(number, seconds))
+        spent += VISITS * (BESIDE + TABLES * seconds)
+    scatter = components(np.stack([values[0] for values in found], axis=2), seconds)
+    costs = spending.Costs(spent, 0.0, BESIDE, VISITS, [0.0] * TABLES)
+    choice = spending.Choice(lengths.LENGTHS, EFFECTS, FIRST_BLOCKS, seconds)
+    seconds, blocks = spending.best_length(scatter, choice, costs, BUDGET - spent)
+    return found + [
+        world.block(number, seconds) for number in range(FIRST_BLOCKS, min(MOST, blocks))
+    ]
+
+
+def judged(values):
+    """Return (which effects are claimed, which of them are tables' of throughput)."""
+    data = np.stack(values, axis=3)
+    plan = decisions.plan_of("on_off", 2, data.shape[3])
+    drawn = [worlds.as_rows(plan, own) for own in data]
+    differences, scale, kinds = claims.members_of(drawn, claims.families(plan))
+    shown = joint_p(differences, scale, claims.groups_of(kinds)) <= effects.ALPHA
+    return shown, np.array([kind == ("rows", 0) for kind in kinds])
+
+
+def shares(name, campaigns, ratio, spend, seed):
+    """Return (share of tables that are shown, share of reports that claim anything, mean blocks)."""
+    generator = np.random.default_rng(seed)
+    found = []
+    for _campaign in range(campaigns):
+        values = spend(World(name, generator, ratio))
+        shown, tables = judged(values)
+        found.append((shown[tables].mean(), shown.any(), len(values)))
+    return np.mean(found, axis=0)
+
+
+def main(campaigns, seed="1"):
+    """Print the rows."""
+    for name in NOISES:
+        asked = int(campaigns), int(seed)
+        cells = []
+        for ratio, place in ((1.05, 0), (1.0, 1)):
+            for spend in (as_before, as_chosen):
+                own = shares(name, asked[0], ratio, spend, asked[1])
+                cells.append(f"{100 * own[place]:.1f} %")
+        print(f"| {name} | {' | '.join(cells)} | {own[2]:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

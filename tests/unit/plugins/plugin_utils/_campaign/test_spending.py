@@ -1,0 +1,207 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a time budget is spent: by scatter and by the clock, decided once, kept before it acts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis import spend
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import design, spending
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    read_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import (
+    as_begun,
+    differences,
+    read_current_plan,
+    write_plan,
+    write_spending,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.components import Scatter
+from ansible_collections.offload.lab.plugins.plugin_utils._trials.trials import visit_cells
+from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
+
+COSTS = spending.Costs(spent=0, reserved=0, beside=0.9, visits=2, shortest=[0.25] * 4)
+LENGTHS = (0.25, 0.5, 1, 2, 3, 5, 10)
+
+
+def campaign(**changed):
+    asked = {
+        "name": "x",
+        "design": "on_off",
+        "factors": ["tso"],
+        "paths": ["physical", "tenant_vxlan"],
+        "workloads": ["tcp_stream", "tcp_rr"],
+        "duration": "auto",
+        "time_budget": 240,
+        **changed,
+    }
+    return read_campaign(asked, "test")
+
+
+def made_plan(**changed):
+    return design.make_plan(campaign(**changed), "2026-01-05T08:00:00Z")
+
+
+def trials_of(plan, noise=0.02):
+    """Return the trials of all visits of a plan, each visit two seconds longer than its cells."""
+    found = list(synthetic.make_trials(plan, synthetic.Truth({}, noise=noise)))
+    starts = {}
+    now = 1000.0
+    for visit in plan["visits"]:
+        starts[visit["mtu"], visit["block"], visit["visit"]] = now
+        loads = design.workloads_at(plan, visit)
+        now += 2 + sum(loads[cell["workload"]]["duration"] for cell in visit["cells"])
+    for trial in found:
+        trial["started"] = starts[trial["mtu"], trial["block"], trial["visit"]]
+    return found
+
+
+def chosen(trial, visit, left=90.0):
+    scatter = Scatter(trial, visit, 0.2, 1.0)
+    return spending.best_length(scatter, spending.Choice(LENGTHS, 8, 0, 1.0), COSTS, left)
+
+
+def test_cells_are_short_where_visits_scatter_and_longer_where_cells_do():
+    of_visits, of_both, of_cells = chosen(0.01, 0.05), chosen(0.05, 0.05), chosen(0.05, 0.0)
+    assert of_visits[0] == 0.25
+    assert of_visits[0] <= of_both[0] <= of_cells[0]
+    assert of_cells[0] >= 0.5
+
+
+def test_a_long_budget_has_longer_cells_than_a_short_one_where_cells_scatter():
+    assert chosen(0.05, 0.0, left=900)[0] > chosen(0.05, 0.0, left=60)[0]
+
+
+def test_where_nothing_leaves_enough_blocks_for_a_test_most_blocks_are_made():
+    assert chosen(0.05, 0.0, left=12) == (0.25, 3)
+
+
+def test_the_first_decision_leaves_a_part_and_the_second_fills_the_budget():
+    plan = made_plan()
+    one = spend.decide(spending.first_part(plan), trials_of(spending.first_part(plan)), [])
+    assert (one["block"], one["seconds"] in plan["time"]["lengths"]) == (3, True)
+    now = spending.with_spending(plan, [one])
+    assert now["blocks"] == one["blocks"] > 3
+    two = spend.decide(now, trials_of(now), [one])
+    now = spending.with_spending(plan, [one, two])
+    three = spend.decide(now, trials_of(now), [one, two])
+    assert three["blocks"] == three["block"] == two["blocks"] >= one["blocks"]
+    assert 0.9 * 240 < three["spent"] <= 240
+    assert three["spent"] + three["spent"] / three["block"] > 240  # no further block fits
+    assert spending.is_due([], []) and spending.is_due([one], []) and spending.is_due([two], [])
+    assert not spending.is_due([one, two, three], [])
+    assert not spending.is_due([one], now["visits"])
+
+
+def test_what_was_decided_does_not_depend_on_an_effect():
+    plan = made_plan()
+    plain, better = trials_of(spending.first_part(plan)), trials_of(spending.first_part(plan))
+    for trial in better:
+        if trial["profile"] == "all_on":
+            for key in ("throughput_mbps", "transactions_per_s"):
+                if trial["result"].get(key):
+                    trial["result"][key] *= 2
+    assert spend.decide(spending.first_part(plan), plain, []) == spend.decide(
+        spending.first_part(plan), better, []
+    )
+
+
+def test_later_visits_measure_for_the_chosen_time_and_the_first_as_they_did():
+    plan = made_plan()
+    one = {"block": 3, "blocks": 9, "seconds": 2, "spent": 1.0, "beside": 1.0, "scatter": None}
+    now = spending.with_spending(plan, [one])
+    assert [visit for visit in now["visits"] if visit["block"] <= 3] == spending.first_part(plan)[
+        "visits"
+    ]
+    lengths = {
+        (visit["block"], cell["workload"]["duration"])
+        for visit in now["visits"]
+        for cell in visit_cells(now, visit, None, 12865, "a-b")
+    }
+    assert lengths == {(block, 0.5 if block <= 3 else 2) for block in range(1, 10)}
+
+
+def test_the_plan_of_a_folder_has_what_was_decided(tmp_path):
+    plan = made_plan()
+    path = str(tmp_path / "plan.json")
+    write_plan(path, plan)
+    assert read_current_plan(path) == plan
+    one = spend.decide(spending.first_part(plan), trials_of(spending.first_part(plan)), [])
+    write_spending(str(tmp_path), plan, [one])
+    assert read_current_plan(path) == spending.with_spending(plan, [one])
+    assert json.loads((tmp_path / "spending.json").read_text())["made"] == [one]
+
+
+def test_a_budget_alone_is_filled_by_the_clock():
+    plan = made_plan(duration=1)
+    assert plan["time"]["lengths"] == []
+    one = spend.decide(spending.first_part(plan), trials_of(spending.first_part(plan)), [])
+    assert one["seconds"] is None
+    assert one["blocks"] > plan["blocks"] - 1 > 3
+
+
+def test_an_earlier_campaign_says_how_long_cells_are_from_the_first_block_on():
+    asked = campaign()
+    plan = design.make_plan(asked, "")
+    found = spend.before_the_first(
+        asked, plan, spending.first_part(plan), trials_of(spending.first_part(plan), noise=0.2)
+    )
+    begun = design.make_plan(found, "2026-01-05T08:00:00Z")
+    assert found["lengths"] == begun["time"]["lengths"] == []
+    assert begun["time"]["scatter"]["cell"] > 0.05
+    assert {load["duration"] for load in begun["workloads"]} <= set(LENGTHS)
+    # It goes on so, also where the next run does not name the earlier campaign.
+    again = design.make_plan(as_begun(campaign(), begun), "later")
+    assert differences(begun, again) == []
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"time_budget": None}, {"blocks": 9}, {"until": "answered"}, {"design": "search"}],
+)
+def test_auto_without_a_budget_that_it_may_spend_is_refused(changed):
+    with pytest.raises(InputError, match="chosen for a time budget"):
+        campaign(**changed)
+
+
+def test_a_workload_with_its_own_duration_keeps_it():
+    own = {"name": "tcp_stream", "duration": 7}
+    plan = made_plan(workloads=[own, "tcp_rr"])
+    assert [load["duration"] for load in plan["workloads"]] == [7, 0.5]
+    assert plan["time"]["workloads"] == {"tcp_rr": 0.25}
+
+
+def test_what_an_engine_cannot_cut_short_is_not_cut():
+    plan = made_plan(workloads=["tcp_stream", "tcp_crr"])
+    assert [load["duration"] for load in plan["workloads"]] == [0.5, 1]
+    assert plan["time"]["workloads"] == {"tcp_stream": 0.25, "tcp_crr": 1.0}
+    one = {"block": 3, "blocks": 9, "seconds": 0.25, "spent": 1.0, "beside": 1.0, "scatter": None}
+    later = spending.with_spending(plan, [one])
+    loads = design.workloads_at(later, later["visits"][-1])
+    assert {name: loads[name]["duration"] for name in ("tcp_stream", "tcp_crr")} == {
+        "tcp_stream": 0.25,
+        "tcp_crr": 1,
+    }
+    with pytest.raises(InputError, match="measures TCP_CRR for 1 s at least"):
+        campaign(duration=0.25, workloads=["tcp_crr"])
+
+
+def test_cells_that_cannot_be_short_count_for_what_they_take():
+    costs = spending.Costs(0, 0, beside=1.0, visits=2, shortest=[0.25, 1.0], at_once=0.5)
+    assert costs.block(0.25) == pytest.approx(2 * (1 + 0.5 * 1.25))
+    assert costs.length(0.25) == pytest.approx(2 / (4 + 1))
+
+
+def test_a_decision_is_told_in_a_line():
+    scatter = {"cell": 0.02, "visit": 0.05}
+    one = {"block": 3, "blocks": 20, "seconds": 0.25, "spent": 9, "beside": 0.9, "scatter": scatter}
+    text = spending.spending_text(one)
+    assert text.startswith("time budget: cells of 0.25 s, 20 blocks, 17 more")
+    assert "whole visits by 5.0 %" in text
+    assert "no further block" in spending.spending_text({**one, "blocks": 3})
