@@ -25,12 +25,13 @@ options:
     default: []
     suboptions:
       name:
-        description: What the path is called. By default its address.
+        description: What the path is called. By default its address; without one it is required.
         type: str
       address:
-        description: The IPv4 or IPv6 address of the other end.
+        description:
+          - The IPv4 or IPv6 address of the other end. Without it the path is not followed, but where O(others) has
+            one end of the same name, with one address.
         type: str
-        required: true
       netns:
         description: Name of the network namespace in which it begins. By default the host's own.
         type: str
@@ -45,6 +46,12 @@ options:
       pod:
         description: A pod of Kubernetes in which it begins, V(NAMESPACE/NAME). It is asked of C(crictl).
         type: str
+  others:
+    description:
+      - What this module returned as RV(begins) on the other hosts. An end without an address goes to the one of the
+        same name among them.
+    type: list
+    elements: dict
 notes:
   - Needs root to see into namespaces.
   - What a bridge of Open vSwitch does inside is not followed. The path goes on at each of its tunnels.
@@ -60,6 +67,18 @@ EXAMPLES = r"""
         container: podman:web
         address: 10.244.1.7
   register: found
+
+- name: See which addresses the ends of a path have
+  offload.lab.discover_info:
+    ends: [{name: pods, pod: default/web}]
+  register: begun
+
+- name: Find what lies between them
+  offload.lab.discover_info:
+    ends: [{name: pods, pod: default/web}]
+    others: >-
+      {{ ansible_play_hosts | difference([inventory_hostname]) | map('extract', hostvars)
+         | map(attribute='begun.begins') | flatten }}
 
 - name: Show the devices
   ansible.builtin.debug:
@@ -97,6 +116,12 @@ paths:
       type: list
       elements: dict
   sample: [{name: pods, address: 10.244.1.7, netns: cni-1234}]
+begins:
+  description: Where each path begins, with C(name), C(netns) and the C(addresses) there that other hosts may reach.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{name: pods, netns: cni-1234, addresses: [10.244.0.5]}]
 management:
   description: The devices that carry the controller's connection, and those below them. A campaign leaves them alone.
   returned: success
@@ -119,14 +144,29 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host.module import run_module
 from ..module_utils._iproute import discover, management
+from ..module_utils._iproute.discover import PathEnd
+from ..module_utils._iproute.other_end import Begin, other_address
+from ..module_utils._iproute.walk import FoundPath
+
+
+def followed(end: PathEnd, others: list[Begin] | None) -> list[FoundPath]:
+    """Return what lies on the way of a path, nothing where its other end is not known yet."""
+    if not end.get("address"):
+        if others is None:
+            return []
+        end["address"] = other_address(end["name"], others)
+    return [discover.find(end)]
 
 
 def found(module: AnsibleModule) -> dict[str, Any]:
     """Return what lies on the way of each path."""
-    ends = module.params["ends"]
+    paths: list[FoundPath] = []
+    for end in module.params["ends"]:
+        paths += followed(end, module.params["others"])
     return {
         "changed": False,
-        "paths": [discover.find(end) for end in ends],
+        "paths": paths,
+        "begins": [discover.begin(end) for end in module.params["ends"]],
         "tunnels": discover.all_tunnels(),
         "management": management.find(),
     }
@@ -140,15 +180,17 @@ def main() -> None:
                 "elements": "dict",
                 "default": [],
                 "mutually_exclusive": [("netns", "pid", "container", "pod")],
+                "required_one_of": [("name", "address")],
                 "options": {
                     "name": {"type": "str"},
-                    "address": {"type": "str", "required": True},
+                    "address": {"type": "str"},
                     "netns": {"type": "str"},
                     "pid": {"type": "int"},
                     "container": {"type": "str"},
                     "pod": {"type": "str"},
                 },
             },
+            "others": {"type": "list", "elements": "dict"},
         },
         found,
     )

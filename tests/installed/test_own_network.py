@@ -53,10 +53,9 @@ def pods(hosts):
 def user(pods, play, tmp_path):
     """Return what runs a command of the page as the user does."""
     inventory = pods.inventory()
-    for number, host in enumerate(inventory["lab_nodes"]["hosts"].values(), 1):
+    for host in inventory["lab_nodes"]["hosts"].values():
         del host["offload_lab_underlay_address"]
-        other = f"10.244.{3 - number}.5"
-        host["offload_lab_ends"] = [{"name": "pods", "netns": "pod", "address": other}]
+        host["offload_lab_ends"] = [{"name": "pods", "netns": "pod"}]  # the address is found
     inventory["lab_nodes"]["vars"]["offload_lab_engine"] = "auto"
     (tmp_path / "my_hosts.yml").write_text(yaml.safe_dump({"all": {"children": inventory}}))
     (tmp_path / "pods.yml").write_text(CAMPAIGN)

@@ -14,6 +14,7 @@ from .._base.errors import InputError, LabError
 from .._host import netns as host_netns
 from .._host.runner import run
 from . import crictl, wireguard
+from .other_end import Begin, addresses_of
 from .parse import Link, parse_links
 from .read import namespaces, read
 from .walk import WIREGUARD, FoundPath, TunnelDevice, path_of, tunnels
@@ -132,6 +133,17 @@ def _wg(device: str, what: str) -> str:
         return run(["wg", "show", device, what], check=False).out
     except LabError:
         return ""
+
+
+def begin(asked: PathEnd) -> Begin:
+    """Return where a path begins on this host, and which addresses are there."""
+    name, argv = _inside(asked)
+    links = parse_links(run([*argv, "-json", "-details", "address", "show"]).out)
+    return {
+        "name": asked.get("name") or str(asked.get("address")),
+        "netns": name or None,
+        "addresses": addresses_of(links),
+    }
 
 
 def find(asked: PathEnd) -> FoundPath:
