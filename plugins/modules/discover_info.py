@@ -77,8 +77,8 @@ EXAMPLES = r"""
   offload.lab.discover_info:
     ends: [{name: pods, pod: default/web}]
     others: >-
-      {{ ansible_play_hosts | difference([inventory_hostname]) | map('extract', hostvars)
-         | map(attribute='begun.begins') | flatten }}
+      {{ ansible_play_hosts | difference([inventory_hostname])
+         | map('extract', hostvars) | map(attribute='begun.begins') | flatten }}
 
 - name: Show the devices
   ansible.builtin.debug:
