@@ -33,26 +33,30 @@ def addresses_of(links: Mapping[str, Link]) -> list[str]:
     return found
 
 
+def _end_of(name: str, others: Iterable[Begin]) -> Begin:
+    """Return the one end of a path that the other hosts have."""
+    ends = [one for one in others if one["name"] == name]
+    if not ends:
+        raise InputError(
+            "no other host of the play has an end of it",
+            f"path {name}",
+            "Give another host an end of the same name, or this one the address of its other end.",
+        )
+    if len(ends) > 1:
+        raise InputError(f"{len(ends)} other hosts have an end of it", f"path {name}", ADVICE)
+    return ends[0]
+
+
 def other_address(name: str, others: Iterable[Begin]) -> str:
     """Return the address to which a path of this name goes, from what the other hosts have.
 
     Where the other end has IPv4 and IPv6, IPv4 is taken. Raises InputError where it is not clear.
     """
-    ends = [one for one in others if one["name"] == name]
-    where = f"path {name}"
-    if not ends:
-        raise InputError(
-            "no other host of the play has an end of it",
-            where,
-            "Give another host an end of the same name, or this one the address of its other end.",
-        )
-    if len(ends) > 1:
-        raise InputError(f"{len(ends)} other hosts have an end of it", where, ADVICE)
-    known = [ipaddress.ip_address(text) for text in ends[0]["addresses"]]
+    known = [ipaddress.ip_address(text) for text in _end_of(name, others)["addresses"]]
     candidates = [address for address in known if address.version == 4] or known
     if not candidates:
-        raise InputError("the other end has no address", where, ADVICE)
+        raise InputError("the other end has no address", f"path {name}", ADVICE)
     if len(candidates) > 1:
         listed = ", ".join(str(address) for address in candidates)
-        raise InputError(f"the other end has the addresses {listed}", where, ADVICE)
+        raise InputError(f"the other end has the addresses {listed}", f"path {name}", ADVICE)
     return str(candidates[0])
