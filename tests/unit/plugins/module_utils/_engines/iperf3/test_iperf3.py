@@ -2,7 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Engine iperf3: its commands, and the JSON that 3.12 (Debian 12) and 3.18 (Debian 13) printed on
-a veth of MTU 1500, each for one second.
+a veth of MTU 1500.
+
+``OFFLOAD_LAB_KEEP=FOLDER pytest tests/integration/test_iperf3_versions.py`` writes such texts.
 """
 
 from __future__ import annotations
@@ -140,6 +142,22 @@ def test_datagrams_that_were_lost_are_not_counted(version):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+def test_of_a_flood_what_arrived_is_the_throughput(version):
+    [row] = output.rows(text("flooded", version))
+    sums = json.loads(text("flooded", version))["end"]
+    assert row["throughput_mbps"] == pytest.approx(sums["sum_received"]["bits_per_second"] / 1e6)
+    assert row["throughput_sent_mbps"] == pytest.approx(sums["sum_sent"]["bits_per_second"] / 1e6)
+    assert row["throughput_mbps"] < row["throughput_sent_mbps"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_rate_a_window_and_an_algorithm(version):
+    [row] = output.rows(text("paced", version))
+    assert row["throughput_mbps"] == pytest.approx(200, rel=0.02)
+    assert row["send_socket_size"] == 2 * 256 * 1024  # Linux doubles what is asked for
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 def test_seconds_that_iperf3_omits_are_left_out(version):
     [row] = output.rows(text("parallel", version))
     shown = json.loads(text("parallel", version))["intervals"]
@@ -155,6 +173,8 @@ def test_an_error_is_what_iperf3_says(version):
     engine = engine_named("iperf3")
     assert engine.complaint(refused, "").startswith("iperf3 says: unable to connect")
     assert engine.complaint("", "iperf3: no such option\n") == "iperf3: no such option"
+    with pytest.raises(LabError, match="the server is busy running a test"):
+        output.rows(text("busy", version))
     assert engine_that_started(["iperf3", "-c", "198.18.0.2"]) is engine
 
 
