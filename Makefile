@@ -64,7 +64,7 @@ integrity: setup  ## is an offload broken? payload is compared byte for byte on 
 case: setup  ## a known case, CASE=calico-4727 ... of docs/known-cases.md: a lying network card, the verdict, and the cure
 	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/case.sh "$(CASE)" "$(abspath $(RESULTS))"
 
-study: setup  ## one of the five studies, STUDY=ovs_vxlan_offload ..., as demo; SHORT=1 takes minutes
+study: setup  ## one of the published studies, STUDY=ovs_vxlan_offload ..., as demo; SHORT=1 takes minutes
 	@$(ROOT) env PATH="$(BIN):$$PATH" SHORT="$(SHORT)" sh tools/study.sh "$(STUDY)" "$(abspath $(RESULTS))"
 
 lab: setup  ## the nodes on this machine, their switches, tunnels and tenants

@@ -1,5 +1,5 @@
 #!/bin/sh
-# One of the five studies on this machine, from nothing to its report and back: study.sh STUDY RESULTS_FOLDER
+# One of the studies on this machine, from nothing to its report and back: study.sh STUDY RESULTS_FOLDER
 # (root; OFFLOAD_LAB_NAME names the lab; SHORT=1 is the short form). The logs that a study printed are imported beside
 # ours where the folder of the studies is there: OFFLOAD_LAB_STUDIES, by default shared/studies beside the checkout.
 set -eu
@@ -15,7 +15,10 @@ fi
 
 case $study in
 hardware_offloads | ovs_vxlan_offload) export OFFLOAD_LAB_UPLINK=yes ;;
+userspace_tso) export OFFLOAD_LAB_UPLINK=yes OFFLOAD_LAB_MTU=1500 ;;
 tso_ports) export OFFLOAD_LAB_PORTS=4 OFFLOAD_LAB_MTU=1500 ;;
+udp_gro) export OFFLOAD_LAB_FORWARDER=bridged OFFLOAD_LAB_MTU=1500 ;;
+udp_forwarding) export OFFLOAD_LAB_FORWARDER=routed OFFLOAD_LAB_MTU=1500 ;;
 esac
 
 if [ -f "$studies/imports/$study.yml" ]; then

@@ -19,6 +19,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.tests.support import run
 from ansible_collections.offload.lab.tests.system.trial import (
+    PHYSICAL,
     UNDERLAY,
     Meanwhile,
     address,
@@ -170,6 +171,36 @@ def test_segments_that_are_sent_again_are_told(lab, probe):
             ]
         )
     assert "retransmits" in guards(trial), trial["result"]
+
+
+@pytest.mark.nightly  # its process needs a CPU to itself: no other test beside it
+def test_what_the_engine_itself_limits_is_told_and_what_the_path_limits_is_not(lab, probe):
+    """A byte a call: what its own code needs for a call is all the load is. On a slow path the same
+    engine waits.
+    """
+    server = [{"address": PHYSICAL["address"], "port": network.NETSERVER_PORT + 4}]
+    slow = ["dev", "node2", "root", "tbf", "rate", "200mbit", "burst", "256kb", "limit", "1mb"]
+    qdisc = ["ip", "netns", "exec", f"{lab.name}-fabric", "tc", "qdisc"]
+    lab.ask("offload.lab.netserver", "node2", engine="sockets", servers=server)
+    try:
+        for _attempt in range(5):  # what else runs on this machine may take the CPU from it
+            tiny = measure(lab, probe, engine="sockets", message_size=1)
+            if "engine_limit" in guards(tiny):
+                break
+        run([*qdisc, "add", *slow])
+        try:
+            whole = measure(lab, probe, engine="sockets", message_size=65536)
+            small = measure(lab, probe, engine="sockets", message_size=1400)
+        finally:
+            run([*qdisc, "del", *slow[:3]])
+    finally:
+        lab.ask("offload.lab.netserver", "node2", state="absent", servers=server)
+    assert "engine_limit" in guards(tiny), tiny["result"]["engine_cpu"]
+    assert not any(mark["excludes"] for mark in tiny["marks"] if mark["guard"] == "engine_limit")
+    for trial in (whole, small):
+        print(trial["result"]["throughput_mbps"], trial["result"]["engine_cpu"])
+        assert trial["error"] is None and 50 < trial["result"]["throughput_mbps"] < 220
+        assert "engine_limit" not in guards(trial), trial["result"]["engine_cpu"]
 
 
 def test_a_profile_that_was_not_taken_is_marked(lab, probe):

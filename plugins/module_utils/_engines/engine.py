@@ -64,6 +64,7 @@ class StreamRow(TypedDict, total=False):
     elapsed_s: float | None
     throughput_mbps: float | None  # what arrived
     throughput_sent_mbps: float | None
+    receive_calls_per_s: float  # calls with which the receiver took in what arrived
     transactions_per_s: float | None
     # Rates in Mbit/s or transactions/s over the time of the stream. Those of UDP_STREAM are what
     # was sent.

@@ -17,6 +17,7 @@ from typing import Any, Iterator, Mapping, TypedDict
 from .._trials.cpu import TRAFFIC_SHARE
 
 MAIN = ("throughput", "transactions")
+CALLS = "receive_calls"  # medians only: fewer of them are a means, no end
 ENDS = ("client", "server", "forwarder", "combined")
 LATENCIES = ("mean", "p50", "p90", "p99", "p999")
 SHOWN_AS = {"p999": "p99.9"}
@@ -52,6 +53,8 @@ def _parts(name: str, transactions: bool) -> tuple[str, str, str | None, str | N
         return "throughput", "Mbit/s", "higher", None
     if name == "transactions":
         return "transactions", "1/s", "higher", None
+    if name == CALLS:
+        return "receive calls", "1/s", None, None
     if name.startswith("latency_"):
         return f"latency, {SHOWN_AS.get(name[8:], name[8:])}", "µs", "lower", None
     if name.startswith("service_demand_"):
@@ -69,7 +72,7 @@ def better(name: str) -> str | None:
 
 def order(name: str) -> tuple[int, int, int, str]:
     """Return a metric's place among others, for sorting."""
-    groups = ("throughput", "transactions", "latency", "service", "cpu")
+    groups = ("throughput", "transactions", "latency", "service", "cpu", CALLS)
     kind = next(number for number, group in enumerate(groups) if name.startswith(group))
     kinds = ("busy", *CPU_KINDS)
     end = next((ENDS.index(part) for part in name.split("_") if part in ENDS), 0)
@@ -83,7 +86,9 @@ def order(name: str) -> tuple[int, int, int, str]:
 
 def compared(name: str) -> bool:
     """Return whether effects are computed for this metric, or its medians only."""
-    return not name.startswith("cpu_") or name.rsplit("_", 1)[-1] in COMPARED_KINDS
+    if name.startswith("cpu_"):
+        return name.rsplit("_", 1)[-1] in COMPARED_KINDS
+    return name != CALLS
 
 
 @functools.lru_cache(maxsize=None)
@@ -130,6 +135,16 @@ def _of_netperf(result: Mapping[str, Any], one_host: bool, found: dict[str, Any]
             found[f"cpu_{end}_busy"] = result[f"{side}_cpu_percent"]
 
 
+def _rates(test: str | None, result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was done in a second."""
+    if test in TRANSACTIONS:
+        return {"transactions": result.get("transactions_per_s")}
+    found = {"throughput": result.get("throughput_mbps")}
+    if test == "UDP_STREAM":
+        found[CALLS] = result.get("receive_calls_per_s")
+    return found
+
+
 def values_of(trial: Mapping[str, Any], one_host: bool = False) -> dict[str, float]:
     """Return ``{metric: value}`` of what a trial measured.
 
@@ -137,11 +152,7 @@ def values_of(trial: Mapping[str, Any], one_host: bool = False) -> dict[str, flo
     """
     result = trial.get("result") or {}
     workload = trial.get("workload") or {}
-    found: dict[str, Any] = {}
-    if workload.get("test") in TRANSACTIONS:
-        found["transactions"] = result.get("transactions_per_s")
-    else:
-        found["throughput"] = result.get("throughput_mbps")
+    found = _rates(workload.get("test"), result)
     latency = result.get("latency_us")
     if latency:
         for name in LATENCIES:

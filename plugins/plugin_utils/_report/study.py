@@ -5,7 +5,7 @@
 path and MTU. Pure.
 
 A campaign that repeats a study names it with ``study``; :data:`COLUMNS` says what that study
-prints.
+prints, :data:`BETWEEN` which of its workloads it compares.
 """
 
 from __future__ import annotations
@@ -23,11 +23,15 @@ from .nouns import Study
 MBPS = ("throughput", "Mbit/s", "throughput", None)
 CHANGE = ("change", "%", "throughput", "percent")
 GAIN = ("change", "Mbit/s", "throughput", "difference")
+TIMES = ("ratio", "times", "throughput", "ratio")
 DEMAND = ("service demand", "µs/KB", "service_demand", None)
 DEMAND_CHANGE = ("its change", "%", "service_demand", "percent")
 USER, SYSTEM, SOFTIRQ = (
     ("CPU " + kind, "%", "cpu_" + kind, None) for kind in ("user", "system", "softirq")
 )
+MEGABYTES = ("throughput", "MB/s", "throughput", "megabytes")
+CALLS = ("receive calls", "1/s", "receive_calls", None)
+MEGABYTE = 8 * 2**20 / 1e6  # Mbit; the kernel's udpgso_bench_rx prints such megabytes
 # (title, unit, metric, what is printed of it: the median, or its difference to the control)
 COLUMNS = {
     "hardware_offloads": (MBPS, CHANGE, USER, SYSTEM),
@@ -35,10 +39,16 @@ COLUMNS = {
     "vxlan_rss": (MBPS, CHANGE, SOFTIRQ, DEMAND),
     "ovs_vxlan_offload": (MBPS, CHANGE, DEMAND, DEMAND_CHANGE),
     "vxlan_linux_bridge": (MBPS, CHANGE, DEMAND, DEMAND_CHANGE),
+    "udp_gro": (MEGABYTES, CALLS, DEMAND),
+    "userspace_tso": (MBPS, TIMES, DEMAND, DEMAND_CHANGE),
+    "udp_forwarding": (MBPS, TIMES, DEMAND, DEMAND_CHANGE),
 }
+# A study that compares workloads: the second with the first.
+BETWEEN = {"udp_gro": ("apart", "joined")}
 ENDS = ("combined", "client", "server")
 NONE = "–"
 SAME = "~"
+MEDIANS = (None, "megabytes")  # what is printed of a column that has medians
 
 
 Column = tuple[str, str, str, Optional[str]]
@@ -78,23 +88,34 @@ def _cell(column: StudyColumn, profile: str) -> str:
     """Return what is printed of one profile; the control has no change."""
     control = column.metric["control"]
     what = column.what
-    if profile == control["profile"]:
-        return _number(control["median"]) if what is None else NONE
+    if what in MEDIANS:
+        return _number(_median(column, profile))
     row = {row["profile"]: row for row in column.metric["rows"]}.get(profile)
-    if row is None or row.get("median") is None:
+    if profile == control["profile"] or row is None or row.get("median") is None:
         return NONE
-    if what is None:
-        return _number(row["median"])
     if row["state"] == "same":
         return SAME
     return _change(row, control["median"], what)
 
 
-def _change(row: ProfileEffect, control: float | None, what: str) -> str:
-    """Return a profile's difference to the control: ``percent``, or in the metric's unit."""
+def _median(column: StudyColumn, profile: str) -> float | None:
+    """Return a profile's median in the unit of a column that prints it."""
+    rows = [column.metric["control"], *column.metric["rows"]]
+    median = next((row.get("median") for row in rows if row["profile"] == profile), None)
+    if median is None or column.what != "megabytes":
+        return median
+    return median / MEGABYTE
+
+
+def _change(row: ProfileEffect, control: float | None, what: str | None) -> str:
+    """Return a profile's difference to the control: ``ratio``, ``percent``, or in the metric's
+    unit.
+    """
     unknown = "?" if row["state"] == "unknown" else ""
+    ratio = row.get("ratio")
+    if what == "ratio":
+        return NONE if ratio is None else f"{ratio:.2f}{unknown}"
     if what == "percent":
-        ratio = row.get("ratio")
         return NONE if ratio is None else _signed((ratio - 1) * 100, 1) + unknown
     median = row["median"]
     if control is None or median is None:
@@ -136,6 +157,28 @@ def _rows(
     return rows
 
 
+def _between(
+    study: str, group: Sequence[AnalysedTable], control: str, impossible: Collection[str]
+) -> list[StudyRow]:
+    """Return how many times as large each median of one workload is as that of another."""
+    first, second = BETWEEN.get(study, (None, None))
+    heads = {table["workload"]: _heads(COLUMNS[study], _metrics(table)) for table in group}
+    if first not in heads or second not in heads:
+        return []
+    pairs = list(zip(heads[first], heads[second]))
+    others = [row["profile"] for row in heads[first][0].metric["rows"]]
+    rows = []
+    for profile in [control, *(name for name in others if name not in impossible)]:
+        cells = {one.title: _times(one, other, profile) for one, other in pairs}
+        rows.append(StudyRow(f"{second} / {first}", profile, cells))
+    return rows
+
+
+def _times(one: StudyColumn, other: StudyColumn, profile: str) -> str:
+    base, value = _median(one, profile), _median(other, profile)
+    return f"{value / base:.3g} times" if base and value is not None else NONE
+
+
 def _printed(row: StudyRow, titles: Sequence[str]) -> PlainRow:
     return {"cells": [row.workload, row.profile, *(row.cells.get(title, NONE) for title in titles)]}
 
@@ -149,6 +192,7 @@ def _table(
         heads = _heads(COLUMNS[study], _metrics(table))
         titles.update(dict.fromkeys(column.title for column in heads))
         rows += _rows(table, heads, control, impossible)
+    rows += _between(study, group, control, impossible)
     place = group[0]
     mtu = f"MTU {place['mtu']}" if place["mtu"] else None
     return {

@@ -124,6 +124,7 @@ class Result(TypedDict, total=False):
         dict[str, float | None] | None
     )  # min, mean, p50, p90, p99, p999, max, stddev of a transaction
     unloaded_us: dict[str, float | None]  # the same of requests before the streams
+    receive_calls_per_s: float  # of all streams, with which the receivers took in what arrived
     engine_cpu: dict[str, EngineCpu | None]  # by end, of the busiest process
     payload: Payload  # of a check of the payload alone
     message_size: int | None  # bytes, as the other sizes

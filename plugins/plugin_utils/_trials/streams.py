@@ -293,9 +293,17 @@ def _where_told(rows: Sequence[StreamRow]) -> Result:
     for row in rows:
         if row.get("unloaded_us"):
             found["unloaded_us"] = row["unloaded_us"]
+    found.update(_receive_calls(rows))
     if any(row.get("engine_cpu") for row in rows):
         found["engine_cpu"] = {end: _busiest(rows, end) for end in ("client", "server")}
     return found
+
+
+def _receive_calls(rows: Sequence[StreamRow]) -> Result:
+    """Return the calls a second of all receivers, where each of them says its own."""
+    if not all("receive_calls_per_s" in row for row in rows):
+        return {}
+    return {"receive_calls_per_s": sum(row["receive_calls_per_s"] for row in rows)}
 
 
 def _busiest(rows: Iterable[StreamRow], end: str) -> EngineCpu | None:

@@ -79,20 +79,15 @@ def _cpu(told: Document) -> EngineCpu | None:
     return {"own": _number(told, "user") / wall, "kernel": _number(told, "system") / wall}
 
 
-def _bytes(test: str, client: Document, server: Document) -> tuple[float, float]:
-    """Return the bytes that were sent and those that arrived."""
-    sender, receiver = (server, client) if test == "TCP_MAERTS" else (client, server)
-    return _number(sender, "bytes"), _number(receiver, "bytes")
-
-
 def _stream(given: Document, elapsed: float) -> StreamRow:
-    test = given["test"]
-    client = given["client"]
-    server = given["server"]
-    sent, arrived = _bytes(test, client, server)
+    sender = given["client"]
+    receiver = given["server"]
+    if given["test"] == "TCP_MAERTS":
+        sender, receiver = receiver, sender
     return {
-        "throughput_mbps": arrived * BITS / elapsed,
-        "throughput_sent_mbps": sent * BITS / elapsed,
+        "throughput_mbps": _number(receiver, "bytes") * BITS / elapsed,
+        "throughput_sent_mbps": _number(sender, "bytes") * BITS / elapsed,
+        "receive_calls_per_s": _number(receiver, "calls") / elapsed,
         "transactions_per_s": None,
         "parts": _parts(given.get("parts"), BITS),
         "mss": _whole(given, "mss"),

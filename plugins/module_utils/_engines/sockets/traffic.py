@@ -33,6 +33,7 @@ Asked = Dict[str, Any]  # see :func:`.command.asked`
 CALL = 65536  # bytes of a call of a TCP stream, where no size is asked for
 DATAGRAM = 1400  # bytes, where no size is asked for
 MOST_SEGMENTS = 64  # datagrams of one call (UDP_MAX_SEGMENTS of linux/udp.h before 6.9)
+EXAMINED = 1000  # calls that take in datagrams and look at their size; it takes time
 LARGEST_DATAGRAM = 65507  # bytes that IPv4 carries in a UDP datagram
 # linux/udp.h
 SOL_UDP = 17
@@ -99,6 +100,7 @@ class Done(NamedTuple):
     amount: int  # bytes
     calls: int
     elapsed: float  # s
+    datagram: int = 0  # bytes of the largest one of the first that arrived
 
 
 # Streams
@@ -199,17 +201,40 @@ def refusal(error: OSError, size: int) -> str:
     return f"one call cannot send several datagrams (udp_segment): {reason}"
 
 
+def take_in(sock: socket.socket, buffer: bytearray) -> tuple[int, int]:
+    """Return the bytes that one call takes in, and those of each datagram in it (UDP_GRO)."""
+    got, told, _flags, _peer = sock.recvmsg_into([buffer], socket.CMSG_SPACE(NUMBER.size))
+    for level, kind, data in told:
+        if (level, kind) == (SOL_UDP, UDP_GRO):
+            return got, int(NUMBER.unpack_from(data)[0])
+    return got, got
+
+
+def merged(size: int, arrived: int) -> str | None:
+    """Return what is wrong where datagrams arrived as larger ones, None where they did not."""
+    if arrived <= size:
+        return None
+    return (
+        f"datagrams of {size} bytes arrived as one of {arrived}: what is on the path, a switch or "
+        "a device, does not cut what one call sends (udp_segment)"
+    )
+
+
 def receive_datagrams(sock: socket.socket, finished: Callable[[], bool]) -> Done:
     """Count what arrives until no more does and the other end has finished."""
     buffer = bytearray(LARGEST_DATAGRAM + 28)
     began = now = 0.0
-    amount = calls = 0
+    amount = calls = largest = 0
     while True:
         try:
-            got = sock.recv_into(buffer)
+            if calls < EXAMINED:
+                got, size = take_in(sock, buffer)
+                largest = max(largest, size)
+            else:
+                got = sock.recv_into(buffer)
         except BlockingIOError:
             if finished():
-                return Done(amount, calls, now - began)
+                return Done(amount, calls, now - began, largest)
             continue
         now = time.monotonic()
         began = began or now
@@ -547,7 +572,8 @@ class SocketsServer:
             control.say({"ready": True, **_sizes(sock)})
             usage = Usage()
             done = receive_datagrams(sock, control.finished)
-            return {**usage.shown(), "bytes": done.amount, "calls": done.calls}
+            counts = {"bytes": done.amount, "calls": done.calls, "datagram": done.datagram}
+            return {**usage.shown(), **counts}
 
     def count_flows(self, control: ControlLine) -> dict[str, object]:
         """Wait for the end of flows; return what the listening process needed for them."""
@@ -767,7 +793,11 @@ class SocketsClient:
                 done = send(sock, data, asked["seconds"], self.ticks, rate)
             except OSError as error:
                 raise SystemExit(refusal(error, size)) if len(data) > size else error
-            self.add_stream(done, usage.shown(), self.end())
+            used, server = usage.shown(), self.end()
+            wrong = merged(size, int(str(server["datagram"])))
+            if wrong:
+                raise SystemExit(wrong)
+            self.add_stream(done, used, server)
             sizes = {**_sizes(sock), "recv_socket": ready["recv_socket"]}
             self.found.update(sizes, message_size=size)
 

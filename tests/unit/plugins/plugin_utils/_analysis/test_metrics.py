@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.metrics import values_of
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.metrics import (
+    better,
+    compared,
+    values_of,
+)
 
 TRIAL = {
     "workload": {"test": "TCP_STREAM"},
@@ -36,3 +40,11 @@ def test_cpu_counts_where_it_was_counted_during_the_traffic(trial):
 
 def test_cpu_of_another_time_does_not_count_nor_what_netperf_saw_instead():
     assert values_of(with_share(0.1)) == {"throughput": 9000.0}
+
+
+def test_receive_calls_count_of_datagrams_and_claim_nothing():
+    result = {"throughput_mbps": 9000.0, "receive_calls_per_s": 100.0}
+    datagrams = {"workload": {"test": "UDP_STREAM"}, "result": result}
+    assert values_of(datagrams) == {"throughput": 9000.0, "receive_calls": 100.0}
+    assert values_of({**datagrams, "workload": {"test": "TCP_STREAM"}}) == {"throughput": 9000.0}
+    assert not compared("receive_calls") and better("receive_calls") is None

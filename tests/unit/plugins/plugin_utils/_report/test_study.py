@@ -96,6 +96,40 @@ def test_both_ends_have_columns_of_their_own():
     assert "service demand client, µs/KB" in found.tables[0]["head"]
 
 
+def udp_gro(second="joined"):
+    """Return the analysis of study udp_gro: half the throughput more, and a tenth of the calls."""
+    found = analysis()
+    apart, joined = found["tables"] + analysis()["tables"]
+    for table, name, megabits, calls in (
+        (apart, "apart", (8388.608, 8388.608), (1000.0, 1000.0)),
+        (joined, second, (8388.608, 12582.912), (1000.0, 100.0)),
+    ):
+        table["workload"] = name
+        table["metrics"] = [
+            metric("throughput", None, megabits, "better", megabits[1] / megabits[0]),
+            metric("receive_calls", None, calls, None, None),
+        ]
+    return {**found, "tables": [apart, joined]}
+
+
+def test_a_study_of_workloads_says_how_one_is_to_the_other():
+    found = section(plan("udp_gro"), udp_gro())
+    heads = ["Workload", "Profile", "throughput, MB/s", "receive calls, 1/s"]
+    assert found.tables[0]["head"] == heads
+    assert rows(found)[1] == ["apart", "all_on", "1,000", "1,000"]
+    assert rows(found)[3:] == [
+        ["joined", "all_on", "1,500", "100"],
+        ["joined / apart", "all_off", "1 times", "1 times"],
+        ["joined / apart", "all_on", "1.5 times", "0.1 times"],
+    ]
+    assert [row[0] for row in rows(section(plan("udp_gro"), udp_gro("other")))][4:] == []
+
+
+def test_a_ratio_is_printed_as_such():
+    found = rows(section(plan("userspace_tso"), analysis("unknown")))
+    assert found[1][2:4] == ["1,500", "1.50?"] and found[0][3] == "–"
+
+
 @pytest.mark.parametrize("study", COLUMNS)
 def test_every_study_has_its_columns(study):
     assert section(plan(study, blocks=6), analysis()).tables[0]["rows"]

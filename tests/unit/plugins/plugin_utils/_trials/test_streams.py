@@ -326,6 +326,13 @@ def test_requests_beside_a_stream():
     assert result["engine_cpu"] == {"client": {"own": 0.1, "kernel": 0.85}, "server": None}
 
 
+def test_receive_calls_are_those_of_all_streams_where_each_says_them():
+    rows = [{**row(900.0), "receive_calls_per_s": 100.0}, {**row(100.0), "receive_calls_per_s": 20}]
+    result = streams.summarise([stream(0, 1)] * 2, rows)
+    assert result["receive_calls_per_s"] == 120.0
+    assert "receive_calls_per_s" not in streams.summarise([stream(0, 1)] * 2, [rows[0], row(1.0)])
+
+
 def test_transactions_inside_the_window():
     early = transactions(0.0, parts(0.0, [200, 100], unit="Trans/s"))
     late = transactions(0.0, parts(1.0, [100], unit="Trans/s"))

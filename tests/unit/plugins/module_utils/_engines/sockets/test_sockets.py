@@ -126,8 +126,10 @@ def test_a_stream_is_read():
     assert (row["throughput_sent_mbps"], row["throughput_mbps"]) == (2000.0, 1000.0)
     assert row["parts"] == [(10.0, 11.0, 2000.0), (11.0, 12.0, 2000.0)]
     assert row["engine_cpu"]["client"] == {"own": 0.1, "kernel": 0.85}
+    assert row["receive_calls_per_s"] == 2000.0
     [reverse] = output.rows(json.dumps({**STREAM, "test": "TCP_MAERTS"}))
     assert (reverse["throughput_sent_mbps"], reverse["throughput_mbps"]) == (1000.0, 2000.0)
+    assert reverse["receive_calls_per_s"] == 4000.0
 
 
 def test_requests_are_read():
@@ -260,3 +262,32 @@ def test_a_server_that_is_not_there_is_said():
     load = workload.checked({"engine": "sockets", "test": "TCP_RR", "duration": 1})
     end = workload.endpoint({"address": "127.0.0.1", "port": 1})
     assert "127.0.0.1 port 5: Connection refused" in load_run.run_cell(load, [end])["error"]
+
+
+def datagrams_taken_in(sends, joined):
+    """Return what a receiver counts of (bytes, bytes of each datagram) that are sent to it."""
+    receiver = traffic.udp_socket("127.0.0.1", 0, {})
+    if joined:
+        receiver.setsockopt(traffic.SOL_UDP, traffic.UDP_GRO, 1)
+    with receiver, traffic.udp_socket("127.0.0.1", 0, {}) as sender:
+        sender.connect(receiver.getsockname())
+        for size, each in sends:
+            sender.setsockopt(traffic.SOL_UDP, traffic.UDP_SEGMENT, each)
+            sender.send(bytes(size))
+        return traffic.receive_datagrams(receiver, lambda: True)
+
+
+@pytest.mark.parametrize("joined, calls", [(True, 1), (False, 4)])
+def test_datagrams_that_are_taken_in_together_keep_their_size(joined, calls):
+    done = datagrams_taken_in([(400, 100)], joined)
+    assert (done.amount, done.calls, done.datagram) == (400, calls, 100)
+
+
+@pytest.mark.parametrize("joined", [True, False])
+def test_datagrams_that_arrive_as_a_larger_one_are_found(joined):
+    """As through a switch that does not cut what one call sends."""
+    done = datagrams_taken_in([(100, 100), (6400, 6400)], joined)
+    assert done.datagram == 6400
+    assert traffic.merged(6400, done.datagram) is None
+    said = traffic.merged(100, done.datagram)
+    assert said.startswith("datagrams of 100 bytes arrived as one of 6400")
