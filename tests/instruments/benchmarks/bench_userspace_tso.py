@@ -23,6 +23,7 @@ from collections import defaultdict
 
 from ansible_collections.offload.lab.plugins.module_utils._engines import workload
 from ansible_collections.offload.lab.plugins.module_utils._load import run, servers
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.effects import t_quantile
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.trials import result_of
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "10"))
@@ -125,7 +126,7 @@ def up():
 
 
 def measure(sender, receiver, family):
-    """Return the Mbit/s of a stream."""
+    """Return the Mbit/s of a stream, None where it failed."""
     here, there = ENDS[sender], ENDS[receiver]
     wanted = {"netns": there[0], "address": there[family], "port": PORT, "engine": "iperf3"}
     servers.start_all([wanted])
@@ -138,7 +139,8 @@ def measure(sender, receiver, family):
     finally:
         servers.stop_all([servers._state_file(wanted)])
     if error:
-        raise SystemExit(f"{sender} to {receiver}: {error}")
+        print(f"{sender} to {receiver}: {error}", flush=True)
+        return None
     return result["throughput_mbps"]
 
 
@@ -149,12 +151,13 @@ def table(found):
         logs = [math.log(after / before) for before, after in rows]
         mean, half = statistics.mean(logs), 0.0
         if len(logs) > 1:
-            half = 2.26 * statistics.stdev(logs) / math.sqrt(len(logs))  # t of 9 degrees of freedom
+            quantile = t_quantile(0.975, len(logs) - 1)
+        half = quantile * statistics.stdev(logs) / math.sqrt(len(logs))
         low, middle, high = (math.exp(mean + step) for step in (-half, 0, half))
         name = f"{cell[0]} -> {cell[1]}, IPv{4 if cell[2] == 1 else 6}"
         print(
             f"{name:40} {statistics.median(off):8.0f} {statistics.median(on):8.0f} Mbit/s"
-            f"  {middle:6.2f} ({low:.2f} to {high:.2f})",
+            f"  {middle:6.2f} ({low:.2f} to {high:.2f}), {len(rows)} rounds",
             flush=True,
         )
 
@@ -174,7 +177,9 @@ def main():
                     for cell in random.sample(CELLS, len(CELLS)):
                         seen[cell, tso] = measure(*cell)
                 for cell in CELLS:
-                    found[cell].append((seen[cell, False], seen[cell, True]))
+                    pair = seen[cell, False], seen[cell, True]
+                    if None not in pair:
+                        found[cell].append(pair)
             table(found)
         finally:
             switch.stop("ovs-vswitchd", "ovsdb-server")
