@@ -4,8 +4,8 @@
 """Open vSwitch's userspace datapath without and with ``userspace-tso-enable``: streams of iperf3
 between namespaces and its local bridge, as ovs-dev measured them in 2020 (docs/studies/userspace_tso.md).
 
-The daemon is started anew for each round, since it reads the option at its start. Without it the
-veths have ``tx off``: the datapath could not fill in their checksums. Root; an Open vSwitch of its own
+The daemon is started anew for each round, since it reads the option at its start. Without it all
+ends have ``tx off``: the datapath could not fill in their checksums. Root; an Open vSwitch of its own
 in a namespace of its own. ``BENCH_ROUNDS`` (default 10) and ``BENCH_SECONDS`` (3) are the number of
 rounds and a cell's length.
 """
@@ -77,7 +77,9 @@ class Switch:
         self.daemon("ovsdb-server", f"{self.folder}/conf.db", remote)
         self.vsctl("--no-wait", "init")
         bridge = ("add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=netdev")
-        self.vsctl("--no-wait", *bridge)
+        # The ends keep its address; a new daemon would choose another one.
+        hardware = ("other_config:hwaddr=02:00:00:00:78:01",)
+        self.vsctl("--no-wait", *bridge, *hardware)
         for number in (1, 2):
             self.vsctl("--no-wait", "add-port", "br0", f"x{number}")
 
@@ -86,11 +88,12 @@ class Switch:
         self.stop("ovs-vswitchd")
         wanted = f"other_config:userspace-tso-enable={'true' if tso else 'false'}"
         self.vsctl("--no-wait", "set", "Open_vSwitch", ".", wanted)
-        for number in (1, 2):
-            inside(f"ol-bench-x{number}", "ethtool", "-K", "x", "tx", "on" if tso else "off")
-            inside(f"ol-bench-x{number}", "ethtool", "-K", "x", "tso", "on" if tso else "off")
         self.daemon("ovs-vswitchd", f"unix:{self.folder}/db.sock")
         addresses("br0", *ENDS["local bridge"])
+        for name, (netns, _four, _six) in ENDS.items():
+            device = "br0" if name == "local bridge" else "x"
+            for feature in ("tx", "tso"):
+                inside(netns, "ethtool", "-K", device, feature, "on" if tso else "off")
 
     def stop(self, *names):
         """End daemons, and wait until they have ended."""
