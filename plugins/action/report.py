@@ -17,7 +17,10 @@ from ..plugin_utils._campaign.chosen import IN_RESULTS, places, results_folder
 from ..plugin_utils._live import refresh
 from ..plugin_utils._report import html
 from ..plugin_utils._report.report import make_report
+from ..plugin_utils._statistics.libraries import preload
 
+# A live report is made after most blocks, each in a fork: 0.4 s of CPU time less.
+preload("scipy.optimize")
 html.preload()
 
 SPEC: Spec = {

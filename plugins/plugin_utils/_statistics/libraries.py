@@ -46,11 +46,11 @@ class Lazy:
         return found
 
 
-def preload() -> None:
-    """Import what most statistics need, for all later tasks too: each runs in a fork, which would
-    import it again.
+def preload(*more: str) -> None:
+    """Import what most statistics need, and ``more``, for all later tasks too: each runs in a fork,
+    which would import it again.
     """
-    for name in ("numpy", "scipy.special"):
+    for name in ("numpy", "scipy.special", *more):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
 
