@@ -129,11 +129,13 @@ def _fitting_mtu(name: str, asked: int | None, underlay: Link, version: int) -> 
 
 
 @overload
-def summary(link: Link, fdb: Fdb) -> VxlanSummary: ...
+def summary(link: Link, fdb: Fdb) -> VxlanSummary:
+    """A device that is there has a summary."""
 
 
 @overload
-def summary(link: None, fdb: Fdb) -> None: ...
+def summary(link: None, fdb: Fdb) -> None:
+    """One that is not there has none."""
 
 
 def summary(link: Link | None, fdb: Fdb) -> VxlanSummary | None:
