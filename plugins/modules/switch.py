@@ -91,7 +91,7 @@ EXAMPLES = r"""
     bridge: br-int
     until_reboot: true
 
-- name: Give the bridge an address from which Geneve and GRE of the userspace datapath are sent
+- name: Give the bridge the address from which Geneve and GRE are sent
   offload.lab.switch:
     bridge: br-int
     datapath: netdev
