@@ -13,6 +13,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import In
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis import spend
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import design, spending
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    load_campaign,
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import (
@@ -25,6 +26,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file im
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.components import Scatter
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.trials import visit_cells
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
+from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 COSTS = spending.Costs(spent=0, reserved=0, beside=0.9, visits=2, shortest=[0.25] * 4)
 LENGTHS = (0.25, 0.5, 1, 2, 3, 5, 10)
@@ -196,6 +198,14 @@ def test_cells_that_cannot_be_short_count_for_what_they_take():
     costs = spending.Costs(0, 0, beside=1.0, visits=2, shortest=[0.25, 1.0], at_once=0.5)
     assert costs.block(0.25) == pytest.approx(2 * (1 + 0.5 * 1.25))
     assert costs.length(0.25) == pytest.approx(2 / (4 + 1))
+
+
+def test_the_shipped_campaign_spends_its_half_hour():
+    shipped = load_campaign(str(CHECKOUT / "playbooks/campaigns/half_an_hour.yml"))
+    plan = design.make_plan(read_campaign(shipped), "2026-01-05T08:00:00Z")
+    assert plan["time"]["budget"] == 1800
+    assert plan["time"]["lengths"][0] == 0.25
+    assert {load["duration"] for load in plan["workloads"]} == {0.5}
 
 
 def test_a_decision_is_told_in_a_line():
