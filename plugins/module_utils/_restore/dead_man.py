@@ -13,6 +13,7 @@ takes one utime(2).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -30,7 +31,7 @@ from .sign_of_life import ALIVE, FIRED, HEARTBEAT, NOBODY, renew
 PROGRAM = "/run/offload-lab/dead_man_switch.zip"
 STATE = "/run/offload-lab/dead_man_switch.json"
 UNIT = "offload-lab-dead-man-switch"
-MAIN = f"import sys\nfrom {program.PACKAGE}._restore import dead_man\ndead_man.watch(float(sys.argv[1]), sys.argv[2])\n"
+MAIN = f"from {program.PACKAGE}._restore import dead_man\ndead_man.main()\n"
 ATTEMPTS = 5
 # A heartbeat has stopped after this silence, or after four of its longest pauses so far: the bound
 # follows the pace of this controller and this node. The pace is known after a few beats.
@@ -39,6 +40,7 @@ PAUSES_OF_SILENCE = 4
 PAUSES_TO_KNOW = 3
 LOST = "no controller was heard of"
 HARM_PAUSE_S = 0.2  # from one look for harm to the next
+FIRST = -10  # the priority of the switch, see nice(1)
 FILES = (ALIVE, HEARTBEAT, FIRED, PROGRAM, STATE, WATCHED)
 
 
@@ -95,6 +97,15 @@ def _watching(seconds: float, harms: HarmWatch | None = None) -> str | None:
             return harmed
         time.sleep(max(0.0, looked + pause - time.monotonic()))
     return LOST
+
+
+def main() -> None:
+    """Watch, as the program that :func:`arm` starts. It goes first, with what it starts: on a busy node
+    others must not delay it.
+    """
+    with contextlib.suppress(OSError):  # a container may not be allowed to
+        os.setpriority(os.PRIO_PROCESS, 0, FIRST)
+    watch(float(sys.argv[1]), sys.argv[2])
 
 
 def watch(minutes: float, path: str) -> None:

@@ -50,14 +50,16 @@ def refused(
 
 
 def _lost(campaign: Campaign, engine: str | None) -> Iterator[str]:
-    """Yield the workloads whose datagrams do not get through a tunnel of the userspace datapath."""
+    """Yield the workloads whose datagrams do not get through a tunnel of the userspace datapath as
+    they were sent.
+    """
     paths = [path_named(name) for name in campaign["paths"]]
     through = " and ".join(path.name for path in paths if path.tunnelled and not path.nodes)
     for workload in campaign["workloads"] if through else ():
         if _sends_together(workload, engine):
             yield (
                 f"workload {workload['name']} sends several datagrams with one call, which the "
-                f"userspace datapath loses on {through}. Give it udp_segment: false."
+                f"userspace datapath loses or joins on {through}. Give it udp_segment: false."
             )
 
 

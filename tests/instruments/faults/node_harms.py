@@ -23,6 +23,7 @@ from ansible_collections.offload.lab.tests.instruments.faults.harms import (
     HARMS,
     PLACES,
     SOON,
+    go_first,
     of_both,
     on,
     seconds_to,
@@ -108,6 +109,7 @@ def main(count=100, seed=1, seconds=86400):
     """Strike, print, and return the number of harms after which something was wrong, or a node was not
     restored soon enough.
     """
+    go_first()
     generator = random.Random(seed)
     end = time.monotonic() + seconds
     rows = []

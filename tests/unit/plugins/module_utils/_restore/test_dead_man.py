@@ -136,3 +136,20 @@ def test_a_heartbeat_whose_pace_is_not_known_or_that_is_not_expected_never_stops
     assert not heartbeat.has_stopped()
     clock.path.unlink()
     assert not heartbeat.has_stopped()
+
+
+@pytest.mark.parametrize("error", [None, PermissionError()])
+def test_the_program_goes_first_where_it_may(monkeypatch, error):
+    seen = []
+
+    def set_priority(*asked):
+        seen.append(asked)
+        if error:
+            raise error
+
+    monkeypatch.setattr(dead_man.os, "setpriority", set_priority)
+    monkeypatch.setattr(dead_man, "watch", lambda *asked: seen.append(asked))
+    monkeypatch.setattr(dead_man.sys, "argv", ["program", "0.5", "/snapshot.json"])
+    dead_man.main()
+    assert seen == [(dead_man.os.PRIO_PROCESS, 0, dead_man.FIRST), (0.5, "/snapshot.json")]
+    assert dead_man.FIRST < 0

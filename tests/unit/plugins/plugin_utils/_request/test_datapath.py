@@ -40,7 +40,7 @@ def test_datagrams_that_one_call_sends_together(path, keys, datapath, wrong):
     told = list(refused(datapath, InTunnel(), campaign(path, **keys), "netperf"))
     assert bool(told) == wrong
     if wrong:
-        assert f"loses on {path}. Give it udp_segment: false." in told[0]
+        assert f"loses or joins on {path}. Give it udp_segment: false." in told[0]
 
 
 def test_the_engine_of_the_lab_makes_them_where_the_workload_names_none():
