@@ -203,6 +203,25 @@ def test_what_the_engine_itself_limits_is_told_and_what_the_path_limits_is_not(l
         assert "engine_limit" not in guards(trial), trial["result"]["engine_cpu"]
 
 
+@pytest.mark.nightly
+def test_datagrams_that_the_switch_merges_fail(lab, probe):
+    """The userspace datapath does not cut what one call sends, unless the tenant's kernel does."""
+    ends = {"netns": "tenant1", "local": address(lab, 1, 1), "address": address(lab, 2, 1)}
+    server = [{"netns": "tenant1", "address": ends["address"], "port": network.NETSERVER_PORT + 4}]
+    load = {"test": "UDP_STREAM", "engine": "sockets", "message_size": 100, "duration": 1}
+    cells = [
+        {"id": str(cut), "path": "tenant_vxlan", "mtu": 9000, "endpoints": [ends], "workload": more}
+        for cut, more in ((True, load), (False, {**load, "udp_segment": False}))
+    ]
+    lab.ask("offload.lab.netserver", "node2", engine="sockets", servers=server)
+    try:
+        merged, whole = lab.ask("offload.lab.visit", "node1", cells=cells, probe=probe)["trials"]
+    finally:
+        lab.ask("offload.lab.netserver", "node2", state="absent", servers=server)
+    assert "datagrams of 100 bytes arrived as one of 6400" in merged["error"]
+    assert whole["error"] is None and whole["result"]["throughput_mbps"] > 0
+
+
 def test_a_profile_that_was_not_taken_is_marked(lab, probe):
     """Segmentation needs the checksum: asked for without it, it stays inactive."""
     asked = {"devices": [UNDERLAY], "features": {"tx": False, "tso": True}}

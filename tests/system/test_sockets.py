@@ -2,8 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A campaign of engine sockets alone: its servers come and go with it, it tries and samples the
-paths, and the report shows latency under load. The switch's userspace datapath does not cut what one
-call sends, so these datagrams fail in the tunnel.
+paths, and the report shows latency under load.
 """
 
 from __future__ import annotations
@@ -50,11 +49,7 @@ def test_a_campaign_of_engine_sockets(lab_packages_required, tmp_path):
     folder = tmp_path / "by_sockets"
     records = (folder / "trials.jsonl").read_text().splitlines()
     trials = [json.loads(line) for line in records]
-    assert len(trials) >= 24
-    for trial in trials:
-        failed = trial["workload"]["name"] == "small" and trial["path"] == "tenant_vxlan"
-        assert ("arrived as one of 6400" in (trial["error"] or "")) == failed, trial
-    trials = [trial for trial in trials if not trial["error"]]
+    assert len(trials) >= 24 and not any(trial["error"] for trial in trials)
     sampled = [trial["evidence"]["packets"]["client"]["underlay0"]["out"] for trial in trials]
     assert all(sample["packets"] > 0 for sample in sampled)
     loaded = [trial["result"] for trial in trials if trial["workload"]["name"] != "small"]
@@ -64,4 +59,4 @@ def test_a_campaign_of_engine_sockets(lab_packages_required, tmp_path):
     page = (folder / "report.html").read_text()
     assert page.count("Latency of requests without and beside streams, 2 profiles.") == 2
     assert "Packets a second, of 100 bytes each:" in page
-    assert (folder / "report.txt").read_text().count("Packets a second, of 100 bytes each:") == 1
+    assert (folder / "report.txt").read_text().count("Packets a second, of 100 bytes each:") == 2

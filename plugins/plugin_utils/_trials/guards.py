@@ -39,7 +39,7 @@ LINE_RATE_SHARE = 0.94
 ONE_CPU_SHARE = 0.95
 OVERLAP_SHARE = 0.9
 CLOCK_ERROR_SHARE = 0.01
-ENGINE_BUSY = 0.95  # of a CPU
+ENGINE_BUSY = 0.9  # of a CPU; others on the machine take a part of it
 ENGINE_OWN = 0.1  # of that, in its own code
 
 
