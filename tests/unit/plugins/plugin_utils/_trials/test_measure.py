@@ -93,7 +93,7 @@ def test_a_visit_is_recorded_and_shown(controller):
     assert "trials" not in summary
     assert controller.said[0].startswith("node1-node2: block 1/2 visit 1/2 [")
     assert controller.said[0] == summary["progress"]
-    assert "cells 2/2, 9.41 Gbit/s" in summary["progress"]
+    assert "cells 2/2, tcp_stream on physical 9.41 Gbit/s" in summary["progress"]
 
 
 def test_a_task_measures_as_many_chunks_as_it_is_asked_for(controller):
