@@ -25,7 +25,7 @@ GRE_SEQUENCE = 0x1000
 GRE_VERSION = 0x0007
 
 
-class Tunnel(NamedTuple):
+class TunnelHeader(NamedTuple):
     """The header of a tunnel."""
 
     name: str
@@ -36,7 +36,7 @@ class Tunnel(NamedTuple):
 
 def tunnel_at(
     raw: bytes, protocol: int, payload: int, vxlan_port: int = VXLAN_PORT
-) -> Tunnel | None:
+) -> TunnelHeader | None:
     """Return the tunnel's header in an IP packet whose payload begins at ``payload``; None without
     one, or where it is not whole.
     """
@@ -50,23 +50,23 @@ def tunnel_at(
     return None
 
 
-def _over_udp(raw: bytes, payload: int, vxlan_port: int) -> Tunnel | None:
+def _over_udp(raw: bytes, payload: int, vxlan_port: int) -> TunnelHeader | None:
     port, _length, checksum = struct.unpack_from("!HHH", raw, payload + 2)
     start = payload + UDP_HEADER
     if port == vxlan_port:
         flags, word = struct.unpack_from("!B3xI", raw, start)
         vni = word >> 8 if flags & VNI_IS_GIVEN else None
-        return Tunnel("vxlan", vni, checksum != 0, start + HEADER)
+        return TunnelHeader("vxlan", vni, checksum != 0, start + HEADER)
     if port == GENEVE_PORT:
         first, inside, word = struct.unpack_from("!BxHI", raw, start)
         frame = start + HEADER + 4 * (first & OPTIONS_LENGTH)
-        return Tunnel(
+        return TunnelHeader(
             "geneve", word >> 8, checksum != 0, frame if inside == ETHERNET_INSIDE else None
         )
     return None
 
 
-def _gre(raw: bytes, payload: int) -> Tunnel | None:
+def _gre(raw: bytes, payload: int) -> TunnelHeader | None:
     flags, inside = struct.unpack_from("!HH", raw, payload)
     if flags & GRE_VERSION:
         return None
@@ -80,4 +80,4 @@ def _gre(raw: bytes, payload: int) -> Tunnel | None:
     if flags & GRE_SEQUENCE:
         place += 4
     frame = place if inside == ETHERNET_INSIDE else None
-    return Tunnel("gre", key, bool(flags & GRE_CHECKSUM), frame)
+    return TunnelHeader("gre", key, bool(flags & GRE_CHECKSUM), frame)

@@ -30,6 +30,7 @@ from .nouns import (
     Plan,
     Remeasure,
     SearchLimits,
+    Settings,
     TimePlan,
     Visit,
 )
@@ -377,6 +378,18 @@ def _ends(time_plan: TimePlan | None, looks: list[Look]) -> list[int]:
     return [FIRST_BLOCKS] if time_plan else [look["block"] for look in looks]
 
 
+def _settings(campaign: Campaign, profiles: Mapping[str, Levels]) -> dict[str, Settings]:
+    """Return by profile what is set at each end.
+
+    With all else off, a feature that depends on another would show nothing: what it needs is
+    switched on with it.
+    """
+    needs = campaign["design"] == "one_at_a_time"
+    return {
+        name: settings_of(campaign["factors"], levels, needs) for name, levels in profiles.items()
+    }
+
+
 def make_plan(campaign: Campaign, created: str) -> Plan:
     """Return the plan (the content of plan.json) of a complete campaign; ``created`` is a time."""
     where = f"campaign {campaign['name']}"
@@ -387,12 +400,7 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
     confirm, _visits, confirm_seconds = confirmation_cost(campaign, len(profiles))
     search = search_of(campaign, profiles) if campaign["design"] == "search" else None
     seconds = _seconds(campaign, len(profiles), blocks, search)
-    # With all else off, a feature that depends on another would show nothing: what it needs is
-    # switched on with it.
-    needs = campaign["design"] == "one_at_a_time"
-    settings = {
-        name: settings_of(campaign["factors"], levels, needs) for name, levels in profiles.items()
-    }
+    settings = _settings(campaign, profiles)
     order = _in_drift(campaign, profiles) if search else list(profiles)
     time_plan = _time_plan(campaign)
     rounds = rounds_of(campaign["pairs"], campaign["concurrent"])

@@ -81,10 +81,10 @@ class OnSwitch(TypedDict):
     vxlan_devices: list[Tunnel]
     ports: list[TunnelPort]
     uplink: list[GuestPort]
-    bridge_end: BridgeEnd  # of the userspace datapath's own tunnels, else without an address
+    bridge_end: BridgeAddress  # of the userspace datapath's own tunnels, else without an address
 
 
-class BridgeEnd(TypedDict):
+class BridgeAddress(TypedDict):
     """What the bridge's own device has, between whose addresses the packets of tunnels go."""
 
     address: str  # with its prefix length; "" for none

@@ -12,6 +12,7 @@ each round. Run as root, on a host with netperf, iperf3 and the controller cpuac
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -32,6 +33,7 @@ SERVER = "ol-bench-s"
 HERE = "198.18.79.1"
 THERE = "198.18.79.2"
 GROUP = Path("/sys/fs/cgroup/cpuacct/ol-bench")
+PORTS = {"netperf": 12865, "iperf3": 13870, "sockets": 12869}
 ENDPOINT = {"netns": CLIENT, "local": HERE, "address": THERE, "port": 12865}
 PLAIN = {"udp_segment": False, "udp_gro": False}
 UDP = {"test": "UDP_STREAM"}
@@ -120,52 +122,53 @@ def table(found):
         )
 
 
-def main():
-    """Build the namespaces, measure, and remove them."""
+@contextlib.contextmanager
+def two_namespaces(engines):
+    """Two namespaces joined by a veth, with the servers of these engines in one of them."""
     for name in (CLIENT, SERVER):
         ip("netns", "add", name)
     started = []
-    GROUP.mkdir()
-    (GROUP / "cgroup.procs").write_text(str(os.getpid()))
     try:
-        ip(
-            "-n",
-            CLIENT,
-            "link",
-            "add",
-            "ol-b0",
-            "type",
-            "veth",
-            "peer",
-            "name",
-            "ol-b1",
-            "netns",
-            SERVER,
-        )
+        peer = ("type", "veth", "peer", "name", "ol-b1", "netns", SERVER)
+        ip("-n", CLIENT, "link", "add", "ol-b0", *peer)
         for name, device, address in ((CLIENT, "ol-b0", HERE), (SERVER, "ol-b1", THERE)):
             ip("-n", name, "addr", "add", f"{address}/24", "dev", device)
             ip("-n", name, "link", "set", device, "up")
-        for engine, port in (("netperf", 12865), ("iperf3", 13870), ("sockets", 12869)):
-            wanted = [{"netns": SERVER, "address": THERE, "port": port, "engine": engine}]
+        for engine in engines:
+            wanted = [{"netns": SERVER, "address": THERE, "port": PORTS[engine], "engine": engine}]
             servers.start_all(wanted)
             started.append(servers._state_file(wanted[0]))
-        found = defaultdict(list)
-        everything = [
-            (cell, engine) for cell, (engines, _given) in CELLS.items() for engine in engines
-        ]
-        order = list(everything)
+        yield
+    finally:
+        servers.stop_all(started)
+        for name in (CLIENT, SERVER):
+            ip("netns", "del", name)
+
+
+@contextlib.contextmanager
+def counted():
+    """A control group that this process and all that it starts are in."""
+    GROUP.mkdir()
+    (GROUP / "cgroup.procs").write_text(str(os.getpid()))
+    try:
+        yield
+    finally:
+        (GROUP.parent / "cgroup.procs").write_text(str(os.getpid()))
+        time.sleep(0.5)
+        GROUP.rmdir()
+
+
+def main():
+    """Build the namespaces, measure, and remove them."""
+    found = defaultdict(list)
+    everything = [(cell, engine) for cell, (engines, _given) in CELLS.items() for engine in engines]
+    order = list(everything)
+    with counted(), two_namespaces(PORTS):
         for _round in range(ROUNDS):
             random.shuffle(order)
             for cell, engine in order:
                 found[cell, engine].append(measure(engine, CELLS[cell][1]))
-        table({one: found[one] for one in everything})
-    finally:
-        servers.stop_all(started)
-        (GROUP.parent / "cgroup.procs").write_text(str(os.getpid()))
-        for name in (CLIENT, SERVER):
-            ip("netns", "del", name)
-        time.sleep(0.5)
-        GROUP.rmdir()
+    table({one: found[one] for one in everything})
 
 
 if __name__ == "__main__":
