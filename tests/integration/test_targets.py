@@ -29,8 +29,24 @@ TARGETS = sorted(
     for path in CHECKOUT.glob("tests/integration/targets/*")
     if path.is_dir() and not path.name.startswith("setup_")  # what targets share
 )
+# Nodes are made and taken down by each system test, and every campaign runs the modules that measure.
+EVERYWHERE = {
+    "lab_node",
+    "manifest_info",
+    "module_report",
+    "netserver",
+    "nodes",
+    "path_check_info",
+    "plan",
+    "preflight_info",
+    "probe",
+    "request",
+    "steps",
+    "visit",
+}
 # Their results from folders are tested without Ansible too, in tests/unit.
-NIGHTLY = {"compare", "history", "kernels_report"}
+FROM_FOLDERS = {"compare", "history", "import_logs", "kernels_report", "results_store"}
+NIGHTLY = {*EVERYWHERE, *FROM_FOLDERS, "ethtool_examples"}
 HALVES = {"first": TARGETS[::2], "second": TARGETS[1::2]}
 # ansible-test announces each target by one of these lines.
 BEGIN = re.compile(r"^Running (\S+) integration test (?:role|script)", re.MULTILINE)

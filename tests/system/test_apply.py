@@ -103,6 +103,7 @@ def test_apply_is_refused_while_a_campaign_has_the_node(lab, restored, tmp_path)
     assert features(lab)[0] == restored[0]
 
 
+@pytest.mark.nightly  # the texts are tested without a lab
 def test_it_is_written_for_other_tools_and_nothing_is_set(lab, restored, tmp_path):
     settings = recommended(tmp_path / "recommended.yml", "veth")
     asked = {

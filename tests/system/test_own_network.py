@@ -66,6 +66,7 @@ def test_a_campaign_over_it_leaves_it_as_it_was(pods, tmp_path):
     assert "Clean over pods at MTU 9000" in (tmp_path / "pods/report.txt").read_text()
 
 
+@pytest.mark.nightly  # as test_apply shows on a lab, and tests/installed on such a network
 def test_what_is_applied_to_it_stays_and_is_taken_back(pods, tmp_path):
     drivers = {node: {"underlay0": "veth"} for node in ("node1", "node2")}
     settings = {"tunnel": {"features": {"rx": False}}, "tenant": {"features": {"tso": False}}}

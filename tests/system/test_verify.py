@@ -72,6 +72,7 @@ def test_verify_tells_of_a_node_that_was_changed(lab, without_tso):
     }
 
 
+@pytest.mark.nightly  # as check mode of module evidence, in its target
 def test_verify_in_check_mode_sends_nothing(lab):
     said = lab.play("verify", "--check")
     assert changed(said) == {"node1": 0, "node2": 0}
