@@ -92,6 +92,7 @@ def _node(older_core):
     return venv / "bin/python", package.parent
 
 
+@pytest.mark.nightly  # by day they run on the newest Python, and each file is imported on 3.8
 def test_node_code(node):
     """What runs on nodes, without ansible-test, which starts a process for each of these tests."""
     python, path = node

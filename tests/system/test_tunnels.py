@@ -73,7 +73,6 @@ def test_tenants_of_one_tunnel_see_each_other_and_no_others(lab):
     ping(lab, 1, 2, rc=1)
 
 
-@pytest.mark.nightly  # in test_many_nodes a broadcast arrives once
 def test_a_broadcast_does_not_loop(lab):
     for tenant in (1, 2):
         lab.inside(
