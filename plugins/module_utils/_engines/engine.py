@@ -29,7 +29,7 @@ CLASSES = 64  # of latencies from one time to its double, where an engine counts
 CROWD = 8  # processes; more of them wait before their traffic, and are counted after a warm-up
 # S: a connection's first packet is retransmitted after 1 s, and once more after 3 s (RFC 6298)
 WARM_UP = 4
-# S of a cell. tests/instruments/benchmarks/bench_short_cells.py saw no shift of rate or effect, within a fifth.
+# S of a cell. What is known of slow start in cells so short stands in docs/decisions/time-budget.md.
 SHORTEST = 0.25
 
 
