@@ -72,14 +72,26 @@ def test_ansible_lint_of_all():
     run(ANSIBLE_LINT, ANSIBLE_COLLECTIONS_PATH=str(LIVE))
 
 
+# Of a day's sanity these cost most: ruff has the rules of two, yamllint's files are those of
+# ansible-lint, and test_ansible_doc prints all documentation.
+AT_NIGHT = ("pylint", "pep8", "yamllint", "ansible-doc")
+
+
+def without(tests):
+    """Return the arguments that leave out these tests of sanity."""
+    return [word for test in tests for word in ("--skip-test", test)]
+
+
+def alone(tests):
+    """Return the arguments that ask for these tests of sanity alone."""
+    return [word for test in tests for word in ("--test", test)]
+
+
 @pytest.mark.parametrize(
     "asked",
     [
-        pytest.param(
-            [*OWN_PYTHON, "--skip-test", "pylint", "--skip-test", "import"],
-            id="the controller's Python",
-        ),
-        pytest.param([*OWN_PYTHON, "--test", "pylint"], marks=pytest.mark.nightly, id="pylint"),
+        pytest.param([*OWN_PYTHON, *without([*AT_NIGHT, "import"])], id="the controller's Python"),
+        pytest.param([*OWN_PYTHON, *alone(AT_NIGHT)], marks=pytest.mark.nightly, id="at night"),
         pytest.param(
             ["--test", "compile", "--test", "import"], marks=pytest.mark.nightly, id="all Pythons"
         ),
