@@ -21,13 +21,16 @@ from ansible_collections.offload.lab.plugins.module_utils._engines.engines impor
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
 pytestmark = pytest.mark.nightly  # makes an image for each version
-CLIENT, SERVER = "systest-iperf3-c", "systest-iperf3-s"
+CLIENT = "systest-iperf3-c"
+SERVER = "systest-iperf3-s"
 ENDPOINT = {"local": "198.18.93.1", "address": "198.18.93.2", "port": 12865}
 STREAMS = 2
 FIRST_PORT = ENDPOINT["port"] + engine_named("iperf3").port_offset
 # A server container of each port, which a workload of so many streams needs.
 PORTS = tuple(range(FIRST_PORT, FIRST_PORT + STREAMS))
-ETHERNET, HEADERS = 14, 14 + 20 + 32  # bytes: of a frame, and with IPv4 and TCP with timestamps
+# bytes: of a frame, and with IPv4 and TCP with timestamps
+ETHERNET = 14
+HEADERS = 14 + 20 + 32
 UDP_HEADERS = ETHERNET + 20 + 8
 MSS = 1448
 VERSIONS = {"bookworm": "3.12", "trixie": "3.18"}

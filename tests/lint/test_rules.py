@@ -350,6 +350,22 @@ def test_a_variable_has_its_default_in_one_place():
     assert {name: roles for name, roles in role_defaults().items() if len(roles) > 1} == {}
 
 
+def kept_names(role):
+    """Return the names under which the tasks of a role keep what a task answered."""
+    texts = [path.read_text() for path in (role / "tasks").glob("*.yml")]
+    return set(re.findall(r"^ *register: (\w+)$", "\n".join(texts), re.MULTILINE))
+
+
+def test_what_a_task_keeps_hides_no_variable_of_its_role():
+    """A registered variable comes before those of vars/main.yml, which would never be seen again."""
+    hidden = {}
+    for file in sorted(CHECKOUT.glob("roles/*/vars/main.yml")):
+        role = file.parents[1]
+        variables = set(yaml.safe_load(file.read_text()) or {})
+        hidden[role.name] = sorted(variables & kept_names(role))
+    assert hidden and {role: names for role, names in hidden.items() if names} == {}
+
+
 def test_the_documented_default_is_that_of_the_variable():
     """One that is empty or a template need not be documented."""
     defaults = {name: next(iter(roles.values())) for name, roles in role_defaults().items()}

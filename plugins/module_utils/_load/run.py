@@ -122,7 +122,8 @@ class _Ending:
     """
 
     def __init__(self, engine: Engine, load: Load, streams: Iterable[_Stream]) -> None:
-        self.engine, self.run_s = engine, load["duration"] - (load["interim"] or 0)
+        self.engine = engine
+        self.run_s = load["duration"] - (load["interim"] or 0)
         self.waiting = list(streams) if load["duration"] < engine.clock else []
         self.due: list[tuple[float, _Stream]] = []
 

@@ -247,12 +247,14 @@ def _parts(text: str) -> list[str]:
 
 
 def _number(value: Any) -> Any:
-    """Return the number of a string of digits, or of a part of a second; anything else is left for
-    the schema to refuse.
-    """
-    if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,9}\s*", value, re.ASCII):
+    """Return the number that a string is; anything else is left for the schema to refuse."""
+    if not isinstance(value, str):
+        return value
+    if re.fullmatch(r"\s*[0-9]{1,9}\s*", value, re.ASCII):
         return int(value)
-    return float(value) if value in ("0.25", "0.5") else value
+    if re.fullmatch(r"\s*[0-9]{1,9}\.[0-9]{1,9}\s*", value, re.ASCII):
+        return float(value)
+    return value
 
 
 def seconds(budget: float | str) -> float:

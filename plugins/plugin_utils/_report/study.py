@@ -175,7 +175,8 @@ def _between(
 
 
 def _times(one: StudyColumn, other: StudyColumn, profile: str) -> str:
-    base, value = _median(one, profile), _median(other, profile)
+    base = _median(one, profile)
+    value = _median(other, profile)
     return f"{value / base:.3g} times" if base and value is not None else NONE
 
 

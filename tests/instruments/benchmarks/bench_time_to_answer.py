@@ -74,7 +74,8 @@ class Machine:
 
     def __init__(self, series, generator, ratio):
         self.sums = np.concatenate([[0.0], np.cumsum(np.concatenate([series, series]))])
-        self.length, self.effect = len(series), ratio
+        self.length = len(series)
+        self.effect = ratio
         self.now = generator.uniform(0, len(series) * STEP)
 
     def cell(self, seconds, treated):

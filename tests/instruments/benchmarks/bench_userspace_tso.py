@@ -59,7 +59,8 @@ class Switch:
     """An Open vSwitch with one bridge, in the namespace HOST."""
 
     def __init__(self, folder):
-        self.folder, self.tools = folder, ("env", f"OVS_RUNDIR={folder}")
+        self.folder = folder
+        self.tools = ("env", f"OVS_RUNDIR={folder}")
 
     def vsctl(self, *words):
         """Run ovs-vsctl."""
@@ -130,7 +131,8 @@ def up():
 
 def measure(sender, receiver, family):
     """Return the Mbit/s of a stream, None where it failed."""
-    here, there = ENDS[sender], ENDS[receiver]
+    here = ENDS[sender]
+    there = ENDS[receiver]
     wanted = {"netns": there[0], "address": there[family], "port": PORT, "engine": "iperf3"}
     servers.start_all([wanted])
     try:
@@ -152,7 +154,8 @@ def table(found):
     for cell, rows in found.items():
         off, on = zip(*rows)
         logs = [math.log(after / before) for before, after in rows]
-        mean, half = statistics.mean(logs), 0.0
+        mean = statistics.mean(logs)
+        half = 0.0
         if len(logs) > 1:
             quantile = t_quantile(0.975, len(logs) - 1)
         half = quantile * statistics.stdev(logs) / math.sqrt(len(logs))

@@ -116,7 +116,8 @@ class World:
 
     def __init__(self, name, generator, ratio):
         add, self.cell = NOISES[name]
-        self.generator, self.effect = generator, np.log(ratio)
+        self.generator = generator
+        self.effect = np.log(ratio)
         self.series = [add(generator, VISITS * MOST) for _metric in claims.METRICS]
         self.order = worlds.order_of(generator, VISITS, MOST)
 

@@ -217,6 +217,17 @@ def test_a_campaign_killed_in_its_confirmation_goes_on_with_the_same_visits(tmp_
     }
 
 
+@pytest.mark.nightly  # as long as its budget; test_rules.py finds a name that hides the profiles
+def test_the_confirmation_after_a_time_budget_has_its_profiles(tmp_path):
+    campaign = Pretended(tmp_path)
+    campaign.results("budget", blocks=None, time_budget="60 s")
+    run(campaign.argv, cwd=tmp_path, **campaign.variables)
+    spent = json.loads((tmp_path / "budget/x/spending.json").read_text())
+    assert spent["made"] and max(trial["block"] for trial in campaign.trials()) > 3
+    confirmed = {trial["profile"] for trial in campaign.trials() if trial.get("part") == "confirm"}
+    assert confirmed == {"all_off", "tso=on,gro=on"}
+
+
 @pytest.mark.nightly  # 14 visits, for what test_looks.py shows without Ansible
 def test_a_campaign_killed_at_its_look_ends_when_it_is_answered(tmp_path):
     campaign = Pretended(tmp_path)

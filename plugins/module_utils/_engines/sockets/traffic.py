@@ -793,7 +793,8 @@ class SocketsClient:
                 done = send(sock, data, asked["seconds"], self.ticks, rate)
             except OSError as error:
                 raise SystemExit(refusal(error, size)) if len(data) > size else error
-            used, server = usage.shown(), self.end()
+            used = usage.shown()
+            server = self.end()
             wrong = merged(size, int(str(server["datagram"])))
             if wrong:
                 raise SystemExit(wrong)

@@ -70,7 +70,9 @@ def chosen(trial, visit, left=90.0):
 
 
 def test_cells_are_short_where_visits_scatter_and_longer_where_cells_do():
-    of_visits, of_both, of_cells = chosen(0.01, 0.05), chosen(0.05, 0.05), chosen(0.05, 0.0)
+    of_visits = chosen(0.01, 0.05)
+    of_both = chosen(0.05, 0.05)
+    of_cells = chosen(0.05, 0.0)
     assert of_visits[0] == 0.25
     assert of_visits[0] <= of_both[0] <= of_cells[0]
     assert of_cells[0] >= 0.5
@@ -103,7 +105,8 @@ def test_the_first_decision_leaves_a_part_and_the_second_fills_the_budget():
 
 def test_what_was_decided_does_not_depend_on_an_effect():
     plan = made_plan()
-    plain, better = trials_of(spending.first_part(plan)), trials_of(spending.first_part(plan))
+    plain = trials_of(spending.first_part(plan))
+    better = trials_of(spending.first_part(plan))
     for trial in better:
         if trial["profile"] == "all_on":
             for key in ("throughput_mbps", "transactions_per_s"):
