@@ -69,6 +69,13 @@ NOMINATE = """
 def nominate(plan, trials):
     return [{"role": "chosen", "name": "tso=on,gro=on", "levels": {"tso": "on", "gro": "on"}}]
 """
+ASKED = """#!/usr/bin/python
+# WANT_JSON
+import json, sys
+with open(%r, "a") as asked:
+    print(json.dumps(json.load(open(sys.argv[1]))["settings"]), file=asked)
+print(json.dumps({"changed": False, "devices": {}}))
+"""
 NO_PROBE = """#!/usr/bin/python
 # WANT_JSON
 import json, sys
@@ -221,11 +228,15 @@ def test_a_campaign_killed_in_its_confirmation_goes_on_with_the_same_visits(tmp_
 def test_the_confirmation_after_a_time_budget_has_its_profiles(tmp_path):
     campaign = Pretended(tmp_path)
     campaign.results("budget", blocks=None, time_budget="60 s")
+    asked = tmp_path / "asked"
+    modules = tmp_path / "ansible_collections/offload/lab/plugins/modules"
+    (modules / "ethtool.py").write_text(ASKED % str(asked))
     run(campaign.argv, cwd=tmp_path, **campaign.variables)
     spent = json.loads((tmp_path / "budget/x/spending.json").read_text())
     assert spent["made"] and max(trial["block"] for trial in campaign.trials()) > 3
     confirmed = {trial["profile"] for trial in campaign.trials() if trial.get("part") == "confirm"}
     assert confirmed == {"all_off", "tso=on,gro=on"}
+    assert all(map(json.loads, asked.read_text().splitlines()))  # each visit has settings
 
 
 @pytest.mark.nightly  # 14 visits, for what test_looks.py shows without Ansible
