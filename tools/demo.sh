@@ -44,7 +44,8 @@ summary() {
 log=$(mktemp)
 if ! ansible localhost --check -m offload.lab.plan -e offload_lab_campaign_file="$campaign" \
     -a '{"campaign_file": "{{ offload_lab_campaign_file }}", "results_dir": "/nonexistent"}' >"$log" 2>&1; then
-    sed -n 's/^\[ERROR\]: //p' "$log" >&2
+    # ansible-core 2.18 has another form: then all of it is shown.
+    sed -n 's/^\[ERROR\]: //p' "$log" | grep . >&2 || cat "$log" >&2
     rm -f "$log"
     exit 1
 fi

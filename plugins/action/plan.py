@@ -15,6 +15,7 @@ from typing import Any
 from ansible.utils.display import Display
 
 from ..module_utils._base.errors import InputError
+from ..module_utils._load.spec import SPEC as VISIT
 from ..plugin_utils._action.controller import ControllerAction, Spec
 from ..plugin_utils._analysis.cube import scatter_of
 from ..plugin_utils._analysis.spend import before_the_first
@@ -23,6 +24,7 @@ from ..plugin_utils._campaign.chosen import IN_RESULTS, asked_campaign, places
 from ..plugin_utils._campaign.design import make_plan
 from ..plugin_utils._campaign.dry_run import describe, time_plan, warnings_of
 from ..plugin_utils._campaign.nouns import Between, Campaign, Plan
+from ..plugin_utils._campaign.pace import pace_of
 from ..plugin_utils._campaign.plan_file import (
     as_begun,
     differences,
@@ -44,6 +46,8 @@ SPEC: Spec = {
     **IN_RESULTS,
     "lab_mtu": {"type": "int"},
     "engine": {"type": "str"},
+    "chunk_seconds": {"type": "int", "default": VISIT["chunk_seconds"]["default"]},
+    "stored": {"type": "bool", "default": False},
     "scatter_from": {"type": "path"},
     "classes": {"type": "list", "elements": "dict", "default": []},
     "readings": {"type": "list", "elements": "dict", "default": []},
@@ -84,9 +88,12 @@ class ActionModule(ControllerAction):
         if old is None and not self._task.check_mode:
             write_plan(path, plan)
         pairs = plan["pairs"] or guests.first_pair(playing)
+        pace = pace_of(old or plan, options["chunk_seconds"], stored=options["stored"])
         return dict(
             summary(old or plan, folder),
+            **pace,
             measuring=pairs,
+            servers_are_shared=len({pair["server"] for pair in pairs}) < len(pairs),
             members=forwarders.members(pairs, homes, between),
             homes=homes,
             forwarder=forwarding.host_of(plan),

@@ -18,7 +18,7 @@ from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.utils.display import Display
 
 from ..plugin_utils._action.controller import ControllerAction, Spec
-from ..plugin_utils._campaign.chosen import CAMPAIGN, asked_campaign, places
+from ..plugin_utils._campaign.chosen import IN_RESULTS, asked_campaign, places
 from ..plugin_utils._campaign.design import make_plan
 from ..plugin_utils._campaign.nouns import Campaign
 from ..plugin_utils._lab import forwarders, guests
@@ -30,7 +30,7 @@ from ..plugin_utils._request.variables import Problem
 ROLES = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "roles")
 SPEC: Spec = {
     "group": {"type": "str", "default": "lab_nodes"},
-    **CAMPAIGN,
+    **IN_RESULTS,
     "engine": {"type": "str"},
     "campaign_required": {"type": "bool", "default": False},
     "readings": {"type": "dict", "default": {}},
@@ -83,6 +83,7 @@ class ActionModule(ControllerAction):
         playing = guests.measuring(there, homes)
         campaign = self._campaign(arguments, playing)
         make_plan(campaign, "")
+        yield from _wrong_folder(os.path.abspath(arguments["results_dir"]))
         wrong = list(campaign_checks.wrong_nodes(campaign, there, group, homes))
         yield from wrong
         yield from campaign_checks.wrong_forwarder(campaign, between)
@@ -123,6 +124,19 @@ class ActionModule(ControllerAction):
         for line in host_checks.table(rows):
             Display().display(f"  {line}")
         return host_checks.problems(rows)
+
+
+def _wrong_folder(path: str) -> Iterator[Problem]:
+    """Yield why no results can be kept in a folder, which may not be there yet."""
+    there = path
+    while not os.path.lexists(there):
+        there = os.path.dirname(there)
+    if not os.path.isdir(there):
+        yield Problem(f"results_dir {path}", f"{there} is no folder. Give another one.")
+    elif not os.access(there, os.W_OK | os.X_OK):
+        yield Problem(
+            f"results_dir {path}", f"you may not write to {there}. Give a folder you may write to."
+        )
 
 
 def _values(variables: Mapping[str, Any]) -> dict[str, Any]:

@@ -139,7 +139,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
 from ..module_utils._host.module import run_module
-from ..module_utils._load.spec import PROBE
+from ..module_utils._load.spec import PROBE, SAMPLES
 from ..module_utils._observe import evidence
 from ..module_utils._observe.probe import Probe
 
@@ -176,14 +176,7 @@ def main() -> None:
                     "server_devices": {"type": "list", "elements": "dict", "required": True},
                 },
             },
-            "tests": {
-                "type": "list",
-                "elements": "str",
-                "choices": ["TCP_STREAM", "TCP_MAERTS"],
-                "default": ["TCP_STREAM"],
-            },
-            "seconds": {"type": "float", "default": 0.3},
-            "vxlan_port": {"type": "int", "default": network.VXLAN_PORT},
+            **SAMPLES,
             "probe": {"type": "dict", "options": PROBE},
         },
         gather,

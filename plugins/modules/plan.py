@@ -38,6 +38,14 @@ options:
         predicts how long it takes to find effects of several sizes, and which cell duration answers soonest.
       - By default the scatter of what the campaign itself has measured, else that of a typical machine.
     type: path
+  chunk_seconds:
+    description: About how many seconds one module call measures at most.
+    type: int
+    default: 150
+  stored:
+    description: Whether what is measured goes into a results store visit by visit. Then a call is 30 s at most.
+    type: bool
+    default: false
   readings:
     description:
       - The C(devices) of M(offload.lab.ethtool_info), one for each node. With these a screen or a search leaves out
@@ -134,6 +142,11 @@ measuring:
   type: list
   elements: dict
   sample: [{client: node1, server: node2}]
+servers_are_shared:
+  description: Whether two of RV(measuring) have one server, and so take turns.
+  returned: success
+  type: bool
+  sample: false
 members:
   description: By host what it does in the campaign, the hosts of RV(measuring) and the nodes of those that are tenants.
   returned: success
@@ -146,6 +159,11 @@ members:
     end:
       description: The end whose settings it gets, C(client) or C(server).
       type: str
+      returned: always
+    pairs:
+      description: The pairs whose client it is.
+      type: list
+      elements: dict
       returned: always
     partners:
       description: The hosts that it measures with. Of a node that is here for its tenants, each tenant and its partner.
@@ -167,7 +185,14 @@ members:
       elements: str
       returned: always
   sample:
-    node1: {member: true, end: client, partners: [node2], needed: [node2], rests: {node2: [node2]}, elsewhere: []}
+    node1:
+      member: true
+      end: client
+      pairs: [{client: node1, server: node2}]
+      partners: [node2]
+      needed: [node2]
+      rests: {node2: [node2]}
+      elsewhere: []
 homes:
   description: By tenant that is a host its node.
   returned: success
@@ -210,6 +235,21 @@ visit_s:
   returned: success
   type: float
   sample: 30.0
+chunk_s:
+  description: About how many seconds one module call measures at most.
+  returned: success
+  type: int
+  sample: 150
+pieces:
+  description: Into how many pieces a visit is cut, after each of which the results store is brought up to date.
+  returned: success
+  type: int
+  sample: 1
+lease_s:
+  description: For how many seconds the lock of a results store is valid without a sign of life.
+  returned: success
+  type: float
+  sample: 60.0
 confirm:
   description: The number of blocks of the confirmation, 0 where there is none.
   returned: success

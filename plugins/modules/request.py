@@ -11,6 +11,7 @@ description:
   - Checks the variables C(offload_lab_*) of all nodes against the argument specs of the roles,
     names, types, choices, ranges, networks and addresses.
   - Checks the campaign, if one is given, and that its nodes exist and have an end of each of its paths.
+  - Checks that the campaign's results can be written where they are to be.
   - With O(readings) it judges the nodes by what was read there, such as programs, ports, devices, MTUs and privileges.
   - Works on the controller alone. It needs no connection to a node.
   - Shows everything that is wrong, and fails with the first problem.
@@ -29,6 +30,10 @@ options:
     description: Whether a missing campaign is an error.
     type: bool
     default: false
+  results_dir:
+    description: The folder that contains a folder for each campaign. It need not be there yet.
+    type: path
+    default: results
   engine:
     description: What makes the load of a campaign that names no engine. V(auto) and V(netperf) leave it as it is.
     type: str

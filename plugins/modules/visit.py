@@ -172,6 +172,31 @@ options:
         is kept with each trial.
       - It saves that module a task of its own. Where nothing is left to measure, nothing is sampled.
     type: dict
+    suboptions:
+      tests:
+        description: The directions of the streams that are sampled, from the client with V(TCP_STREAM).
+        type: list
+        elements: str
+        choices: [TCP_STREAM, TCP_MAERTS]
+        default: [TCP_STREAM]
+      seconds:
+        description: How many seconds a sample takes at most, 0.05 to 10.
+        type: float
+        default: 0.3
+      vxlan_port:
+        description: The UDP port of VXLAN.
+        type: int
+        default: 4789
+      paths:
+        description: The paths, as in M(offload.lab.evidence).
+        type: list
+        elements: dict
+      engine:
+        description: Whose streams are sampled. Set by the part on the controller.
+        type: str
+      datagrams:
+        description: The workload whose datagrams are sampled, too. Set by the part on the controller.
+        type: dict
   watch:
     description:
       - With O(probe), the devices whose features must not change during a trial. C(client) and C(server) are lists of
@@ -183,13 +208,38 @@ options:
         the C(devices) of M(offload.lab.ethtool), C(underlay) names the underlay device by end, C(uplink) the uplink,
         C(tunnel_by_uplink) says whether that carries the tunnel's packets, C(packets) is that of
         M(offload.lab.evidence) where O(look) does not sample them.
+      - Of tenants that are hosts C(homes) names the node by end, and C(beside) is what M(offload.lab.ethtool) returned
+        there.
     type: dict
   expect:
-    description:
-      - What the guards compare each trial with. C(vni) of the tunnel, C(underlay_ip), V(4) or V(6), C(ipv6_paths) with
-        the paths whose ends have IPv6 addresses, C(tag), the bytes of a VLAN tag inside the tunnel,
-        C(timestamps), whether TCP carries them, C(speed_mbps) of the line, null for a device without one.
+    description: What the guards compare each trial with.
     type: dict
+    suboptions:
+      vni:
+        description: The network identifier of the tunnel, or its key.
+        type: int
+      underlay_ip:
+        description: The IP version of the underlay.
+        type: int
+        choices: [4, 6]
+        default: 4
+      ipv6_paths:
+        description: The paths whose ends have IPv6 addresses.
+        type: list
+        elements: str
+        default: []
+      tag:
+        description: The bytes of a VLAN tag inside the tunnel.
+        type: int
+        default: 0
+      timestamps:
+        description: Whether TCP carries timestamps.
+        type: bool
+        default: true
+      speed_mbps:
+        description: The speed of the line in Mbit/s, V(0) for a device without one.
+        type: int
+        default: 0
   chunk:
     description: Name of the chunk in the spool. Set by the part on the controller.
     type: str

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .._base import network
 
-CELL = {
+CELL: dict[str, dict[str, Any]] = {
     "id": {"type": "str", "required": True},
     "workload": {"type": "dict", "required": True},
     "endpoints": {"type": "list", "elements": "dict", "required": True},
@@ -16,12 +18,38 @@ CELL = {
     "mtu": {"type": "int"},
     "pair": {"type": "str"},
 }
-PROBE = {
+PROBE: dict[str, dict[str, Any]] = {
     "address": {"type": "str", "required": True},
     "port": {"type": "int", "default": network.PROBE_PORT},
     "token": {"type": "str", "required": True, "no_log": True},
 }
-SPEC = {
+# How packets are sampled, of modules evidence and visit.
+SAMPLES: dict[str, dict[str, Any]] = {
+    "tests": {
+        "type": "list",
+        "elements": "str",
+        "choices": ["TCP_STREAM", "TCP_MAERTS"],
+        "default": ["TCP_STREAM"],
+    },
+    "seconds": {"type": "float", "default": 0.3},
+    "vxlan_port": {"type": "int", "default": network.VXLAN_PORT},
+}
+LOOK: dict[str, dict[str, Any]] = {
+    **SAMPLES,
+    "paths": {"type": "list", "elements": "dict"},
+    "engine": {"type": "str"},
+    "datagrams": {"type": "dict"},
+}
+# What the guards compare a trial with. ansible-core 2.18 gives a number of a template as a text.
+EXPECT: dict[str, dict[str, Any]] = {
+    "vni": {"type": "int"},
+    "underlay_ip": {"type": "int", "choices": [4, 6], "default": 4},
+    "ipv6_paths": {"type": "list", "elements": "str", "default": []},
+    "tag": {"type": "int", "default": 0},
+    "timestamps": {"type": "bool", "default": True},
+    "speed_mbps": {"type": "int", "default": 0},
+}
+SPEC: dict[str, dict[str, Any]] = {
     "plan": {"type": "path"},
     "mtu": {"type": "int"},
     "block": {"type": "int"},
@@ -42,10 +70,10 @@ SPEC = {
         "type": "dict",
         "options": {**PROBE, "name": {"type": "str"}, "devices": {"type": "dict"}},
     },
-    "look": {"type": "dict"},
+    "look": {"type": "dict", "options": LOOK},
     "watch": {"type": "dict"},
     "evidence": {"type": "dict"},
-    "expect": {"type": "dict"},
+    "expect": {"type": "dict", "options": EXPECT},
     "chunk": {"type": "str"},
     "reach": {"type": "list", "elements": "dict", "default": []},
     "engines": {"type": "list", "elements": "str", "default": ["netperf"]},

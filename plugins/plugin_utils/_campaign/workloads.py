@@ -50,7 +50,9 @@ class AskedWorkload(TypedDict, total=False):
     confidence: workload.Confidence
 
 
-def read_workload(asked: str | AskedWorkload, duration: int, engine: str | None = None) -> Workload:
+def read_workload(
+    asked: str | AskedWorkload, duration: float, engine: str | None = None
+) -> Workload:
     """Return a workload with all its fields; ``asked`` is a preset's name or a mapping,
     ``duration`` and ``engine`` the defaults. A check of the payload has an engine of its own.
     """
@@ -91,13 +93,13 @@ def limit_rate(load: Workload, mbps: float) -> None:
         raise InputError(str(error), f"limit_mbps {mbps:g}, workload {load['name']}") from None
 
 
-def check_beside(workloads: Sequence[Workload], duration: int) -> Workload | None:
-    """Return the check of the payload beside a campaign's own workloads, as long as their trials
-    and 5 s at most; None where one of them checks it already.
+def check_beside(workloads: Sequence[Workload], duration: float) -> Workload | None:
+    """Return the check of the payload beside a campaign's own workloads, as long as their trials,
+    of 1 s at least and 5 s at most; None where one of them checks it already.
     """
     if any(workload["test"] == PAYLOAD for workload in workloads):
         return None
-    return read_workload({"name": CHECK, "test": PAYLOAD}, min(duration, CHECK_SECONDS))
+    return read_workload({"name": CHECK, "test": PAYLOAD}, max(1, min(duration, CHECK_SECONDS)))
 
 
 def _confidence(asked: AskedWorkload) -> workload.Confidence:

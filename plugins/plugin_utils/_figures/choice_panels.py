@@ -8,6 +8,7 @@ act together.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 
 from .._campaign.nouns import Levels
@@ -131,7 +132,7 @@ def _mean_ratios(
     for profile, ratio in ratios.items():
         own = profiles[profile]
         logs.setdefault((str(own[first]), str(own[second])), []).append(math.log(ratio))
-    return {pair: math.exp(sum(own) / len(own)) for pair, own in logs.items()}
+    return {pair: math.exp(statistics.fmean(own)) for pair, own in logs.items()}
 
 
 def _interaction_panel(

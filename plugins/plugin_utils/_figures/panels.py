@@ -7,6 +7,7 @@ CPU.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from itertools import product
 
@@ -199,5 +200,5 @@ def _heat_numbers(values: list[float], cpus: list[int]) -> list[str]:
     return [
         str(cpus[values.index(most)]),
         text.number(most),
-        text.number(sum(values) / len(values)),
+        text.number(statistics.fmean(values)),
     ]

@@ -8,6 +8,7 @@ are spread.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from statistics import median
 from typing import NamedTuple
@@ -160,7 +161,7 @@ def two_groups(values: list[float]) -> Groups | None:
 
 
 def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
+    return statistics.fmean(values)
 
 
 def _squares(values: list[float]) -> float:

@@ -63,6 +63,7 @@ def members(
         found[forwarder] = {
             "member": True,
             "end": FORWARDER,
+            "pairs": [],
             "partners": labels,
             "needed": hosts,
             "rests": rests,

@@ -35,6 +35,7 @@ class CampaignHost(TypedDict):
 
     member: bool
     end: str  # whose settings it gets
+    pairs: list[Pair]  # whose client it is
     partners: list[str]  # the hosts that it measures with; of a node "GUEST PARTNER" of its guests
     needed: list[str]  # hosts that must have taken the profile, too
     rests: dict[str, list[str]]  # {one of them: the partners that are lost without it}
@@ -140,6 +141,7 @@ def _of_pairs(host: str, end: str, pairs: Sequence[Pair], homes: Homes) -> Campa
     return {
         "member": True,
         "end": end,
+        "pairs": [pair for pair in pairs if pair["client"] == host],
         "partners": partners,
         "needed": list(rests),
         "rests": rests,
@@ -155,6 +157,7 @@ def _add_node(found: dict[str, CampaignHost], node: str, guest: str) -> None:
         {
             "member": True,
             "end": its_guest["end"],
+            "pairs": [],
             "partners": [],
             "needed": [],
             "rests": {},

@@ -28,14 +28,13 @@ class Lab(TypedDict, total=False):
     ipv6_paths: list[str]  # whose ends have IPv6 addresses
     tag: int  # bytes of a VLAN tag on the frames in the tunnel
     timestamps: bool  # TCP's
-    speed_mbps: float | None  # None for a device that has no line, such as veth
+    speed_mbps: int  # 0 for a device that has no line, such as veth
     steal_limit: float | None
 
 
 class Beside(TypedDict):
     """What was set at the node of a tenant that is a host of its own."""
 
-    node: str
     devices: dict[str, Reported]
     cpu: NotRequired[dict[str, Any]]  # of the whole node, so far
 
@@ -48,7 +47,8 @@ class Learned(TypedDict, total=False):
     underlay: dict[str, str]  # {end: key of the underlay device}
     uplink: dict[str, str]  # {end: key of the device that carries the paths by uplink}
     tunnel_by_uplink: bool  # whether that device carries the tunnel's packets, too
-    beside: dict[str, Beside]  # {end: the node of the tenant there that is a host of its own}
+    homes: dict[str, str]  # {end: the node of the tenant there that is a host of its own}
+    beside: dict[str, Beside]  # {the same end: what was set at that node}
 
 
 def expected(path: str, test: str, mtu: int, lab: Lab, window: int | None = None) -> Expected:
@@ -61,7 +61,7 @@ def expected(path: str, test: str, mtu: int, lab: Lab, window: int | None = None
     way = path_named(path)
     wanted: Expected = {
         "vnis": way.vnis(lab["vni"]),
-        "speed_mbps": lab.get("speed_mbps"),
+        "speed_mbps": lab.get("speed_mbps") or None,
         "steal_limit": lab.get("steal_limit"),
     }
     if test.startswith("TCP_"):
@@ -130,10 +130,11 @@ def trial_evidence(visit: Learned, path: str, test: str) -> Evidence:
     field: Evidence = {
         "settings": {end: _flat_devices(devices) for end, devices in settings.items()}
     }
-    for end, own in (visit.get("beside") or {}).items():
-        field["settings"][end].update(_flat_devices(own["devices"], f"{own['node']}:"))
+    for end, node in (visit.get("homes") or {}).items():
+        own = visit["beside"][end]
+        field["settings"][end].update(_flat_devices(own["devices"], f"{node}:"))
         if own.get("cpu"):
-            field.setdefault("nodes", {})[end] = {"node": own["node"], "cpu": own["cpu"]}
+            field.setdefault("nodes", {})[end] = {"node": node, "cpu": own["cpu"]}
     if "error" in packets:
         return {**field, "error": packets["error"]}
     field["packets"] = packets

@@ -112,7 +112,7 @@ def spent(plan: Plan, visits: list[Visit], starts: Starts) -> float:
     """
     speed = pace(plan, visits, starts)
     total = 0.0
-    taken = {start: took for start, took in _took(visits, starts)}
+    taken = dict(_took(visits, starts))
     for visit, cost in zip(visits, _costs(plan, visits, ())):
         start = starts.get((visit["mtu"], visit["block"], visit["visit"]))
         if start is not None:

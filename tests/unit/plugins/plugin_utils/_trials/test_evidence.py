@@ -110,7 +110,8 @@ def test_what_a_guests_node_did_not_take_is_seen():
         "settings": {"client": {"eth0": {}}},
         "underlay": {"client": "", "server": ""},
         "packets": {"tenant_vxlan": {"TCP_STREAM": {"client": {"eth0": sample(0.0, [])}}}},
-        "beside": {"client": {"node": "node1", "devices": {"underlay0": {"not_honoured": missed}}}},
+        "homes": {"client": "node1"},
+        "beside": {"client": {"devices": {"underlay0": {"not_honoured": missed}}}},
     }
     seen = evidence.trial_evidence(told, "tenant_vxlan", "TCP_STREAM")
     assert (
