@@ -45,8 +45,10 @@ EVERYWHERE = {
     "visit",
 }
 # Their results from folders are tested without Ansible too, in tests/unit.
-FROM_FOLDERS = {"compare", "history", "import_logs", "kernels_report", "results_store"}
-NIGHTLY = {*EVERYWHERE, *FROM_FOLDERS, "ethtool_examples"}
+FROM_FOLDERS = {"compare", "history", "import_logs", "kernels_report"}
+# By day a target strikes some of its blows, at night these strike all.
+WHOLE = {"dead_man_switch_whole", "module_tenants_whole"}
+NIGHTLY = {*EVERYWHERE, *FROM_FOLDERS, *WHOLE, "ethtool_examples"}
 HALVES = {"first": TARGETS[::2], "second": TARGETS[1::2]}
 # ansible-test announces each target by one of these lines.
 BEGIN = re.compile(r"^Running (\S+) integration test (?:role|script)", re.MULTILINE)

@@ -100,7 +100,7 @@ def alone(tests):
 def test_ansible_test_sanity(asked):
     """All of ansible-test's checks, with no file of exceptions.
 
-    tests/older_core imports on the oldest Python too.
+    tests/older_core imports what runs on nodes on the oldest Python each day.
     """
     assert not list(CHECKOUT.glob("tests/sanity/ignore*"))
     run([sys.executable, "tools/run_ansible_test.py", "sanity", *asked], timeout=1200)

@@ -90,6 +90,7 @@ class Guests(Pretended):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly  # by day with the oldest ansible-core, see tests/older_core
 def test_guests_measure_and_their_nodes_have_the_profile_too(tmp_path):
     campaign = Guests(tmp_path)
     run(campaign.argv, cwd=tmp_path, **campaign.variables)
