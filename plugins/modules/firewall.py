@@ -9,7 +9,7 @@ module: firewall
 short_description: Let the traffic of the lab through the host's firewall
 version_added: 0.1.0
 description:
-  - Lets in netperf's control and data connections, the probe and VXLAN, from the addresses in O(sources) alone.
+  - Lets in netperf's control and data connections, the probe and the tunnel, from the addresses in O(sources) alone.
   - In nftables the rules go to the top of an existing chain, with the comment C(offload.lab ...). Rules in a table of
     their own could not stop another table from dropping the packets.
   - In firewalld they are rich rules in the device's zone with the priority -4789. A reload of firewalld removes them.
@@ -44,8 +44,13 @@ options:
     description: TCP port of the probe.
     type: int
     default: 12866
+  tunnel_type:
+    description: What carries the tenants' packets. V(gre) is an IP protocol of its own, the others use UDP.
+    type: str
+    choices: [vxlan, geneve, gre]
+    default: vxlan
   vxlan_port:
-    description: UDP port of the tunnel.
+    description: UDP port of VXLAN. Geneve's is 6081.
     type: int
     default: 4789
   state:
@@ -105,8 +110,12 @@ def converge(module: AnsibleModule) -> Returned:
             raise InputError(
                 "nobody would be let in", "sources", "Give the addresses of the other nodes."
             )
+        ports = {**firewall.TUNNEL_PORTS, "vxlan": params["vxlan_port"]}
         rules = firewall.wanted(
-            params["sources"], params["netperf_port"], params["probe_port"], params["vxlan_port"]
+            params["sources"],
+            params["netperf_port"],
+            params["probe_port"],
+            ports[params["tunnel_type"]],
         )
     known = (
         firewall.Nftables(params["chain"])
@@ -137,6 +146,11 @@ def main() -> None:
             "device": {"type": "str"},
             "netperf_port": {"type": "int", "default": network.NETSERVER_PORT},
             "probe_port": {"type": "int", "default": network.PROBE_PORT},
+            "tunnel_type": {
+                "type": "str",
+                "default": "vxlan",
+                "choices": ["vxlan", *firewall.TUNNEL_PORTS],
+            },
             "vxlan_port": {"type": "int", "default": network.VXLAN_PORT},
             "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
         },

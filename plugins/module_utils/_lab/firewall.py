@@ -22,6 +22,9 @@ from .._host.runner import run
 
 COMMENT = "offload.lab "
 PRIORITY = -4789
+GRE = "gre"  # IP protocol 47
+# The UDP ports of the tunnels beside VXLAN; GRE has none.
+TUNNEL_PORTS = {"geneve": network.GENEVE_PORT, GRE: None}
 CHAIN = re.compile(r"(ip|ip6|inet) ([A-Za-z_][\w-]*) ([A-Za-z_][\w-]*)\Z")
 
 
@@ -29,8 +32,8 @@ Handles = Dict[str, Union[int, str]]  # of our rules, by the rule as text
 
 
 class Rule(NamedTuple):
-    """What is let in: from where, TCP or UDP, and to which ports, such as ``4789`` or
-    ``12865-14869``.
+    """What is let in: from where, TCP, UDP or GRE, and to which ports, such as ``4789`` or
+    ``12865-14869``; GRE has none.
     """
 
     source: str
@@ -42,18 +45,21 @@ class Rule(NamedTuple):
         return ipaddress.ip_network(self.source).version
 
     def __str__(self) -> str:
-        return f"{self.protocol} {self.ports} from {self.source}"
+        what = f"{self.protocol} {self.ports}" if self.ports else self.protocol
+        return f"{what} from {self.source}"
 
 
 def wanted(
-    sources: Sequence[str], netperf_port: int, probe_port: int, vxlan_port: int
+    sources: Sequence[str], netperf_port: int, probe_port: int, vxlan_port: int | None
 ) -> list[Rule]:
-    """Return the rules of a node: control and data connections of netperf, the probe, and VXLAN."""
+    """Return the rules of a node: control and data connections of netperf, the probe, and the
+    tunnel; that is GRE where it has no UDP port.
+    """
     last = netperf_port + network.DATA_OFFSET + network.MOST_STREAMS - 1
     ports = [
         ("tcp", f"{netperf_port}-{last}"),
         ("udp", f"{netperf_port}-{last}"),
-        ("udp", str(vxlan_port)),
+        ("udp", str(vxlan_port)) if vxlan_port else (GRE, ""),
     ]
     if not netperf_port <= probe_port <= last:
         ports.append(("tcp", str(probe_port)))
@@ -109,6 +115,7 @@ class Nftables:
 
     def add(self, rule: Rule) -> list[str]:
         family = "ip" if rule.family == 4 else "ip6"
+        match = [rule.protocol, "dport", rule.ports] if rule.ports else ["meta", "l4proto", GRE]
         return [
             "nft",
             "insert",
@@ -117,9 +124,7 @@ class Nftables:
             family,
             "saddr",
             rule.source,
-            rule.protocol,
-            "dport",
-            rule.ports,
+            *match,
             "accept",
             "comment",
             f'"{COMMENT}{rule}"',
@@ -144,16 +149,18 @@ class Firewalld:
         for line in listed:
             fields = dict(re.findall(r'(\w+)="([^"]*)"', line))
             if fields.get("priority") == str(PRIORITY):
-                rule = Rule(
-                    fields.get("address", ""), fields.get("protocol", ""), fields.get("port", "")
-                )
+                protocol = fields.get("protocol") or fields.get("value", "")
+                rule = Rule(fields.get("address", ""), protocol, fields.get("port", ""))
                 found[str(rule)] = line.strip()
         return found
 
     def add(self, rule: Rule) -> list[str]:
+        match = f'port port="{rule.ports}" protocol="{rule.protocol}"'
+        if not rule.ports:
+            match = f'protocol value="{rule.protocol}"'
         text = (
             f'rule priority="{PRIORITY}" family="ipv{rule.family}" source address="{rule.source}" '
-            f'port port="{rule.ports}" protocol="{rule.protocol}" accept'
+            f"{match} accept"
         )
         return ["firewall-cmd", f"--zone={self.zone}", f"--add-rich-rule={text}"]
 

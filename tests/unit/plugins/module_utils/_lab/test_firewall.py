@@ -31,6 +31,7 @@ def answers(monkeypatch):
     monkeypatch.setattr(
         firewall, "run", lambda argv, **_options: CommandResult(argv, 0, texts[argv[-1]], "")
     )
+    return texts
 
 
 def test_ports_of_a_node():
@@ -44,6 +45,21 @@ def test_ports_of_a_node():
     assert "tcp 99 from 198.18.0.2" in [
         str(rule) for rule in firewall.wanted(["198.18.0.2"], 12865, 99, 4789)
     ]
+
+
+def test_gre_is_let_in_as_a_protocol(answers):
+    rule = firewall.wanted(["fd00::2"], 12865, 12866, firewall.TUNNEL_PORTS["gre"])[-1]
+    assert str(rule) == "gre from fd00::2"
+    assert " ".join(firewall.Nftables("inet filter input").add(rule)) == (
+        "nft insert rule inet filter input ip6 saddr fd00::2 meta l4proto gre accept comment "
+        '"offload.lab gre from fd00::2"'
+    )
+    added = firewall.Firewalld("eth1").add(rule)[-1].split("=", 1)[1]
+    assert added == (
+        'rule priority="-4789" family="ipv6" source address="fd00::2" protocol value="gre" accept'
+    )
+    answers["--list-rich-rules"] = added + "\n"
+    assert list(firewall.Firewalld("eth1").read()) == ["gre from fd00::2"]
 
 
 def test_nftables_changes_our_rules_only(answers):
