@@ -76,7 +76,7 @@ def action(name, arguments, on_node, shell):
     task = SimpleNamespace(
         args=arguments, action=f"offload.lab.{name}", async_val=0, check_mode=False
     )
-    made = plugin(task, SimpleNamespace(_shell=SimpleNamespace(tmpdir="")), None, None, None)
+    made = plugin(task, SimpleNamespace(_shell=SimpleNamespace(tmpdir="")), *[None] * 4)
     made._execute_module = on_node
     made._low_level_execute_command = shell
     return made
