@@ -28,12 +28,13 @@ from .._campaign.nouns import (
     Visit,
 )
 from .._campaign.profiles import named
-from .._campaign.screen import every_combination, model_matrix
+from .._campaign.screen import every_combination
 from .._statistics.libraries import np
 from .._statistics.states import margin
 from .._trials.guards import excluded
 from .._trials.nouns import NOTHING, Trial
 from . import effort, lookahead, model
+from .terms import terms_of
 from .values import trials_for, visit_values
 
 PART = "search"  # of a visit and of its trials
@@ -168,15 +169,15 @@ class _Standing:
         self.generator = generator
         self.off = plan["profiles"][plan["control"]]["levels"]
         self.levels = every_combination(plan["factors"])
-        self.rows, pairs = model_matrix(plan["factors"], self.levels)
+        self.rows = terms_of(plan["factors"], self.levels).matrix
         self.names = [self._name(levels) for levels in self.levels]
         if len(known.profiles) < FEWEST_VISITS:
             return
-        own, _pairs = model_matrix(
-            plan["factors"], [plan["profiles"][name]["levels"] for name in known.profiles]
-        )
+        visited = [plan["profiles"][name]["levels"] for name in known.profiles]
         self.found = model.fit(
-            own, len(pairs), *visit_values(known.trials, known.profiles), generator
+            terms_of(plan["factors"], visited),
+            *visit_values(known.trials, known.profiles),
+            generator,
         )
         self.values = self.found.coefficients @ self.rows.T
         able = np.array([name not in known.failing for name in self.names])

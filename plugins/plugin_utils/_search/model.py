@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Bayesian linear model of main effects and pairs on the logarithms of visits, for few visits.
-Pure.
+"""A Bayesian linear model of main effects, pairs and triples on the logarithms of visits, for few
+visits. Pure.
 
-Each coefficient has one of a few sizes; that of a pair is most often 0 (George and McCulloch 1993),
-and so is what sets a single visit far off. Visits drift together (AR(1)) or scatter each by itself;
+Each coefficient has one of a few sizes; that of a pair or a triple is most often 0 (George and
+McCulloch 1993), and so is what sets a single visit far off. Visits drift together (AR(1)) or scatter each by itself;
 how much is learned. The posterior is drawn by Gibbs sampling, in several chains at once: with few
 visits there are several explanations of what was seen, and an approximation around the likeliest
 one would be too sure.
@@ -17,6 +17,7 @@ from itertools import product
 from typing import NamedTuple
 
 from .._statistics.libraries import np
+from .terms import Terms
 
 CHAINS = 24
 SWEEPS = 50
@@ -30,6 +31,8 @@ MAIN_SIZES = (0.003, 0.01, 0.03, 0.1, 0.3)
 MAIN_ODDS = (0.2, 0.2, 0.2, 0.2, 0.2)
 PAIR_SIZES = (0.0, 0.01, 0.03, 0.1, 0.3)
 PAIR_ODDS = (0.85, 0.05, 0.05, 0.03, 0.02)
+TRIPLE_SIZES = (0.0, 0.05, 0.15)
+TRIPLE_ODDS = (0.97, 0.015, 0.015)
 VISIT_SIZES = (
     0.005,
     0.01,
@@ -86,34 +89,31 @@ def _noises(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fit(
-    matrix: np.ndarray,
-    pairs: int,
+    terms: Terms,
     values: np.ndarray,
     variance: np.ndarray,
     generator: np.random.Generator,
 ) -> Posterior:
-    """Return draws from the posterior of the visits, a row of ``matrix`` each, in the order of
-    time.
+    """Return draws from the posterior of the visits, a row of ``terms`` each, in the order of time.
 
-    ``matrix`` has a column of ones, the main effects, and ``pairs`` columns of pairs. ``values``
-    are logarithms, ``variance`` what each visit's value scatters by that of its trials.
+    ``values`` are logarithms, ``variance`` what each visit's value scatters by that of its trials.
     """
     middle = float(np.median(values))
-    chains = _Chains(matrix, pairs, values - middle, np.maximum(variance, LEAST_SD**2), generator)
+    chains = _Chains(terms, values - middle, np.maximum(variance, LEAST_SD**2), generator)
     drawn = list[np.ndarray]()
     ahead = list[tuple[float, float]]()
     for sweep in range(SWEEPS):
         chains.sweep()
         if sweep >= KEPT_AFTER:
             drawn += [
-                chains.coefficients()[:, : matrix.shape[1]]
+                chains.coefficients()[:, : terms.matrix.shape[1]]
                 for _draw in range(-(-CHAINS // chains.number))
             ]
             ahead.append(chains.next_visit())
     found = np.concatenate(drawn)
     found[:, 0] += middle
     noise, memory = np.mean(ahead, axis=0).tolist()
-    return Posterior(found, noise, memory, matrix[-1])
+    return Posterior(found, noise, memory, terms.matrix[-1])
 
 
 class _Chains:
@@ -124,29 +124,26 @@ class _Chains:
 
     def __init__(
         self,
-        matrix: np.ndarray,
-        pairs: int,
+        terms: Terms,
         values: np.ndarray,
         variance: np.ndarray,
         generator: np.random.Generator,
     ) -> None:
-        count, columns = matrix.shape
-        self.matrix = np.hstack([matrix, np.eye(count)])
+        count, columns = terms.matrix.shape
+        self.matrix = np.hstack([terms.matrix, np.eye(count)])
         self.values = values
         self.generator = generator
         self.own = np.diag(variance)
         self.noises, self.noise_odds = _noises(count)
         self.few = count <= FEW
         self.number = max(FEWEST_CHAINS, int(CHAINS * min(1.0, FEW / count) ** 2))
-        main, pair, far_off = (
-            (np.square(sizes), np.log(odds))
-            for sizes, odds in (
-                (MAIN_SIZES, MAIN_ODDS),
-                (PAIR_SIZES, PAIR_ODDS),
-                (FAR_OFF_SIZES, FAR_OFF_ODDS),
-            )
-        )
-        self.sizes = [main] * (columns - 1 - pairs) + [pair] * pairs + [far_off] * count
+        mains = columns - 1 - terms.pairs - terms.triples
+        self.sizes = [
+            *[(np.square(MAIN_SIZES), np.log(MAIN_ODDS))] * mains,
+            *[(np.square(PAIR_SIZES), np.log(PAIR_ODDS))] * terms.pairs,
+            *[(np.square(TRIPLE_SIZES), np.log(TRIPLE_ODDS))] * terms.triples,
+            *[(np.square(FAR_OFF_SIZES), np.log(FAR_OFF_ODDS))] * count,
+        ]
         self.prior = np.ones(
             (self.number, columns + count)
         )  # variances; the first is of the level of all visits

@@ -250,15 +250,20 @@ def best_of(truth, plan):
     return max(truth(dict(zip(off, levels))) for levels in combinations)
 
 
+def hard_loss(seed, noise):
+    """Return how far the nominated set of a campaign is below the best where the truth is hard."""
+    truth = hard_truth(np.random.default_rng([GROUND, seed]))
+    plan = make_search(seed)
+    decided, _record = search(plan, Machine(truth, noise, seed + GROUND))
+    return best_of(truth, plan) - truth(decided["nominees"][0]["levels"])
+
+
 def hard(campaigns, noises):
     """Print how often the nominated set is more than 3 % below the best where truths are hard."""
     for noise in noises:
         losses = []
         for seed in range(campaigns):
-            truth = hard_truth(np.random.default_rng([GROUND, seed]))
-            plan = make_search(seed)
-            decided, _record = search(plan, Machine(truth, noise, seed + GROUND))
-            losses.append(best_of(truth, plan) - truth(decided["nominees"][0]["levels"]))
+            losses.append(hard_loss(seed, noise))
             share = 100 * np.mean(np.array(losses) > HARD_WRONG)
             print(f"{noise}: {share:.0f} % of {len(losses)}, {np.mean(losses):.4f}", flush=True)
 

@@ -11,6 +11,43 @@ import numpy as np
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._search import model
+from ansible_collections.offload.lab.plugins.plugin_utils._search.terms import (
+    MOST_FACTORS_WITH_TRIPLES,
+    Terms,
+    terms_of,
+)
+
+
+def switches(count):
+    """Factors that are on or off."""
+    return [{"name": f"f{number}", "levels": ["off", "on"]} for number in range(count)]
+
+
+def test_a_gain_of_three_settings_together_is_found():
+    factors = switches(6)
+    generator = np.random.default_rng(3)
+    names = [factor["name"] for factor in factors]
+    every = [dict(zip(names, one)) for one in itertools.product(("off", "on"), repeat=6)]
+    rows = [every[place] for place in generator.permutation(64)[:40]]
+    terms = terms_of(factors, rows)
+    together = np.array([{row["f0"], row["f2"], row["f5"]} == {"on"} for row in rows])
+    values = 7 + 0.2 * together + 0.02 * generator.standard_normal(40)
+    found = model.fit(terms, values, np.full(40, 0.02**2), generator)
+    predicted = found.coefficients @ terms_of(factors, every).matrix.T
+    best = every[int(predicted.mean(axis=0).argmax())]
+    assert best["f0"] == best["f2"] == best["f5"] == "on"
+    gain = predicted[:, every.index(best)] - predicted[:, 0]
+    assert abs(gain.mean() - 0.2) < 0.03
+
+
+def test_of_many_factors_no_three_are_looked_at_together():
+    for count in (MOST_FACTORS_WITH_TRIPLES, MOST_FACTORS_WITH_TRIPLES + 1):
+        factors = switches(count)
+        found = terms_of(factors, [{factor["name"]: "on" for factor in factors}])
+        pairs = count * (count - 1) // 2
+        triples = pairs * (count - 2) // 3 if count <= MOST_FACTORS_WITH_TRIPLES else 0
+        assert (found.pairs, found.triples) == (pairs, triples)
+        assert found.matrix.shape == (1, 1 + count + pairs + triples)
 
 
 @pytest.mark.parametrize("times", [1, 2])  # with many visits fewer chains are drawn
@@ -30,7 +67,9 @@ def test_the_model_finds_what_acts_together_under_drift_and_a_visit_far_off(time
         + 0.02 * np.arange(len(rows))
     )
     values[5] -= 0.5
-    found = model.fit(rows[order], 10, values, np.full(len(rows), 0.01**2), generator).coefficients
+    found = model.fit(
+        Terms(rows[order], 10, 0), values, np.full(len(rows), 0.01**2), generator
+    ).coefficients
     assert np.abs(found.mean(axis=0)[1:] - true[1:]).max() < 0.02
     assert found.std(axis=0)[1:].max() < 0.02
 
@@ -41,7 +80,9 @@ def test_a_line_that_is_full_leaves_the_model_a_scatter():
     """
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
     rows = np.column_stack([np.ones(8), signs])
-    found = model.fit(rows, 0, np.full(8, 9.15), np.zeros(8), np.random.default_rng(5)).coefficients
+    found = model.fit(
+        Terms(rows, 0, 0), np.full(8, 9.15), np.zeros(8), np.random.default_rng(5)
+    ).coefficients
     assert np.isfinite(found).all()
     assert np.abs(found.mean(axis=0) - [9.15, 0, 0, 0]).max() < 0.01
 
@@ -74,7 +115,9 @@ def test_of_truths_that_it_expects_four_of_five_intervals_of_80_percent_hold_the
         noise = generator.multivariate_normal(np.zeros(12), kind + 0.02**2 * np.eye(12))
         far_off = of_a_size(generator, model.FAR_OFF_SIZES, model.FAR_OFF_ODDS, 12)
         values = seen @ np.concatenate([[7.0], main, pairs]) + noise + far_off
-        found = model.fit(seen, 6, values, np.full(12, 0.02**2), generator).coefficients[:, 1:5]
+        found = model.fit(Terms(seen, 6, 0), values, np.full(12, 0.02**2), generator).coefficients[
+            :, 1:5
+        ]
         low, high = np.quantile(found, (0.1, 0.9), axis=0)
         held += ((low <= main) & (main <= high)).tolist()
     assert 0.73 <= np.mean(held) <= 0.87  # 200 of them: the standard error is 2.8 points
