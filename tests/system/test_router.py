@@ -9,9 +9,10 @@ import json
 import re
 
 import pytest
+import yaml
 
 from ansible_collections.offload.lab.tests.support import CHECKOUT
-from ansible_collections.offload.lab.tests.system.lab import Lab, left_behind, traces
+from ansible_collections.offload.lab.tests.system.lab import Lab, changed, left_behind, traces
 from ansible_collections.offload.lab.tests.system.pods import unlike
 
 pytestmark = pytest.mark.nightly
@@ -74,6 +75,31 @@ def test_trials_know_the_forwarder_and_the_report_what_must_not_be_on(campaign):
         "At the forwarder lro must not be on while packets are forwarded"
         in (campaign / "report.md").read_text()
     )
+
+
+def test_what_is_recommended_is_applied_at_the_forwarder_and_reverted(router, tmp_path):
+    """Each host gets the settings of its own side, and keeps them until they are reverted."""
+    drivers = {host: {"underlay0": "veth"} for host in router.hosts}
+    recommended = {
+        "campaign": "router",
+        "drivers": drivers,
+        "client": {},
+        "server": {},
+        "forwarder": {"underlay": {"features": {"rx-udp-gro-forwarding": True}}},
+    }
+    settings = tmp_path / "recommended.yml"
+    settings.write_text(yaml.safe_dump({"offload_lab_recommended": recommended}))
+    before = router.state()
+    foreseen = router.play("apply", "--check", "-e", f"@{settings}")
+    assert unlike(before, router.state()) == []
+    done = changed(router.play("apply", "-e", f"@{settings}"))
+    assert done["forwarder"] > 0 and changed(foreseen)["forwarder"] > 0
+    assert done["node1"] == done["node2"] == 0
+    different = unlike(before, router.state())
+    assert different and all("forwarder" in str(place) for place in different)
+    assert changed(router.play("apply", "-e", f"@{settings}"))["forwarder"] == 0
+    router.play("revert")
+    assert unlike(before, router.state()) == []
 
 
 def test_lro_on_a_device_that_forwards_would_be_refused(router):
