@@ -191,6 +191,7 @@ def test_a_tunnel_that_is_made_again_has_its_settings_again(host, untouched):
     host.inside("ip", "link", "del", TUNNEL)
 
 
+@pytest.mark.nightly  # what it calls is tested without it
 def test_apply_by_networkmanager(host, untouched):
     host.write(
         "/etc/udev/rules.d/99-managed.rules",
@@ -224,6 +225,7 @@ def test_apply_by_networkmanager(host, untouched):
     assert host.becomes(SETTINGS) == SETTINGS
 
 
+@pytest.mark.nightly  # what it calls is tested without it
 def test_apply_by_ifupdown(host, untouched):
     host.write(
         "/etc/network/interfaces",
