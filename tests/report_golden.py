@@ -285,7 +285,7 @@ def compared_texts(folder):
     return texts
 
 
-def _under(kernel, number):
+def kernel_manifest(kernel, number):
     """Return the manifest of a campaign under a kernel; since the second, GRO can be set."""
     found = manifest()
     for node in found["nodes"].values():
@@ -304,7 +304,9 @@ def kernels_of(folder):
         plan = own(name="kernels", design="one_at_a_time", factors=["tso", "gso"], blocks=12)
         truth = synthetic.Truth({"tso": gain}, noise=0.01, block_noise=0.02)
         trials = synthetic.make_trials(plan, truth, seed=seed, cpu=False)
-        synthetic.write(str(folder / kernel), plan, trials, _under(kernel, len(gains) - seed + 1))
+        synthetic.write(
+            str(folder / kernel), plan, trials, kernel_manifest(kernel, len(gains) - seed + 1)
+        )
         make_report(str(folder / kernel))
 
 

@@ -99,6 +99,16 @@ def test_what_is_not_to_be_had_is_said_before_anything_is_changed(night, kernels
     assert not called and not (night / "results").exists()
 
 
+@pytest.mark.nightly
+def test_a_campaign_that_compares_nothing_is_refused_before_anything_is_changed(night):
+    short = night / "short.yml"
+    short.write_text(CAMPAIGN.read_text().replace("blocks: 24", "blocks: 3"))
+    kernels = folders(night, "6.1.0-9", "6.12.107")
+    output, called = play(night, kernels, rc=2, offload_lab_campaign_file=str(short))
+    assert "with 3 blocks no difference between kernels can be tested" in output
+    assert not called and not (night / "results").exists()
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [

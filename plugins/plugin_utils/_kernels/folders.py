@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from typing import cast
 
 from ...module_utils._base.errors import InputError
+from .._analysis.integrity import verdicts
 from .._analysis.nouns import Analysis
 from .._compare.folders import labels_of, read_campaign_folder
 from .._history.folders import campaign_folders
 from .._report.report import read_json
+from .._trials.payload import checks_of
+from .._trials.records import stream_records
 from . import page
 from .kernels import MeasuredKernel, kernel_of, kernels_report
 from .rows import KernelsReport
@@ -30,7 +33,13 @@ def _read(folder: str, label: str) -> MeasuredKernel:
             "Make the campaign's report first, with module report.",
         )
     kernel = kernel_of(campaign)
-    return MeasuredKernel(label, campaign._replace(name=kernel), cast(Analysis, analysis))
+    checks = checks_of(stream_records(os.path.join(folder, "trials.jsonl"), []))
+    return MeasuredKernel(
+        label,
+        campaign._replace(name=kernel),
+        cast(Analysis, analysis),
+        verdicts(campaign.plan, checks),
+    )
 
 
 def report_of(paths: Sequence[str]) -> KernelsReport:

@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 from ...module_utils._base.errors import InputError
 from ...module_utils._nodes.node import natural
 from .._analysis.campaign_verdicts import DeviceVerdict
+from .._analysis.integrity import PathVerdict
 from .._analysis.nouns import Analysis
 from .._compare.compare import MeasuredCampaign, manifest_differences, smallest_matters
 from .._figures import numbers as text
 from .._history.history import versions_of
 from .._report.phrases import settings
 from .._statistics.states import margin_of
+from .payload import payload_rows
 from .quantities import quantities_of
 from .rows import KernelAdvice, KernelFailures, KernelsReport, Support
 
@@ -37,6 +39,7 @@ class MeasuredKernel(NamedTuple):
     label: str  # its folder
     campaign: MeasuredCampaign  # its name is the kernel's
     analysis: Analysis
+    payload: list[PathVerdict]  # none where no workload checks it
 
 
 def kernel_of(campaign: MeasuredCampaign) -> str:
@@ -174,11 +177,12 @@ def kernels_report(measured: Sequence[MeasuredKernel]) -> KernelsReport:
     campaigns = [one.campaign for one in ordered]
     percent = smallest_matters(campaigns)
     found = quantities_of(campaigns, margin_of(percent))
-    if not found.tested:
+    payload = payload_rows([one.payload for one in ordered])
+    if not found.tested and not payload:
         raise InputError(
             "these campaigns have no effect in common that can be tested",
             ", ".join(one.label for one in ordered),
-            "Give campaigns of one campaign file, with six blocks or more each.",
+            "Give campaigns of one campaign file, with six blocks or more each, or with workload payload.",
         )
     return {
         "schema": SCHEMA,
@@ -197,6 +201,7 @@ def kernels_report(measured: Sequence[MeasuredKernel]) -> KernelsReport:
         "advice": [_advice(one) for one in ordered],
         "support": _settings_support(ordered) + _features_support(ordered),
         "failures": _failures(ordered),
+        "payload": payload,
         "manifest": manifest_differences(campaigns),
         "matters_percent": percent,
         "note": NOTE,

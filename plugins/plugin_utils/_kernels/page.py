@@ -23,7 +23,8 @@ from .._history.page import (
 )
 from .._report.nouns import Sentence
 from .._report.phrases import line
-from .rows import KernelChange, KernelQuantity, KernelsReport, Under
+from .payload import is_broken
+from .rows import KernelChange, KernelPayload, KernelQuantity, KernelsReport, Under
 
 MOST_NAMED = 8  # changes in sentences; the table has all
 MOST_PLACES = 3  # settings, and devices of each, in a sentence
@@ -31,6 +32,10 @@ DATA = "kernels.json"
 ABOUT = (
     "A dot is a kernel, by its number in the table of kernels, its line the 95 % interval of its blocks. "
     "A vertical line is a change that was shown in this quantity."
+)
+NOTHING_BROKEN = (
+    "No offload was shown to break the payload under any of these kernels. The report of each campaign has "
+    "its bounds."
 )
 STATES = {"different": "differs", "same": "no difference that matters", "unknown": "not known"}
 
@@ -125,16 +130,25 @@ def _support_changes(report: KernelsReport) -> Iterator[Sentence]:
             yield line("note", words)
 
 
+def _broken(report: KernelsReport, row: KernelPayload) -> str:
+    """Return what became of the payload of a path under each kernel, where it is broken under some."""
+    under = [f"{kernel}: {words}" for kernel, words in zip(_kernels(report), row["values"])]
+    return f"Payload over {row['path']} at MTU {row['mtu']}, {'; '.join(under)}."
+
+
 def answer(report: KernelsReport) -> list[Sentence]:
     """Return the answer: each change, what is known of the others, recommendations, support."""
+    broken = [row for row in report["payload"] if any(map(is_broken, row["verdicts"]))]
     unfinished = [
         line("unknown", f"Under {one['kernel']} {one['unfinished']}.")
         for one in report["advice"]
         if one["unfinished"]
     ]
     return [
+        *[line("worse", _broken(report, row)) for row in broken],
         *_changes(report),
-        _counted(report),
+        *([_counted(report)] if _effects(report) else []),
+        *([] if broken or not report["payload"] else [line("same", NOTHING_BROKEN)]),
         *_advice_changes(report),
         *_support_changes(report),
         *unfinished,
@@ -210,6 +224,11 @@ def _failure_table(report: KernelsReport) -> PlainTable:
     return table_of("Trials that failed", ["Profile", *_kernels(report)], rows, DATA)
 
 
+def _payload_table(report: KernelsReport) -> PlainTable:
+    rows = [[row["path"], str(row["mtu"]), *row["values"]] for row in report["payload"]]
+    return table_of("The payload", ["Path", "MTU", *_kernels(report)], rows, DATA)
+
+
 def _kernel_table(report: KernelsReport) -> PlainTable:
     kernels = report["kernels"]
     names = sorted(set(chain.from_iterable(one["versions"] for one in kernels)) - {"kernel"})
@@ -240,6 +259,7 @@ def tables(report: KernelsReport) -> list[PlainTable]:
         _advice_table(report),
         _support_table(report),
         *([_failure_table(report)] if report["failures"] else []),
+        *([_payload_table(report)] if report["payload"] else []),
         _kernel_table(report),
         _manifest_table(report),
     ]

@@ -68,6 +68,15 @@ class KernelFailures(TypedDict):
     values: list[str]
 
 
+class KernelPayload(TypedDict):
+    """What became of payload whose content is known, on one path, under each kernel."""
+
+    path: str
+    mtu: int
+    verdicts: list[str]  # as the report of each campaign has them, or "not checked"
+    values: list[str]  # the same in words
+
+
 class KernelAdvice(TypedDict):
     """What is recommended under one kernel; ``name`` is None where nothing is."""
 
@@ -98,6 +107,7 @@ class KernelsReport(TypedDict):
     advice: list[KernelAdvice]
     support: list[Support]
     failures: list[KernelFailures]
+    payload: list[KernelPayload]
     manifest: list[ManifestDifference]
     matters_percent: float
     note: str

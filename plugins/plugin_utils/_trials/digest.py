@@ -134,7 +134,7 @@ class Digest:
         progress.see_start(self.starts, trial)
         self._see_times(trial)
         self._see_marks(trial)
-        self._see_payload(trial)
+        self.checks.see_trial(trial)
         self._keep_evidence(trial)
         used = not (trial.get("error") or guards.excluded(trial))
         self._keep_point(trial, used)
@@ -158,12 +158,6 @@ class Digest:
         for guard in damage.seen_in(trial):
             of_profile = self.damaged.setdefault(trial["profile"], {})
             of_profile[guard] = of_profile.get(guard, 0) + 1
-
-    def _see_payload(self, trial: Trial) -> None:
-        checked = payload.checked(trial)
-        if checked:
-            where = (trial["path"], trial["mtu"], trial["profile"])
-            self.checks.see(where, trial.get("part"), checked)
 
     def _unused(self, trial: Trial) -> None:
         """Count a trial that failed or was left out, and list it if it is one of the first."""

@@ -66,12 +66,26 @@ class Checks(NamedTuple):
         one = tally_of(found)
         tallies[where] = added(tallies[where], one) if where in tallies else one
 
+    def see_trial(self, trial: Trial) -> None:
+        """Count the check of a trial, if it made one."""
+        found = checked(trial)
+        if found:
+            self.see((trial["path"], trial["mtu"], trial["profile"]), trial.get("part"), found)
+
     def whole(self) -> dict[Where, Tally]:
         """Return the sums of both."""
         found = dict(self.planned)
         for where, tally in self.fresh.items():
             found[where] = added(found[where], tally) if where in found else tally
         return found
+
+
+def checks_of(trials: Iterable[Trial]) -> Checks:
+    """Return the checks of the payload that some trials made."""
+    found = Checks({}, {})
+    for trial in trials:
+        found.see_trial(trial)
+    return found
 
 
 def tally_of(found: Payload) -> Tally:

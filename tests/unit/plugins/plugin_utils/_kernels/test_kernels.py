@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
 from ansible_collections.offload.lab.plugins.plugin_utils._kernels import page
 from ansible_collections.offload.lab.plugins.plugin_utils._kernels.folders import (
     documents,
@@ -23,6 +24,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._kernels.quantities im
     sides_of,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
+from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.tests.instruments.simulation import (
     comparisons,
     kernels,
@@ -31,8 +33,10 @@ from ansible_collections.offload.lab.tests.instruments.simulation import (
 from ansible_collections.offload.lab.tests.instruments.simulation.truth import at_least
 from ansible_collections.offload.lab.tests.report_golden import (
     KERNELS,
+    kernel_manifest,
     kernels_of,
     kernels_texts,
+    own,
 )
 from ansible_collections.offload.lab.tests.support import each_day
 
@@ -186,3 +190,46 @@ def test_one_kernel_is_no_comparison(tmp_path):
     written(tmp_path / "one", "6.1")
     with pytest.raises(InputError, match="two kernels or more are needed"):
         report_of([str(tmp_path)])
+
+
+def checked(trial, wrong):
+    """Return a trial of workload payload, of which messages arrived wrong or not."""
+    check = {**dict.fromkeys(result.COUNTS, 0), "sent": 90, "arrived": 90, "first": None}
+    found = {
+        "elapsed_s": 2.0,
+        "mss": 1448,
+        "checks": {"tcp_forward": {**check, "wrong": int(wrong)}},
+        "counters": {"client": {}, "server": {}},
+        "error": None,
+    }
+    error = payload.trouble(found)
+    return {**trial, "result": {**trial["result"], "payload": found}, "error": error}
+
+
+@pytest.mark.parametrize("broken", [True, False])
+def test_a_check_of_the_payload_says_under_which_kernel_it_is_broken(tmp_path, broken):
+    """Four blocks are too few to test an effect: the verdicts are shown all the same."""
+    for kernel in ("6.1.0-9", "6.12.107"):
+        plan = own(
+            name="integrity",
+            design="integrity",
+            factors=["tso", "gso"],
+            blocks=4,
+            workloads=["payload"],
+        )
+        trials = []
+        for trial in synthetic.make_trials(plan, cpu=False):
+            tso = plan["profiles"][trial["profile"]]["levels"]["tso"] == "on"
+            trials.append(checked(trial, broken and tso and kernel == "6.1.0-9"))
+        synthetic.write(str(tmp_path / kernel), plan, trials, kernel_manifest(kernel, 2))
+        make_report(str(tmp_path / kernel))
+    found = report_of([str(tmp_path)])
+    [row] = found["payload"]
+    assert row["verdicts"] == ["broken" if broken else "clean", "clean"]
+    first = page.answer(found)[0]
+    if broken:
+        assert first["verdict"] == "worse"
+        assert "6.1.0-9: broken with tso, " in first["text"]
+        assert "6.12.107: clean, 0 of " in first["text"]
+    assert (page.NOTHING_BROKEN in [item["text"] for item in page.answer(found)]) is not broken
+    assert "The payload" in documents(found)["kernels.md"]
