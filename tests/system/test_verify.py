@@ -64,6 +64,7 @@ def test_verify_proves_what_is_on_and_sets_nothing(lab):
     assert list(differences(before, after)) == []
 
 
+@pytest.mark.nightly  # the same verdicts are those of test_evidence
 def test_verify_tells_of_a_node_that_was_changed(lab, without_tso):
     said = lab.play("verify")
     assert told_of(said, "tx-tcp-segmentation") == {
