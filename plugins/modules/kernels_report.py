@@ -11,6 +11,7 @@ description:
   - Reads the results folders of one campaign that was measured under several kernels, one folder for each kernel.
   - Shows each effect under each kernel with its interval, and names the kernels between which it changed.
   - Names what a device could be asked under one kernel and not under another, and which recommendation changes.
+  - Where a workload checks the payload, it begins with under which kernel it is broken, and with which setting.
   - If nothing differs, it names a difference with a probability of 5 %, for all effects and all pairs of kernels
     together.
   - Kernels are put in the order of their versions. The version is the one in C(manifest.json).
