@@ -15,7 +15,9 @@ from ansible_collections.offload.lab.tests.report_golden import kernels_of
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
 CAMPAIGN = CHECKOUT / "playbooks/campaigns/kernels.yml"
-# Keeps under which kernel it was called, and leaves what a campaign would; under one that is called broken it fails.
+TAKEN_DOWN = "machines : End the machines, and remove their disks, keys and network]"
+# Keeps under which kernel it was called, and leaves what a campaign would; under one that is
+# called broken it fails.
 STUB = """#!/bin/sh
 case "$*" in *broken*) name=broken;; *6.12.107*) name=6.12.107;; *) name=6.1.0-9;; esac
 echo "$name" >>"{folder}/called"
@@ -69,6 +71,7 @@ def test_one_that_does_not_boot_is_named_and_the_others_are_reported(night):
     asked = folders(night, "6.1.0-9", "broken", "6.12.107")
     output, called = play(night, asked, rc=2)
     assert called == ["6.1.0-9", "broken", "6.12.107"]
+    assert output.count(TAKEN_DOWN) == 3
     assert (
         "broken could not be measured: The command exited with a non-zero return code. See"
         in output
@@ -77,8 +80,8 @@ def test_one_that_does_not_boot_is_named_and_the_others_are_reported(night):
     assert [one["kernel"] for one in report["kernels"]] == ["6.1.0-9", "6.12.107"]
 
     # It goes on where it was: only what is not finished is measured again.
-    _output, called = play(night, asked, rc=2)
-    assert called[3:] == ["broken"]
+    output, called = play(night, asked, rc=2)
+    assert called[3:] == ["broken"] and output.count(TAKEN_DOWN) == 1
     _output, called = play(night, folders(night, "6.1.0-9", "6.12.107"))
     assert called[4:] == []
 
