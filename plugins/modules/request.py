@@ -11,7 +11,7 @@ description:
   - Checks the variables C(offload_lab_*) of all nodes against the argument specs of the roles,
     names, types, choices, ranges, networks and addresses.
   - Checks the campaign, if one is given, and that its nodes exist and have an end of each of its paths.
-  - Checks that the campaign's results can be written where they are to be.
+  - With O(campaign_required) checks that the campaign's results can be written where they are to be.
   - With O(readings) it judges the nodes by what was read there, such as programs, ports, devices, MTUs and privileges.
   - Works on the controller alone. It needs no connection to a node.
   - Shows everything that is wrong, and fails with the first problem.

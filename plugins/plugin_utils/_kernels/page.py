@@ -299,11 +299,12 @@ def _changed(report: KernelsReport) -> dict[str, dict[int, str]]:
 
 def _page(report: KernelsReport) -> Page:
     tested = text.count(report["tested"], "comparison")
+    verb = "was" if report["tested"] == 1 else "were"
     return Page(
         "kernels",
         "What changed between which kernels?",
         answer(report),
-        f"{report['note']}. {text.sentence(tested)} were tested.",
+        f"{report['note']}. {text.sentence(tested)} {verb} tested.",
         tables(report),
     )
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from .._analysis.integrity import PathVerdict
 from .._figures import numbers as text
+from .._report.broken import SIGNS, condition
 from .rows import KernelPayload
 
 NOT_CHECKED = "not checked"
-BROKEN = ("broken", "broken without", "broken everywhere")
 
 
 def payload_rows(verdicts: Sequence[Sequence[PathVerdict]]) -> list[KernelPayload]:
@@ -40,13 +40,11 @@ def _blank(one: PathVerdict, kernels: int) -> KernelPayload:
 
 def _words(one: PathVerdict) -> str:
     """Return a verdict, what it blames, and in how many trials something was wrong."""
-    blamed: dict[str, None] = {}
-    for blame in one["blames"]:
-        blamed.update(dict.fromkeys(name for name, on in blame["settings"].items() if on))
-    with_what = f" with {text.listed(list(blamed))}" if blamed else ""
+    blamed = text.listed([condition(blame["settings"]) for blame in one["blames"]])
+    with_what = f" with {blamed}" if blamed else ""
     return f"{one['verdict']}{with_what}, {one['troubled']} of {one['trials']} trials in trouble"
 
 
 def is_broken(verdict: str) -> bool:
     """Return whether payload was lost or wrong, beyond what a busy machine does."""
-    return verdict in BROKEN
+    return SIGNS.get(verdict) == "worse"

@@ -407,3 +407,9 @@ def test_a_limit_is_shared_by_the_streams_of_a_workload():
 def test_what_sends_as_fast_as_it_can_is_refused_under_a_limit():
     with pytest.raises(InputError, match="limit_mbps 200, workload tcp_stream: .*rate_mbps"):
         read_campaign({"name": "x", "limit_mbps": 200, "workloads": ["tcp_stream"]})
+
+
+@pytest.mark.parametrize("duration, checked", [(0.25, 1), (2, 2), (60, 5)])
+def test_the_check_beside_a_campaign_is_as_long_as_its_trials_within_1_and_5_s(duration, checked):
+    found = read_campaign({"name": "x", "duration": duration, "workloads": ["tcp_stream"]})
+    assert found["verify"]["duration"] == checked

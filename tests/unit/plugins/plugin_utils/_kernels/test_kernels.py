@@ -229,7 +229,7 @@ def test_a_check_of_the_payload_says_under_which_kernel_it_is_broken(tmp_path, b
     first = page.answer(found)[0]
     if broken:
         assert first["verdict"] == "worse"
-        assert "6.1.0-9: broken with tso, " in first["text"]
+        assert "6.1.0-9: broken with tso on, " in first["text"]
         assert "6.12.107: clean, 0 of " in first["text"]
     assert (page.NOTHING_BROKEN in [item["text"] for item in page.answer(found)]) is not broken
     assert "The payload" in documents(found)["kernels.md"]
