@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from .._campaign.nouns import Levels, Plan
 from .._campaign.screen import within_reach
-from .._trials.payload import Checks, Tallies, Tally, of_losses
+from .._trials.payload import LESSER, Checks, Tallies, Tally, of_lesser
 from .blame import Blame, BlameSearch, Trials, holds, is_on, trials_of
 
-OF_TROUBLE = 0.8  # of the 5 %; the rest is for what is merely lost
+OF_TROUBLE = 0.8  # of the 5 %; the rest is for what a network may do by itself
 MOST_TOGETHER = 6  # settings that a cure switches off itself, beside those that need them
 Place = tuple[str, int]  # path, MTU
 
@@ -32,7 +32,9 @@ def at(tallies: Tallies, place: Place) -> dict[str, Tally]:
 
 
 def blames_of(plan: Plan, tallies: Tallies) -> dict[Place, list[Blame]]:
-    """Return for each place what is to blame for its trouble, or at least for what is lost there."""
+    """Return for each place what is to blame for its trouble, or at least for what is lost there, or
+    arrives twice or in another order.
+    """
     places = places_of(tallies)
     return {place: _blames(plan, at(tallies, place), 1 / len(places)) for place in places}
 
@@ -44,10 +46,13 @@ def _blames(plan: Plan, here: Mapping[str, Tally], share: float) -> list[Blame]:
     goes with such trials loses packets.
     """
     blames = BlameSearch(plan, here, OF_TROUBLE * share).found()
-    if blames:
-        return blames
-    losses = {name: of_losses(tally) for name, tally in here.items()}
-    return BlameSearch(plan, losses, (1 - OF_TROUBLE) * share).found()
+    each = (1 - OF_TROUBLE) * share / len(LESSER)
+    for sign in LESSER:
+        if blames:
+            break
+        seen = {name: of_lesser(tally, sign) for name, tally in here.items()}
+        blames = BlameSearch(plan, seen, each).found()
+    return blames
 
 
 def all_on(plan: Plan) -> Levels:

@@ -30,14 +30,19 @@ REFUSED = "packets arrived with wrong checksums"
 SEGMENTS_LOST = "segments were lost and sent again"
 LOST = "datagrams of the payload were lost"
 LOST_ANY = "packets of the payload were lost"
+TWICE = "datagrams arrived twice"
+OVERTAKEN = "datagrams arrived in another order"
 LATE = "connections needed a second SYN"
 STOPPED = "the payload could not be checked to the end"
 # What a queue that overflows does, too, whatever is switched on.
 LOSSES = (SEGMENTS_LOST, LOST, LOST_ANY)
+# What a network does now and then by itself: no trouble, but a setting that goes with it is to blame.
+LESSER = (LOST_ANY, TWICE, OVERTAKEN)
 FEWEST_LOST = 4  # datagrams; never are so many on the way that a buffer overflows
 FEWEST_SEGMENTS = 4  # that were lost
 FEWEST_CHECKSUMS = 2
 LATE_CONNECTIONS = 2
+MUCH_OVERTAKEN = 0.01  # of the datagrams of a check; CPUs that take turns reorder fewer
 
 
 class Tally(TypedDict):
@@ -45,8 +50,8 @@ class Tally(TypedDict):
 
     trials: int
     troubled: int  # trials in which something was wrong
-    losses: int  # trials in which a segment or a datagram was lost, were it a single one
     kinds: dict[str, int]  # what was wrong: trials
+    lesser: dict[str, int]  # what a network may do by itself: trials
     whole: Payload
 
 
@@ -95,17 +100,14 @@ def tally_of(found: Payload) -> Tally:
     return {
         "trials": 1,
         "troubled": len(kinds),
-        "losses": int(any(map(lost, found["checks"].values()))),
         "kinds": kinds,
+        "lesser": dict.fromkeys(_lesser(found), 1),
         "whole": found,
     }
 
 
 def added(one: Tally, other: Tally) -> Tally:
     """Return the sum of two tallies."""
-    kinds = dict(one["kinds"])
-    for kind, trials in other["kinds"].items():
-        kinds[kind] = kinds.get(kind, 0) + trials
     wholes = [one["whole"], other["whole"]]
     whole = joined(wholes)
     whole["counters"] = _counters(wholes, int.__add__)
@@ -113,10 +115,15 @@ def added(one: Tally, other: Tally) -> Tally:
     return {
         "trials": one["trials"] + other["trials"],
         "troubled": one["troubled"] + other["troubled"],
-        "losses": one["losses"] + other["losses"],
-        "kinds": kinds,
+        "kinds": _summed(one["kinds"], other["kinds"]),
+        "lesser": _summed(one["lesser"], other["lesser"]),
         "whole": whole,
     }
+
+
+def _summed(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    """Return the sums of numbers by name."""
+    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
 
 
 def _joined_check(found: list[Check]) -> Check:
@@ -239,11 +246,22 @@ def lost(check: Check) -> int:
     return check["segments_lost"] + check["missing"]
 
 
-def of_losses(tally: Tally) -> Tally:
-    """Return a tally in which a trial is in trouble that lost anything at all."""
-    losses = tally["losses"]
-    kinds = {LOST_ANY: losses} if losses else {}
-    return {**tally, "troubled": losses, "kinds": kinds}
+def _lesser(found: Payload) -> list[str]:
+    """Return what of :data:`LESSER` a trial has seen."""
+    checks = found["checks"].values()
+    signs = {
+        LOST_ANY: any(map(lost, checks)),
+        TWICE: any(check["duplicated"] for check in checks),
+        OVERTAKEN: any(check["reordered"] > MUCH_OVERTAKEN * check["arrived"] for check in checks),
+    }
+    return [text for text, seen in signs.items() if seen]
+
+
+def of_lesser(tally: Tally, sign: str) -> Tally:
+    """Return a tally in which a trial is in trouble that has seen one of :data:`LESSER`."""
+    seen = tally["lesser"].get(sign, 0)
+    kinds = {sign: seen} if seen else {}
+    return {**tally, "troubled": seen, "kinds": kinds}
 
 
 def altered(payload: Payload) -> bool:

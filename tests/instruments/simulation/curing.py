@@ -99,7 +99,7 @@ def measured(machine, plan):
         kind = machine.trial(plan["profiles"][visit["profile"]]["levels"], place)
         kinds = {kind: 1} if kind else {}
         key = (*PLACE, visit["profile"])
-        none = {"trials": 0, "troubled": 0, "losses": 0, "kinds": {}, "whole": None}
+        none = {"trials": 0, "troubled": 0, "kinds": {}, "lesser": {}, "whole": None}
         held = found.setdefault(key, none)
         held["trials"] += 1
         held["troubled"] += len(kinds)

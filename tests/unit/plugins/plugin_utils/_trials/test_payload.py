@@ -61,6 +61,23 @@ def test_trouble(found, expected):
     assert payload.trouble(result.parse(said(**found))) == expected
 
 
+@pytest.mark.parametrize(
+    "found, expected",
+    [
+        ({}, {}),
+        ({"missing": 1}, {payload.LOST_ANY: 1}),
+        ({"segments_lost": 1}, {payload.LOST_ANY: 1}),
+        ({"duplicated": 1}, {payload.TWICE: 1}),
+        ({"reordered": 10}, {}),
+        ({"reordered": 11}, {payload.OVERTAKEN: 1}),
+    ],
+)
+def test_what_a_network_may_do_by_itself(found, expected):
+    tally = payload.tally_of(result.parse(said(**found)))
+    assert (tally["lesser"], tally["troubled"]) == (expected, 0)
+    assert payload.added(tally, tally)["lesser"] == {sign: 2 for sign in expected}
+
+
 def test_of_several_checks_the_size_that_is_lost_is_kept():
     sizes = [{"forward": size(1500)}, {"forward": size(1400)}, {"forward": size(576, said=True)}]
     whole = payload.joined([result.parse(said(sizes=one)) for one in (*sizes, None)])
