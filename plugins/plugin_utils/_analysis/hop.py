@@ -84,10 +84,15 @@ def _rate(part: Trials) -> float:
     return part["troubled"] / part["trials"] if part["trials"] else 0.0
 
 
+def _seen(tally: Tally, kind: str) -> int:
+    """Return in how many trials one kind of trouble was seen, or of what a network may do by itself."""
+    return {**tally["lesser"], **tally["kinds"]}.get(kind, 0)
+
+
 def _trials(here: Mapping[str, Tally], names: Iterable[str], kind: str) -> Trials:
     """Return the trials of these profiles, and those that were in one kind of trouble."""
     trials = sum(here[name]["trials"] for name in names)
-    return {"trials": trials, "troubled": sum(here[name]["kinds"].get(kind, 0) for name in names)}
+    return {"trials": trials, "troubled": sum(_seen(here[name], kind) for name in names)}
 
 
 def _parts(

@@ -60,10 +60,18 @@ def test_what_both_ends_break_is_placed_at_both():
     assert likeliest(plan, checks) == [[truth] for truth in truths]
 
 
-def test_the_verdict_names_the_hop():
+@pytest.mark.parametrize(
+    "seen, said",
+    [
+        ({"wrong": 1}, payload.WRONG),
+        ({"missing": 1}, payload.LOST_ANY),
+        ({"duplicated": 1}, payload.TWICE),
+    ],
+)
+def test_the_verdict_names_the_hop(seen, said):
     plan = hops.plan_of("tx", CLASSES, 1, 1.0)
     checks = payload.Checks({}, {})
-    wrong = {**found()["checks"]["tcp_forward"], "wrong": 1}
+    wrong = {**found()["checks"]["tcp_forward"], **seen}
     for visit in plan["visits"]:
         levels = plan["profiles"][visit["profile"]]["levels"]
         sent = ["tx_at_client_tenant", "tx_at_client_tenant_port", "tx_at_client_tunnel"]
@@ -74,4 +82,5 @@ def test_the_verdict_names_the_hop():
         )
         checks.see(("physical", 1500, visit["profile"]), None, checked)
     [line] = broken.lines(plan, checks)
+    assert f": {said} in " in line["text"]
     assert "The hop: tx at the tunnel of the client." in line["text"]
