@@ -156,6 +156,15 @@ def test_a_router_that_says_that_packets_are_too_large_is_no_black_hole():
         assert payload.trouble(found) is None
 
 
+def test_segments_that_a_router_drops_are_lost():
+    rules = "add table inet ol; add chain inet ol on { type filter hook forward priority 0; }"
+    some = "numgen random mod 1000 == 0 drop"
+    with Routed() as nodes, served(nodes, "198.18.96.1"):
+        nodes.inside(2, "nft", f"{rules}; add rule inet ol on meta l4proto tcp {some}")
+        found = checked(nodes, 2, "198.18.96.1")
+        assert payload.trouble(found) == payload.SEGMENTS_LOST
+
+
 def test_an_answer_that_comes_too_late_is_no_trouble():
     """The sender has gone when its receiver answers: the kernel says so to the receiver."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:

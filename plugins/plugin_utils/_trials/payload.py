@@ -42,7 +42,7 @@ FEWEST_LOST = 4  # datagrams; never are so many on the way that a buffer overflo
 FEWEST_SEGMENTS = 4  # that were lost
 FEWEST_CHECKSUMS = 2
 LATE_CONNECTIONS = 2
-MUCH_OVERTAKEN = 0.01  # of the datagrams of a check; CPUs that take turns reorder fewer
+MUCH_OVERTAKEN = 0.001  # of the datagrams of a check; a process that changes its CPU reorders fewer
 
 
 class Tally(TypedDict):

@@ -1,0 +1,41 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the check of the payload makes of the kernel's numbers of a connection."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import traffic
+
+
+@pytest.mark.parametrize(
+    "again, left, arrived, lost",
+    [
+        (0, 900, 900, 0),
+        (7, 907, 900, 7),
+        (7, 907, 907, 0),  # sent again, and all of it arrived: the D-SACK did not
+        (9, 907, 900, 7),
+        (3, 900, 120, 3),  # a card that joins segments: the receiver counts one for several
+        (0, 900, 120, 0),
+        (2, 900, 902, 0),
+    ],
+)
+def test_lost_is_what_was_sent_again_and_did_not_arrive(again, left, arrived, lost):
+    assert traffic.segments_lost(again, left, arrived) == lost
+
+
+def test_both_ends_of_a_connection_count_its_segments():
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        one = stack.enter_context(socket.create_connection(server.getsockname()))
+        other = stack.enter_context(server.accept()[0])
+        one.sendall(b"seen")
+        assert other.recv(4) == b"seen"
+        assert traffic.sent_again(one) == 0
+        assert traffic.tcp_info(one)[traffic.DATA_SEGS_OUT] == 1
+        assert traffic.tcp_info(other)[traffic.DATA_SEGS_IN] == 1
