@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import socket
+import threading
+import time
 
 import pytest
 
@@ -39,3 +42,38 @@ def test_both_ends_of_a_connection_count_its_segments():
         assert traffic.sent_again(one) == 0
         assert traffic.tcp_info(one)[traffic.DATA_SEGS_OUT] == 1
         assert traffic.tcp_info(other)[traffic.DATA_SEGS_IN] == 1
+
+
+def wait_for(address, port):
+    """Wait until a server listens."""
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        with contextlib.suppress(ConnectionRefusedError), socket.create_connection((address, port)):
+            return
+        time.sleep(0.01)
+
+
+class NeverCuts(socket.socket):
+    """A socket of UDP as kernels before 6.11 have it where the device computes no checksums."""
+
+    def sendmsg(self, parts, how=(), *more):
+        if how:
+            raise OSError(errno.EIO, "Input/output error")
+        return super().sendmsg(parts, how, *more)
+
+
+def test_where_the_kernel_does_not_cut_datagrams_they_go_one_by_one(monkeypatch):
+    made = traffic.udp_socket
+
+    def never_cuts(*given):
+        return NeverCuts(fileno=made(*given).detach())
+
+    monkeypatch.setattr(traffic, "udp_socket", never_cuts)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    threading.Thread(target=traffic.serve, args=("127.0.0.1", port), daemon=True).start()
+    wait_for("127.0.0.1", port)
+    found = traffic.check("127.0.0.1", port, 0.1, 0, None)
+    assert found["error"] is None
+    for check in found["checks"].values():
+        assert check["sent"] == check["arrived"] > 0 and check["wrong"] == 0
