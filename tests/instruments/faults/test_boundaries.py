@@ -26,8 +26,15 @@ ALL = os.environ.get("OFFLOAD_LAB_FAULTS") == "all"
 LABS = 5 if ALL else 1  # while one waits for its switch, the others are struck
 # Where a guard could be missing: between snapshot and change, and before the node is restored.
 MEASURE = ("See in the packets", "Restore the node, forget")
-# On a network that is there already, also when nothing is changed yet, and when the servers run.
-OWN = ("Make the paths of what the nodes found", "Apply the profile", *MEASURE)
+# On a network that is there already, also when nothing is changed yet, when the servers run, and when
+# the node was restored.
+OWN = (
+    "Make the paths of what the nodes found",
+    "Check the ends of all paths",
+    "Apply the profile",
+    *MEASURE,
+    "Complete the manifest",
+)
 APPLY = ("Keep the originals",)
 RESTORE = ("Restore the node, forget",)
 SETTINGS = {
