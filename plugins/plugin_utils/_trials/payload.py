@@ -23,6 +23,10 @@ from .nouns import NOTHING, Trial
 
 # Errors that the kernel counts, and what each means.
 CHECKSUMS = ("TcpInCsumErrors", "UdpInCsumErrors", "Udp6InCsumErrors")
+# Datagrams of which the receiving kernel gave up the fragments, and those of which it waited in vain for
+# some. What it gives up otherwise has arrived: fragments that came too far apart (ipfrag_max_dist).
+GIVEN_UP = (("IpReasmFails", "IpReasmTimeout"), ("Ip6ReasmFails", "Ip6ReasmTimeout"))
+RECEIVERS = {"forward": "server", "reverse": "client"}
 WRONG = "the payload arrived wrong"
 TOO_LARGE = "packets of the path's MTU do not arrive, and nothing says so"
 STALLED = "a connection stalled while the payload was checked"
@@ -193,7 +197,7 @@ def trouble(payload: Payload) -> str | None:
         STALLED: any(check["stalled"] for check in checks),
         REFUSED: refused(payload) >= FEWEST_CHECKSUMS,
         SEGMENTS_LOST: any(check["segments_lost"] >= FEWEST_SEGMENTS for check in checks),
-        LOST: any(check["missing"] >= FEWEST_LOST for check in checks),
+        LOST: any(missing(payload, name) >= FEWEST_LOST for name in payload["checks"]),
         LATE: sum(check["late"] for check in checks) >= LATE_CONNECTIONS,
         STOPPED: payload["error"],
     }
@@ -241,16 +245,24 @@ def checked(trial: Trial) -> Payload | None:
     return {"elapsed_s": 0.0, "mss": 0, "checks": {}, "counters": counters, "error": STOPPED}
 
 
-def lost(check: Check) -> int:
-    """Return how many segments and datagrams of a check were lost on the way."""
-    return check["segments_lost"] + check["missing"]
+def missing(payload: Payload, name: str) -> int:
+    """Return how many datagrams of a check were lost on the way."""
+    _protocol, _sign, direction = name.partition("_")
+    gained = payload["counters"].get(RECEIVERS[direction], {})
+    given_up = sum(gained.get(fails, 0) - gained.get(in_vain, 0) for fails, in_vain in GIVEN_UP)
+    return max(0, payload["checks"][name]["missing"] - max(0, given_up))
+
+
+def is_lossy(payload: Payload, name: str) -> bool:
+    """Return whether a segment or a datagram of a check was lost on the way."""
+    return payload["checks"][name]["segments_lost"] > 0 or missing(payload, name) > 0
 
 
 def _lesser(found: Payload) -> list[str]:
     """Return what of :data:`LESSER` a trial has seen."""
     checks = found["checks"].values()
     signs = {
-        LOST_ANY: any(map(lost, checks)),
+        LOST_ANY: any(is_lossy(found, name) for name in found["checks"]),
         TWICE: any(check["duplicated"] for check in checks),
         OVERTAKEN: any(check["reordered"] > MUCH_OVERTAKEN * check["arrived"] for check in checks),
     }

@@ -106,13 +106,19 @@ ECHO_WAIT = 0.5
 SMALL_PING = 84  # bytes of the packet, as ping sends it
 COUNTERS: dict[str, dict[str, tuple[str, ...]]] = {
     "/proc/self/net/snmp": {
-        "Ip": ("InHdrErrors", "ReasmFails"),
+        "Ip": ("InHdrErrors", "ReasmFails", "ReasmTimeout"),
         "Tcp": ("InCsumErrors", "InErrs", "RetransSegs"),
         "Udp": ("InCsumErrors", "InErrors", "RcvbufErrors"),
     },
     "/proc/self/net/netstat": {"TcpExt": ("TCPTimeouts", "TCPSynRetrans")},
 }
-COUNTERS_6 = ("Ip6InHdrErrors", "Udp6InCsumErrors", "Udp6InErrors")
+COUNTERS_6 = (
+    "Ip6InHdrErrors",
+    "Ip6ReasmFails",
+    "Ip6ReasmTimeout",
+    "Udp6InCsumErrors",
+    "Udp6InErrors",
+)
 
 
 def pool() -> bytes:

@@ -50,6 +50,12 @@ def test_a_payload_that_arrived_as_sent_is_no_trouble():
         ({"sizes": {"reverse": size(1400)}, "stalled": 1}, payload.TOO_LARGE),
         ({"missing": 4}, payload.LOST),
         ({"missing": 3}, None),
+        ({"missing": 4, "counters": {"server": {"IpReasmFails": 1}}}, None),
+        ({"missing": 4, "counters": {"client": {"IpReasmFails": 1}}}, payload.LOST),
+        (
+            {"missing": 5, "counters": {"server": {"IpReasmFails": 9, "IpReasmTimeout": 8}}},
+            payload.LOST,
+        ),
         ({"segments_lost": 4}, payload.SEGMENTS_LOST),
         ({"segments_lost": 3}, None),
         ({"late": 2}, payload.LATE),
@@ -66,6 +72,7 @@ def test_trouble(found, expected):
     [
         ({}, {}),
         ({"missing": 1}, {payload.LOST_ANY: 1}),
+        ({"missing": 1, "counters": {"server": {"Ip6ReasmFails": 1}}}, {}),
         ({"segments_lost": 1}, {payload.LOST_ANY: 1}),
         ({"duplicated": 1}, {payload.TWICE: 1}),
         ({"reordered": 1}, {}),
