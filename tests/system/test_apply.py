@@ -25,7 +25,7 @@ CAMPAIGN = {
     "factors": ["gro"],
     "blocks": 1,
     "workloads": ["tcp_stream"],
-    "duration": 1,
+    "duration": 0.25,
 }
 
 
