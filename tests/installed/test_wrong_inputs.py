@@ -201,10 +201,13 @@ WRONG = {
 SEEN_WITHOUT_ANSIBLE = {
     "no campaign",
     "no campaign to report",
+    "a campaign file that is no YAML",
     "a campaign file that is not there",
     "a campaign file with a list",
     "a campaign without a name",
     "a factor twice",
+    "a pair with an unknown node",
+    "a path without an uplink",
     "a path without tenants",
     "a VNI that is a word",
     "a VNI of 25 bits",
@@ -213,6 +216,11 @@ SEEN_WITHOUT_ANSIBLE = {
     "an address with a length",
     "a port without its address",
     "an MTU that IP cannot have",
+    "an impossible MTU",
+    "an unknown design",
+    "an unknown path",
+    "an unknown workload",
+    "one node",
 }
 
 

@@ -149,6 +149,7 @@ def check_workflow(nodes, templates):
     assert made["measure_1"]["failure_nodes"] == ["restore"]
 
 
+@pytest.mark.nightly  # a playbook of the same modules
 def test_the_teardown_removes_what_the_set_up_made(play):
     made = {(name, given["name"]) for name, given in play("awx_setup") if "name" in given}
     removed = {

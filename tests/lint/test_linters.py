@@ -58,7 +58,7 @@ def name_of(argv):
         ["shellcheck", *SHELL_SCRIPTS],
         [*WORKFLOW_SCHEMA, "vendor.github-workflows", *GITHUB_WORKFLOWS],
         [*WORKFLOW_SCHEMA, "vendor.gitlab-ci", "examples/gitlab/gitlab-ci.yml"],
-        ["nox", "--list"],
+        pytest.param(["nox", "--list"], marks=pytest.mark.nightly),
     ],
     ids=name_of,
 )

@@ -48,11 +48,13 @@ class Host:
         self.inside("python3", "-c", f"open({path!r}, 'w').write({text!r})")
 
     def restart(self):
-        """Restart it, and wait until it has started."""
+        """Restart it, and wait until it has started and has its device."""
         self.podman("restart", "--time", "5", NAME)
         self.ready()
+        assert DEVICE in self.inside("ip", "-o", "link")
 
     def ready(self):
+        """Wait until it has started. Until then there may be no bus."""
         deadline = time.monotonic() + 120
         while self.inside("systemctl", "is-system-running", rc=None).strip() not in (
             "running",
@@ -60,7 +62,6 @@ class Host:
         ):
             assert time.monotonic() < deadline, self.inside("systemctl", "list-jobs", rc=None)
             time.sleep(0.5)
-        assert DEVICE in self.inside("ip", "-o", "link")
 
     def ask(self, **arguments):
         """Run module persist and return its result."""
@@ -130,6 +131,7 @@ def host(podman_required):
         "/sbin/init",
     )
     try:
+        made.ready()
         made.write("/etc/systemd/network/10-tuned0.netdev", NETDEV)
         made.inside("systemctl", "enable", "systemd-networkd")
         made.restart()

@@ -19,6 +19,7 @@ import pytest
 from ansible_collections.offload.lab.tests.support import run
 from ansible_collections.offload.lab.tests.system.lab import own_devices, traces
 
+pytestmark = pytest.mark.nightly
 MARK = Path("/tmp/offload-lab-hostile")
 TOUCH = f"touch {MARK}"
 NAMES = {

@@ -92,6 +92,7 @@ def of_a_size(generator, sizes, odds, count):
     return generator.choice(sizes, count, p=odds) * generator.standard_normal(count)
 
 
+@pytest.mark.nightly
 def test_of_truths_that_it_expects_four_of_five_intervals_of_80_percent_hold_them():
     """Main effects, pairs, a drift or none, visits far off: all are drawn as the model says that
     they are.
