@@ -652,7 +652,8 @@ def udp_socket(address: str, port: int, family: int, join: bool) -> socket.socke
         sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
     sock.bind((address, port))
     if join:
-        sock.setsockopt(SOL_UDP, UDP_GRO, 1)
+        with contextlib.suppress(OSError):  # before Linux 5.0 the kernel joins none
+            sock.setsockopt(SOL_UDP, UDP_GRO, 1)
     return sock
 
 
