@@ -32,8 +32,8 @@ def at(tallies: Tallies, place: Place) -> dict[str, Tally]:
 
 
 def blames_of(plan: Plan, tallies: Tallies) -> dict[Place, list[Blame]]:
-    """Return for each place what is to blame for its trouble, or at least for what is lost there, or
-    arrives twice or in another order.
+    """Return for each place what is to blame for its trouble, or at least for what is lost there or
+    arrives twice.
     """
     places = places_of(tallies)
     return {place: _blames(plan, at(tallies, place), 1 / len(places)) for place in places}
