@@ -17,6 +17,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
+from ..module_utils._host.processes import started_at
 from ..module_utils._restore.sign_of_life import HEARTBEAT
 
 # Where the switch was disarmed the file is gone, and the heartbeat ends.
@@ -62,7 +63,10 @@ class ActionModule(ActionBase):
         os.closerange(3, 1024)
 
     def _beat(self, seconds: float, playbook: int) -> None:
-        """Beat while the playbook lives and the switch is armed."""
+        """Beat while the playbook lives and the switch is armed. One that was killed has ended, even
+        if whoever started it has not noticed yet.
+        """
+        born = started_at(playbook)
         failures = 0
         due = time.monotonic()
         while failures < FAILURES:
@@ -72,6 +76,6 @@ class ActionModule(ActionBase):
             failures = 0 if answer.get("rc") == 0 else failures + 1
             due = max(due + seconds, time.monotonic())
             while time.monotonic() < due:
-                if not os.path.exists(f"/proc/{playbook}"):
+                if born is None or started_at(playbook) != born:
                     return
                 time.sleep(min(0.5, seconds))

@@ -195,8 +195,10 @@ def ended(process, folder, harm):
     if process.poll() is None:
         problems.append("the campaign did not end")
         os.killpg(process.pid, signal.SIGKILL)
-    if process.wait() == 0 or harm.said not in (folder / "output").read_text():
+    output = (folder / "output").read_text()
+    if process.wait() == 0 or harm.said not in output:
         problems.append(f"it ended with {process.returncode} and did not say '{harm.said}'")
+        print(output[-4000:])
     return problems
 
 
