@@ -39,17 +39,20 @@ def test_a_campaign_file_of_the_users_folder(play, measured):
     assert (measured / "results/my_campaign/report.html").is_file()
 
 
+@pytest.mark.nightly
 def test_the_campaign_that_the_inventory_names(play, measured):
     status, output = play("report", "-i", "my_hosts.yml")
     assert status == 0, output
     assert f"Report: {measured}/results/my_campaign/report.html" in output
 
 
+@pytest.mark.nightly
 def test_without_an_inventory(play, measured):
     status, output = play("report", "-e", "offload_lab_report_folder=results/my_campaign")
     assert status == 0, output
 
 
+@pytest.mark.nightly  # as test_wrong_inputs
 def test_without_a_campaign(play, measured):
     status, output = play("report")
     assert status == 2

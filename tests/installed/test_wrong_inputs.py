@@ -197,15 +197,19 @@ WRONG = {
 }
 
 
-# The same message is in a unit test: of _campaign, _request, or tenants_check.
+# The same message is in a unit test (of _campaign, _request, or tenants_check), or is that of another
+# playbook here.
 SEEN_WITHOUT_ANSIBLE = {
     "no campaign",
     "no campaign to report",
+    "no group of nodes, to measure",
+    "no group of nodes, to verify",
     "a campaign file that is no YAML",
     "a campaign file that is not there",
     "a campaign file with a list",
     "a campaign without a name",
     "a factor twice",
+    "a limit to one node, for all",
     "a pair with an unknown node",
     "a path without an uplink",
     "a path without tenants",

@@ -22,7 +22,7 @@ from ansible_collections.offload.lab.plugins.module_utils._kinds.info import rea
 from ansible_collections.offload.lab.plugins.module_utils._kinds.info import restore_item
 from ansible_collections.offload.lab.plugins.module_utils._restore import restore, snapshot
 from ansible_collections.offload.lab.plugins.modules import ethtool
-from ansible_collections.offload.lab.tests.support import run
+from ansible_collections.offload.lab.tests.support import each_day, run
 
 NETNS = "systest-restore"
 STATES = int(
@@ -97,7 +97,7 @@ def keep(path, name):
     snapshot.write(path, snapshot.merge(None, [restore_item(row) for row in found.values()], {}))
 
 
-@pytest.mark.parametrize("kind", MAKE)
+@pytest.mark.parametrize("kind", each_day(["veth", "vxlan"], MAKE))
 def test_random_states_are_restored_twice_in_a_row(kind, tmp_path):
     name = f"re-{kind}"
     path = str(tmp_path / "snapshot.json")

@@ -34,6 +34,7 @@ def _built(tmp_path_factory):
     return [member.name for member in members], made
 
 
+@pytest.mark.nightly
 def test_all_playbooks_are_read(built):
     _names, path = built
     printed = run(

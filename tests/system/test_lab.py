@@ -47,6 +47,7 @@ def test_check_mode_of_a_change_of_a_built_lab_changes_nothing(lab):
     assert changed(more)["node2"] > 0 and "tenant2-veth0" in more
 
 
+@pytest.mark.nightly
 def test_a_site_without_a_campaign_is_refused_before_anything_is_made(lab):
     before = lab.state()
     refused = lab.play("site", rc=2)
@@ -222,6 +223,7 @@ def test_a_wrong_value_of_a_module_gives_one_message(lab, module, arguments, wor
     ],
     ids=["MTU too large", "address twice"],
 )
+@pytest.mark.nightly
 def test_a_wrong_value_of_a_role_gives_one_message_before_any_change(lab, variables, words):
     before = lab.inside(1, "ip", "netns"), lab.inside(1, "ovs-vsctl", "list-ports", "br-int")
     said = message(lab.play("lab", rc=2, **variables))

@@ -81,6 +81,7 @@ def test_what_is_applied_to_it_stays_and_is_taken_back(pods, tmp_path):
     assert unlike(before, pods.state()) == []
 
 
+@pytest.mark.nightly  # paths and ends that cannot be, without a network of one's own: _paths, discover_info
 @pytest.mark.parametrize(
     ("variables", "said"),
     [

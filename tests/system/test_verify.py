@@ -80,6 +80,7 @@ def test_verify_in_check_mode_sends_nothing(lab):
     assert set(told_of(said, "tx-tcp-segmentation")["node1"]) == {("on", "no packets seen")}
 
 
+@pytest.mark.nightly
 def test_verify_of_one_node_says_that_it_needs_another(lab):
     said = lab.play("verify", "--limit", "node1", rc=2)
     assert "node1 has no other node to send packets to" in " ".join(said.split())

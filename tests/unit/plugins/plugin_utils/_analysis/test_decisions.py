@@ -148,7 +148,7 @@ def test_what_is_not_known_of_a_table_is_said():
 
 
 @pytest.mark.slow
-@DESIGNS
+@pytest.mark.parametrize("design", each_day({*BLOCKS} - {"full_factorial"}, BLOCKS))
 def test_random_truths_are_hardly_ever_recommended_wrongly(design):
     generator = np.random.default_rng(5)
     wrong = []

@@ -29,6 +29,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._report.phrases import
 from ansible_collections.offload.lab.plugins.plugin_utils._report.view import findings_of
 from ansible_collections.offload.lab.plugins.plugin_utils._search import decide, effort, section
 from ansible_collections.offload.lab.tests.instruments.simulation import searching
+from ansible_collections.offload.lab.tests.support import each_day
 
 FACTORS = ["tso", "gso", "gro", "rx"]
 
@@ -265,7 +266,7 @@ def test_the_time_budget_ends_it(monkeypatch):
     assert decide.decide(plan, {**decided, "ended": None}, _record)["ended"] == "visits"
 
 
-@pytest.mark.parametrize("minutes", [None, 60])
+@pytest.mark.parametrize("minutes", each_day([None], [None, 60]))
 def test_where_trials_scatter_later_visits_have_more_of_them_within_the_time_budget(minutes):
     more = {} if minutes is None else {"time_budget": f"{minutes} min"}
     plan = searching.make_search(factors=FACTORS, trials=4, **more)
