@@ -198,7 +198,8 @@ def ended(process, folder, harm):
     output = (folder / "output").read_text()
     if process.wait() == 0 or harm.said not in output:
         problems.append(f"it ended with {process.returncode} and did not say '{harm.said}'")
-        print(output[-4000:])
+        errors = [line for line in output.splitlines() if "ERROR" in line or "fatal:" in line]
+        print(*errors, sep="\n")
     return problems
 
 
