@@ -345,6 +345,7 @@ from typing import Any, Callable, Dict, Iterable, List, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._base.errors import LabError
 from ..module_utils._engines import workload
 from ..module_utils._engines.engine import Endpoint, Load
 from ..module_utils._engines.engines import engine_named
@@ -463,8 +464,12 @@ def collect_and_measure(module: AnsibleModule) -> dict[str, Any]:
         "cells": [],
     }
     if cells:
-        with controller.needed(params["probe"], forwarder=between(params)):
-            result.update(look_and_measure(module, cells))
+        try:
+            with controller.needed(params["probe"], forwarder=between(params)):
+                result.update(look_and_measure(module, cells))
+        except LabError:
+            sign_of_life.explain()
+            raise
     return result
 
 

@@ -25,8 +25,8 @@ from .._host.daemons import ProcessState
 from .._host.runner import run, start
 from .._host.waiting import wait_until
 from . import harm, restore
-from .harm import WATCHED, HarmWatch, Watchlist
-from .sign_of_life import ALIVE, FIRED, HEARTBEAT, NOBODY, renew
+from .harm import HarmWatch, Watchlist
+from .sign_of_life import ALIVE, FIRED, HEARTBEAT, NOBODY, WATCHED, renew
 
 PROGRAM = "/run/offload-lab/dead_man_switch.zip"
 STATE = "/run/offload-lab/dead_man_switch.json"

@@ -21,8 +21,8 @@ from .._base.errors import InputError, LabError
 from .._host import daemons, echo, files
 from .._host.netns import inside
 from .._host.runner import start
+from .sign_of_life import WATCHED
 
-WATCHED = "/run/offload-lab/watched.json"
 PATIENCE_S = 1.2  # without an answer; with the restore a node is back within 2 seconds
 ANSWER_S = 0.4  # that an answer may take
 LEAST_REQUESTS = 3  # that stay without an answer: one packet is lost on the best of networks

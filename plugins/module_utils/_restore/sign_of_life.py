@@ -9,11 +9,14 @@ import contextlib
 import os
 
 from .._base.errors import LabError
+from .._host.waiting import wait_until
 
 ALIVE = "/run/offload-lab/alive"
 FIRED = "/run/offload-lab/dead_man_switch.fired"
 # Touched every few seconds by a process of the controller, whatever its playbook waits for.
 HEARTBEAT = "/run/offload-lab/heartbeat"
+WATCHED = "/run/offload-lab/watched.json"  # where the switch looks for harm, too
+HARM_S = 3.0  # in which this end sees what the other end has seen
 NOBODY = 0  # a time of the last sign of life that says: there will be no other
 
 
@@ -49,6 +52,16 @@ def renew(snapshot: str | None = None) -> None:
             "Build the lab again (lab.yml), then run the campaign again: it goes on from here.",
         )
     touch()
+
+
+def explain() -> None:
+    """Raise :class:`LabError` with the harm, where an error comes from it: the other end's switch has
+    seen it first, and has ended its probe. This end's switch sees the same in a moment.
+    """
+    if os.path.exists(WATCHED):
+        wait_until(lambda: fired() is not None, patience=HARM_S)
+    if fired() is not None:
+        renew()
 
 
 def touch() -> None:
