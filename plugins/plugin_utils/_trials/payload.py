@@ -204,8 +204,10 @@ def trouble(payload: Payload) -> str | None:
 
 
 def is_black_hole(size: Size) -> bool:
-    """Return whether packets of the MTU are lost on the way and the sender is not told."""
-    return size["largest"] < size["mtu"] and not size["said"]
+    """Return whether packets of the MTU are lost on the way and the sender is not told. Where none of
+    any size arrives, their size is not the cause.
+    """
+    return 0 < size["largest"] < size["mtu"] and not size["said"]
 
 
 def joined_sizes(parts: list[Payload]) -> dict[str, Size]:
