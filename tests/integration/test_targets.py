@@ -47,7 +47,7 @@ EVERYWHERE = {
 # Their results from folders are tested without Ansible too, in tests/unit.
 FROM_FOLDERS = {"compare", "history", "import_logs", "kernels_report"}
 # tests/system and tests/molecule run their modules on labs and in containers each day.
-ON_LABS = {"applied", "applied_info", "discover_info", "evidence", "module_netperf", "persist"}
+ON_LABS = {"applied", "applied_info", "discover_info", "persist"}
 # By day a target strikes some of its blows, at night these strike all.
 WHOLE = {"dead_man_switch_whole", "module_tenants_whole"}
 NIGHTLY = {*EVERYWHERE, *FROM_FOLDERS, *ON_LABS, *WHOLE, "ethtool_examples"}

@@ -39,7 +39,6 @@ def test_check_mode_of_the_whole_site_on_a_built_lab_changes_nothing(lab):
     assert changed(plan) == {"node1": 1, "node2": 0}, plan  # the plan would be written
 
 
-@pytest.mark.nightly  # by day check mode is tried on fresh nodes
 def test_check_mode_of_a_change_of_a_built_lab_changes_nothing(lab):
     before = lab.state()
     more = lab.play("lab", "--check", "--diff", tenant_count=2)

@@ -33,6 +33,7 @@ STALLED = "a connection stalled while the payload was checked"
 REFUSED = "packets arrived with wrong checksums"
 SEGMENTS_LOST = "segments were lost and sent again"
 LOST = "datagrams of the payload were lost"
+NONE_ARRIVED = "no datagram arrived, of any size"
 LOST_ANY = "packets of the payload were lost"
 TWICE = "datagrams arrived twice"
 LATE = "connections needed a second SYN"
@@ -196,6 +197,7 @@ def trouble(payload: Payload) -> str | None:
         STALLED: any(check["stalled"] for check in checks),
         REFUSED: refused(payload) >= FEWEST_CHECKSUMS,
         SEGMENTS_LOST: any(check["segments_lost"] >= FEWEST_SEGMENTS for check in checks),
+        NONE_ARRIVED: any(size["largest"] == 0 for size in payload.get("sizes", {}).values()),
         LOST: any(missing(payload, name) >= FEWEST_LOST for name in payload["checks"]),
         LATE: sum(check["late"] for check in checks) >= LATE_CONNECTIONS,
         STOPPED: payload["error"],

@@ -289,10 +289,10 @@ def sent_again(connection: socket.socket) -> int:
 def segments_lost(again: int, left: int, arrived: int) -> int:
     """Return how many segments of a connection were lost on the way.
 
-    Busy CPUs reorder segments, and TCP sends again what arrives later; they reorder the D-SACKs that
-    say so, too, and the kernel drops those as old (PAWS). So no more were lost than left one end and
-    did not arrive at the other. That alone does not count them: where a virtual card joins segments,
-    the kernel counts one for all of them.
+    Busy CPUs reorder segments, and TCP sends again what only arrives later. Not each D-SACK that says
+    so reaches the sender. So no more were lost than left one end and did not arrive at the other.
+    That alone does not count them: where a virtual card joins segments, the kernel counts one for all
+    of them.
     """
     return min(again, max(0, left - arrived))
 

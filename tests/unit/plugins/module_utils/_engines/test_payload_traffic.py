@@ -9,11 +9,11 @@ import contextlib
 import errno
 import socket
 import threading
-import time
 
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import traffic
+from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
 
 
 @pytest.mark.parametrize(
@@ -44,13 +44,11 @@ def test_both_ends_of_a_connection_count_its_segments():
         assert traffic.tcp_info(other)[traffic.DATA_SEGS_IN] == 1
 
 
-def wait_for(address, port):
-    """Wait until a server listens."""
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
-        with contextlib.suppress(ConnectionRefusedError), socket.create_connection((address, port)):
-            return
-        time.sleep(0.01)
+def listens(address, port):
+    """Return whether a server takes connections."""
+    with contextlib.suppress(ConnectionRefusedError), socket.create_connection((address, port)):
+        return True
+    return False
 
 
 class NeverCuts(socket.socket):
@@ -72,7 +70,7 @@ def test_where_the_kernel_does_not_cut_datagrams_they_go_one_by_one(monkeypatch)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     threading.Thread(target=traffic.serve, args=("127.0.0.1", port), daemon=True).start()
-    wait_for("127.0.0.1", port)
+    assert wait_until(lambda: listens("127.0.0.1", port))
     found = traffic.check("127.0.0.1", port, 0.1, 0, None)
     assert found["error"] is None
     for check in found["checks"].values():

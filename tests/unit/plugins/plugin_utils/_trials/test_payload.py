@@ -48,7 +48,11 @@ def test_a_payload_that_arrived_as_sent_is_no_trouble():
         ({"sizes": {"forward": size(1400), "reverse": size(1500)}}, payload.TOO_LARGE),
         ({"sizes": {"forward": size(1400, said=True)}}, None),
         ({"sizes": {"reverse": size(1400)}, "stalled": 1}, payload.TOO_LARGE),
-        ({"sizes": {"forward": size(0)}, "missing": 900}, payload.LOST),
+        ({"sizes": {"forward": size(0)}, "missing": 900}, payload.NONE_ARRIVED),
+        (
+            {"sizes": {"forward": size(0)}, "counters": {"server": {"UdpInCsumErrors": 2}}},
+            payload.REFUSED,
+        ),
         ({"missing": 4}, payload.LOST),
         ({"missing": 3}, None),
         ({"missing": 4, "counters": {"server": {"IpReasmFails": 1}}}, None),
