@@ -40,8 +40,8 @@ LATE = "connections needed a second SYN"
 STOPPED = "the payload could not be checked to the end"
 # What a queue that overflows does, too, whatever is switched on.
 LOSSES = (SEGMENTS_LOST, LOST, LOST_ANY)
-# What a network does now and then by itself: no trouble, but a setting that goes with it is to blame. An
-# order that changes is none: GRO lets fragments overtake what it holds.
+# What a network does now and then by itself: no trouble, but a setting that goes with it is to blame. Another
+# order is no fault: GRO makes it in a clean guest (docs/is-it-broken.md).
 LESSER = (LOST_ANY, TWICE)
 FEWEST_LOST = 4  # datagrams; never are so many on the way that a buffer overflows
 FEWEST_SEGMENTS = 4  # that were lost
