@@ -46,13 +46,13 @@ def environment(**variables):
         for name, value in os.environ.items()
         if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
     }
-    return dict(
-        outside,
-        PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}",
-        ANSIBLE_CONFIG=str(CHECKOUT / "ansible.cfg"),
-        ANSIBLE_FORCE_COLOR="false",
-        **{"ANSIBLE_PYTHON_INTERPRETER": str(NODE_PYTHON), **variables},
-    )
+    ours = {
+        "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+        "ANSIBLE_CONFIG": str(CHECKOUT / "ansible.cfg"),
+        "ANSIBLE_FORCE_COLOR": "false",
+        "ANSIBLE_PYTHON_INTERPRETER": str(NODE_PYTHON),
+    }
+    return {**outside, **ours, **variables}
 
 
 def run(argv, rc=0, timeout=600, cwd=CHECKOUT, **variables):

@@ -36,45 +36,51 @@ SPOOL = "/var/lib/offload-lab/spool/"
 
 
 def play(lab, folder, playbook, variables, *, kill_at=0, kill_task=""):
-    """Run a playbook until the boundary ``kill_at``, or before ``kill_task``, or to its end.
+    """Run a playbook of a lab until the boundary ``kill_at``, or before ``kill_task``, or to its end.
 
     Return ``(exit status, boundaries that were reached, output)``.
     """
     minutes = MINUTES if kill_at or kill_task else UNDISTURBED
-    boundaries = folder / f"{lab.name}.boundaries"
-    output = folder / f"{lab.name}.output"
+    given = {
+        f"offload_lab_{key}": value
+        for key, value in dict(variables, dead_man_minutes=minutes).items()
+    }
+    argv = ["ansible-playbook", f"playbooks/{playbook}.yml", "-e", json.dumps(given)]
+    variables = {
+        "OFFLOAD_LAB_NAME": lab.name,
+        "OFFLOAD_LAB_NODES": "2",
+        "OFFLOAD_LAB_KILL_TASK": kill_task,
+    }
+    return until(kill_at, argv, folder / lab.name, **variables)
+
+
+def until(number, argv, place, *, cwd=CHECKOUT, seconds=600, **variables):
+    """Run a command until the boundary of this number, 0 for its end; what it says is kept beside
+    ``place``.
+
+    Return ``(exit status, boundaries that were reached, output)``.
+    """
+    boundaries = Path(f"{place}.boundaries")
+    output = Path(f"{place}.output")
     boundaries.unlink(missing_ok=True)
-    argv = [
-        "ansible-playbook",
-        f"playbooks/{playbook}.yml",
-        "-e",
-        json.dumps(
-            {
-                f"offload_lab_{key}": value
-                for key, value in dict(variables, dead_man_minutes=minutes).items()
-            }
-        ),
-    ]
     with output.open("w") as stream:
         process = subprocess.Popen(
             argv,
-            cwd=CHECKOUT,
+            cwd=cwd,
             start_new_session=True,
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
             env=environment(
-                OFFLOAD_LAB_NAME=lab.name,
-                OFFLOAD_LAB_NODES="2",
-                OFFLOAD_LAB_KILL_AT=str(kill_at),
-                OFFLOAD_LAB_KILL_TASK=kill_task,
+                **variables,
+                OFFLOAD_LAB_KILL_AT=str(number),
                 OFFLOAD_LAB_BOUNDARIES=str(boundaries),
                 ANSIBLE_CALLBACKS_ENABLED="kill_at",
                 ANSIBLE_CALLBACK_PLUGINS=str(Path(__file__).parent / "callback"),
             ),
         )
     try:
-        process.wait(timeout=600)
+        process.wait(timeout=seconds)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
