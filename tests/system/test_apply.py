@@ -43,14 +43,16 @@ def features(lab):
     ]
 
 
-def recommended(path, driver):
-    """Write a recommended.yml and return how ansible-playbook takes it."""
+def recommended(path, driver, **more):
+    """Write a recommended.yml and return how ansible-playbook takes it; one that somebody wrote by
+    hand names no campaign.
+    """
     drivers = {node: {"underlay0": driver} for node in ("node1", "node2")}
     path.write_text(
         yaml.safe_dump(
             {
                 "offload_lab_recommended": {
-                    "campaign": "test",
+                    **more,
                     "drivers": drivers,
                     "client": SETTINGS,
                     "server": SETTINGS,
@@ -74,7 +76,7 @@ def is_applied(found):
 
 
 def test_apply_measure_around_it_and_revert(lab, restored, tmp_path):
-    settings = recommended(tmp_path / "recommended.yml", "veth")
+    settings = recommended(tmp_path / "recommended.yml", "veth", campaign="test")
     foreseen = lab.play("apply", "--check", *settings)
     assert features(lab) == restored
     done = changed(lab.play("apply", *settings))
