@@ -75,8 +75,10 @@ class World:
 
     def measure(self, name, kill_at=0):
         """Check the payload until a boundary, or to the end."""
+        campaign = self.folder / f"{name}.yml"
+        campaign.write_text(json.dumps({**CAMPAIGN, "name": name}))
         options = {
-            "campaign": {**CAMPAIGN, "name": name},
+            "campaign_file": str(campaign),
             "results_dir": str(self.folder),
             "evidence_seconds": 0,
             "live_report": False,
@@ -151,7 +153,7 @@ def strikes(world, count, seconds):
 
 def main(count=10, seconds=86400):
     """Strike, print, and return whether anything was wrong."""
-    with tempfile.TemporaryDirectory(prefix="offload-lab-guests-") as name:
+    with tempfile.TemporaryDirectory(prefix="guest-boundaries-") as name:
         folder = Path(name)
         install(folder)
         world = World(folder)

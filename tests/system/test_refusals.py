@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What playbook machines asks before it makes anything; tests/machines makes real ones."""
+"""What playbooks refuse before they make anything. Real machines are made by tests/machines."""
 
 from __future__ import annotations
 
@@ -29,3 +29,10 @@ def test_without_a_kernel_that_of_the_release_is_taken(root_required):
 def test_a_wrong_kernel_is_named(root_required):
     said = refused(offload_lab_machine_kernel="linux 6.1")
     assert "node1: linux 6.1 is not a kernel" in said and FOLDER not in said, said
+
+
+def test_an_unknown_study_is_not_imported():
+    argv = ["ansible-playbook", "playbooks/import_study.yml", "-e", "offload_lab_study=somebodys"]
+    said = " ".join(run(argv, rc=2).split())
+    assert "offload_lab_study is 'somebodys'" in said
+    assert "one of ovs_vxlan_offload, vxlan_linux_bridge" in said
