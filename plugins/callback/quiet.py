@@ -63,6 +63,11 @@ def _content(result: Result) -> Content:
     return getattr(result, "result", None) or result._result
 
 
+def _host(result: Result) -> str:
+    """Return the name of the host of a result."""
+    return str(getattr(result, "host", None) or result._host)
+
+
 class CallbackModule(DefaultCallback):
     """The default callback into the log file, and a few lines on the screen."""
 
@@ -77,6 +82,7 @@ class CallbackModule(DefaultCallback):
         self._screen = self._display
         self._display = _Log(self._screen)
         self._failures: dict[str, str] = {}  # {host: what was said}
+        self._items: dict[str, list[str]] = {}  # {host: what items of its loop said that failed}
 
     def _show(self, text: str, **kwargs: Any) -> None:
         self._screen.display(text, screen_only=True, **kwargs)
@@ -97,15 +103,24 @@ class CallbackModule(DefaultCallback):
         super().v2_runner_on_failed(result, ignore_errors=ignore_errors)
         if not ignore_errors:
             self._remember(result)
+        self._items.pop(_host(result), None)
+
+    def v2_runner_item_on_failed(self, result: Result) -> None:
+        super().v2_runner_item_on_failed(result)
+        said = self._items.setdefault(_host(result), [])
+        message = str(_content(result).get("msg", "failed"))
+        if message not in said:
+            said.append(message)
 
     def v2_runner_on_unreachable(self, result: Result) -> None:
         super().v2_runner_on_unreachable(result)
         self._remember(result)
 
     def _remember(self, result: Result) -> None:
-        host = str(getattr(result, "host", None) or result._host)
+        host = _host(result)
         task = getattr(result, "task", None) or result._task
-        self._failures[host] = f"{host}: {task.get_name()}: {_content(result).get('msg', 'failed')}"
+        said = self._items.get(host) or [str(_content(result).get("msg", "failed"))]
+        self._failures[host] = f"{host}: {task.get_name()}: {'; '.join(said)}"
 
     def v2_playbook_on_stats(self, stats: AggregateStats) -> None:
         super().v2_playbook_on_stats(stats)

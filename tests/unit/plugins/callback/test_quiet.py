@@ -33,6 +33,12 @@ PLAYBOOK = """\
       ansible.builtin.fail:
         msg: this is what went wrong
       when: wrong | default(false) | bool
+    - name: Fail for some
+      ansible.builtin.assert:
+        that: item != 2
+        fail_msg: "{{ item }} is wrong"
+      loop: [1, 2, 3]
+      when: some | default(false) | bool
 """
 
 
@@ -68,6 +74,11 @@ def test_a_failure_is_seen_and_one_that_was_rescued_is_not(play):
     lines = play("-e", "wrong=true", rc=2, ANSIBLE_STDOUT_CALLBACK="offload.lab.quiet")
     assert lines[-1] == "localhost: Fail in the end: this is what went wrong"
     assert not any("not to be seen" in line for line in lines)
+
+
+def test_of_a_loop_the_items_that_failed_say_why(play):
+    lines = play("-e", "some=true", rc=2, ANSIBLE_STDOUT_CALLBACK="offload.lab.quiet")
+    assert lines[-1] == "localhost: Fail for some: 2 is wrong"
 
 
 def test_without_it_all_is_as_ever(play):
