@@ -19,6 +19,8 @@ description:
     C(sign_of_life).
   - When M(offload.lab.visit) loses its controller during a trial, both of its ends are restored immediately.
   - It is a transient unit of systemd where systemd runs, and otherwise a process in a session of its own.
+  - When it restores a node it also ends the servers of M(offload.lab.netserver) and the probe of
+    M(offload.lab.probe) that were started since it was armed. Those that ran before stay.
   - After it has restored a node, nothing is measured there until it is armed again.
   - With O(harms) it also restores the node at the first harm to a network on which others work, within 2 seconds.
 extends_documentation_fragment:
@@ -100,10 +102,6 @@ options:
           - Settings that restart a link, such as rings and channels of a network card, need more than the default.
         type: float
         default: 1.2
-      listeners:
-        description: Whether the servers of the engines and the probe are stopped, too, when the node is restored.
-        type: bool
-        default: false
 seealso:
   - module: offload.lab.restore
 notes:
@@ -170,7 +168,6 @@ HARMS = {
     "devices": {"type": "list", "elements": "dict", "default": [], "options": DEVICE},
     "commands": {"type": "list", "elements": "list", "default": []},
     "patience": {"type": "float", "default": harm.PATIENCE_S},
-    "listeners": {"type": "bool", "default": False},
 }
 
 
@@ -200,8 +197,9 @@ def arm(params: dict[str, Any], watched: harm.Watchlist | None) -> None:
     """Arm the switch anew."""
     if watched:
         watched = harm.without_silent(watched)  # before: it takes seconds where one is silent
+    before = dead_man.before_armed()
     dead_man.disarm()
-    dead_man.arm(params["minutes"], params["path"], watched)
+    dead_man.arm(params["minutes"], params["path"], watched, before)
 
 
 def pid_of(state: ProcessState | None) -> int | None:

@@ -33,9 +33,10 @@ options:
     default: false
   listeners:
     description:
-      - Stop the servers of the engines and the probe, too, when everything is as it was.
+      - Stop all servers of the engines and the probe, too, when everything is as it was.
       - They are stopped also where there was no snapshot.
       - For a network that is there already, where they run for a campaign alone.
+      - Without it, O(disarm) stops those that were started since the dead man's switch was armed.
     type: bool
     default: false
 seealso:
@@ -85,15 +86,22 @@ from ..module_utils._restore.restore import restore
 from ..module_utils._restore.sign_of_life import touch
 
 
+def to_stop(params: dict[str, Any]) -> list[str]:
+    """Return the state files of the servers and probes that end, too."""
+    if params["listeners"]:
+        return daemons.listeners()
+    return dead_man.started_since() if params["disarm"] else []
+
+
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Restore the node; return the module's result."""
     path = module.params["path"]
     touch()  # the dead man's switch must not begin the same now
     restored = restore(path, module.check_mode)
-    listening = daemons.listeners() if module.params["listeners"] else []
+    listening = to_stop(module.params)
     left = dead_man.leftovers() if module.params["disarm"] else []
     if listening and not module.check_mode:
-        daemons.stop_listeners()
+        daemons.stop_listeners(listening)
     if left and not module.check_mode:
         # Last: until the node was read back, a controller that dies must not leave it as it is.
         dead_man.settle()

@@ -116,15 +116,16 @@ def listeners() -> list[str]:
     return state_files(SERVER) + state_files(PROBE)
 
 
-def stop_listeners() -> None:
-    """End the servers and probes of this node, and remove their state files.
+def stop_listeners(paths: Iterable[str]) -> None:
+    """End the servers and probes of these state files, and remove the files.
 
     A server has a session of its own, with a process for each test that it serves.
     """
+    paths = list(paths)
     for prefix, group in ((SERVER, True), (PROBE, False)):
-        paths = state_files(prefix)
-        stop(filter(None, map(read, paths)), group=group)
-        forget(*paths)
+        own = [path for path in paths if os.path.basename(path).startswith(prefix)]
+        stop(filter(None, map(read, own)), group=group)
+        forget(*own)
 
 
 def forget(*paths: str) -> None:

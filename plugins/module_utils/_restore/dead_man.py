@@ -5,10 +5,11 @@
 of for a while, or when it sees harm (_restore/harm.py).
 
 It is armed before the snapshot is written and disarmed after the snapshot is gone: at no moment is
-a node changed and unwatched. It needs nothing from the controller: the code that restores is
-written to the node as one zip file that python3 runs. A reboot ends the switch, and its files go
-with /run. It waits by itself: a systemd timer would have to be restarted at each sign of life, this
-takes one utime(2).
+a node changed and unwatched. Servers and probes that were started since it was armed are the
+campaign's, and end with it; those that ran before are the lab's. It needs nothing from the
+controller: the code that restores is written to the node as one zip file that python3 runs. A
+reboot ends the switch, and its files go with /run. It waits by itself: a systemd timer would have
+to be restarted at each sign of life, this takes one utime(2).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import os
 import subprocess
 import sys
 import time
+from typing import Sequence
 
 from .._base.errors import LabError
 from .._host import daemons, files, program
@@ -105,18 +107,19 @@ def main() -> None:
     """
     with contextlib.suppress(OSError):  # a container may not be allowed to
         os.setpriority(os.PRIO_PROCESS, 0, FIRST)
-    watch(float(sys.argv[1]), sys.argv[2])
+    watch(float(sys.argv[1]), sys.argv[2], sys.argv[3:])
 
 
-def watch(minutes: float, path: str) -> None:
+def watch(minutes: float, path: str, before: Sequence[str] = ()) -> None:
     """Wait until no controller has been heard of for ``minutes``, or until there is harm, then
-    restore the node from the snapshot ``path``.
+    restore the node from the snapshot ``path``, and end all servers and probes but those of the
+    state files ``before``.
 
     All that stays is the file FIRED, which says why: a controller that was only asleep must change
     and measure nothing more. Where something could not be restored the snapshot stays, too.
     """
     watched = harm.remembered()
-    daemons.write(STATE, os.getpid(), {"minutes": minutes, "path": path})
+    daemons.write(STATE, os.getpid(), {"minutes": minutes, "path": path, "before": list(before)})
     harms = HarmWatch(watched) if watched else None
     reason = _watching(minutes * 60, harms)
     if harms:
@@ -125,8 +128,7 @@ def watch(minutes: float, path: str) -> None:
         return
     files.write(FIRED, f"{reason}\n")
     _restore(minutes, path)
-    if watched and watched["listeners"]:
-        daemons.stop_listeners()
+    daemons.stop_listeners(path for path in daemons.listeners() if path not in before)
     daemons.forget(ALIVE, HEARTBEAT, STATE, PROGRAM, WATCHED)
 
 
@@ -145,14 +147,31 @@ def find() -> ProcessState | None:
     return daemons.read(STATE)
 
 
-def arm(minutes: float, path: str, watched: Watchlist | None = None) -> ProcessState | None:
+def before_armed() -> list[str]:
+    """Return the state files of the servers and probes that ran before the switch was armed; where
+    there is none, of those that run now.
+    """
+    state = find() or {}
+    found: list[str] = state.get("before", daemons.listeners())
+    return found
+
+
+def started_since() -> list[str]:
+    """Return the state files of the servers and probes that were started since the switch was armed."""
+    before = before_armed()
+    return [path for path in daemons.listeners() if path not in before]
+
+
+def arm(
+    minutes: float, path: str, watched: Watchlist | None = None, before: Sequence[str] = ()
+) -> ProcessState | None:
     """Start the switch and return what :func:`find` then finds."""
     program.write(PROGRAM, MAIN)
     harm.remember(watched)
     daemons.forget(FIRED)
     with open(ALIVE, "w"):
         pass
-    argv = [sys.executable, PROGRAM, str(minutes), path]
+    argv = [sys.executable, PROGRAM, str(minutes), path, *before]
     if program.by_systemd():
         run(["systemd-run", "--quiet", "--collect", "--unit=" + UNIT] + argv)
         started = wait_until(lambda: find() is not None, _unit_runs)
@@ -195,4 +214,15 @@ def leftovers() -> list[str]:
     return [path for path in FILES if os.path.exists(path)]
 
 
-__all__ = ["arm", "disarm", "expect_heartbeat", "find", "leftovers", "renew", "settle", "watch"]
+__all__ = [
+    "arm",
+    "before_armed",
+    "disarm",
+    "expect_heartbeat",
+    "find",
+    "leftovers",
+    "renew",
+    "settle",
+    "started_since",
+    "watch",
+]

@@ -54,7 +54,6 @@ class Watchlist(TypedDict):
     devices: list[WatchedDevice]
     commands: list[list[str]]  # each has to end with status 0
     patience: float  # s without an answer
-    listeners: bool  # whether the servers and the probe end, too, when the node is restored
 
 
 def checked(given: dict[str, Any]) -> Watchlist:
@@ -81,7 +80,6 @@ def checked(given: dict[str, Any]) -> Watchlist:
         "devices": devices,
         "commands": commands,
         "patience": patience,
-        "listeners": bool(given.get("listeners")),
     }
 
 

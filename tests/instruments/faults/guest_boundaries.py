@@ -4,8 +4,9 @@
 """Virtual machines over SSH, the installed collection, and an integrity campaign whose controller is
 killed at task boundaries: what the machines then are by themselves.
 
-Usage: python tests/instruments/faults/guest_boundaries.py [COUNT [SECONDS]]. It takes COUNT
-boundaries of the campaign, evenly over it, and ends after SECONDS at the latest. Needs root.
+Usage: python tests/instruments/faults/guest_boundaries.py [COUNT [SECONDS [FIRST]]]. It takes
+COUNT boundaries of the campaign, evenly from number FIRST on, and ends after SECONDS at the latest.
+Needs root.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ def evenly(reached, count):
     return [reached[place] for place in places]
 
 
-def strikes(world, count, seconds):
+def strikes(world, count, seconds, first):
     """Strike at boundaries of a campaign, and return how many were struck and what was wrong."""
     end = time.monotonic() + seconds
     before = world.state()
@@ -141,7 +142,7 @@ def strikes(world, count, seconds):
     left = list(differences(before, world.state()))
     print(f"a whole campaign: {len(reached)} boundaries; {left or 'as before'}", flush=True)
     rows = [left]
-    for boundary in evenly(reached, count):
+    for boundary in evenly(reached[first - 1 :], count):
         if time.monotonic() > end:
             break
         number = int(boundary.split()[0])
@@ -151,7 +152,7 @@ def strikes(world, count, seconds):
     return rows
 
 
-def main(count=10, seconds=86400):
+def main(count=10, seconds=86400, first=1):
     """Strike, print, and return whether anything was wrong."""
     with tempfile.TemporaryDirectory(prefix="guest-boundaries-") as name:
         folder = Path(name)
@@ -160,7 +161,7 @@ def main(count=10, seconds=86400):
         try:
             world.play("machines")
             world.play("lab")
-            rows = strikes(world, count, seconds)
+            rows = strikes(world, count, seconds, first)
         finally:
             world.play("machines_absent")
         rows.append(left_behind(world.guests.name))

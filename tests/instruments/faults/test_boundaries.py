@@ -25,12 +25,11 @@ pytestmark = (
 ALL = os.environ.get("OFFLOAD_LAB_FAULTS") == "all"
 LABS = 5 if ALL else 1  # while one waits for its switch, the others are struck
 # Where a guard could be missing: between snapshot and change, and before the node is restored.
-MEASURE = ("See in the packets", "Restore the node, forget")
+MEASURE = ("Check the ends of all paths", "See in the packets", "Restore the node, forget")
 # On a network that is there already, also when nothing is changed yet, when the servers run, and when
 # the node was restored.
 OWN = (
     "Make the paths of what the nodes found",
-    "Check the ends of all paths",
     "Apply the profile",
     *MEASURE,
     "Complete the manifest",
@@ -51,7 +50,7 @@ CAMPAIGN = {
     "mtus": [1500],
     "factors": ["tso", "tunnel_csum"],
     "blocks": 1,
-    "workloads": ["tcp_stream"],
+    "workloads": ["tcp_stream", "payload"],  # the server of the second runs for a campaign alone
     "duration": 1,
 }
 

@@ -11,6 +11,7 @@ import threading
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._host import daemons
 from ansible_collections.offload.lab.plugins.module_utils._restore import (
     dead_man,
     restore,
@@ -138,6 +139,19 @@ def test_a_heartbeat_whose_pace_is_not_known_or_that_is_not_expected_never_stops
     assert not heartbeat.has_stopped()
 
 
+def test_what_was_started_since_it_was_armed_is_the_campaigns(tmp_path, monkeypatch):
+    monkeypatch.setattr(dead_man, "STATE", str(tmp_path / "switch.json"))
+    monkeypatch.setattr(daemons, "FOLDER", str(tmp_path))
+    (tmp_path / "netserver-@198.18.0.1-12865.json").touch()
+    before = dead_man.before_armed()
+    assert before == [str(tmp_path / "netserver-@198.18.0.1-12865.json")]
+    assert dead_man.started_since() == []
+    daemons.write(dead_man.STATE, os.getpid(), {"before": before})
+    (tmp_path / "netserver-@198.18.0.1-12868.json").touch()
+    assert dead_man.started_since() == [str(tmp_path / "netserver-@198.18.0.1-12868.json")]
+    assert dead_man.before_armed() == before  # who arms it again knows it, too
+
+
 @pytest.mark.parametrize("error", [None, PermissionError()])
 def test_the_program_goes_first_where_it_may(monkeypatch, error):
     seen = []
@@ -149,7 +163,8 @@ def test_the_program_goes_first_where_it_may(monkeypatch, error):
 
     monkeypatch.setattr(dead_man.os, "setpriority", set_priority)
     monkeypatch.setattr(dead_man, "watch", lambda *asked: seen.append(asked))
-    monkeypatch.setattr(dead_man.sys, "argv", ["program", "0.5", "/snapshot.json"])
+    monkeypatch.setattr(dead_man.sys, "argv", ["program", "0.5", "/snapshot.json", "/probe.json"])
     dead_man.main()
-    assert seen == [(dead_man.os.PRIO_PROCESS, 0, dead_man.FIRST), (0.5, "/snapshot.json")]
+    first = (dead_man.os.PRIO_PROCESS, 0, dead_man.FIRST)
+    assert seen == [first, (0.5, "/snapshot.json", ["/probe.json"])]
     assert dead_man.FIRST < 0
