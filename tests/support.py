@@ -55,6 +55,18 @@ def environment(**variables):
     return {**outside, **ours, **variables}
 
 
+def install_collection(folder):
+    """Build the collection in a folder and return the path with nothing but it installed; what it
+    depends on is in site-packages.
+    """
+    path = folder / "installed"
+    run(["ansible-galaxy", "collection", "build", "--output-path", folder])
+    [tarball] = folder.glob("*.tar.gz")
+    alone = ["--force", "--offline", "--no-deps"]
+    run(["ansible-galaxy", "collection", "install", *alone, "-p", path, tarball])
+    return path
+
+
 def run(argv, rc=0, timeout=600, cwd=CHECKOUT, **variables):
     """Run a command and return its output, standard error included; ``variables`` are added to the
     environment.

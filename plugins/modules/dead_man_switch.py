@@ -197,9 +197,7 @@ def arm(params: dict[str, Any], watched: harm.Watchlist | None) -> None:
     """Arm the switch anew."""
     if watched:
         watched = harm.without_silent(watched)  # before: it takes seconds where one is silent
-    before = dead_man.before_armed()
-    dead_man.disarm()
-    dead_man.arm(params["minutes"], params["path"], watched, before)
+    dead_man.arm(params["minutes"], params["path"], watched)
 
 
 def pid_of(state: ProcessState | None) -> int | None:

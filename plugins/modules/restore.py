@@ -90,7 +90,7 @@ def to_stop(params: dict[str, Any]) -> list[str]:
     """Return the state files of the servers and probes that end, too."""
     if params["listeners"]:
         return daemons.listeners()
-    return dead_man.started_since() if params["disarm"] else []
+    return dead_man.started_since(dead_man.before_armed()) if params["disarm"] else []
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:

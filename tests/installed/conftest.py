@@ -15,32 +15,13 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.offload.lab.tests.installed.two_hosts import TwoHosts
-from ansible_collections.offload.lab.tests.support import BIN, FOUR_FOLDERS, run
+from ansible_collections.offload.lab.tests.support import BIN, FOUR_FOLDERS, install_collection
 
 
 @pytest.fixture(scope="session", name="collections")
 def _collections(tmp_path_factory):
-    """An empty path with nothing but the tarball installed in it; what it depends on is in
-    site-packages.
-    """
-    built = tmp_path_factory.mktemp("built")
-    path = tmp_path_factory.mktemp("collections")
-    run(["ansible-galaxy", "collection", "build", "--output-path", built])
-    [tarball] = built.glob("*.tar.gz")
-    run(
-        [
-            "ansible-galaxy",
-            "collection",
-            "install",
-            "--force",
-            "--offline",
-            "--no-deps",
-            "-p",
-            path,
-            tarball,
-        ]
-    )
-    return path
+    """An empty path with nothing but the tarball installed in it."""
+    return install_collection(tmp_path_factory.mktemp("collections"))
 
 
 @pytest.fixture(scope="session", name="four_folders")

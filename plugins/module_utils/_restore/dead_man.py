@@ -110,7 +110,7 @@ def main() -> None:
     watch(float(sys.argv[1]), sys.argv[2], sys.argv[3:])
 
 
-def watch(minutes: float, path: str, before: Sequence[str] = ()) -> None:
+def watch(minutes: float, path: str, before: Sequence[str]) -> None:
     """Wait until no controller has been heard of for ``minutes``, or until there is harm, then
     restore the node from the snapshot ``path``, and end all servers and probes but those of the
     state files ``before``.
@@ -128,7 +128,7 @@ def watch(minutes: float, path: str, before: Sequence[str] = ()) -> None:
         return
     files.write(FIRED, f"{reason}\n")
     _restore(minutes, path)
-    daemons.stop_listeners(path for path in daemons.listeners() if path not in before)
+    daemons.stop_listeners(started_since(before))
     daemons.forget(ALIVE, HEARTBEAT, STATE, PROGRAM, WATCHED)
 
 
@@ -156,19 +156,17 @@ def before_armed() -> list[str]:
     return found
 
 
-def started_since() -> list[str]:
-    """Return the state files of the servers and probes that were started since the switch was armed."""
-    before = before_armed()
+def started_since(before: Sequence[str]) -> list[str]:
+    """Return the state files of the servers and probes that run and are none of those ``before``."""
     return [path for path in daemons.listeners() if path not in before]
 
 
-def arm(
-    minutes: float, path: str, watched: Watchlist | None = None, before: Sequence[str] = ()
-) -> ProcessState | None:
-    """Start the switch and return what :func:`find` then finds."""
+def arm(minutes: float, path: str, watched: Watchlist | None = None) -> ProcessState | None:
+    """Start the switch, instead of one that waits already, and return what :func:`find` then finds."""
+    before = before_armed()
+    disarm()
     program.write(PROGRAM, MAIN)
     harm.remember(watched)
-    daemons.forget(FIRED)
     with open(ALIVE, "w"):
         pass
     argv = [sys.executable, PROGRAM, str(minutes), path, *before]

@@ -111,11 +111,11 @@ def armed(lab):
     )
 
 
-def settle(lab, accepted):
+def settle(lab, accepted, patience=PATIENCE):
     """Wait for the switches; return what differs from the nearest of the ``accepted`` states after
     that.
     """
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while True:
         while armed(lab) and time.monotonic() < deadline:
             time.sleep(0.5)

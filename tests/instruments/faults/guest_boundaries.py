@@ -12,6 +12,7 @@ Needs root.
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import tempfile
 import time
@@ -21,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / ".build" / "live"))
 
 from ansible_collections.offload.lab.tests.instruments.faults import boundaries
 from ansible_collections.offload.lab.tests.machines.guests import PATIENCE, Guests, left_behind
-from ansible_collections.offload.lab.tests.support import CHECKOUT, run
-from ansible_collections.offload.lab.tests.system.lab import differences
+from ansible_collections.offload.lab.tests.support import CHECKOUT, install_collection, run
+from ansible_collections.offload.lab.tests.system.pods import unlike
 
 CAMPAIGN = {
     "name": "boundaries",
@@ -35,33 +36,24 @@ CAMPAIGN = {
     "duration": 1,
     "confirm": 0,
 }
-NODES = ("node1", "node2")
 DIGEST = (CHECKOUT / "tests/instruments/faults/digest.py").read_text()
-# What stays by design: trials that no controller has fetched, and that a switch has fired.
-KEPT = (boundaries.SPOOL, boundaries.FIRED)
-
-
-def install(folder):
-    """Build the collection and install it where nothing else is."""
-    run(["ansible-galaxy", "collection", "build", "--output-path", folder / "built"])
-    [tarball] = (folder / "built").glob("*.tar.gz")
-    alone = ["--force", "--offline", "--no-deps"]
-    run(["ansible-galaxy", "collection", "install", *alone, "-p", folder / "installed", tarball])
+SLOW = 600  # seconds for a switch to fire in an emulated machine on a busy host
 
 
 class World:
     """The machines, and the folder of a user who has nothing but the installed collection."""
 
+    nodes = 2
+
     def __init__(self, folder):
         self.folder = folder
         self.guests = Guests("systestgb")
-        (folder / "ansible.cfg").touch()
+        config = folder / "ansible.cfg"  # the user's own, in which nothing stands
+        config.touch()
         self.variables = {
             **self.guests.variables,
-            "ANSIBLE_CONFIG": str(
-                folder / "ansible.cfg"
-            ),  # the user's own, in which nothing stands
-            "ANSIBLE_COLLECTIONS_PATH": str(folder / "installed"),
+            "ANSIBLE_CONFIG": str(config),
+            "ANSIBLE_COLLECTIONS_PATH": str(install_collection(folder)),
             "ANSIBLE_PYTHON_INTERPRETER": "/usr/bin/python3",
         }
 
@@ -90,39 +82,25 @@ class World:
         told = {"cwd": self.folder, "seconds": PATIENCE, **self.variables}
         return boundaries.until(kill_at, argv, place, **told)
 
-    def read(self, node):
-        """Return the state of a machine without what stays by design."""
-        found = json.loads(self.guests.inside(node, f"python3 - <<'END'\n{DIGEST}\nEND"))
-        found["files"] = [name for name in found["files"] if not name.startswith(KEPT)]
-        return found
+    def inside(self, number, *argv, rc=0):
+        """Run a command in a machine, and return its output."""
+        return self.guests.inside(f"node{number}", shlex.join(map(str, argv)), rc=rc)
 
     def state(self):
-        return {node: self.read(node) for node in NODES}
-
-    def armed(self, node):
-        return bool(self.guests.inside(node, f"find {boundaries.STATE}", rc=None).startswith("/"))
-
-    def settled(self, before):
-        """Wait for the switches; return what differs from before after that."""
-        deadline = time.monotonic() + PATIENCE
-        while any(map(self.armed, NODES)) and time.monotonic() < deadline:
-            time.sleep(2)
-        found = []
-        for _attempt in range(5):  # what it has ended may take a moment to go
-            found = list(differences(before, self.state()))
-            if not found:
-                break
-            time.sleep(5)
-        return found
+        """Return everything of both machines that can be read."""
+        numbers = range(1, self.nodes + 1)
+        return {
+            f"node{number}": json.loads(self.inside(number, "python3", "-c", DIGEST))
+            for number in numbers
+        }
 
     def strike(self, name, number, before):
         """Kill the controller at a boundary; return what is wrong."""
         status, _reached, output = self.measure(name, number)
         if status != -9:
             return [f"not killed, exit status {status}: {output[-2000:]}"]
-        found = self.settled(before)
-        for node in NODES:
-            self.guests.inside(node, f"rm -f {boundaries.FIRED}")
+        found = boundaries.settle(self, [before], SLOW)
+        boundaries.tidy(self)
         return found
 
 
@@ -136,10 +114,10 @@ def evenly(reached, count):
 def strikes(world, count, seconds, first):
     """Strike at boundaries of a campaign, and return how many were struck and what was wrong."""
     end = time.monotonic() + seconds
-    before = world.state()
+    before = boundaries.state(world)
     status, reached, output = world.measure("whole")
     assert status == 0, output[-3000:]
-    left = list(differences(before, world.state()))
+    left = unlike(before, boundaries.state(world))
     print(f"a whole campaign: {len(reached)} boundaries; {left or 'as before'}", flush=True)
     rows = [left]
     for boundary in evenly(reached[first - 1 :], count):
@@ -155,9 +133,7 @@ def strikes(world, count, seconds, first):
 def main(count=10, seconds=86400, first=1):
     """Strike, print, and return whether anything was wrong."""
     with tempfile.TemporaryDirectory(prefix="guest-boundaries-") as name:
-        folder = Path(name)
-        install(folder)
-        world = World(folder)
+        world = World(Path(name))
         try:
             world.play("machines")
             world.play("lab")

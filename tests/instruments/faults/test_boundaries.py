@@ -24,10 +24,10 @@ pytestmark = (
 )  # each strike waits for the switch, and the machine must be its own
 ALL = os.environ.get("OFFLOAD_LAB_FAULTS") == "all"
 LABS = 5 if ALL else 1  # while one waits for its switch, the others are struck
-# Where a guard could be missing: between snapshot and change, and before the node is restored.
+# Where a guard could be missing: when the servers run, between snapshot and change, and before the node
+# is restored.
 MEASURE = ("Check the ends of all paths", "See in the packets", "Restore the node, forget")
-# On a network that is there already, also when nothing is changed yet, when the servers run, and when
-# the node was restored.
+# On a network that is there already, also when nothing is changed yet, and when the node was restored.
 OWN = (
     "Make the paths of what the nodes found",
     "Apply the profile",

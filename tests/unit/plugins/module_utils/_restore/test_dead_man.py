@@ -25,7 +25,7 @@ def test_it_says_that_it_watches_before_it_waits(tmp_path, monkeypatch):
     monkeypatch.setattr(
         dead_man, "_watching", lambda seconds, _harms: seen.append((seconds, dead_man.find()))
     )
-    dead_man.watch(0.5, "/var/lib/snapshot.json")
+    dead_man.watch(0.5, "/var/lib/snapshot.json", [])
     [(seconds, state)] = seen
     assert (seconds, state["pid"], state["minutes"], state["path"]) == (
         30,
@@ -145,10 +145,10 @@ def test_what_was_started_since_it_was_armed_is_the_campaigns(tmp_path, monkeypa
     (tmp_path / "netserver-@198.18.0.1-12865.json").touch()
     before = dead_man.before_armed()
     assert before == [str(tmp_path / "netserver-@198.18.0.1-12865.json")]
-    assert dead_man.started_since() == []
+    assert dead_man.started_since(before) == []
     daemons.write(dead_man.STATE, os.getpid(), {"before": before})
     (tmp_path / "netserver-@198.18.0.1-12868.json").touch()
-    assert dead_man.started_since() == [str(tmp_path / "netserver-@198.18.0.1-12868.json")]
+    assert dead_man.started_since(before) == [str(tmp_path / "netserver-@198.18.0.1-12868.json")]
     assert dead_man.before_armed() == before  # who arms it again knows it, too
 
 
