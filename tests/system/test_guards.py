@@ -111,6 +111,7 @@ def test_streams_that_do_not_run_beside_each_other_are_marked(lab, probe):
 
     with stopped(netserver(lab)) as go_on, Meanwhile(lab, hold_up, delay=1):
         trial = measure(lab, probe, streams=2)
+    assert trial["error"] is None
     assert "overlap" in guards(trial), trial["result"]
     assert trial["result"]["overlap"] < 0.9
 

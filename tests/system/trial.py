@@ -50,7 +50,7 @@ class Meanwhile:
         inode = os.stat(f"/run/netns/{self.lab.name}-node1").st_ino
         deadline = time.monotonic() + 30
         while not self.seen and time.monotonic() < deadline:
-            self.seen = [pid for pid in running("netperf") if inode_of(pid) == inode]
+            self.seen = [pid for pid in testing("netperf") if inode_of(pid) == inode]
             time.sleep(0.01)
         time.sleep(self.delay)
         self.action(self.seen)
@@ -72,6 +72,17 @@ def running(name):
             continue
 
 
+def testing(name):
+    """Return the processes that carry or answer a test of the underlay: none that is asked for its
+    version alone.
+    """
+    wanted = PHYSICAL["address"].encode()
+    for pid in running(name):
+        with suppress(OSError):
+            if wanted in Path(f"/proc/{pid}/cmdline").read_bytes():
+                yield pid
+
+
 def inode_of(pid):
     try:
         return os.stat(f"/proc/{pid}/ns/net").st_ino
@@ -82,12 +93,7 @@ def inode_of(pid):
 def netserver(lab):
     """Return the process of node2 that answers on the underlay."""
     inode = os.stat(f"/run/netns/{lab.name}-node2").st_ino
-    [pid] = [
-        pid
-        for pid in running("netserver")
-        if inode_of(pid) == inode
-        and PHYSICAL["address"].encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
-    ]
+    [pid] = [pid for pid in testing("netserver") if inode_of(pid) == inode]
     return pid
 
 

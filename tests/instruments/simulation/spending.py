@@ -2,7 +2,8 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The same time spent on nine blocks of 1 s cells, and as ``duration: auto`` spends it: how often a
-table shows +5 %, and how often a report of nothing claims something.
+table shows +5 %, how often its interval holds that, and how often a report of nothing claims
+something.
 
 Run it as: PYTHONPATH=.build/live OPENBLAS_NUM_THREADS=1 .venv/bin/python
 tests/instruments/simulation/spending.py CAMPAIGNS [SEED]. It prints rows of docs/statistics.md.
@@ -14,6 +15,8 @@ of its length, what visits add does not.
 from __future__ import annotations
 
 import sys
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -158,37 +161,74 @@ def as_chosen(world):
     ]
 
 
-def judged(values):
-    """Return (which effects are claimed, which of them are tables' of throughput)."""
+class Judged(NamedTuple):
+    """What a report says of throughput, each table by itself, and whether it claims anything."""
+
+    shown: np.ndarray  # of tables: better or worse
+    holds: np.ndarray  # of tables: the interval has the true effect
+    wrong: np.ndarray  # of tables: shown, and the other way
+    claims: bool
+
+
+def judged(values, effect):
+    """Return what a report says; ``effect`` is the true one of throughput, a logarithm."""
     data = np.stack(values, axis=3)
     plan = decisions.plan_of("on_off", 2, data.shape[3])
     drawn = [worlds.as_rows(plan, own) for own in data]
     differences, scale, kinds = claims.members_of(drawn, claims.families(plan))
     shown = joint_p(differences, scale, claims.groups_of(kinds)) <= effects.ALPHA
-    return shown, np.array([kind == ("rows", 0) for kind in kinds])
+    tables = np.array([kind == ("rows", 0) for kind in kinds])
+    _n, mean, low, high = effects.intervals(differences[tables])
+    return Judged(
+        shown[tables],
+        (low <= effect) & (effect <= high),
+        shown[tables] & (mean * effect <= 0),
+        shown.any(),
+    )
+
+
+class Shares(NamedTuple):
+    """Shares of tables, of reports that claim anything, and how many blocks there were on average."""
+
+    shown: float
+    holds: float
+    wrong: float
+    claims: float
+    blocks: float
 
 
 def shares(name, campaigns, ratio, spend, seed):
-    """Return (share of tables that are shown, share of reports that claim anything, mean blocks)."""
+    """Return the :class:`Shares` of simulated campaigns."""
     generator = np.random.default_rng(seed)
     found = []
     for _campaign in range(campaigns):
-        values = spend(World(name, generator, ratio))
-        shown, tables = judged(values)
-        found.append((shown[tables].mean(), shown.any(), len(values)))
-    return np.mean(found, axis=0)
+        world = World(name, generator, ratio)
+        values = spend(world)
+        own = judged(values, world.effect)
+        found.append((*(part.mean() for part in own[:3]), own.claims, len(values)))
+    return Shares(*np.mean(found, axis=0))
 
 
 def main(campaigns, seed="1"):
-    """Print the rows."""
+    """Print the rows: nine blocks and auto of each, shown, claimed where nothing differs, covered,
+    shown the wrong way; and the blocks of auto.
+    """
     for name in NOISES:
-        asked = int(campaigns), int(seed)
-        cells = []
-        for ratio, place in ((1.05, 0), (1.0, 1)):
-            for spend in (as_before, as_chosen):
-                own = shares(name, asked[0], ratio, spend, asked[1])
-                cells.append(f"{100 * own[place]:.1f} %")
-        print(f"| {name} | {' | '.join(cells)} | {own[2]:.0f} |", flush=True)
+        gain, nothing = (
+            [
+                shares(name, int(campaigns), ratio, spend, int(seed))
+                for spend in (as_before, as_chosen)
+            ]
+            for ratio in (1.05, 1.0)
+        )
+        columns = (
+            [own.shown for own in gain],
+            [own.claims for own in nothing],
+            [own.holds for own in gain],
+            [own.wrong for own in gain],
+        )
+        cells = [f"{100 * share:.1f} %" for share in chain(*columns)]
+        print(f"| {name} | {' | '.join(cells)} | {gain[1].blocks:.0f} |", flush=True)
 
 
 if __name__ == "__main__":
