@@ -69,7 +69,7 @@ SHORT, LONG = 1, 4  # s of a trial
 CASES = [(*case, SHORT) for case in COMMON] + [(*case, LONG) for case in RARE]
 
 
-class Seen(NamedTuple):
+class CaseOutcome(NamedTuple):
     """What a campaign said of one fault."""
 
     found: bool
@@ -77,7 +77,7 @@ class Seen(NamedTuple):
     seconds: float
 
 
-def seen(fault: str, guilty: str, duration: int) -> Seen:
+def seen(fault: str, guilty: str, duration: int) -> CaseOutcome:
     """Measure a campaign over a card with a fault, and print its row."""
     found = campaign(fault, duration=duration)
     blamed = [setting for blame in found.blamed for setting, on in blame.items() if on]
@@ -86,7 +86,7 @@ def seen(fault: str, guilty: str, duration: int) -> Seen:
         f" | {', '.join(blamed) or '-'} | {', '.join(found.off) or '-'} | {found.seconds:.0f} s |",
         flush=True,
     )
-    return Seen(found.verdict != "clean", guilty in blamed, found.seconds)
+    return CaseOutcome(found.verdict != "clean", guilty in blamed, found.seconds)
 
 
 def main(first: int = 1, last: int = len(CASES)) -> None:

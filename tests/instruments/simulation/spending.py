@@ -161,7 +161,7 @@ def as_chosen(world):
     ]
 
 
-class Judged(NamedTuple):
+class ThroughputSaid(NamedTuple):
     """What a report says of throughput, each table by itself, and whether it claims anything."""
 
     shown: np.ndarray  # of tables: better or worse
@@ -179,7 +179,7 @@ def judged(values, effect):
     shown = joint_p(differences, scale, claims.groups_of(kinds)) <= effects.ALPHA
     tables = np.array([kind == ("rows", 0) for kind in kinds])
     _n, mean, low, high = effects.intervals(differences[tables])
-    return Judged(
+    return ThroughputSaid(
         shown[tables],
         (low <= effect) & (effect <= high),
         shown[tables] & (mean * effect <= 0),
