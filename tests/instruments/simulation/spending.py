@@ -205,8 +205,14 @@ def shares(name, campaigns, ratio, spend, seed):
         world = World(name, generator, ratio)
         values = spend(world)
         own = judged(values, world.effect)
-        found.append((*(part.mean() for part in own[:3]), own.claims, len(values)))
+        row = own.shown.mean(), own.holds.mean(), own.wrong.mean(), own.claims, len(values)
+        found.append(row)
     return Shares(*np.mean(found, axis=0))
+
+
+def spent_both_ways(name, campaigns, ratio, seed):
+    """Return the shares of nine blocks, and those of a time budget."""
+    return [shares(name, campaigns, ratio, spend, seed) for spend in (as_before, as_chosen)]
 
 
 def main(campaigns, seed="1"):
@@ -214,13 +220,8 @@ def main(campaigns, seed="1"):
     shown the wrong way; and the blocks of auto.
     """
     for name in NOISES:
-        gain, nothing = (
-            [
-                shares(name, int(campaigns), ratio, spend, int(seed))
-                for spend in (as_before, as_chosen)
-            ]
-            for ratio in (1.05, 1.0)
-        )
+        gain = spent_both_ways(name, int(campaigns), 1.05, int(seed))
+        nothing = spent_both_ways(name, int(campaigns), 1.0, int(seed))
         columns = (
             [own.shown for own in gain],
             [own.claims for own in nothing],
