@@ -43,7 +43,7 @@ COMMON = (
     ("truncated:0.01:tso", TSO),
     ("bit_flipped_late:0.01:tso", TSO),
     ("segment_dropped:0.01:uso", USO),
-    ("swapped:0.01:uso", USO),
+    ("truncated:0.01:uso", USO),
     ("bit_flipped:0.01:tx", TX),
     ("vouched:0.01:tx", TX),
     ("dropped:0.01:tx+udp", TX),
