@@ -6,7 +6,7 @@ concern: how many a campaign finds, and of how many it names the setting.
 
 Run it as: PYTHONPATH=.build/live .venv/bin/python -m
 ansible_collections.offload.lab.tests.instruments.lying_nic.forty [FIRST [LAST]]. It needs root and
-both CPUs for an hour and a half. It prints rows of docs/decisions/payload.md.
+both CPUs for two hours. docs/decisions/payload.md has what was seen.
 """
 
 from __future__ import annotations
