@@ -7,6 +7,7 @@ collector) and Grafana.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 
 from .._analysis.nouns import AnalysedMetric, Analysis, Estimate, ProfileSpread
@@ -14,6 +15,7 @@ from .._analysis.unfinished import claimed
 
 Labels = dict[str, "str | int | None"]
 Sample = tuple[str, Labels, float]
+KNOWN_LABELS = 4096  # texts that are kept at once
 FAMILIES = {
     "offload_lab_value": "Median of a profile, in the unit of the label",
     "offload_lab_effect_ratio": "A profile against the control",
@@ -71,8 +73,11 @@ def _ends(row: Estimate) -> Iterator[tuple[str, float | None]]:
     yield "offload_lab_effect_high", row["high"]
 
 
-def _escaped(value: object) -> str:
-    return str(value).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+@functools.lru_cache(maxsize=KNOWN_LABELS, typed=True)
+def _label(name: str, value: str | int) -> str:
+    """Return a label as text. The same few are in many samples."""
+    escaped = str(value).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+    return f'{name}="{escaped}"'
 
 
 def openmetrics(analysis: Analysis) -> str:
@@ -84,12 +89,10 @@ def exposition(samples: Iterable[Sample], families: Mapping[str, str]) -> str:
     """Return samples as text; ``families`` says what each is about, in the order of the text."""
     found: dict[str, list[str]] = {}
     for family, labels, value in samples:
-        pairs = ",".join(
-            f'{name}="{_escaped(text)}"' for name, text in labels.items() if text is not None
-        )
+        pairs = ",".join(_label(name, text) for name, text in labels.items() if text is not None)
         found.setdefault(family, []).append(f"{family}{{{pairs}}} {value}")
     lines = []
     for family, about in families.items():
         if family in found:
             lines += [f"# TYPE {family} gauge", f"# HELP {family} {about}", *found[family]]
-    return "\n".join([*lines, "# EOF"]) + "\n"
+    return "\n".join([*lines, "# EOF", ""])

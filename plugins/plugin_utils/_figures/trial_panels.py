@@ -151,22 +151,28 @@ def two_groups(values: list[float]) -> Groups | None:
     fewest = max(2, math.ceil(SMALLEST_GROUP * len(logs)))
     if len(logs) < FEWEST_TRIALS:
         return None
-    splits = [(logs[:place], logs[place:]) for place in range(fewest, len(logs) - fewest + 1)]
-    low, high = min(splits, key=lambda split: sum(map(_squares, split)))
-    inside = math.sqrt((_squares(low) + _squares(high)) / (len(logs) - 2))
-    apart = _mean(high) - _mean(low)
+    below = _squares(logs)
+    above = _squares(logs[::-1])[::-1]
+    places = range(fewest, len(logs) - fewest + 1)
+    place = min(places, key=lambda place: below[place] + above[place])
+    low = logs[:place]
+    high = logs[place:]
+    inside = math.sqrt((below[place] + above[place]) / (len(logs) - 2))
+    apart = statistics.fmean(high) - statistics.fmean(low)
     if apart < math.log(FARTHER_THAN) or apart < APART * inside:
         return None
     return [math.exp(value) for value in low], [math.exp(value) for value in high]
 
 
-def _mean(values: list[float]) -> float:
-    return statistics.fmean(values)
-
-
-def _squares(values: list[float]) -> float:
-    mean = _mean(values)
-    return sum((value - mean) ** 2 for value in values)
+def _squares(values: list[float]) -> list[float]:
+    """Return the sum of squared deviations of the first 0, 1, 2 and more values (Welford 1962)."""
+    found = [0.0]
+    mean = 0.0
+    for count, value in enumerate(values, 1):
+        away = value - mean
+        mean += away / count
+        found.append(found[-1] + away * (value - mean))
+    return found
 
 
 def spread(tables: Sequence[NamedTable], plan: Plan, digest: Digest) -> list[SpreadPanel]:

@@ -114,6 +114,14 @@ def _write(folder: str, name: str, text: str) -> None:
         stream.write(text)
 
 
+def _write_json(folder: str, name: str, document: Analysis) -> None:
+    """Write a document whose text may be of 60 MB: nothing holds the text afterwards."""
+    text = json.dumps(document, indent=1, sort_keys=True, allow_nan=False)
+    with open(os.path.join(folder, name), "w", encoding="utf-8", newline="\n") as stream:
+        stream.write(text)
+        stream.write("\n")
+
+
 def _seen(digest: Digest, trials: Iterator[Trial]) -> Iterator[Trial]:
     for trial in trials:
         digest.see(trial)
@@ -139,14 +147,18 @@ def _digested(
 
 
 class ReportOfAnalysis(NamedTuple):
-    """A report and the analysis that it is of."""
+    """A report, the analysis that it is of, and the text of recommended.yml."""
 
     report: CampaignReport
     analysis: Analysis
+    advice: str
 
 
-def _make(folder: str, new: str, standing: report_page.Standing | None) -> ReportOfAnalysis:
-    """Write all outputs of the campaign in ``folder`` into the folder ``new``."""
+def _report_of(folder: str, new: str, standing: report_page.Standing | None) -> ReportOfAnalysis:
+    """Return the report of the campaign in ``folder``; trials.csv is written into ``new``.
+
+    What only the report is made of is not held while the files are written.
+    """
     plan, manifest, trials = _read(folder)
     with _digested(trials, new, plan["control"], standing is not None) as (
         digested,
@@ -169,17 +181,22 @@ def _make(folder: str, new: str, standing: report_page.Standing | None) -> Repor
     repeated = study.section(plan, analysis)
     report = report_page.page(findings, plan, digest, manifest, standing=standing, study=repeated)
     known = dict(manifest) if manifest else None
-    whole = json.dumps(analysis, indent=1, sort_keys=True, allow_nan=False)
-    _write(new, "analysis.json", f"{whole}\n")
     cure = cure_of(plan, digest.checks) if digest.checks.whole() else None
     advice = recommended.recommended(dict(findings), plan, known, cure, digest.last)
-    _write(new, "recommended.yml", advice)
-    _write(new, "report.txt", plain.console(report))
-    _write(new, "report.md", plain.markdown(report))
-    _write(new, "report.html", html.render(report))
-    _write(new, "junit.xml", junit.campaign(analysis))
-    _write(new, "metrics.prom", openmetrics.openmetrics(analysis))
-    return ReportOfAnalysis(report, analysis)
+    return ReportOfAnalysis(report, analysis, advice)
+
+
+def _make(folder: str, new: str, standing: report_page.Standing | None) -> ReportOfAnalysis:
+    """Write all outputs of the campaign in ``folder`` into the folder ``new``."""
+    made = _report_of(folder, new, standing)
+    _write_json(new, "analysis.json", made.analysis)
+    _write(new, "recommended.yml", made.advice)
+    _write(new, "report.txt", plain.console(made.report))
+    _write(new, "report.md", plain.markdown(made.report))
+    _write(new, "report.html", html.render(made.report))
+    _write(new, "junit.xml", junit.campaign(made.analysis))
+    _write(new, "metrics.prom", openmetrics.openmetrics(made.analysis))
+    return made
 
 
 def _same(new: str, old: str) -> bool:

@@ -25,6 +25,7 @@ from .libraries import np
 MOST_EXACT_BLOCKS = 12
 DRAWS = 9999
 ROWS = 4096  # effects handled at once, to bound memory
+SUMMED = 64  # effects whose sums are made at once: all choices of signs are read again for each lot
 CACHED = 1 << 15  # numbers handled at once where several arrays of them should stay in the cache
 TIE = 1 - 1e-12  # sums of the same numbers in another order are the same sum
 RANK_TIE = 1e-9
@@ -100,17 +101,29 @@ def sign_flip_interval(differences: np.ndarray, alpha: float) -> tuple[np.ndarra
     turned = turned[splits]
     low = np.empty(len(differences))
     high = np.empty(len(differences))
+    for start in range(0, len(differences), SUMMED):
+        lot = slice(start, start + SUMMED)
+        low[lot], high[lot] = _limits(differences[lot], signs, turned, rank)
+    return low, high
+
+
+def _limits(
+    differences: np.ndarray, signs: np.ndarray, turned: np.ndarray, rank: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (low, high) of each row, from choices of signs that turn so many blocks."""
+    low = np.empty(len(differences))
+    high = np.empty(len(differences))
     one = 0.5 / turned
-    other = 0.5 / (blocks - turned)
+    other = 0.5 / (differences.shape[1] - turned)
+    totals = differences.sum(axis=1, keepdims=True)
+    sums = differences @ signs
     step = max(1, CACHED // signs.shape[1])
     for start in range(0, len(differences), step):
-        own = differences[start : start + step]
-        total = own.sum(axis=1, keepdims=True)
-        sums = own @ signs
-        part = (total - sums) * one
-        rest = (total + sums) * other
-        low[start : start + step] = _at_rank(np.minimum(part, rest), rank)
-        high[start : start + step] = -_at_rank(-np.maximum(part, rest), rank)
+        few = slice(start, start + step)
+        part = (totals[few] - sums[few]) * one
+        rest = (totals[few] + sums[few]) * other
+        low[few] = _at_rank(np.minimum(part, rest), rank)
+        high[few] = -_at_rank(-np.maximum(part, rest), rank)
     return low, high
 
 

@@ -33,6 +33,7 @@ except ImportError:  # the same in more time
 Good = tuple[int, str, Trial]  # line number, text, record
 Bad = tuple[int, str, str]  # line number, text, reason
 CHECK = re.compile(r', "check": "([0-9a-f]{8})"\}\Z')
+CHECK_LENGTH = 22  # characters
 
 
 def encode(record: Trial) -> str:
@@ -59,7 +60,7 @@ def _parse(body: str, ours: bool) -> Any:
 
 def decode(line: str) -> Trial:
     """Return the record in a line; ValueError says why it is none."""
-    check = CHECK.search(line)
+    check = CHECK.match(line, max(0, len(line) - CHECK_LENGTH))
     body = line[: check.start()] + "}" if check else line
     if check and f"{zlib.crc32(body.encode('utf-8', 'surrogateescape')):08x}" != check.group(1):
         raise ValueError("the line was changed after it was written")
