@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Iterable
 
 from ...module_utils._base.errors import InputError
-from .design import nominees_of, visits_of, with_check
+from .design import MOST_NOMINEES, visits_of, with_check
 from .factors import settings_of
 from .nouns import (
     Confirmation,
@@ -38,7 +38,7 @@ def confirmation_of(plan: Plan, nominees: Iterable[Nominee]) -> Confirmation:
     """
     control = plan["control"]
     profiles: dict[str, Profile] = {control: {"role": "control", **plan["profiles"][control]}}
-    for nominee in itertools.islice(nominees, nominees_of(plan["design"])):
+    for nominee in itertools.islice(nominees, MOST_NOMINEES):
         levels = {**plan["profiles"][control]["levels"], **nominee["levels"]}
         if not any(levels == profile["levels"] for profile in profiles.values()):
             name = _name(plan, nominee["name"], levels)

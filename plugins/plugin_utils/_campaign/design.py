@@ -40,8 +40,7 @@ from .screen import ordered
 from .workloads import seconds_of
 
 SCHEMA = 1
-MOST_NOMINEES = 2  # of a confirmation: the chosen one and the runner-up
-SEARCHED = 3  # of a search's confirmation: all on, too
+MOST_NOMINEES = 2  # of a confirmation: the chosen one and the runner-up, or, of a search, all on
 MOST_BLOCKS = 100  # that a time budget picks: more adds little to any answer
 FEWEST_BLOCKS = 6  # for a test
 FIRST_BLOCKS = 3  # of a time budget, after which it is decided how the rest is spent
@@ -128,11 +127,6 @@ def block_seconds(campaign: Outline, profiles: int) -> float:
     return visit_seconds(campaign) * (profiles + control_visits(campaign, profiles) - 1)
 
 
-def nominees_of(design: str) -> int:
-    """Return how many profiles a confirmation visits beside the control, at most."""
-    return SEARCHED if design == "search" else MOST_NOMINEES
-
-
 def confirmation_cost(campaign: Outline, profiles: int) -> tuple[int, int, float]:
     """Return ``(blocks, visits, seconds)`` of the confirmation of a design with so many profiles,
     at most.
@@ -141,7 +135,7 @@ def confirmation_cost(campaign: Outline, profiles: int) -> tuple[int, int, float
     in every block, those blocks are the confirmation.
     """
     blocks = campaign.get("confirm", 0) if profiles > 2 else 0
-    visited = min(nominees_of(campaign["design"]), profiles - 1) + 1
+    visited = min(MOST_NOMINEES, profiles - 1) + 1
     mtus = len(campaign["mtus"]) if blocks else 0
     visits = mtus * blocks * (visited + control_visits(campaign, visited) - 1)
     seconds = mtus * (MTU_SECONDS + blocks * block_seconds(campaign, visited))
@@ -175,7 +169,7 @@ def pick_blocks(campaign: Campaign, profiles: int) -> int:
 
 def usual_rounds(profiles: int) -> int:
     """Return the rounds of a search without a time budget, which visits so many profiles first."""
-    return -(-profiles * 3 // 4)
+    return -(-profiles * 5 // 4)
 
 
 def search_of(campaign: Campaign, profiles: Iterable[str]) -> SearchLimits:

@@ -187,18 +187,13 @@ class _Standing:
     def _name(self, levels: Mapping[str, str]) -> str:
         return named(levels, self.off) or self.plan["control"]
 
-    def _top(self, scores: np.ndarray, without: Iterable[int] = ()) -> int:
-        """Return the place of the combination with the highest score that does not fail."""
-        able = np.where(self.able, scores, -np.inf)
-        able[list(without)] = -np.inf
-        return int(np.argmax(able))
-
     def _best(self) -> int:
         """Return the place of the set predicted to be the best; of equal ones, that which changes
         least.
         """
         mean = self.values.mean(axis=0)
-        equal = self.able & (mean >= mean[self._top(mean)] - EQUAL * margin(self.plan))
+        highest = mean[self.able].max()
+        equal = self.able & (mean >= highest - EQUAL * margin(self.plan))
         changed = [self._changed(levels) for levels in self.levels]
         return min(np.flatnonzero(equal).tolist(), key=lambda place: (changed[place], -mean[place]))
 
@@ -245,20 +240,13 @@ class _Standing:
         }
 
     def nominees(self) -> list[Nominee]:
-        """Return the best combination, the one most likely to be better by what matters, and all
-        on, each once.
+        """Return the best combination, and all on where that is another one.
+
+        A runner-up would take six visits of the confirmation. Six rounds more say more.
         """
-        ahead = self.values - self.values[:, [self.best]] - margin(self.plan) / 2
-        second = self._top(np.maximum(ahead, 0.0).mean(axis=0), [self.best])
-        own = [
-            self._nominee("chosen", self.best),
-            self._nominee("runner_up", second),
-            *self._all_on(),
-        ]
-        by_name: dict[str, Nominee] = {}
-        for nominee in own:
-            by_name.setdefault(nominee["name"], nominee)
-        return list(by_name.values())
+        chosen = self._nominee("chosen", self.best)
+        others = [nominee for nominee in self._all_on() if nominee["name"] != chosen["name"]]
+        return [chosen, *others]
 
     def _nominee(self, role: str, place: int) -> Nominee:
         return {"role": role, "name": self.names[place], "levels": dict(self.levels[place])}

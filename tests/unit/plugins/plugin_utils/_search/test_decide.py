@@ -87,12 +87,12 @@ def test_the_best_set_is_nominated_confirmed_and_told(searched):
     assert {
         name: level for name, level in decided["nominees"][0]["levels"].items() if name != "gro"
     } == {name: level for name, level in best.items() if name != "gro"}  # gro does nothing
-    assert [own["role"] for own in decided["nominees"]] == ["chosen", "runner_up", "all_on"]
+    assert [own["role"] for own in decided["nominees"]] == ["chosen", "all_on"]
     whole = with_search(plan, decided)
     record = list(record)
     assert analyse(whole, record)["recommendation"]["name"] is None, "a search claims nothing"
     confirmation = confirmation_of(whole, decided["nominees"])
-    assert len(confirmation["visits"]) == 6 * 4
+    assert len(confirmation["visits"]) == 6 * 3
     assert confirmation["blocks"][0] == 2 + len(decided["rounds"])
     searching.measure(machine, confirmation["visits"], confirmation["profiles"], record)
     found = analyse(with_confirmation(whole, confirmation), record)
