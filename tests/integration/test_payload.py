@@ -35,6 +35,7 @@ def test_a_nic_that_keeps_its_word_is_clean():
         ("dropped:0.01:tso", payload.SEGMENTS_LOST, ["tso", "off"]),
         ("vouched:0.01:tx", payload.WRONG, ["tx", "off"]),
         ("truncated:0.01:uso", payload.WRONG, ["tx-udp-segmentation", "off"]),
+        ("last_byte_zeroed:1:odd+tx", payload.WRONG, ["tx", "off"]),
         *(
             pytest.param(*case, marks=pytest.mark.nightly)
             for case in (

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import socket
 import threading
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import traffic
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
@@ -42,6 +45,45 @@ def test_both_ends_of_a_connection_count_its_segments():
         assert traffic.sent_again(one) == 0
         assert traffic.tcp_info(one)[traffic.DATA_SEGS_OUT] == 1
         assert traffic.tcp_info(other)[traffic.DATA_SEGS_IN] == 1
+
+
+@contextlib.contextmanager
+def both_ends():
+    """Give both ends of a connection on which the ends of a check speak."""
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        one = stack.enter_context(socket.create_connection(server.getsockname()))
+        other = stack.enter_context(server.accept()[0])
+        yield traffic.Control(one), traffic.Control(other)
+
+
+@given(st.dictionaries(st.text(), st.integers() | st.text(), max_size=4))
+def test_lines_between_the_ends_have_even_lengths(values):
+    with both_ends() as (one, other):
+        one.say(said=values)
+        line = other.stream.readline()
+        assert len(line) % 2 == 0
+        assert json.loads(line) == {"said": values}
+        one.say(said=values)
+        assert other.hear() == {"said": values}
+
+
+def test_the_other_end_may_take_its_time_to_begin_a_line(monkeypatch):
+    monkeypatch.setattr(traffic, "STALL", 0.05)
+    with both_ends() as (one, other):
+        later = threading.Timer(0.3, one.say, kwargs={"ready": True})
+        later.start()
+        assert other.hear() == {"ready": True}
+        later.join()
+
+
+def test_a_line_whose_end_does_not_come_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(traffic, "STALL", 0.05)
+    with both_ends() as (one, other):
+        # What a card made of the end of the line.
+        one.connection.sendall(b'{"ready": true}\0')
+        with pytest.raises(socket.timeout):
+            other.hear()
 
 
 def listens(address, port):
