@@ -28,10 +28,10 @@ STALL = 5.0  # s without progress
 PATIENCE = 60.0  # s for an answer on the connection on which the ends speak
 # That connection ends sooner where no packet of it arrives any more: what is sent is not acknowledged
 # for so long, or the other end's kernel does not answer (tcp(7)).
-ACKNOWLEDGED = 8000  # ms
+ACKNOWLEDGED = 5000  # ms
 KEEP_ALIVE = (
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 4),  # s
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 3),  # s
     (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1),  # s
     (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, ACKNOWLEDGED),
 )
