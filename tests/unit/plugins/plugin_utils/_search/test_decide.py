@@ -341,8 +341,8 @@ def test_few_searches_choose_a_set_that_is_much_worse_than_the_best():
 @pytest.mark.nightly
 @pytest.mark.parametrize("noise", ["plain", "AR(1)", "skewed"])
 def test_a_gain_of_three_together_beside_a_trap_is_found(noise):
-    """As many as were seen to be wrong at most, 2 of these 12 under AR(1): see
+    """As many as were seen to be wrong at most, 1 of these 12 under AR(1): see
     docs/decisions/search.md.
     """
     losses = [searching.hard_loss(seed, noise) for seed in range(12)]
-    assert sum(loss > searching.HARD_WRONG for loss in losses) <= 2
+    assert sum(loss > searching.HARD_WRONG for loss in losses) <= 1
