@@ -603,8 +603,8 @@ class Control:
     def say(self, **values: object) -> None:
         """Send one line."""
         text = json.dumps(values).encode()
-        odd = b"" if len(text) % 2 else b" "
-        self.connection.sendall(text + odd + b"\n")
+        padding = b"" if len(text) % 2 else b" "
+        self.connection.sendall(text + padding + b"\n")
 
     def hear(self) -> dict[str, object]:
         """Return the next line; raises ``ConnectionError`` where there is none.
