@@ -74,7 +74,7 @@ def test_a_search_tells_its_prediction_and_counts_what_it_has_not_decided(tmp_pa
         (tmp_path / name).write_text(text)
     told = refresh.refresh(str(tmp_path))
     assert told["made"] and re.search(
-        rf"{first} of at most {first + plan['search']['rounds'] + 24} visits done", told["line"]
+        rf"{first} of at most {first + plan['search']['rounds'] + 18} visits done", told["line"]
     )
     assert re.search(
         r"predicted to be the best after \d+ visits: \S.* times all_off .*% sure", told["line"]

@@ -111,9 +111,9 @@ def test_time_left_of_a_search_counts_its_rounds_and_its_confirmation():
     )
     planned = visits(4)
     known = {f"c{number}" for number in range(1, 5)}
-    assert progress.to_come(plan, planned)[0] == 9 + 6 * 4
+    assert progress.to_come(plan, planned)[0] == 9 + 6 * 3
     left = progress.seconds_left(plan, planned, known, {})
-    assert left > (9 + 6 * 4) * ONE
+    assert left > (9 + 6 * 3) * ONE
     one = dict(planned[0], block=2, part="search", cells=[{"id": "x", "workload": "w"}])
     after = progress.seconds_left(plan, [*planned, one], known, {})
     assert after == pytest.approx(left), (
