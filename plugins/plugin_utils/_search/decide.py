@@ -242,7 +242,7 @@ class _Standing:
     def nominees(self) -> list[Nominee]:
         """Return the best combination, and all on where that is another one.
 
-        A runner-up would take six visits of the confirmation. Six rounds more say more.
+        There is no runner-up: rounds use its visits better, see docs/decisions/search.md.
         """
         chosen = self._nominee("chosen", self.best)
         others = [nominee for nominee in self._all_on() if nominee["name"] != chosen["name"]]

@@ -48,7 +48,7 @@ def section(
     text = [
         f"Goal: {search['goal']}. {first} first visits, then {chosen} chosen by what was known so far, "
         f"{first + chosen} visits in all; {ENDS[search['ended']]}. While it adapts, a "
-        "search claims nothing: its numbers are predictions of a model of main effects and pairs."
+        "search claims nothing: its numbers are predictions of its model."
     ]
     if search["nominees"]:
         text.append(_nominated(search["nominees"], recommended["name"], names, confirmed))
