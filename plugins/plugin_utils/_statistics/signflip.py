@@ -24,6 +24,7 @@ from .libraries import np
 
 MOST_EXACT_BLOCKS = 12
 DRAWS = 9999
+MOST_FOR_LIMITS = 4096  # choices of signs; with all of them a limit moves by 1 % of the half width
 ROWS = 4096  # effects handled at once, to bound memory
 SUMMED = 64  # effects whose sums are made at once: all choices of signs are read again for each lot
 CACHED = 1 << 15  # numbers handled at once where several arrays of them should stay in the cache
@@ -92,11 +93,11 @@ def sign_flip_interval(differences: np.ndarray, alpha: float) -> tuple[np.ndarra
     blocks have few choices. They must have more than 1 in ``alpha``.
     """
     blocks = differences.shape[1]
-    signs = sign_patterns(blocks)
+    signs = sign_patterns(blocks)[:, :MOST_FOR_LIMITS]
     turned = (signs < 0).sum(axis=0)
-    splits = (turned > 0) & (turned < blocks)
     # A choice that splits nothing refuses nothing: that of all +, and what is drawn like it.
-    rank = alpha * signs.shape[1] - np.count_nonzero(~splits)
+    splits = np.flatnonzero((turned > 0) & (turned < blocks))
+    rank = alpha * signs.shape[1] - (signs.shape[1] - len(splits))
     signs = signs[:, splits]
     turned = turned[splits]
     low = np.empty(len(differences))
