@@ -29,7 +29,6 @@ COMPARED_KINDS = (
     "softirq",
 )  # the others are rare and often zero: medians only
 TRANSACTIONS = ("TCP_RR", "UDP_RR", "TCP_CRR")
-IDLE = ("idle", "iowait", "steal")
 
 
 class Described(TypedDict):
@@ -111,7 +110,8 @@ def _window(end: str, use: Mapping[str, Any], found: dict[str, Any]) -> None:
         for kind, name in kinds:
             found[name] = percent.get(kind, 0.0)
         found[kinds[0][1]] += percent.get("nice", 0.0)
-        found[busy] = sum(percent.values()) - sum(percent.get(kind, 0.0) for kind in IDLE)
+        idle = percent.get("idle", 0.0) + percent.get("iowait", 0.0) + percent.get("steal", 0.0)
+        found[busy] = sum(percent.values()) - idle
 
 
 def _of_probes(cpu: Mapping[str, Any], found: dict[str, Any]) -> None:

@@ -94,12 +94,14 @@ def sign_flip_interval(differences: np.ndarray, alpha: float) -> tuple[np.ndarra
     """
     blocks = differences.shape[1]
     signs = sign_patterns(blocks)[:, :MOST_FOR_LIMITS]
-    turned = (signs < 0).sum(axis=0)
+    turned = (blocks - signs.sum(axis=0)) / 2
     # A choice that splits nothing refuses nothing: that of all +, and what is drawn like it.
     splits = np.flatnonzero((turned > 0) & (turned < blocks))
     rank = alpha * signs.shape[1] - (signs.shape[1] - len(splits))
-    signs = signs[:, splits]
-    turned = turned[splits]
+    # The first choice is that of all +. Mostly no other splits nothing: then a slice, which copies nothing.
+    kept = slice(1, None) if len(splits) == signs.shape[1] - 1 else splits
+    signs = signs[:, kept]
+    turned = turned[kept]
     low = np.empty(len(differences))
     high = np.empty(len(differences))
     for start in range(0, len(differences), SUMMED):
