@@ -24,11 +24,12 @@ VXLAN_SERVER = "192.0.3.2"
 MTU = 9000
 MORE = 50  # bytes that VXLAN adds
 GONE_AFTER = 30  # s of patience with a server
+VETH = "veth"  # in place of a fault: the kernel's own pair of devices, no NIC that lies
 
 
 class Nodes:
     """Two namespaces, ``a`` at 192.0.2.1 behind the NIC and ``b`` at 192.0.2.2; with ``tunnel`` VXLAN between
-    them, too: 192.0.3.1 and 192.0.3.2.
+    them, too: 192.0.3.1 and 192.0.3.2. ``fault`` is what the NIC does, or :data:`VETH`.
     """
 
     def __init__(
@@ -62,6 +63,22 @@ class Nodes:
     def _make(self) -> None:
         for space in self.spaces:
             self.run("ip", "netns", "add", space)
+        if self.fault == VETH:
+            self._make_veth()
+        else:
+            self._make_nic()
+        for number, (space, name) in enumerate(zip(self.spaces, DEVICES), 1):
+            address = f"192.0.2.{number}/24"
+            self.run("ip", "-n", space, "addr", "add", address, "dev", name)
+            self.run("ip", "-n", space, "link", "set", name, "up", "mtu", str(MTU))
+            if self.tunnel:
+                self._make_tunnel(number, space, name)
+
+    def _make_veth(self) -> None:
+        one, other = (("name", name, "netns", space) for name, space in zip(DEVICES, self.spaces))
+        self.run("ip", "link", "add", *one, "type", "veth", "peer", *other)
+
+    def _make_nic(self) -> None:
         taps = [wire.open_tap(*place) for place in zip(DEVICES, self.spaces)]
         self.processes.append(os.fork())
         if not self.processes[-1]:
@@ -72,12 +89,6 @@ class Nodes:
         for tap in taps:
             os.close(tap.file)
             tap.control.close()
-        for number, (space, name) in enumerate(zip(self.spaces, DEVICES), 1):
-            address = f"192.0.2.{number}/24"
-            self.run("ip", "-n", space, "addr", "add", address, "dev", name)
-            self.run("ip", "-n", space, "link", "set", name, "up", "mtu", str(MTU))
-            if self.tunnel:
-                self._make_tunnel(number, space, name)
 
     def _make_tunnel(self, number: int, space: str, name: str) -> None:
         other = f"192.0.2.{3 - number}"
