@@ -13,6 +13,7 @@ from ansible_collections.offload.lab.plugins.module_utils._engines.payload impor
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import beside
 from ansible_collections.offload.lab.plugins.module_utils._observe import sampler
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
+from ansible_collections.offload.lab.tests.instruments.lying_nic import clean
 from ansible_collections.offload.lab.tests.instruments.lying_nic.nodes import (
     DEVICES,
     VXLAN_SERVER,
@@ -52,6 +53,13 @@ def test_a_nic_that_lies_is_found_and_its_cure_is_clean(fault, expected, cure):
         assert payload.trouble(checked(nodes, 2)) == expected
         nodes.ethtool(*cure)
         assert payload.trouble(checked(nodes, 2)) is None
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("place", clean.PLACES)
+def test_where_nothing_is_wrong_a_campaign_says_clean(place):
+    (run,) = clean.clean_runs(place, 1)
+    assert (run.verdict, run.troubled) == (clean.CLEAN, 0)
 
 
 @pytest.mark.parametrize(

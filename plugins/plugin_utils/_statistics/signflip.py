@@ -24,7 +24,8 @@ from .libraries import np
 
 MOST_EXACT_BLOCKS = 12
 DRAWS = 9999
-MOST_FOR_LIMITS = 4096  # choices of signs; with all of them a limit moves by 1 % of the half width
+# Choices of signs that an interval is made of. All that are drawn would move a limit by 1 % of the half width.
+MOST_FOR_LIMITS = 4096
 ROWS = 4096  # effects handled at once, to bound memory
 SUMMED = 64  # effects whose sums are made at once: all choices of signs are read again for each lot
 CACHED = 1 << 15  # numbers handled at once where several arrays of them should stay in the cache
@@ -97,9 +98,10 @@ def sign_flip_interval(differences: np.ndarray, alpha: float) -> tuple[np.ndarra
     turned = (blocks - signs.sum(axis=0)) / 2
     # A choice that splits nothing refuses nothing: that of all +, and what is drawn like it.
     splits = np.flatnonzero((turned > 0) & (turned < blocks))
-    rank = alpha * signs.shape[1] - (signs.shape[1] - len(splits))
-    # The first choice is that of all +. Mostly no other splits nothing: then a slice, which copies nothing.
-    kept = slice(1, None) if len(splits) == signs.shape[1] - 1 else splits
+    others = signs.shape[1] - len(splits)
+    rank = alpha * signs.shape[1] - others
+    # Mostly the first choice, that of all +, is the only such one: then a slice is enough, which copies nothing.
+    kept = slice(1, None) if others == 1 else splits
     signs = signs[:, kept]
     turned = turned[kept]
     low = np.empty(len(differences))

@@ -42,9 +42,10 @@ def clean_runs(place: str, count: int) -> list[Found]:
     found = list[Found]()
     with hogs(busy):
         for number in range(1, count + 1):
-            found.append(campaign(fault, f"ol-{place}", **SHORT))
-            if found[-1].verdict != CLEAN or found[-1].troubled:
-                print(f"{place} {number}: {found[-1]}", flush=True)
+            run = campaign(fault, f"ol-{place}", **SHORT)
+            found.append(run)
+            if run.verdict != CLEAN or run.troubled:
+                print(f"{place} {number}: {run}", flush=True)
     return found
 
 

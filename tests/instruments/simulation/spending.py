@@ -111,8 +111,8 @@ NOISES = {  # name: (what visits add, the scatter of a cell of 1 s)
     "interference, quiet cells": (interference, 0.025),
     "bursts": (bursts, 0.03),
     "stalls": (stalls, 0.05),
-    # Nine blocks show about what they did when it was asked to find more in the same time: plain noise 73 %,
-    # heavy tails 28 %, skewed visits 32 %.
+    # So quiet that nine blocks show about as much as they did before there was `duration: auto`: plain noise
+    # 73 %, heavy tails 28 %, skewed visits 32 %.
     "plain, cells of 3.15 %": (none, 0.0315),
     "AR(1) visits, cells of 2.2 %": (autoregressive, 0.022),
     "skewed visits, cells of 1.5 %": (skewed, 0.015),

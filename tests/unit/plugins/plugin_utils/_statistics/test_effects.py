@@ -111,6 +111,14 @@ def test_the_interval_holds_what_the_test_does_not_refuse(seed, blocks):
     assert brute_force(row - (high[0] + step)) <= 0.05
 
 
+@pytest.mark.parametrize("blocks", [13, 40, 149])
+def test_of_many_blocks_the_limits_are_where_the_test_begins_to_refuse(blocks):
+    row = np.random.default_rng(blocks).standard_normal(blocks)
+    _n, _mean, low, high = statistics.intervals(row[None])
+    at_limits = statistics.p_values(np.array([row - low[0], row - high[0]]))
+    assert at_limits == pytest.approx(0.05, abs=0.015)
+
+
 def test_of_few_blocks_the_interval_is_that_of_t():
     few = np.array([[1.0, 2.0, 4.0, NAN, NAN, NAN], [1.0, 2.0, NAN, NAN, NAN, NAN]])
     assert np.array_equal(statistics.intervals(few), statistics.t_interval(few), equal_nan=True)
