@@ -1,0 +1,202 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Time to a shown effect on a real lab: cells of 1 s against ``duration: auto``, in turn.
+
+Both ways have the same time budget and the same test, so the same error. Each pair measures both, in
+random order, each from its own start of the playbook. A report is made of the first six blocks, of
+the first seven, and so on. An effect is shown by the block from which on all these reports show it, at
+the time at which that block ended. What one way does not show counts as shown at its last trial's end,
+so the ratio is too near to 1 then. What neither shows is left out, and so is what the two show in
+opposite directions, which is printed.
+
+Two campaigns: "offloads" turns all four offloads on together, over two paths and two tests; "gro" one
+of them, over two paths, two MTUs and two tests. Run alone, as root. BENCH_PAIRS (3) are the pairs of
+each campaign, BENCH_BUDGET (150) the seconds of a time budget, BENCH_BUSY (0) the processes that keep a
+CPU busy now and then beside them: each is busy, then idle, for as long as an exponential
+distribution with a mean of 10 s says.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.metrics import MAIN
+from ansible_collections.offload.lab.tests.system.lab import Lab
+
+PAIRS = int(os.environ.get("BENCH_PAIRS", "3"))
+BUDGET = int(os.environ.get("BENCH_BUDGET", "150"))
+BUSY = int(os.environ.get("BENCH_BUSY", "0"))
+LEAST = 6  # blocks of which a report can show anything
+CAMPAIGNS = {
+    "offloads": {
+        "paths": ["physical", "tenant_vxlan"],
+        "mtus": [9000],
+        "factors": ["tx", "tso", "gso", "gro"],
+        "workloads": ["tcp_stream", "tcp_rr"],
+    },
+    "gro": {
+        "paths": ["physical", "tenant_vxlan"],
+        "mtus": [1500, 9000],
+        "factors": ["gro"],
+        "workloads": ["tcp_stream", "tcp_rr"],
+    },
+}
+WAYS = {"cells of 1 s": 1, "auto": "auto"}
+# Busy, then idle, until its input ends.
+NEIGHBOUR = """
+import random, sys, time
+rng = random.Random(int(sys.argv[1]))
+while True:
+    end = time.monotonic() + rng.expovariate(0.1)
+    while time.monotonic() < end:
+        pass
+    time.sleep(rng.expovariate(0.1))
+"""
+
+
+class Shown(NamedTuple):
+    """What a report claims of one table."""
+
+    table: str
+    state: str  # better or worse
+
+
+class Run(NamedTuple):
+    """One campaign, as it went."""
+
+    when: dict[Shown, float]  # s from the start of the playbook
+    blocks: int
+    seconds: float  # of the last cells
+    end: float  # s from the start of the playbook to the end of the last trial
+
+
+@contextmanager
+def neighbours(count):
+    """Keep so many CPUs busy now and then."""
+    argv = [sys.executable, "-c", NEIGHBOUR]
+    busy = [subprocess.Popen([*argv, str(seed)]) for seed in range(count)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def measured(lab, folder, name, way):
+    """Measure a campaign one way, and return when it showed what."""
+    start = time.time()
+    campaign = {**CAMPAIGNS[name], "name": f"{name}-{WAYS[way]}-{start:.0f}", "design": "on_off"}
+    spent = {"duration": WAYS[way], "time_budget": BUDGET, "confirm": 0}
+    options = {"results_dir": folder, "campaign": {**campaign, **spent}, "live_report": False}
+    lab.play("measure", timeout=3600, **options)
+    results = Path(folder, campaign["name"])
+    plan = json.loads((results / "plan.json").read_text())
+    trials = [json.loads(row) for row in (results / "trials.jsonl").read_text().splitlines()]
+    chosen = [one["seconds"] for one in plan.get("spent") or [] if one["seconds"]]
+    return Run(
+        shown_by(plan, trials, start),
+        plan["blocks"],
+        chosen[-1] if chosen else 1.0,
+        max(trial["finished"] for trial in trials) - start,
+    )
+
+
+def shown_by(plan, trials, start):
+    """Return of each effect when it was shown for good, in seconds from the start."""
+    found = {}
+    for blocks in range(LEAST, plan["blocks"] + 1):
+        own = [trial for trial in trials if trial["block"] <= blocks]
+        now = max(trial["finished"] for trial in own) - start
+        shown = said_of(plan, own, blocks)
+        found = {effect: found.get(effect, now) for effect in shown}
+    return found
+
+
+def said_of(plan, trials, blocks):
+    """Return what a report of the first blocks shows."""
+    visits = [visit for visit in plan["visits"] if visit["block"] <= blocks]
+    analysis = analyse({**plan, "blocks": blocks, "visits": visits}, trials)
+    return {
+        Shown(f"{table['id']} {metric['metric']}", row["state"])
+        for table in analysis["tables"]
+        for metric in table["metrics"]
+        if metric["metric"] in MAIN
+        for row in metric["rows"]
+        if row["significant"]
+    }
+
+
+def compared(runs):
+    """Return the ratio of auto's time to the other's for each effect that either shows, and print
+    them.
+    """
+    before, auto = (runs[way] for way in WAYS)
+    ratios = []
+    for effect in sorted({*before.when, *auto.when}):
+        opposite = effect._replace(state="worse" if effect.state == "better" else "better")
+        if opposite in {*before.when, *auto.when}:
+            print(f"  {effect.table}: better one way, worse the other")
+            continue
+        times = [run.when.get(effect, run.end) for run in (before, auto)]
+        ratios.append(times[1] / times[0])
+        said = " / ".join(time_said(run, effect) for run in (before, auto))
+        print(f"  {effect.table} {effect.state}: {said}")
+    return ratios
+
+
+def time_said(run, effect):
+    """Return when a run showed an effect, as text."""
+    if effect in run.when:
+        return f"{run.when[effect]:.0f} s"
+    return f"not in {run.end:.0f} s"
+
+
+def main():
+    """Print the times of each pair, and the geometric mean of their ratios."""
+    lab = Lab("bench")
+    with tempfile.TemporaryDirectory(prefix="offload-lab-bench-") as folder, neighbours(BUSY):
+        try:
+            lab.up()
+            for name in CAMPAIGNS:
+                every = [
+                    ratio for number in range(PAIRS) for ratio in pair(lab, folder, name, number)
+                ]
+                mean = math.exp(statistics.fmean(map(math.log, every))) if every else math.nan
+                print(
+                    f"{name}: auto shows an effect in {mean:.2f} of the time; {len(every)} effects "
+                    f"of {PAIRS} pairs, {min(every, default=math.nan):.2f} to "
+                    f"{max(every, default=math.nan):.2f}",
+                    flush=True,
+                )
+        finally:
+            lab.down()
+
+
+def pair(lab, folder, name, number):
+    """Measure both ways in random order; return the ratios of the times."""
+    order = random.Random(f"{name}{number}").sample(list(WAYS), len(WAYS))
+    runs = {way: measured(lab, folder, name, way) for way in order}
+    for way in WAYS:
+        print(
+            f"{name}, pair {number + 1}, {way}: {runs[way].blocks} blocks, at last "
+            f"{runs[way].seconds:g} s a cell"
+        )
+    return compared(runs)
+
+
+if __name__ == "__main__":
+    main()
