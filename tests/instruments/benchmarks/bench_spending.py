@@ -11,10 +11,8 @@ so the ratio is too near to 1 then. What neither shows is left out, and so is wh
 opposite directions, which is printed.
 
 Two campaigns: "offloads" turns all four offloads on together, over two paths and two tests; "gro" one
-of them, at an MTU of 1500. Run alone, as root. BENCH_PAIRS (3) are the pairs of
-each campaign, BENCH_BUDGET (150) the seconds of a time budget, BENCH_BUSY (0) the processes that keep a
-CPU busy now and then beside them: each is busy, then idle, for as long as an exponential
-distribution with a mean of 10 s says.
+of them, at an MTU of 1500. Run alone, as root. BENCH_PAIRS (3) are the pairs of each campaign,
+BENCH_BUDGET (150) the seconds of a time budget.
 """
 
 from __future__ import annotations
@@ -24,11 +22,8 @@ import math
 import os
 import random
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,7 +33,6 @@ from ansible_collections.offload.lab.tests.system.lab import Lab
 
 PAIRS = int(os.environ.get("BENCH_PAIRS", "3"))
 BUDGET = int(os.environ.get("BENCH_BUDGET", "150"))
-BUSY = int(os.environ.get("BENCH_BUSY", "0"))
 LEAST = 6  # blocks of which a report can show anything
 CAMPAIGNS = {
     "offloads": {
@@ -55,16 +49,6 @@ CAMPAIGNS = {
     },
 }
 WAYS = {"cells of 1 s": 1, "auto": "auto"}
-# Busy, then idle, until its input ends.
-NEIGHBOUR = """
-import random, sys, time
-rng = random.Random(int(sys.argv[1]))
-while True:
-    end = time.monotonic() + rng.expovariate(0.1)
-    while time.monotonic() < end:
-        pass
-    time.sleep(rng.expovariate(0.1))
-"""
 
 
 class Shown(NamedTuple):
@@ -81,19 +65,6 @@ class Run(NamedTuple):
     blocks: int
     seconds: float  # of the last cells
     end: float  # s from the start of the playbook to the end of the last trial
-
-
-@contextmanager
-def neighbours(count):
-    """Keep so many CPUs busy now and then."""
-    argv = [sys.executable, "-c", NEIGHBOUR]
-    busy = [subprocess.Popen([*argv, str(seed)]) for seed in range(count)]
-    try:
-        yield
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
 
 
 def measured(lab, folder, name, way):
@@ -168,7 +139,7 @@ def time_said(run, effect):
 def main():
     """Print the times of each pair, and the geometric mean of their ratios."""
     lab = Lab("bench")
-    with tempfile.TemporaryDirectory(prefix="offload-lab-bench-") as folder, neighbours(BUSY):
+    with tempfile.TemporaryDirectory(prefix="offload-lab-bench-") as folder:
         try:
             lab.up()
             for name in CAMPAIGNS:
