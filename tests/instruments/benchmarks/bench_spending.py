@@ -29,24 +29,24 @@ from typing import NamedTuple
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.metrics import MAIN
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import (
+    read_current_plan,
+)
 from ansible_collections.offload.lab.tests.system.lab import Lab
 
 PAIRS = int(os.environ.get("BENCH_PAIRS", "3"))
 BUDGET = int(os.environ.get("BENCH_BUDGET", "150"))
 LEAST = 6  # blocks of which a report can show anything
+PATHS = ["physical", "tenant_vxlan"]
+WORKLOADS = [
+    "tcp_stream",
+    {"name": "tcp_streams", "test": "TCP_STREAM", "streams": 4},
+    "tcp_rr",
+    {"name": "tcp_rrs", "test": "TCP_RR", "streams": 4},
+]
 CAMPAIGNS = {
-    "offloads": {
-        "paths": ["physical", "tenant_vxlan"],
-        "mtus": [9000],
-        "factors": ["tx", "tso", "gso", "gro"],
-        "workloads": ["tcp_stream", "tcp_rr"],
-    },
-    "gro": {
-        "paths": ["physical", "tenant_vxlan"],
-        "mtus": [1500],
-        "factors": ["gro"],
-        "workloads": ["tcp_stream", "tcp_rr"],
-    },
+    "offloads": {"mtus": [9000], "factors": ["tx", "tso", "gso", "gro"]},
+    "gro": {"mtus": [1500], "factors": ["gro"]},
 }
 WAYS = {"cells of 1 s": 1, "auto": "auto"}
 
@@ -71,11 +71,12 @@ def measured(lab, folder, name, way):
     """Measure a campaign one way, and return when it showed what."""
     start = time.time()
     campaign = {**CAMPAIGNS[name], "name": f"{name}-{WAYS[way]}-{start:.0f}", "design": "on_off"}
+    campaign.update(paths=PATHS, workloads=WORKLOADS)
     spent = {"duration": WAYS[way], "time_budget": BUDGET, "confirm": 0}
     options = {"results_dir": folder, "campaign": {**campaign, **spent}, "live_report": False}
     lab.play("measure", timeout=3600, **options)
     results = Path(folder, campaign["name"])
-    plan = json.loads((results / "plan.json").read_text())
+    plan = read_current_plan(str(results / "plan.json"))
     trials = [json.loads(row) for row in (results / "trials.jsonl").read_text().splitlines()]
     chosen = [one["seconds"] for one in plan.get("spent") or [] if one["seconds"]]
     return Run(

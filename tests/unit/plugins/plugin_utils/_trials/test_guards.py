@@ -106,6 +106,38 @@ def test_a_campaign_may_let_more_steal_pass():
     assert guards.marks_of({"cpu": window(percent={"steal": 5.0})}, {"steal_limit": 10}) == []
 
 
+def stolen_ticks(ticks, seconds):
+    """Return a trial on two CPUs in which the hypervisor took so many ticks of the kernel's clock."""
+    cpus = {"0": {"steal": 0.01 * ticks}, "1": {"steal": 0.0}}
+    own = window(window_s=seconds, cpus=cpus, percent={"steal": 100 * 0.01 * ticks / (2 * seconds)})
+    return {"cpu": own}
+
+
+def test_one_tick_is_not_enough_to_refuse_a_short_trial():
+    one = stolen_ticks(1, 0.24)
+    assert guards.marks_of(one, {"steal_limit": 2.0}) == []
+    assert guards.marks_of(one, {"steal_limit": 0})  # the campaign lets nothing pass
+    assert guards.marks_of(stolen_ticks(2, 0.24), {"steal_limit": 2.0})
+    assert guards.marks_of(stolen_ticks(2, 1.0), {"steal_limit": 2.0}) == []
+
+
+@pytest.mark.parametrize(
+    "test, seconds, measured, marked",
+    [
+        ("TCP_STREAM", 0.5, True, False),
+        ("TCP_STREAM", 0.4, True, True),  # the streams ran together for too short a time
+        ("TCP_STREAM", 0.5, False, True),  # rates are of all the time of each stream
+        ("UDP_STREAM", 0.5, True, True),
+    ],
+)
+def test_streams_that_began_one_after_the_other_count_from_the_last(
+    test, seconds, measured, marked
+):
+    result = {"overlap": 0.7, "window_s": seconds, "window_measured": measured}
+    trial = {"workload": {"test": test, "duration": 0.5}, "result": result}
+    assert [mark["guard"] for mark in guards.marks_of(trial, {})] == ["overlap"] * marked
+
+
 def test_a_good_trial_has_no_mark():
     assert guards.marks_of(QUIET, {"mss": 8898, "speed_mbps": 25000, "vnis": [10]}) == []
 
@@ -161,6 +193,8 @@ def test_the_steal_limit_follows_the_machine():
         guards.UsualSteal(of_profile("off", 9.0, 9.0)).limit("off") == guards.STEAL_PERCENT
     )  # too few to be usual
     assert guards.stolen({}) is None
+    unequal = guards.UsualSteal(of_profile("off", *[4.0] * 9) + of_profile("on", *[0.0] * 6))
+    assert (unequal.limit("off"), unequal.limit("on")) == (8.0, guards.STEAL_PERCENT)
 
 
 def test_the_steal_limit_favours_no_profile():
