@@ -80,14 +80,15 @@ def pair_differences(gains: np.ndarray) -> np.ndarray:
     return np.where(paired[..., None], gains[:, first] - gains[:, second], np.nan)
 
 
-def ranks(gains: np.ndarray, apart: np.ndarray) -> np.ndarray:
+def ranks(gains: np.ndarray, apart: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Return ranks (tables, effects) from gains (tables, effects, blocks): 1 for the best and what
     is not less.
 
     The next rank is the best of those shown to be less than it, and so on. ``apart`` (tables,
-    effects, effects) tells which two the report's test holds apart. 0 where there is no test.
+    effects, effects) tells which two the report's test holds apart, ``weights`` what each block counts. 0
+    where there is no test.
     """
-    n, mean, _low, _high = effects.t_interval(gains)
+    n, mean, _error = effects.mean_and_error(gains, weights)
     left = n >= effects.FEWEST_BLOCKS
     found = np.zeros(mean.shape, dtype=int)
     for rank in range(1, MOST_RANKS + 1):
@@ -159,8 +160,9 @@ def _of_metric(
         better = describe(metric.name, cube.tables[tables[0]]["test"])["better"]
         gains = differences[np.ix_(tables, chosen)] * (1 if better == "higher" else -1)
         apart = metric.apart[np.ix_(tables, chosen, chosen)]
-        ranked = ranks(gains, apart)
-        order = np.argsort(-effects.t_interval(gains)[1], axis=-1, kind="stable")
+        ranked = ranks(gains, apart, cube.weights)
+        _n, mean, _error = effects.mean_and_error(gains, cube.weights)
+        order = np.argsort(-mean, axis=-1, kind="stable")
         for number, place in enumerate(tables):
             test = cube.tables[place]["test"]
             rows = effect_rows(labels, columns, place)

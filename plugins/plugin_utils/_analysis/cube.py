@@ -16,6 +16,7 @@ from typing import Any, Iterable, TypedDict
 
 from .._campaign.design import workloads_at
 from .._campaign.nouns import Plan, Visit
+from .._campaign.spending import block_weights
 from .._campaign.workloads import seconds_of
 from .._statistics.components import Scatter, components
 from .._statistics.effects import logs
@@ -54,7 +55,7 @@ class Cube:
 
     ``attempts`` and ``stalls`` count trials, and those that failed or received nothing, in the same
     places; trials that are left out for a cause outside count in neither. ``first_block`` is the
-    number of the block before the first.
+    number of the block before the first. ``weights`` are what each block counts; None: all alike.
     """
 
     def __init__(self, plan: Plan, first_block: int = 0) -> None:
@@ -63,6 +64,8 @@ class Cube:
         self.profiles = [control] + [name for name in plan["profiles"] if name != control]
         self.blocks = plan["blocks"]
         self.first_block = first_block
+        weights = block_weights(plan)
+        self.weights = None if weights is None else np.array(weights)
         self.tables = tables_of(plan)
         shape = len(self.tables), len(self.profiles) + 1, self.blocks
         self.attempts = np.zeros(shape, dtype=int)
@@ -113,6 +116,7 @@ class Cube:
         found.confirmation = None
         found.attempts = self.attempts[..., :blocks]
         found.stalls = self.stalls[..., :blocks]
+        found.weights = None if self.weights is None else self.weights[:blocks]
         first = {name: values[..., :blocks] for name, values in self.values.items()}
         found.values = {
             name: values for name, values in first.items() if not np.isnan(values).all()

@@ -65,24 +65,24 @@ def _metric_members(
     members = {
         name: family.add(
             KINDS[name],
-            differences,
+            metric.counted(differences),
             metric.scale(name),
             first,
             metric.name,
-            again=metric.again if name == "rows" else None,
+            again=metric.counted(metric.again) if name == "rows" else None,
         )
         for name, differences in metric.differences.items()
     }
     labels, gains, _found = metric.by_factor()
     if leaders and len(labels) > 1:
-        pairs = pair_differences(gains)
+        pairs = metric.counted(pair_differences(gains))
         members["leaders"] = family.add("leaders", pairs, table_scale(pairs), first, metric.name)
     return members
 
 
 def _score_member(family: Family, part: MeasuredSets, first: int) -> Member:
-    scores = part.scores[None]
-    again = part.again[None]
+    scores = part.counted(part.scores)[None]
+    again = part.counted(part.again)[None]
     return family.add("sets", scores, table_scale(scores, again), first, again=again)
 
 
@@ -102,7 +102,7 @@ def _shown(part: MeasuredSets | None, member: Member | None, allowed: bool) -> d
     """Return for each set whether the report's test shows its score to be above the control's."""
     if part is None or member is None or not allowed:
         return {}
-    _n, _mean, low, _high = effects.intervals(part.scores)
+    _n, _mean, low, _high = effects.intervals(part.scores, part.weights)
     with np.errstate(invalid="ignore"):
         return dict(zip(part.names, ((member.p[0] <= effects.ALPHA) & (low > 0)).tolist()))
 

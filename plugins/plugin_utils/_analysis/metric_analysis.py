@@ -97,7 +97,8 @@ class MetricAnalysis:
                 for family, (_labels, weights) in self.families.items()
             }
             self.found = {
-                family: statistics.estimates(own) for family, own in self.differences.items()
+                family: statistics.estimates(own, cube.weights)
+                for family, own in self.differences.items()
             }
         self.better = (
             None if self.plan["design"] == "search" else metrics.better(name)
@@ -111,9 +112,12 @@ class MetricAnalysis:
         profiles scatters less.
         """
         rows, own = (contrasts.squares(self.families[name][1]) for name in ("rows", family))
-        return table_scale(self.differences["rows"], self.again)[:, None] * np.sqrt(
-            own / np.median(rows)
-        )
+        scale = table_scale(self.counted(self.differences["rows"]), self.counted(self.again))
+        return scale[:, None] * np.sqrt(own / np.median(rows))
+
+    def counted(self, differences: np.ndarray) -> np.ndarray:
+        """Return differences as the report's test adds them up: each block by what it counts."""
+        return differences if self.cube.weights is None else differences * self.cube.weights
 
     def settle(
         self, tested: Mapping[str, np.ndarray], tested_effects: int, claims_allowed: bool = True
@@ -143,7 +147,7 @@ class MetricAnalysis:
         matters = margin(self.plan)
         seconds = block_seconds(self.plan)
         for family, found in self.found.items():
-            found["p"] = statistics.p_values(self.differences[family])
+            found["p"] = statistics.p_values(self.differences[family], self.cube.weights)
             found["needs"] = all_needs(found, found["state"], matters, seconds)
         return {family: listed(found) for family, found in self.found.items()}
 
@@ -154,7 +158,7 @@ class MetricAnalysis:
     @functools.cached_property
     def aa(self) -> dict[str, np.ndarray]:
         """The control's second visit against its first."""
-        return statistics.effects(self.again)
+        return statistics.effects(self.again, self.cube.weights)
 
     @functools.cached_property
     def sd(self) -> np.ndarray:

@@ -67,16 +67,21 @@ def _helping(part: MeasuredSets, cube: Cube) -> list[str]:
     matters = margin(part.plan)
     found = {}
     for place, name in enumerate(part.names):
-        mean, low, _high = interval(part.scores[place])
+        mean, low, _high = part.interval(name)
         above = low > 0  # not where there is no interval
         if (
             above
             and name not in fails
             and not forwarding.forbidden(part.plan, part.plan["profiles"][name]["levels"])
-            and not any(interval(piece.gains[place])[2] < -matters for piece in part.pieces)
+            and not any(_costs(part, piece.gains[place], matters) for piece in part.pieces)
         ):
             found[name] = mean
     return sorted(found, key=lambda name: (-found[name], name))
+
+
+def _costs(part: MeasuredSets, gains: np.ndarray, matters: float) -> bool:
+    """Return whether a profile is shown to cost more than matters in one table."""
+    return interval(gains, part.weights)[2] < -matters
 
 
 def _nominee(part: MeasuredSets, role: str, name: str) -> Nominee:
@@ -112,7 +117,5 @@ def _simplest_near(part: MeasuredSets, helping: list[str]) -> str | None:
         if len(part.changes(name)) < len(part.changes(top)) and not separated([part], top, name)
     ]
     if near:
-        return min(
-            near, key=lambda name: (len(part.changes(name)), -float(np.nanmean(part.score(name))))
-        )
+        return min(near, key=lambda name: (len(part.changes(name)), -part.mean(name)))
     return others[0] if others else None

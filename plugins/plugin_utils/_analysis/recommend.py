@@ -174,7 +174,7 @@ def _against(part: MeasuredSets, name: str) -> list[Against]:
         if other == name:
             continue
         gains = part.score(name) - part.score(other)
-        mean, low, high = interval(gains)
+        mean, low, high = interval(gains, part.weights)
         found.append(
             {
                 "profile": other,
@@ -207,7 +207,7 @@ def _may_cost(part: MeasuredSets, name: str, matters: float) -> list[Piece]:
     return [
         piece
         for piece in part.pieces
-        if not interval_at(piece.gains[part.place(name)], alpha)[1] > -matters
+        if not interval_at(piece.gains[part.place(name)], alpha, part.weights)[1] > -matters
     ]
 
 
@@ -233,9 +233,7 @@ def _shown(parts: list[MeasuredSets], name: str, score_shown: list[dict[str, boo
     part = parts[own]
     helps = any(piece.states()[part.place(name)] == "better" for piece in part.pieces)
     shown = helps or score_shown[own].get(name, False)
-    return bool(
-        shown and np.nanmean(part.score(name)) > 0 and np.nanmean(parts[-1].score(name)) > 0
-    )
+    return bool(shown and part.mean(name) > 0 and parts[-1].mean(name) > 0)
 
 
 def _not_for_a_forwarder(part: MeasuredSets) -> dict[str, str]:
@@ -277,10 +275,7 @@ def _pick(part: MeasuredSets, able: list[str], parts: list[MeasuredSets]) -> str
     Of a search it is the one that was predicted to be the best, unless another is likely to be
     better.
     """
-
-    def score(name: str) -> float:
-        return float(np.nanmean(part.score(name)))
-
+    score = part.mean
     if part.plan.get("searched"):
         predicted = _predicted(part, able, parts)
         if predicted:
@@ -380,7 +375,7 @@ def _goals(part: MeasuredSets, name: str) -> list[str]:
 
 
 def _score(part: MeasuredSets, name: str) -> Score:
-    mean, low, high = interval(part.score(name))
+    mean, low, high = part.interval(name)
     return {
         "ratio": ratios(mean),
         "low": ratios(low),

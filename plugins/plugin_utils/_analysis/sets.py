@@ -129,25 +129,25 @@ def _of_table(kinds: dict[str, list[Any]]) -> np.ndarray:
     return mean_present([mean_present(pieces) for pieces in kinds.values()])
 
 
-def interval(differences: np.ndarray) -> tuple[float, float, float]:
+def interval(
+    differences: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[float, float, float]:
     """Return (mean, low, high) of one row of differences, at 95 %; NaN under three blocks."""
-    _n, mean, low, high = effects.intervals(differences[None])
+    _n, mean, low, high = effects.intervals(differences[None], weights)
     return float(mean[0]), float(low[0]), float(high[0])
 
 
-def interval_at(differences: np.ndarray, alpha: float) -> tuple[float, float, float]:
+def interval_at(
+    differences: np.ndarray, alpha: float, weights: np.ndarray | None = None
+) -> tuple[float, float, float]:
     """Return the same, two-sided at any ``alpha``, by Student's t: few blocks have too few choices
     of signs for a small one.
     """
-    present = differences[~np.isnan(differences)]
-    if len(present) < effects.INTERVAL_BLOCKS:
-        return (float(present.mean()) if len(present) else np.nan), np.nan, np.nan
-    half = (
-        effects.t_quantile(1 - alpha / 2, len(present) - 1)
-        * present.std(ddof=1)
-        / np.sqrt(len(present))
-    )
-    return float(present.mean()), float(present.mean() - half), float(present.mean() + half)
+    n, mean, error = map(float, effects.mean_and_error(differences, weights))
+    if n < effects.INTERVAL_BLOCKS:
+        return mean, np.nan, np.nan
+    half = effects.t_quantile(1 - alpha / 2, n - 1) * error
+    return mean, mean - half, mean + half
 
 
 def changes(plan: Plan, levels: dict[str, str]) -> dict[str, str]:
@@ -160,7 +160,7 @@ class MeasuredSets:
     """The sets of one part of a campaign, its plan or its confirmation.
 
     ``scores`` are (profiles, blocks), ``again`` (1, blocks) the same of the control's second visit
-    over its first.
+    over its first. ``weights`` are what each block counts; None: all alike.
     """
 
     plan: Plan
@@ -168,6 +168,19 @@ class MeasuredSets:
     pieces: list[Piece]
     scores: np.ndarray
     again: np.ndarray
+    weights: np.ndarray | None = None
+
+    def counted(self, scores: np.ndarray) -> np.ndarray:
+        """Return scores as the report's test adds them up: each block by what it counts."""
+        return scores if self.weights is None else scores * self.weights
+
+    def mean(self, name: str) -> float:
+        """Return a set's score over all blocks."""
+        return float(effects.mean_and_error(self.score(name), self.weights)[1])
+
+    def interval(self, name: str) -> tuple[float, float, float]:
+        """Return (mean, low, high) of a set's score, at 95 %."""
+        return interval(self.score(name), self.weights)
 
     def place(self, name: str) -> int:
         """Return a set's place among ``names``."""
@@ -196,22 +209,15 @@ def part_of(cube: Cube, metrics: list[MetricAnalysis]) -> MeasuredSets | None:
     found = scores(pieces)
     if found is None:
         return None
-    return MeasuredSets(cube.plan, cube.profiles[1:], pieces, found, scores(pieces, "again"))
+    again = scores(pieces, "again")
+    return MeasuredSets(cube.plan, cube.profiles[1:], pieces, found, again, cube.weights)
 
 
-def _spread(differences: np.ndarray) -> tuple[int, float, float]:
-    present = differences[~np.isnan(differences)]
-    n = len(present)
-    return (
-        n,
-        float(present.mean()) if n else np.nan,
-        float(present.var(ddof=1) / n) if n > 1 else np.nan,
-    )
-
-
-def _last_score(parts: list[MeasuredSets], name: str) -> np.ndarray:
-    """Return a set's score in the last part that visited it."""
-    return next(part.score(name) for part in reversed(parts) if part.measured(name))
+def _last_score(parts: list[MeasuredSets], name: str) -> tuple[float, float, float]:
+    """Return (blocks, mean, standard error) of a set's score in the last part that visited it."""
+    part = next(part for part in reversed(parts) if part.measured(name))
+    n, mean, error = map(float, effects.mean_and_error(part.score(name), part.weights))
+    return n, mean, error
 
 
 def advantage(
@@ -225,12 +231,12 @@ def advantage(
     """
     for part in reversed(parts):
         if part.measured(one) and part.measured(other):
-            return interval_at(part.score(one) - part.score(other), alpha)
-    n, mean, error = _spread(_last_score(parts, one))
-    other_n, other_mean, other_error = _spread(_last_score(parts, other))
+            return interval_at(part.score(one) - part.score(other), alpha, part.weights)
+    n, mean, error = _last_score(parts, one)
+    other_n, other_mean, other_error = _last_score(parts, other)
     if min(n, other_n) < 3:
         return mean - other_mean, np.nan, np.nan
-    half = effects.t_quantile(1 - alpha / 2, min(n, other_n) - 1) * np.sqrt(error + other_error)
+    half = effects.t_quantile(1 - alpha / 2, min(n, other_n) - 1) * np.hypot(error, other_error)
     return mean - other_mean, mean - other_mean - half, mean - other_mean + half
 
 

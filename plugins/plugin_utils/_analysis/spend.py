@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from .._campaign.design import (
-    FIRST_BLOCKS,
     VISIT_SECONDS,
     chosen_length,
     confirmation_cost,
+    first_blocks,
     workloads_at,
 )
 from .._campaign.dry_run import effects_of
@@ -38,7 +38,7 @@ from .cube import scatter_of
 
 def decide(plan: Plan, trials: Iterable[Trial], made: list[Spending]) -> Spending:
     """Return what comes after the blocks that a plan has so far, all of which are made."""
-    block = plan["blocks"] if made else min(FIRST_BLOCKS, plan["blocks"])
+    block = plan["blocks"] if made else min(first_blocks(plan["time"]), plan["blocks"])
     asked: Plan = {**plan, "blocks": block}
     starts: progress.Starts = {}
     scatter = scatter_of(asked, _seen(starts, trials))

@@ -20,7 +20,7 @@ from ...module_utils._base.errors import InputError
 from ...module_utils._engines.workload import Workload, streaming_engines
 from .._statistics.looks import Look
 from .factors import settings_of
-from .lengths import with_length
+from .lengths import FIRST_BLOCKS, SHORT_OF_TIME, with_length
 from .looks import BLOCKS, looks_of, stages
 from .nouns import (
     Campaign,
@@ -43,7 +43,9 @@ SCHEMA = 1
 MOST_NOMINEES = 2  # of a confirmation: the chosen one and the runner-up, or, of a search, all on
 MOST_BLOCKS = 100  # that a time budget picks: more adds little to any answer
 FEWEST_BLOCKS = 6  # for a test
-FIRST_BLOCKS = 3  # of a time budget, after which it is decided how the rest is spent
+# The part of a time budget that its first six blocks may take, by the estimate: more would cost a short
+# budget too much of its answer.
+FIRST_PART = 1 / 4
 # What a plan has by default: a block may lose a trial and the effect still be shown. One effect has
 # short blocks.
 BLOCKS_OF_ONE = 9
@@ -364,12 +366,31 @@ def _time_plan(campaign: Campaign) -> TimePlan | None:
         "lengths": campaign["lengths"],
         "workloads": campaign["chosen"],
         "scatter": campaign["scatter"],
+        "first": campaign["first"],
     }
+
+
+def first_blocks(time_plan: TimePlan) -> int:
+    """Return after how many blocks it is first decided how a time budget is spent."""
+    return time_plan.get("first") or FIRST_BLOCKS
+
+
+def _begun(campaign: Campaign, profiles: int) -> Campaign:
+    """Return a campaign with the lengths with which it begins, and how many blocks have them: what
+    is clear is shown soonest with six short ones. In a time budget too short for these there are
+    three, whose cells are twice as long.
+    """
+    six_blocks = FEWEST_BLOCKS * len(campaign["mtus"]) * block_seconds(campaign, profiles)
+    if six_blocks <= FIRST_PART * (campaign["time_budget"] or 0.0):
+        return {**campaign, "first": FEWEST_BLOCKS}
+    chosen = campaign["chosen"]
+    workloads = [with_length(load, SHORT_OF_TIME, chosen) for load in campaign["workloads"]]
+    return {**campaign, "first": FIRST_BLOCKS, "workloads": workloads}
 
 
 def _ends(time_plan: TimePlan | None, looks: list[Look]) -> list[int]:
     """Return the blocks after which something is decided that needs all MTUs."""
-    return [FIRST_BLOCKS] if time_plan else [look["block"] for look in looks]
+    return [first_blocks(time_plan)] if time_plan else [look["block"] for look in looks]
 
 
 def _settings(campaign: Campaign, profiles: Mapping[str, Levels]) -> dict[str, Settings]:
@@ -389,6 +410,8 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
     where = f"campaign {campaign['name']}"
     profiles, control = _checked_profiles(campaign, where)
     campaign = {**campaign, "control_visits": control_visits(campaign, len(profiles))}
+    if campaign["first"] is None:
+        campaign = _begun(campaign, len(profiles))
     blocks = pick_blocks(campaign, len(profiles))
     looks = looks_of(campaign, blocks, where)
     confirm, _visits, confirm_seconds = confirmation_cost(campaign, len(profiles))

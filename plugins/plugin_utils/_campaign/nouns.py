@@ -97,6 +97,7 @@ class TimePlan(TypedDict):
     lengths: list[float]  # s of a cell, of which one is chosen; empty: they stay as they are
     workloads: dict[str, float]  # whose cells these are, with the shortest that they can have
     scatter: CellScatter | None  # of an earlier campaign, from which the length was chosen
+    first: NotRequired[int]  # blocks, after which it is decided; 3 of earlier versions
 
 
 class Spending(TypedDict):
@@ -143,6 +144,7 @@ class Campaign(Outline):
     time_budget: float | None  # s
     duration: float  # s of a cell, where its workload has no own
     lengths: list[float]  # s of a cell, of which one is chosen by scatter
+    first: int | None  # blocks, after which that is decided; None: the plan says
     chosen: dict[str, float]  # workloads whose cells have that length, or this shortest one
     scatter: CellScatter | None  # by which it was chosen before the first block
     sides: str | list[str]

@@ -15,10 +15,14 @@ from typing import NamedTuple
 
 from .._statistics.components import Scatter
 from . import lengths
-from .design import FIRST_BLOCKS, MOST_BLOCKS, control_visits, visits_of
+from .design import MOST_BLOCKS, control_visits, first_blocks, visits_of, workloads_at
 from .nouns import Campaign, CellScatter, Plan, Spending, Visit
+from .workloads import seconds_of
 
 SCHEMA = 1
+LEAST_NOISE = (
+    1e-9  # of a logarithm: what does not scatter at all counts for much, not for everything
+)
 KEPT = 0.1  # of what is left, which the first decision leaves to the second: visits vary in length
 
 
@@ -58,8 +62,8 @@ def best_length(scatter: Scatter, choice: Choice, costs: Costs, left: float) -> 
     """Return the seconds of a cell with which the time that is left shows the smallest effect, and
     how many blocks there are then.
 
-    The mean over all blocks scatters less with more blocks, and with longer cells only as far as
-    it is cells that scatter.
+    The mean over all blocks, each counted by what it knows, scatters less with more blocks, and
+    with longer cells only as far as it is cells that scatter.
     """
     found = []
     for seconds in choice.lengths:
@@ -77,13 +81,46 @@ def detectable(scatter: Scatter, choice: Choice, costs: Costs, seconds: float, m
     """
     from .._statistics.power import factor  # noqa: PLC0415
 
-    blocks = choice.made + more
-    known = factor(blocks, choice.effects)
-    if known is None:
+    before, after = (weight(scatter, costs.length(own)) for own in (choice.seconds, seconds))
+    whole = choice.made * before + more * after
+    if not whole:
         return math.inf
-    made = choice.made * scatter.noise(costs.length(choice.seconds)) ** 2
-    later = more * scatter.noise(costs.length(seconds)) ** 2
-    return known * math.sqrt((made + later) / blocks)
+    # So many blocks that count alike would know as much.
+    blocks = whole**2 / (choice.made * before**2 + more * after**2)
+    known = factor(round(blocks), choice.effects)
+    return math.inf if known is None else known * math.sqrt(blocks / whole)
+
+
+def weight(scatter: Scatter, seconds: float) -> float:
+    """Return what a block counts whose cells measure so long: one over the variance of its values."""
+    return 1 / max(LEAST_NOISE, scatter.noise(seconds)) ** 2
+
+
+def block_weights(plan: Plan) -> list[float] | None:
+    """Return what each block of a plan counts, 1 on average; None where all count alike.
+
+    Blocks with longer cells know more, as far as it is cells that scatter. The scatter is the one
+    from which the length was chosen, so nothing is looked at again.
+    """
+    decided = [one["scatter"] for one in plan.get("spent") or () if one["seconds"]]
+    scatter = decided[0] if decided else None
+    if scatter is None:
+        return None
+    known = Scatter(scatter["cell"], scatter["visit"], 0.0, 1.0)
+    found: dict[int, float] = {}
+    for visit in plan["visits"]:
+        if visit["block"] not in found:
+            loads = [
+                workload
+                for name, workload in workloads_at(plan, visit).items()
+                if name in plan["time"]["workloads"]
+            ]
+            each = [weight(known, seconds_of(load)) for load in loads]
+            found[visit["block"]] = sum(each) / len(each)
+    weights = [found[block] for block in sorted(found)]
+    mean = sum(weights) / len(weights)
+    alike = max(weights) - min(weights) < LEAST_NOISE * mean
+    return None if alike else [own / mean for own in weights]
 
 
 def with_spending(plan: Plan, made: list[Spending]) -> Plan:
@@ -112,6 +149,7 @@ def as_chosen(campaign: Campaign, old: Plan) -> Campaign:
     return {
         **campaign,
         "lengths": old["time"]["lengths"],
+        "first": first_blocks(old["time"]),
         "scatter": old["time"]["scatter"],
         "workloads": [
             {**load, "duration": durations.get(load["name"], load["duration"])}
@@ -126,12 +164,19 @@ def chosen_before(campaign: Campaign, seconds: float, scatter: Scatter) -> Campa
     """Return a campaign whose cells have the length that the scatter of an earlier one asks for."""
     shortest = campaign["chosen"]
     workloads = [lengths.with_length(load, seconds, shortest) for load in campaign["workloads"]]
-    return {**campaign, "lengths": [], "scatter": told(scatter), "workloads": workloads}
+    return {
+        **campaign,
+        "lengths": [],
+        "first": lengths.FIRST_BLOCKS,
+        "scatter": told(scatter),
+        "workloads": workloads,
+    }
 
 
 def first_part(plan: Plan) -> Plan:
     """Return a plan with the visits that are made before anything is decided."""
-    return {**plan, "visits": [visit for visit in plan["visits"] if visit["block"] <= FIRST_BLOCKS]}
+    first = first_blocks(plan["time"])
+    return {**plan, "visits": [visit for visit in plan["visits"] if visit["block"] <= first]}
 
 
 def is_due(made: list[Spending], left: Iterable[Visit]) -> bool:

@@ -6,7 +6,7 @@ not measured.
 
 An effect is the mean over blocks of differences of logarithms inside each block: the geometric mean
 of ratios. Its test is the sign-flip test, its interval what that does not refuse; docs/statistics.md
-shows why.
+shows why. ``weights`` say what each block counts; without them all count alike.
 What a report claims rests on the joint test of all its effects, see statistics/joint.py.
 """
 
@@ -56,46 +56,62 @@ def contrast(data: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.where((weights != 0).astype(float) @ missing > 0, np.nan, sums)
 
 
-def t_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def mean_and_error(
+    differences: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (n, mean, standard error of the mean) over the last axis; NaN where there are too few."""
+    present = ~np.isnan(differences)
+    n = present.sum(axis=-1)
+    counted = np.where(present, 1.0 if weights is None else weights, 0.0)
+    whole = np.where(n > 0, counted.sum(axis=-1), 1.0)
+    mean = (counted * np.where(present, differences, 0.0)).sum(axis=-1) / whole
+    away = np.where(present, differences - mean[..., None], 0.0)
+    squares = (counted * away**2).sum(axis=-1)
+    error = np.sqrt(squares / np.maximum(n - 1, 1) / whole)
+    return n, np.where(n > 0, mean, np.nan), np.where(n > 1, error, np.nan)
+
+
+def t_interval(
+    differences: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return (n, mean, low, high) over the last axis, by Student's t; under
     :data:`INTERVAL_BLOCKS` blocks no interval (NaN).
     """
-    present = ~np.isnan(differences)
-    n = present.sum(axis=-1)
-    some = np.maximum(n, 1)
-    more = np.maximum(n - 1, 1)
-    mean = np.where(present, differences, 0.0).sum(axis=-1) / some
-    variance = (np.where(present, differences - mean[..., None], 0.0) ** 2).sum(axis=-1) / more
+    n, mean, error = mean_and_error(differences, weights)
     quantiles = np.array(
         [t_quantile(0.5 + CONFIDENCE / 2, count) for count in range(1, differences.shape[-1] + 1)]
     )
-    half = (
-        quantiles[np.minimum(more, len(quantiles)) - 1] * np.sqrt(variance / some)
-        if len(quantiles)
-        else np.nan
-    )
+    places = np.clip(n - 1, 1, max(1, len(quantiles))) - 1
+    half = quantiles[places] * error if len(quantiles) else np.nan
     half = np.where(n >= INTERVAL_BLOCKS, half, np.nan)
-    mean = np.where(n > 0, mean, np.nan)
     return n, mean, mean - half, mean + half
 
 
-def intervals(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def intervals(
+    differences: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return (n, mean, low, high) over the last axis: all means that the sign-flip test does not
     refuse.
 
     Of fewer than :data:`FEWEST_BLOCKS` blocks it refuses none: there they are Student's t.
     """
-    n, mean, low, high = t_interval(differences)
+    n, mean, low, high = t_interval(differences, weights)
     for count in np.unique(n[n >= FEWEST_BLOCKS]):
         own = n == count
         rows = differences[own]
-        measured = rows[~np.isnan(rows)].reshape(-1, count)
-        low[own], high[own] = sign_flip_interval(measured, 1 - CONFIDENCE)
+        present = ~np.isnan(rows)
+        measured = rows[present].reshape(-1, count)
+        counted = None
+        if weights is not None:
+            counted = np.broadcast_to(weights, rows.shape)[present].reshape(-1, count)
+        low[own], high[own] = sign_flip_interval(measured, 1 - CONFIDENCE, counted)
     return n, mean, low, high
 
 
-def p_values(differences: np.ndarray) -> np.ndarray:
+def p_values(differences: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Return sign-flip p values over the last axis; under :data:`FEWEST_BLOCKS` blocks none (NaN)."""
+    if weights is not None:
+        differences = differences * weights
     flat = differences.reshape(-1, differences.shape[-1])
     missing = np.isnan(flat)
     n = flat.shape[1] - missing.sum(axis=1)
@@ -128,16 +144,16 @@ def holm(p: Any) -> np.ndarray:
     return found
 
 
-def estimates(differences: np.ndarray) -> dict[str, np.ndarray]:
+def estimates(differences: np.ndarray, weights: np.ndarray | None = None) -> dict[str, np.ndarray]:
     """Return ``{"n", "mean", "low", "high"}`` of (..., effects, blocks)."""
-    return dict(zip(("n", "mean", "low", "high"), intervals(differences)))
+    return dict(zip(("n", "mean", "low", "high"), intervals(differences, weights)))
 
 
-def effects(differences: np.ndarray) -> dict[str, np.ndarray]:
+def effects(differences: np.ndarray, weights: np.ndarray | None = None) -> dict[str, np.ndarray]:
     """Return ``{"n", "mean", "low", "high", "p"}`` of (..., effects, blocks); ``p`` is of each
     effect by itself.
     """
-    return dict(estimates(differences), p=p_values(differences))
+    return dict(estimates(differences, weights), p=p_values(differences, weights))
 
 
 def two_way(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -85,9 +85,11 @@ def sign_flip(differences: np.ndarray) -> np.ndarray:
     return values / signs.shape[1]
 
 
-def sign_flip_interval(differences: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+def sign_flip_interval(
+    differences: np.ndarray, alpha: float, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return (low, high) of each row of ``differences`` (effects by blocks, no gaps): the means that
-    the test does not refuse at ``alpha``.
+    the test does not refuse at ``alpha``. ``weights`` of the same shape say what each block counts.
 
     A choice of signs splits the blocks in two, and refuses what is below the mean of both parts, or
     above it. Between the two ranks that ``alpha`` lies between, the limit is interpolated: few
@@ -103,30 +105,35 @@ def sign_flip_interval(differences: np.ndarray, alpha: float) -> tuple[np.ndarra
     # Mostly the first choice, that of all +, is the only such one: then a slice is enough, which copies nothing.
     kept = slice(1, None) if others == 1 else splits
     signs = signs[:, kept]
-    turned = turned[kept]
     low = np.empty(len(differences))
     high = np.empty(len(differences))
     for start in range(0, len(differences), SUMMED):
         lot = slice(start, start + SUMMED)
-        low[lot], high[lot] = _limits(differences[lot], signs, turned, rank)
+        counted = np.ones((1, blocks)) if weights is None else weights[lot]
+        low[lot], high[lot] = _limits(differences[lot], counted, signs, rank)
     return low, high
 
 
 def _limits(
-    differences: np.ndarray, signs: np.ndarray, turned: np.ndarray, rank: float
+    differences: np.ndarray, weights: np.ndarray, signs: np.ndarray, rank: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (low, high) of each row, from choices of signs that turn so many blocks."""
+    """Return (low, high) of each row, from choices of signs that split the blocks in two;
+    ``weights`` are those of each row, or one row for all.
+    """
     low = np.empty(len(differences))
     high = np.empty(len(differences))
-    one = 0.5 / turned
-    other = 0.5 / (differences.shape[1] - turned)
-    totals = differences.sum(axis=1, keepdims=True)
-    sums = differences @ signs
+    counted = differences * weights
+    totals = counted.sum(axis=1, keepdims=True)
+    sums = counted @ signs
+    whole = weights.sum(axis=1, keepdims=True)
+    balance = weights @ signs
+    one = np.broadcast_to(1 / (whole - balance), sums.shape)
+    other = np.broadcast_to(1 / (whole + balance), sums.shape)
     step = max(1, CACHED // signs.shape[1])
     for start in range(0, len(differences), step):
         few = slice(start, start + step)
-        part = (totals[few] - sums[few]) * one
-        rest = (totals[few] + sums[few]) * other
+        part = (totals[few] - sums[few]) * one[few]
+        rest = (totals[few] + sums[few]) * other[few]
         low[few] = _at_rank(np.minimum(part, rest), rank)
         high[few] = -_at_rank(-np.maximum(part, rest), rank)
     return low, high

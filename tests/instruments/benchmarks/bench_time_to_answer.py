@@ -33,15 +33,15 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign import lengths, spending
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import FIRST_BLOCKS
-from ansible_collections.offload.lab.plugins.plugin_utils._statistics.components import components
 from ansible_collections.offload.lab.tests.instruments.simulation import worlds
 from ansible_collections.offload.lab.tests.instruments.simulation.spending import (
     BESIDE,
-    EFFECTS,
     TABLES,
     VISITS,
+    Begun,
+    Measured,
+    begin,
+    choose,
     judged,
 )
 
@@ -99,32 +99,33 @@ def block(machine, order, seconds):
 
 
 def blocks_of(machine, generator, budget, auto):
-    """Return the values of all blocks that a time budget allows, (tables, rows, blocks)."""
+    """Return the values of all blocks that a time budget allows, (tables, rows) each, and what each
+    block counts.
+    """
     orders = worlds.order_of(generator, VISITS, MOST)
-    seconds = lengths.BEGINS if auto else 1.0
-    cost = VISITS * (BESIDE + TABLES * seconds)
-    blocks = int(budget / cost)
-    if not auto or blocks <= FIRST_BLOCKS:
-        return [block(machine, np.argsort(orders[:, n]), seconds) for n in range(min(MOST, blocks))]
-    found = [block(machine, np.argsort(orders[:, n]), seconds) for n in range(FIRST_BLOCKS)]
-    spent = FIRST_BLOCKS * cost
-    scatter = components(np.stack(found, axis=2), seconds)
-    costs = spending.Costs(spent, 0.0, BESIDE, VISITS, [0.0] * TABLES)
-    choice = spending.Choice(lengths.LENGTHS, EFFECTS, FIRST_BLOCKS, seconds)
-    seconds, blocks = spending.best_length(scatter, choice, costs, budget - spent)
-    for number in range(FIRST_BLOCKS, min(MOST, blocks)):
-        found.append(block(machine, np.argsort(orders[:, number]), seconds))
-    return found
+    begun = begin(budget) if auto else Begun(MOST, 1.0)
+    fitting = int(budget * begun.blocks / begun.cost())
+    first = min(MOST, begun.blocks, fitting)
+    found = [
+        block(machine, np.argsort(orders[:, number]), begun.seconds) for number in range(first)
+    ]
+    if not auto or fitting <= begun.blocks:
+        return found, np.ones(len(found))
+    chosen = choose(found, begun, budget)
+    for number in range(begun.blocks, min(MOST, chosen.blocks)):
+        found.append(block(machine, np.argsort(orders[:, number]), chosen.seconds))
+    return found, chosen.weights(len(found))
 
 
 def ours(machine, generator, seconds, auto):
     """Return the share of the tables that a campaign shows, and whether it claims anything."""
-    values = blocks_of(machine, generator, seconds - ONCE, auto)
+    values, weights = blocks_of(machine, generator, seconds - ONCE, auto)
     if len(values) < 6:
         return 0.0, False
     cpu = [-own / 2 for own in values]  # what it costs goes with it
-    shown, tables = judged([np.stack(both) for both in zip(values, cpu)])
-    return shown[tables].mean(), shown.any()
+    both = [np.stack(metrics) for metrics in zip(values, cpu)]
+    said = judged(Measured(both, weights), np.log(machine.effect))
+    return said.shown.mean(), said.claims
 
 
 def runs(machine, seconds):

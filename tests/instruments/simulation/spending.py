@@ -21,9 +21,17 @@ from typing import NamedTuple
 import numpy as np
 
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import lengths, spending
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import FIRST_BLOCKS
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import (
+    CELL_SECONDS,
+    FEWEST_BLOCKS,
+    FIRST_PART,
+    VISIT_SECONDS,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics import effects
-from ansible_collections.offload.lab.plugins.plugin_utils._statistics.components import components
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.components import (
+    Scatter,
+    components,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.joint import joint_p
 from ansible_collections.offload.lab.tests.instruments.simulation import claims, decisions, worlds
 
@@ -144,28 +152,72 @@ class World:
         return np.array(found)
 
 
+class Measured(NamedTuple):
+    """The values of all blocks, (metrics, tables, rows) each, and what each block counts."""
+
+    values: list[np.ndarray]
+    weights: np.ndarray
+
+
 def as_before(world):
-    """Return the values of nine blocks of 1 s cells."""
-    return [world.block(number, 1.0) for number in range(9)]
+    """Return nine blocks of 1 s cells."""
+    return Measured([world.block(number, 1.0) for number in range(9)], np.ones(9))
 
 
 def as_chosen(world):
-    """Return the values of the blocks that a time budget is spent on, with the length that is chosen
-    after the first of them.
+    """Return the blocks that a time budget is spent on, with the length that is chosen after the
+    first of them.
     """
-    seconds = lengths.BEGINS
-    spent = 0.0
-    found = []
-    for number in range(FIRST_BLOCKS):
-        found.append(world.block(number, seconds))
-        spent += VISITS * (BESIDE + TABLES * seconds)
-    scatter = components(np.stack([values[0] for values in found], axis=2), seconds)
+    begun = begin(BUDGET)
+    found = [world.block(number, begun.seconds) for number in range(begun.blocks)]
+    chosen = choose([values[0] for values in found], begun, BUDGET)
+    later = range(begun.blocks, min(MOST, chosen.blocks))
+    found += [world.block(number, chosen.seconds) for number in later]
+    return Measured(found, chosen.weights(len(found)))
+
+
+class Begun(NamedTuple):
+    """How a time budget begins."""
+
+    blocks: int
+    seconds: float  # of their cells
+
+    def cost(self):
+        """Return how long these blocks take, s."""
+        return self.blocks * VISITS * (BESIDE + TABLES * self.seconds)
+
+
+def begin(budget):
+    """Return how a time budget begins: as a plan has it."""
+    estimated = VISITS * (VISIT_SECONDS + TABLES * (lengths.BEGINS + CELL_SECONDS))
+    if FEWEST_BLOCKS * estimated <= FIRST_PART * budget:
+        return Begun(FEWEST_BLOCKS, lengths.BEGINS)
+    return Begun(lengths.FIRST_BLOCKS, lengths.SHORT_OF_TIME)
+
+
+class Chosen(NamedTuple):
+    """What is decided after the first blocks."""
+
+    seconds: float  # of the cells of later blocks
+    blocks: int  # in all
+    scatter: Scatter
+    begun: Begun
+
+    def weights(self, blocks):
+        """Return what each of so many blocks counts, 1 on average."""
+        first = [self.begun.seconds] * self.begun.blocks
+        each = [*first, *[self.seconds] * (blocks - self.begun.blocks)]
+        found = np.array([spending.weight(self.scatter, seconds) for seconds in each])
+        return found / found.mean()
+
+
+def choose(first, begun, budget):
+    """Return what is decided of a budget after the ``first`` blocks, (tables, rows) each."""
+    spent = begun.cost()
+    scatter = components(np.stack(first, axis=2), begun.seconds)
     costs = spending.Costs(spent, 0.0, BESIDE, VISITS, [0.0] * TABLES)
-    choice = spending.Choice(lengths.LENGTHS, EFFECTS, FIRST_BLOCKS, seconds)
-    seconds, blocks = spending.best_length(scatter, choice, costs, BUDGET - spent)
-    return found + [
-        world.block(number, seconds) for number in range(FIRST_BLOCKS, min(MOST, blocks))
-    ]
+    choice = spending.Choice(lengths.LENGTHS, EFFECTS, *begun)
+    return Chosen(*spending.best_length(scatter, choice, costs, budget - spent), scatter, begun)
 
 
 class ThroughputSaid(NamedTuple):
@@ -177,15 +229,16 @@ class ThroughputSaid(NamedTuple):
     claims: bool
 
 
-def judged(values, effect):
+def judged(measured, effect):
     """Return what a report says; ``effect`` is the true one of throughput, a logarithm."""
-    data = np.stack(values, axis=3)
+    data = np.stack(measured.values, axis=3)
     plan = decisions.plan_of("on_off", 2, data.shape[3])
-    drawn = [worlds.as_rows(plan, own) for own in data]
+    drawn = [worlds.as_rows(plan, own * measured.weights) for own in data]
     differences, scale, kinds = claims.members_of(drawn, claims.families(plan))
     shown = joint_p(differences, scale, claims.groups_of(kinds)) <= effects.ALPHA
     tables = np.array([kind == ("rows", 0) for kind in kinds])
-    _n, mean, low, high = effects.intervals(differences[tables])
+    own = differences[tables] / measured.weights
+    _n, mean, low, high = effects.intervals(own, measured.weights)
     return ThroughputSaid(
         shown[tables],
         (low <= effect) & (effect <= high),
@@ -210,9 +263,10 @@ def shares(name, campaigns, ratio, spend, seed):
     found = []
     for _campaign in range(campaigns):
         world = World(name, generator, ratio)
-        values = spend(world)
-        own = judged(values, world.effect)
-        row = own.shown.mean(), own.holds.mean(), own.wrong.mean(), own.claims, len(values)
+        measured = spend(world)
+        own = judged(measured, world.effect)
+        blocks = len(measured.values)
+        row = own.shown.mean(), own.holds.mean(), own.wrong.mean(), own.claims, blocks
         found.append(row)
     return Shares(*np.mean(found, axis=0))
 

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis import spend
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import design, spending
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     load_campaign,
@@ -89,9 +91,9 @@ def test_where_nothing_leaves_enough_blocks_for_a_test_most_blocks_are_made():
 def test_the_first_decision_leaves_a_part_and_the_second_fills_the_budget():
     plan = made_plan()
     one = spend.decide(spending.first_part(plan), trials_of(spending.first_part(plan)), [])
-    assert (one["block"], one["seconds"] in plan["time"]["lengths"]) == (3, True)
+    assert (one["block"], one["seconds"] in plan["time"]["lengths"]) == (6, True)
     now = spending.with_spending(plan, [one])
-    assert now["blocks"] == one["blocks"] > 3
+    assert now["blocks"] == one["blocks"] > 6
     two = spend.decide(now, trials_of(now), [one])
     now = spending.with_spending(plan, [one, two])
     three = spend.decide(now, trials_of(now), [one, two])
@@ -119,17 +121,16 @@ def test_what_was_decided_does_not_depend_on_an_effect():
 
 def test_later_visits_measure_for_the_chosen_time_and_the_first_as_they_did():
     plan = made_plan()
-    one = {"block": 3, "blocks": 9, "seconds": 2, "spent": 1.0, "beside": 1.0, "scatter": None}
+    one = {"block": 6, "blocks": 9, "seconds": 2, "spent": 1.0, "beside": 1.0, "scatter": None}
     now = spending.with_spending(plan, [one])
-    assert [visit for visit in now["visits"] if visit["block"] <= 3] == spending.first_part(plan)[
-        "visits"
-    ]
+    first = [visit for visit in now["visits"] if visit["block"] <= 6]
+    assert first == spending.first_part(plan)["visits"]
     lengths = {
         (visit["block"], cell["workload"]["duration"])
         for visit in now["visits"]
         for cell in visit_cells(now, visit, None, 12865, "a-b")
     }
-    assert lengths == {(block, 0.5 if block <= 3 else 2) for block in range(1, 10)}
+    assert lengths == {(block, 0.25 if block <= 6 else 2) for block in range(1, 10)}
 
 
 def test_the_plan_of_a_folder_has_what_was_decided(tmp_path):
@@ -178,13 +179,13 @@ def test_auto_without_a_budget_that_it_may_spend_is_refused(changed):
 def test_a_workload_with_its_own_duration_keeps_it():
     own = {"name": "tcp_stream", "duration": 7}
     plan = made_plan(workloads=[own, "tcp_rr"])
-    assert [load["duration"] for load in plan["workloads"]] == [7, 0.5]
+    assert [load["duration"] for load in plan["workloads"]] == [7, 0.5]  # six blocks take long
     assert plan["time"]["workloads"] == {"tcp_rr": 0.25}
 
 
 def test_what_an_engine_cannot_cut_short_is_not_cut():
-    plan = made_plan(workloads=["tcp_stream", "tcp_crr"])
-    assert [load["duration"] for load in plan["workloads"]] == [0.5, 1]
+    plan = made_plan(workloads=["tcp_stream", "tcp_crr"], time_budget=600)
+    assert [load["duration"] for load in plan["workloads"]] == [0.25, 1]
     assert plan["time"]["workloads"] == {"tcp_stream": 0.25, "tcp_crr": 1.0}
     one = {"block": 3, "blocks": 9, "seconds": 0.25, "spent": 1.0, "beside": 1.0, "scatter": None}
     later = spending.with_spending(plan, [one])
@@ -208,7 +209,79 @@ def test_the_shipped_campaign_spends_its_half_hour():
     plan = design.make_plan(read_campaign(shipped), "2026-01-05T08:00:00Z")
     assert plan["time"]["budget"] == 1800
     assert plan["time"]["lengths"][0] == 0.25
-    assert {load["duration"] for load in plan["workloads"]} == {0.5}
+    assert {load["duration"] for load in plan["workloads"]} == {0.25}
+
+
+@pytest.mark.parametrize(
+    "budget, mtus, blocks, seconds",
+    [(240, [9000], 6, 0.25), (90, [9000], 3, 0.5), (240, [9000, 1500], 3, 0.5)],
+)
+def test_a_campaign_begins_with_six_short_blocks_where_its_budget_has_room_for_them(
+    budget, mtus, blocks, seconds
+):
+    plan = made_plan(time_budget=budget, mtus=mtus)
+    assert plan["time"]["first"] == blocks
+    assert {load["duration"] for load in plan["workloads"]} == {seconds}
+    assert {visit["block"] for visit in spending.first_part(plan)["visits"]} == set(
+        range(1, blocks + 1)
+    )
+
+
+def decided(scatter, **changed):
+    """Return a plan of six short blocks and three of 2 s, chosen from a scatter."""
+    one = {"block": 6, "blocks": 9, "seconds": 2, "spent": 1.0, "beside": 1.0, "scatter": scatter}
+    return spending.with_spending(made_plan(**changed), [one])
+
+
+def test_blocks_count_by_what_they_know():
+    """Where cells alone scatter, eight times the length knows eight times as much."""
+    of_cells = spending.block_weights(decided({"cell": 0.05, "visit": 0.0}))
+    assert sum(of_cells) == pytest.approx(9)
+    assert of_cells[:6] == [of_cells[0]] * 6 and of_cells[6:] == [of_cells[8]] * 3
+    assert of_cells[8] == pytest.approx(8 * of_cells[0])
+    of_both = spending.block_weights(decided({"cell": 0.05, "visit": 0.05}))
+    assert of_both[8] == pytest.approx((1 + 4) / (1 + 0.5) * of_both[0])
+
+
+def test_a_report_counts_blocks_by_what_they_know():
+    """The long blocks carry 1.5 times as much with the setting, the short ones twice: the report says
+    how much the blocks carry on average, each by what it counts.
+    """
+    plan = decided({"cell": 0.05, "visit": 0.0})
+    trials = trials_of(plan, noise=0.001)
+    for trial in trials:
+        if trial["profile"] == "all_on":
+            for key in ("throughput_mbps", "transactions_per_s"):
+                if trial["result"].get(key):
+                    trial["result"][key] *= 2 if trial["block"] <= 6 else 1.5
+    row = analyse(plan, trials)["tables"][0]["metrics"][0]["rows"][0]
+    short, long = 6 * 0.25, 3 * 2
+    mean = (short * math.log(2) + long * math.log(1.5)) / (short + long)
+    assert row["ratio"] == pytest.approx(math.exp(mean), rel=0.01)
+    assert row["low"] < row["ratio"] < row["high"]
+    assert (row["p"], row["state"]) == (2 / 2**9, "better")
+
+
+@pytest.mark.parametrize("scatter", [None, {"cell": 0.0, "visit": 0.05}, {"cell": 0, "visit": 0}])
+def test_blocks_that_know_as_much_count_alike(scatter):
+    assert spending.block_weights(decided(scatter)) is None
+
+
+def test_blocks_of_one_length_count_alike():
+    assert spending.block_weights(made_plan()) is None
+    first = spending.first_part(decided({"cell": 0.05, "visit": 0.0}))
+    assert spending.block_weights(first) is None
+
+
+def test_cells_that_are_always_as_long_make_blocks_more_alike():
+    scatter = {"cell": 0.05, "visit": 0.0}
+    long = 1200  # s, so that six blocks are short
+    loads = ["tcp_stream", "tcp_crr"]
+    mixed = spending.block_weights(decided(scatter, workloads=loads, time_budget=long))
+    assert mixed[8] == pytest.approx((2 + 2) / (0.25 + 1) * mixed[0])
+    loads = ["tcp_stream", {"name": "tcp_crr", "duration": 7}]
+    beside = spending.block_weights(decided(scatter, workloads=loads, time_budget=long))
+    assert beside[8] == pytest.approx(8 * beside[0])
 
 
 def test_a_decision_is_told_in_a_line():

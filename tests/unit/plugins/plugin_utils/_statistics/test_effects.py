@@ -111,6 +111,42 @@ def test_the_interval_holds_what_the_test_does_not_refuse(seed, blocks):
     assert brute_force(row - (high[0] + step)) <= 0.05
 
 
+@settings(deadline=None)
+@given(st.integers(0, 10_000), st.integers(6, 9))
+def test_where_blocks_do_not_count_alike_the_interval_still_holds_what_the_test_does_not_refuse(
+    seed, blocks
+):
+    generator = np.random.default_rng(seed)
+    row = generator.standard_normal(blocks) + 0.5
+    weights = generator.uniform(0.2, 2.0, blocks)
+    _n, mean, low, high = statistics.intervals(row[None], weights)
+    assert mean[0] == pytest.approx((row * weights).sum() / weights.sum())
+    inside = np.linspace(low[0], high[0], 9)[1:-1]
+    assert all(brute_force(weights * (row - own)) > 0.05 for own in inside)
+    # A limit lies between two choices of signs, of which the test refuses one.
+    most = 0.05 + 1 / 2 ** (blocks - 1)
+    beyond = low[0] - 1e-9, high[0] + 1e-9
+    assert all(brute_force(weights * (row - own)) <= most for own in beyond)
+    assert statistics.p_values(row[None], weights)[0] == pytest.approx(brute_force(row * weights))
+
+
+def test_a_missing_block_takes_its_weight_with_it():
+    row = np.array([[1.0, 2.0, NAN, 3.0, 5.0, 4.0, 7.0]])
+    weights = np.array([1.0, 2.0, 9.0, 1.0, 3.0, 1.0, 2.0])
+    known = ~np.isnan(row[0])
+    whole = statistics.effects(row, weights)
+    left = statistics.effects(row[:, known], weights[known])
+    assert all(whole[key] == pytest.approx(left[key]) for key in whole)
+
+
+def test_the_error_of_a_mean_by_hand():
+    # Weights 1, 1, 2: mean (1 + 3 + 2 * 4) / 4 = 3; squares 4 + 0 + 2 * 1 = 6, over 2 * 4
+    found = statistics.mean_and_error(np.array([1.0, 3.0, 4.0]), np.array([1.0, 1.0, 2.0]))
+    assert found == (3, 3.0, pytest.approx(math.sqrt(6 / 8)))
+    alone = statistics.mean_and_error(np.array([NAN, 2.0]))
+    assert alone[:2] == (1, 2.0) and np.isnan(alone[2])
+
+
 @pytest.mark.parametrize("blocks", [13, 40, 149])
 def test_of_many_blocks_the_limits_are_where_the_test_begins_to_refuse(blocks):
     row = np.random.default_rng(blocks).standard_normal(blocks)
