@@ -17,6 +17,7 @@ from .._campaign.design import too_few_blocks
 from .._campaign.nouns import Decided, Factor, Nominee, Plan, SearchRound
 from .._statistics import effects, power
 from .._statistics.family import Family
+from .._statistics.numbers import shortened
 from .._statistics.states import MATTERS
 from .._trials.nouns import Trial
 from . import metrics as analysis_metrics
@@ -80,7 +81,7 @@ def analyse(
         "created": plan["created"],
         "blocks": plan["blocks"],
         "control": plan["control"],
-        "methods": _methods(plan, include_marked, one_host),
+        "methods": _methods(cube, include_marked, one_host),
         "error_rate": _error_rate(family, lacks, plan.get("looked") or ()),
         "trials": _trials(cube),
         "factors": [_varied(factor) for factor in plan["factors"]],
@@ -105,9 +106,15 @@ def _varied(factor: Factor) -> dict[str, Any]:
     return {key: factor.get(key) for key in FACTOR_KEYS}
 
 
-def _methods(plan: Plan, include_marked: bool, one_host: bool) -> dict[str, Any]:
+def _methods(cube: Cube, include_marked: bool, one_host: bool) -> dict[str, Any]:
+    estimate = "geometric mean of ratios to the control, paired inside blocks"
+    counted = {}
+    if cube.weights is not None:
+        estimate += "; blocks whose cells measured longer count for more, as their scatter asks for"
+        counted["weights"] = shortened(cube.weights)
     return {
-        "estimate": "geometric mean of ratios to the control, paired inside blocks",
+        "estimate": estimate,
+        **counted,
         "interval": "means that the sign-flip test does not refuse, on log ratios; Student's t under "
         f"{effects.FEWEST_BLOCKS} blocks",
         "confidence": effects.CONFIDENCE,
@@ -116,7 +123,7 @@ def _methods(plan: Plan, include_marked: bool, one_host: bool) -> dict[str, Any]
         "alpha": effects.ALPHA,
         "power": power.POWER,
         "fewest_blocks": effects.FEWEST_BLOCKS,
-        "matters_percent": plan.get("matters", MATTERS),
+        "matters_percent": cube.plan.get("matters", MATTERS),
         "include_marked": include_marked,
         "one_host": one_host,
     }

@@ -176,6 +176,7 @@ class Methods(TypedDict):
     """How effects were computed."""
 
     estimate: str
+    weights: NotRequired[list[float]]  # what each block counts, where they do not count alike
     interval: str
     confidence: float
     test: str

@@ -82,18 +82,19 @@ def detectable(scatter: Scatter, choice: Choice, costs: Costs, seconds: float, m
     from .._statistics.power import factor  # noqa: PLC0415
 
     before, after = (weight(scatter, costs.length(own)) for own in (choice.seconds, seconds))
-    whole = choice.made * before + more * after
-    if not whole:
-        return math.inf
-    # So many blocks that count alike would know as much.
-    blocks = whole**2 / (choice.made * before**2 + more * after**2)
-    known = factor(round(blocks), choice.effects)
-    return math.inf if known is None else known * math.sqrt(blocks / whole)
+    blocks = choice.made + more
+    known = factor(blocks, choice.effects)
+    return math.inf if known is None else known * blocks / (choice.made * before + more * after)
 
 
 def weight(scatter: Scatter, seconds: float) -> float:
-    """Return what a block counts whose cells measure so long: one over the variance of its values."""
-    return 1 / max(LEAST_NOISE, scatter.noise(seconds)) ** 2
+    """Return what a block counts whose cells measure so long: one over the scatter of its values.
+
+    What blocks add to the sum then scatters alike, so a choice of signs is as rare as with blocks
+    that are alike. One over the variance would make the mean a little surer; but few long blocks
+    would outweigh the short ones, and what these have shown would not be shown any more.
+    """
+    return 1 / max(LEAST_NOISE, scatter.noise(seconds))
 
 
 def block_weights(plan: Plan) -> list[float] | None:

@@ -234,13 +234,13 @@ def decided(scatter, **changed):
 
 
 def test_blocks_count_by_what_they_know():
-    """Where cells alone scatter, eight times the length knows eight times as much."""
+    """Where cells alone scatter, eight times the length scatters by one over the root of eight."""
     of_cells = spending.block_weights(decided({"cell": 0.05, "visit": 0.0}))
     assert sum(of_cells) == pytest.approx(9)
     assert of_cells[:6] == [of_cells[0]] * 6 and of_cells[6:] == [of_cells[8]] * 3
-    assert of_cells[8] == pytest.approx(8 * of_cells[0])
+    assert of_cells[8] == pytest.approx(math.sqrt(8) * of_cells[0])
     of_both = spending.block_weights(decided({"cell": 0.05, "visit": 0.05}))
-    assert of_both[8] == pytest.approx((1 + 4) / (1 + 0.5) * of_both[0])
+    assert of_both[8] == pytest.approx(math.sqrt((1 + 4) / (1 + 0.5)) * of_both[0])
 
 
 def test_a_report_counts_blocks_by_what_they_know():
@@ -255,7 +255,7 @@ def test_a_report_counts_blocks_by_what_they_know():
                 if trial["result"].get(key):
                     trial["result"][key] *= 2 if trial["block"] <= 6 else 1.5
     row = analyse(plan, trials)["tables"][0]["metrics"][0]["rows"][0]
-    short, long = 6 * 0.25, 3 * 2
+    short, long = 6 * math.sqrt(0.25), 3 * math.sqrt(2)
     mean = (short * math.log(2) + long * math.log(1.5)) / (short + long)
     assert row["ratio"] == pytest.approx(math.exp(mean), rel=0.01)
     assert row["low"] < row["ratio"] < row["high"]
@@ -278,10 +278,10 @@ def test_cells_that_are_always_as_long_make_blocks_more_alike():
     long = 1200  # s, so that six blocks are short
     loads = ["tcp_stream", "tcp_crr"]
     mixed = spending.block_weights(decided(scatter, workloads=loads, time_budget=long))
-    assert mixed[8] == pytest.approx((2 + 2) / (0.25 + 1) * mixed[0])
+    assert mixed[8] == pytest.approx(2 * math.sqrt(2) / (0.5 + 1) * mixed[0])
     loads = ["tcp_stream", {"name": "tcp_crr", "duration": 7}]
     beside = spending.block_weights(decided(scatter, workloads=loads, time_budget=long))
-    assert beside[8] == pytest.approx(8 * beside[0])
+    assert beside[8] == pytest.approx(math.sqrt(8) * beside[0])
 
 
 def test_a_decision_is_told_in_a_line():
