@@ -71,7 +71,7 @@ def scattered(cube: Cube) -> Scattered | None:
         "visit": None if found.visit is None else shortened(found.visit),
         "block": shortened(found.block),
         "meanwhile": meanwhile,
-        "text": _text(found, meanwhile),
+        "text": " ".join([_text(found, meanwhile), *_unequal(cube)]),
     }
 
 
@@ -93,6 +93,14 @@ def _text(found: Scatter, meanwhile: list[Meanwhile]) -> str:
         "cancels out."
     )
     return " ".join([words, *map(went_with, meanwhile)])
+
+
+def _unequal(cube: Cube) -> list[str]:
+    """Return in words how much more blocks with longer cells count, where there are such."""
+    if cube.weights is None:
+        return []
+    more = cube.weights.max() / cube.weights.min()
+    return [f"Blocks whose cells measured longer count {more:.2g} times as much as the others."]
 
 
 def went_with(cause: Meanwhile) -> str:

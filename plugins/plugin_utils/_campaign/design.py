@@ -366,7 +366,7 @@ def _time_plan(campaign: Campaign) -> TimePlan | None:
         "lengths": campaign["lengths"],
         "workloads": campaign["chosen"],
         "scatter": campaign["scatter"],
-        "first": campaign["first"],
+        "first": campaign["first"] or FIRST_BLOCKS,
     }
 
 

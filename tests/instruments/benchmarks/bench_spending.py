@@ -6,9 +6,10 @@
 Both ways have the same time budget and the same test, so the same error. Each pair measures both, in
 random order, each from its own start of the playbook. A report is made of the first six blocks, of
 the first seven, and so on. An effect is shown by the block from which on all these reports show it, at
-the time at which that block ended. What one way does not show counts as shown at its last trial's end,
-so the ratio is too near to 1 then. What neither shows is left out, and so is what the two show in
-opposite directions, which is printed.
+the time at which that block ended. What one way does not show counts as shown at its last trial's end:
+the ratio is then nearer to 1 than it is. What neither shows is left out, and so is what the two show in
+opposite directions, which is printed. Two ratios are told: of the first effect that a campaign shows,
+and of all.
 
 Two campaigns, each of eight tables, two paths with one stream, four, one connection of transactions and
 four: "offloads" turns all four offloads on together at an MTU of 9000, "tso" two of them at 1500. Run
@@ -25,6 +26,7 @@ import random
 import statistics
 import tempfile
 import time
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -113,21 +115,28 @@ def said_of(plan, trials, blocks):
     }
 
 
+class Ratios(NamedTuple):
+    """Auto's times by the other's."""
+
+    first: list[float]  # of the first effect that either shows; empty where none is
+    every: list[float]
+
+
 def compared(runs):
-    """Return the ratio of auto's time to the other's for each effect that either shows, and print
-    them.
-    """
+    """Return the :class:`Ratios` of a pair, and print the times."""
     before, auto = (runs[way] for way in WAYS)
-    ratios = []
+    ratios = Ratios([], [])
     for effect in sorted({*before.when, *auto.when}):
         opposite = effect._replace(state="worse" if effect.state == "better" else "better")
         if opposite in {*before.when, *auto.when}:
             print(f"  {effect.table}: better one way, worse the other")
             continue
-        times = [run.when.get(effect, run.end) for run in (before, auto)]
-        ratios.append(times[1] / times[0])
+        ratios.every.append(auto.when.get(effect, auto.end) / before.when.get(effect, before.end))
         said = " / ".join(time_said(run, effect) for run in (before, auto))
         print(f"  {effect.table} {effect.state}: {said}")
+    if ratios.every:
+        first, other = (min([*run.when.values(), run.end]) for run in (auto, before))
+        ratios.first.append(first / other)
     return ratios
 
 
@@ -139,24 +148,27 @@ def time_said(run, effect):
 
 
 def main():
-    """Print the times of each pair, and the geometric mean of their ratios."""
+    """Print the times of each pair, and the geometric means of their ratios."""
     lab = Lab("bench")
     with tempfile.TemporaryDirectory(prefix="offload-lab-bench-") as folder:
         try:
             lab.up()
             for name in CAMPAIGNS:
-                every = [
-                    ratio for number in range(PAIRS) for ratio in pair(lab, folder, name, number)
-                ]
-                mean = math.exp(statistics.fmean(map(math.log, every))) if every else math.nan
-                print(
-                    f"{name}: auto shows an effect in {mean:.2f} of the time; {len(every)} effects "
-                    f"of {PAIRS} pairs, {min(every, default=math.nan):.2f} to "
-                    f"{max(every, default=math.nan):.2f}",
-                    flush=True,
-                )
+                pairs = [pair(lab, folder, name, number) for number in range(PAIRS)]
+                first = chain.from_iterable(own.first for own in pairs)
+                every = chain.from_iterable(own.every for own in pairs)
+                print(f"{name}, the first effect: {told(list(first))}")
+                print(f"{name}, all effects: {told(list(every))}", flush=True)
         finally:
             lab.down()
+
+
+def told(ratios):
+    """Return the geometric mean of ratios, and the least and the largest, as text."""
+    if not ratios:
+        return "none is shown"
+    mean = math.exp(statistics.fmean(map(math.log, ratios)))
+    return f"{mean:.2f} ({min(ratios):.2f} to {max(ratios):.2f}) of the time, in {len(ratios)}"
 
 
 def pair(lab, folder, name, number):
