@@ -20,9 +20,7 @@ from .nouns import Campaign, CellScatter, Plan, Spending, Visit
 from .workloads import seconds_of
 
 SCHEMA = 1
-LEAST_NOISE = (
-    1e-9  # of a logarithm: what does not scatter at all counts for much, not for everything
-)
+LEAST_NOISE = 1e-9  # of a logarithm: what does not scatter counts for much, not for everything
 KEPT = 0.1  # of what is left, which the first decision leaves to the second: visits vary in length
 
 

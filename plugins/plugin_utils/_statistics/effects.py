@@ -66,8 +66,8 @@ def mean_and_error(
     whole = np.where(n > 0, counted.sum(axis=-1), 1.0)
     mean = (counted * np.where(present, differences, 0.0)).sum(axis=-1) / whole
     away = np.where(present, differences - mean[..., None], 0.0)
-    squares = (counted * away**2).sum(axis=-1)
-    error = np.sqrt(squares / np.maximum(n - 1, 1) / whole)
+    squares = ((counted * away) ** 2).sum(axis=-1)
+    error = np.sqrt(squares * n / np.maximum(n - 1, 1)) / whole
     return n, np.where(n > 0, mean, np.nan), np.where(n > 1, error, np.nan)
 
 

@@ -140,9 +140,10 @@ def test_a_missing_block_takes_its_weight_with_it():
 
 
 def test_the_error_of_a_mean_by_hand():
-    # Weights 1, 1, 2: mean (1 + 3 + 2 * 4) / 4 = 3; squares 4 + 0 + 2 * 1 = 6, over 2 * 4
-    found = statistics.mean_and_error(np.array([1.0, 3.0, 4.0]), np.array([1.0, 1.0, 2.0]))
-    assert found == (3, 3.0, pytest.approx(math.sqrt(6 / 8)))
+    # Weights 1, 1, 2: mean (1 + 3 + 2 * 5) / 4 = 3.5; parts of the sum are -2.5, -0.5 and 2 * 1.5 off
+    found = statistics.mean_and_error(np.array([1.0, 3.0, 5.0]), np.array([1.0, 1.0, 2.0]))
+    squares = 2.5**2 + 0.5**2 + 3**2
+    assert found == (3, 3.5, pytest.approx(math.sqrt(squares * 3 / 2) / 4))
     alone = statistics.mean_and_error(np.array([NAN, 2.0]))
     assert alone[:2] == (1, 2.0) and np.isnan(alone[2])
 
