@@ -60,8 +60,8 @@ def best_length(scatter: Scatter, choice: Choice, costs: Costs, left: float) -> 
     """Return the seconds of a cell with which the time that is left shows the smallest effect, and
     how many blocks there are then.
 
-    The mean over all blocks, each counted by what it knows, scatters less with more blocks, and
-    with longer cells only as far as it is cells that scatter.
+    The mean over all blocks scatters less with more blocks, and with longer cells only as far as
+    it is cells that scatter.
     """
     found = []
     for seconds in choice.lengths:
@@ -79,10 +79,13 @@ def detectable(scatter: Scatter, choice: Choice, costs: Costs, seconds: float, m
     """
     from .._statistics.power import factor  # noqa: PLC0415
 
-    before, after = (weight(scatter, costs.length(own)) for own in (choice.seconds, seconds))
     blocks = choice.made + more
     known = factor(blocks, choice.effects)
-    return math.inf if known is None else known * blocks / (choice.made * before + more * after)
+    if known is None:
+        return math.inf
+    made = choice.made * scatter.noise(costs.length(choice.seconds)) ** 2
+    later = more * scatter.noise(costs.length(seconds)) ** 2
+    return known * math.sqrt((made + later) / blocks)
 
 
 def weight(scatter: Scatter, seconds: float) -> float:

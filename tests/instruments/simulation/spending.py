@@ -7,6 +7,7 @@ something.
 
 Run it as: PYTHONPATH=.build/live OPENBLAS_NUM_THREADS=1 .venv/bin/python
 tests/instruments/simulation/spending.py CAMPAIGNS [SEED]. It prints rows of docs/statistics.md.
+SPENDING_BLOCKS (9) are the blocks of 1 s cells whose time is spent.
 
 A visit costs what it does today beside its cells; the scatter of a cell grows as one over the root
 of its length, what visits add does not.
@@ -14,6 +15,7 @@ of its length, what visits add does not.
 
 from __future__ import annotations
 
+import os
 import sys
 from itertools import chain
 from typing import NamedTuple
@@ -38,7 +40,8 @@ from ansible_collections.offload.lab.tests.instruments.simulation import claims,
 TABLES = 4
 VISITS = 2
 BESIDE = 0.9  # s of a visit beside its cells, docs/overhead.md
-BUDGET = 9 * VISITS * (BESIDE + TABLES * 1.0)  # s
+BLOCKS = int(os.environ.get("SPENDING_BLOCKS", "9"))  # of 1 s cells
+BUDGET = BLOCKS * VISITS * (BESIDE + TABLES * 1.0)  # s
 EFFECTS = 2 * TABLES
 MOST = 60  # blocks
 BLOCK_SD = 0.2
@@ -160,8 +163,8 @@ class Measured(NamedTuple):
 
 
 def as_before(world):
-    """Return nine blocks of 1 s cells."""
-    return Measured([world.block(number, 1.0) for number in range(9)], np.ones(9))
+    """Return blocks of 1 s cells."""
+    return Measured([world.block(number, 1.0) for number in range(BLOCKS)], np.ones(BLOCKS))
 
 
 def as_chosen(world):
