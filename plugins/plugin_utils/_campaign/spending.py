@@ -106,23 +106,21 @@ def block_weights(plan: Plan) -> list[float] | None:
     """
     decided = [one["scatter"] for one in plan.get("spent") or () if one["seconds"]]
     scatter = decided[0] if decided else None
-    if scatter is None:
+    if scatter is None or not plan["visits"]:
         return None
     known = Scatter(scatter["cell"], scatter["visit"], 0.0, 1.0)
-    found: dict[int, float] = {}
-    for visit in plan["visits"]:
-        if visit["block"] not in found:
-            loads = [
-                workload
-                for name, workload in workloads_at(plan, visit).items()
-                if name in plan["time"]["workloads"]
-            ]
-            each = [weight(known, seconds_of(load)) for load in loads]
-            found[visit["block"]] = sum(each) / len(each)
-    weights = [found[block] for block in sorted(found)]
+    visits = {visit["block"]: visit for visit in plan["visits"]}
+    weights = [_weight_at(plan, visits[block], known) for block in sorted(visits)]
     mean = sum(weights) / len(weights)
     alike = max(weights) - min(weights) < LEAST_NOISE * mean
     return None if alike else [own / mean for own in weights]
+
+
+def _weight_at(plan: Plan, visit: Visit, scatter: Scatter) -> float:
+    """Return what a visit's block counts: the mean over the workloads whose length is chosen."""
+    loads = workloads_at(plan, visit)
+    each = [weight(scatter, seconds_of(loads[name])) for name in plan["time"]["workloads"]]
+    return sum(each) / len(each)
 
 
 def with_spending(plan: Plan, made: list[Spending]) -> Plan:
