@@ -104,16 +104,22 @@ def block_weights(plan: Plan) -> list[float] | None:
     Blocks with longer cells know more, as far as it is cells that scatter. The scatter is the one
     from which the length was chosen, so nothing is looked at again.
     """
-    decided = [one["scatter"] for one in plan.get("spent") or () if one["seconds"]]
-    scatter = decided[0] if decided else None
+    scatter = _scatter_decided(plan)
     if scatter is None or not plan["visits"]:
         return None
-    known = Scatter(scatter["cell"], scatter["visit"], 0.0, 1.0)
     visits = {visit["block"]: visit for visit in plan["visits"]}
-    weights = [_weight_at(plan, visits[block], known) for block in sorted(visits)]
+    weights = [_weight_at(plan, visits[block], scatter) for block in sorted(visits)]
     mean = sum(weights) / len(weights)
     alike = max(weights) - min(weights) < LEAST_NOISE * mean
     return None if alike else [own / mean for own in weights]
+
+
+def _scatter_decided(plan: Plan) -> Scatter | None:
+    """Return the scatter from which the length of later cells was chosen; None where none was."""
+    decided = [one["scatter"] for one in plan.get("spent") or () if one["seconds"]]
+    if not decided or decided[0] is None:
+        return None
+    return Scatter(decided[0]["cell"], decided[0]["visit"], 0.0, 1.0)
 
 
 def _weight_at(plan: Plan, visit: Visit, scatter: Scatter) -> float:
