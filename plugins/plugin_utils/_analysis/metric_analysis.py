@@ -117,7 +117,7 @@ class MetricAnalysis:
 
     def counted(self, differences: np.ndarray) -> np.ndarray:
         """Return differences as the report's test adds them up: each block by what it counts."""
-        return differences if self.cube.weights is None else differences * self.cube.weights
+        return statistics.counted(differences, self.cube.weights)
 
     def settle(
         self, tested: Mapping[str, np.ndarray], tested_effects: int, claims_allowed: bool = True

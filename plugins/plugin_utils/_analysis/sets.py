@@ -172,7 +172,7 @@ class MeasuredSets:
 
     def counted(self, scores: np.ndarray) -> np.ndarray:
         """Return scores as the report's test adds them up: each block by what it counts."""
-        return scores if self.weights is None else scores * self.weights
+        return effects.counted(scores, self.weights)
 
     def mean(self, name: str) -> float:
         """Return a set's score over all blocks."""

@@ -56,17 +56,22 @@ def contrast(data: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.where((weights != 0).astype(float) @ missing > 0, np.nan, sums)
 
 
+def counted(differences: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return differences as a test adds them up: each block by what it counts."""
+    return differences if weights is None else differences * weights
+
+
 def mean_and_error(
     differences: np.ndarray, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (n, mean, standard error of the mean) over the last axis; NaN where there are too few."""
     present = ~np.isnan(differences)
     n = present.sum(axis=-1)
-    counted = np.where(present, 1.0 if weights is None else weights, 0.0)
-    whole = np.where(n > 0, counted.sum(axis=-1), 1.0)
-    mean = (counted * np.where(present, differences, 0.0)).sum(axis=-1) / whole
+    own = np.where(present, 1.0 if weights is None else weights, 0.0)
+    whole = np.where(n > 0, own.sum(axis=-1), 1.0)
+    mean = (own * np.where(present, differences, 0.0)).sum(axis=-1) / whole
     away = np.where(present, differences - mean[..., None], 0.0)
-    squares = ((counted * away) ** 2).sum(axis=-1)
+    squares = ((own * away) ** 2).sum(axis=-1)
     error = np.sqrt(squares * n / np.maximum(n - 1, 1)) / whole
     return n, np.where(n > 0, mean, np.nan), np.where(n > 1, error, np.nan)
 
@@ -101,17 +106,16 @@ def intervals(
         rows = differences[own]
         present = ~np.isnan(rows)
         measured = rows[present].reshape(-1, count)
-        counted = None
+        of_rows = None
         if weights is not None:
-            counted = np.broadcast_to(weights, rows.shape)[present].reshape(-1, count)
-        low[own], high[own] = sign_flip_interval(measured, 1 - CONFIDENCE, counted)
+            of_rows = np.broadcast_to(weights, rows.shape)[present].reshape(-1, count)
+        low[own], high[own] = sign_flip_interval(measured, 1 - CONFIDENCE, of_rows)
     return n, mean, low, high
 
 
 def p_values(differences: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Return sign-flip p values over the last axis; under :data:`FEWEST_BLOCKS` blocks none (NaN)."""
-    if weights is not None:
-        differences = differences * weights
+    differences = counted(differences, weights)
     flat = differences.reshape(-1, differences.shape[-1])
     missing = np.isnan(flat)
     n = flat.shape[1] - missing.sum(axis=1)

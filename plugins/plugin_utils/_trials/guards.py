@@ -150,8 +150,8 @@ def steal(trial: Trial, expected: Expected) -> Iterator[Mark]:
 
 
 def _is_one_tick(window: EndCpu) -> bool:
-    """Return whether the hypervisor took the least that the kernel can count: in a quarter of a
-    second on two CPUs that is 2 %, and may be much less than a tick.
+    """Return whether the hypervisor took no more than the kernel's smallest count, one tick. In a
+    quarter of a second on two CPUs a tick is 2 %, and what was taken may be much less.
     """
     cpus = window.get("cpus")
     if not cpus:

@@ -15,6 +15,7 @@ of its length, what visits add does not.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from itertools import chain
@@ -23,12 +24,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import lengths, spending
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import (
-    CELL_SECONDS,
-    FEWEST_BLOCKS,
-    FIRST_PART,
-    VISIT_SECONDS,
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    read_campaign,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics import effects
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.components import (
     Scatter,
@@ -190,12 +189,19 @@ class Begun(NamedTuple):
         return self.blocks * VISITS * (BESIDE + TABLES * self.seconds)
 
 
+@functools.lru_cache(maxsize=None)
 def begin(budget):
-    """Return how a time budget begins: as a plan has it."""
-    estimated = VISITS * (VISIT_SECONDS + TABLES * (lengths.BEGINS + CELL_SECONDS))
-    if FEWEST_BLOCKS * estimated <= FIRST_PART * budget:
-        return Begun(FEWEST_BLOCKS, lengths.BEGINS)
-    return Begun(lengths.FIRST_BLOCKS, lengths.SHORT_OF_TIME)
+    """Return how a time budget begins, from a plan of four tables."""
+    asked = {
+        "name": "simulated",
+        "factors": ["tso"],
+        "workloads": ["tcp_stream", "tcp_rr"],
+        "duration": "auto",
+        "time_budget": budget,
+        "confirm": 0,
+    }
+    plan = make_plan(read_campaign(asked), "")
+    return Begun(plan["time"]["first"], plan["workloads"][0]["duration"])
 
 
 class Chosen(NamedTuple):
