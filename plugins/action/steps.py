@@ -54,14 +54,13 @@ SPEC: Spec = {
     "pairs": {"type": "list", "elements": "dict", "required": True},
     "part": {"type": "str", "choices": ["planned", decide.PART, PART], "default": "planned"},
     "block": {"type": "int"},
-    "again": {"type": "bool", "default": True},
     "mtu": {"type": "int"},
     "lab_mtu": {"type": "int"},
 }
 
 
 class ActionModule(ControllerAction):
-    """Say what is left of a part of a campaign, or what is measured again in one of its blocks."""
+    """Say what is left of a part of a campaign, or of one of its blocks."""
 
     SPEC = SPEC
     NEEDS: ClassVar[dict[str, Any]] = {"required_together": [("block", "mtu")]}
@@ -78,8 +77,7 @@ class ActionModule(ControllerAction):
         )
         parts = campaign.parts(options["part"], decided_only=options["block"] is not None)
         if options["block"] is not None:
-            in_block = steps.steps_again if options["again"] else steps.steps_own
-            found = (in_block(part, options["mtu"], options["block"]) for part in parts)
+            found = (steps.steps_of(part, options["mtu"], options["block"]) for part in parts)
             return {
                 "changed": False,
                 "standing": {

@@ -59,10 +59,21 @@ class ActionModule(ActionBase):
         if options["collect"]:
             self._record(work, self._call(work, [], options, task_vars, collect=True), options)
         for chunk in work.chunks():
-            work.hold()
-            answer = self._call(work, chunk, options, task_vars, collect=False)
-            self._record(work, answer, options)
+            self._measure_chunk(work, chunk, options, task_vars)
+        for chunk in work.chunks_again():
+            self._measure_chunk(work, chunk, options, task_vars)
         return work.summary()
+
+    def _measure_chunk(
+        self,
+        work: Measurement,
+        chunk: list[CellToMeasure],
+        options: dict[str, Any],
+        task_vars: dict[str, Any] | None,
+    ) -> None:
+        work.hold()
+        answer = self._call(work, chunk, options, task_vars, collect=False)
+        self._record(work, answer, options)
 
     def _call(
         self,

@@ -9,7 +9,8 @@ module: path_check_info
 short_description: Check that paths carry traffic before they are measured
 version_added: 0.1.0
 description:
-  - Sends 20 echo requests over each path, of the size of its device's MTU and with DF set, then TCP for a second.
+  - Sends 20 echo requests over each path, of the size of its device's MTU and with DF set, then TCP for the shortest
+    time that the engine can measure, 0.25 s or 1 s.
   - The task fails and names the path when more than 5 % of the echo requests are lost or netperf does not get through.
   - It does nothing in check mode, because it sends traffic.
 author:
@@ -39,13 +40,13 @@ options:
     type: int
     default: 12865
   engine:
-    description: The engine that makes the second of traffic.
+    description: The engine that makes the TCP stream.
     type: str
     choices: [netperf, iperf3, sockets]
     default: netperf
   stream:
     description:
-      - Whether echoes as long as the MTU and a second of traffic must get through. Without it a path that answers is
+      - Whether echoes as long as the MTU and the stream must get through. Without it a path that answers is
         usable, for what else gets through is what a check of the payload finds out.
     type: bool
     default: true
@@ -67,7 +68,7 @@ EXAMPLES = r"""
 RETURN = r"""
 paths:
   description:
-    - Each path with the MTU of its device, the echoes that were lost and the rate of a second, which is null without
+    - Each path with the MTU of its device, the echoes that were lost and the rate of the stream, which is null without
       O(stream).
   returned: success
   type: list

@@ -15,8 +15,8 @@ description:
     decision to C(confirmation.json) in the results folder. A resumed campaign goes on with that decision.
   - With O(part=search) it returns the rounds of a search. Once all visits of a round are made, it decides on the next
     round or the end of the search, and writes that to C(search.json).
-  - With O(block) it returns the steps that repeat a block's trials which a guard left out for a cause outside the
-    profile, within the plan's C(remeasure).
+  - A visit is left where one of its planned trials is not recorded, or one that is due to be measured again. A trial is
+    due that a guard left out for a cause outside the profile, within the plan's C(remeasure).
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
@@ -44,14 +44,10 @@ options:
     choices: [planned, search, confirm]
     default: planned
   block:
-    description: Return what is measured again in the block with this number. Needs O(mtu).
-    type: int
-  again:
     description:
-      - With O(block), V(false) returns the block's own visits that are left. If a look is due it comes first, and
-        factors that it settles leave the plan.
-    type: bool
-    default: true
+      - Return what is left of the block with this number. If a look is due it comes first, and factors that it settles
+        leave the plan. Needs O(mtu).
+    type: int
   mtu:
     description: With O(block), its MTU of the underlay in bytes.
     type: int
@@ -67,7 +63,7 @@ EXAMPLES = r"""
     pairs: [{client: node1, server: node2}]
   register: left
 
-- name: See what is measured again in the third block
+- name: See what is left of the third block, and how far the campaign is
   offload.lab.steps:
     plan: "{{ playbook_dir }}/results/demo/plan.json"
     pairs: [{client: node1, server: node2}]
@@ -79,21 +75,20 @@ RETURN = r"""
 blocks:
   description:
     - The blocks in which something is left to do, in their order, each with C(part), C(mtu), C(block) and C(steps).
-      With no steps in the list, only trials that the machine spoilt are left in it.
-    - Of more than 800 steps in all, no block has C(steps). Ask for those of a block with O(block) and O(again=false).
+    - Of more than 800 steps in all, no block has C(steps). Ask for those of a block with O(block).
   returned: without O(block)
   type: list
   elements: dict
-  sample: [{part: planned, mtu: 9000, block: 1, steps: []}]
+  sample: [{part: planned, mtu: 9000, block: 1, steps: [{do: apply, block: 1, visit: 1, profile: all_on}]}]
 steps:
   description:
-    - With O(block), the steps that measure again.
+    - With O(block), its steps that are left.
     - A step has C(do), V(settings), V(apply) or V(measure), C(block), C(visit), C(mtu), C(profile), C(new_mtu), whether
       the MTU must be set, and C(pairs), those that measure at the same time.
   returned: with O(block)
   type: list
   elements: dict
-  sample: [{do: apply, block: 1, visit: 4, profile: all_on}]
+  sample: [{do: apply, block: 3, visit: 2, profile: all_on}]
 standing:
   description:
     - How far the campaign is. C(recorded) are all its trials in the record, those that were measured again among them.

@@ -44,8 +44,8 @@ options:
     type: int
   visit:
     description:
-      - Number of the visit in the block, from 1. Numbers beyond the block's visits, as M(offload.lab.steps) gives them,
-        measure again what the machine spoilt.
+      - Number of the visit in the block, from 1. What the machine spoilt in it is measured again at once, within the
+        plan's C(remeasure), under a number beyond the block's visits.
     type: int
   cells:
     description: What to measure, in this order. Filled from O(plan) when that is given.

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a path carries traffic: echoes as long as its MTU that may not be fragmented, and a
-second of a stream.
+"""Whether a path carries traffic: echoes as long as its MTU that may not be fragmented, and a short
+stream.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from typing import TypedDict
 
 from .._base import network
 from .._base.errors import InputError, LabError
-from .._engines.engines import engine_that_started
-from .._engines.workload import endpoint, stream_argv
+from .._engines import workload
+from .._engines.engines import engine_named
 from .._host.runner import run
+from .._load.run import run_cell
 
 ECHOES = 20
 SMALL = 56  # bytes of data of a small echo
 INTERVAL = 0.02  # s between echoes
 MOST_LOST = 5  # per cent: one of the twenty may be lost while neighbours are learned
 HEADERS = {4: 28, 6: 48}  # bytes of IP and ICMP before an echo's data
-SECONDS = 1  # of the stream
-PATIENCE = 15  # s for it to end
 LOSS = re.compile(r"(\d+) packets transmitted, (\d+) received")
 # Bytes of IPv4's total length (RFC 791); the loopback device has a larger MTU.
 LARGEST_PACKET = 65535
@@ -88,13 +87,16 @@ def lost(address: str, netns: str | None, size: int) -> int:
 
 
 def rate(address: str, netns: str | None, port: int, engine: str) -> float:
-    """Return what a TCP_STREAM carries in a second, in Mbit/s."""
-    end = endpoint({"address": address, "port": port})
-    argv = stream_argv("TCP_STREAM", end, SECONDS, engine=engine)
-    maker = engine_that_started(argv)
-    with maker.inherited() as inherited:
-        done = run(argv, netns=netns, timeout=PATIENCE, pass_fds=inherited)
-    [row] = maker.rows(argv, done.out)
+    """Return what the shortest TCP_STREAM of an engine carries, in Mbit/s."""
+    asked = {"test": "TCP_STREAM", "duration": 1, "cpu": False, "engine": engine}
+    maker = engine_named(engine)
+    load = workload.checked({**asked, "duration": maker.shortest(workload.checked(asked))})
+    end = workload.endpoint({"address": address, "port": port, "netns": netns})
+    trial = run_cell(load, [end])
+    if trial["error"]:
+        raise LabError(trial["error"])
+    [stream] = trial["streams"]
+    [row] = maker.rows(stream["argv"], stream["raw"], stream["finished"])
     carried = row["throughput_mbps"]
     if carried is None:
         raise LabError("the stream has no rate")

@@ -53,7 +53,7 @@ SPARED_BLOCKS = 8
 SCREEN_BLOCKS = 3  # for an interval: a screen nominates, and its confirmation claims
 # Times as many as at its first visits, at most, where a search finds that they scatter.
 MORE_TRIALS = 4
-# Trials that the machine spoilt are measured again at the end of their block: in how many passes,
+# Trials that the machine spoilt are measured again at the end of their visit: in how many passes,
 # and how many of all planned cells at most.
 REMEASURE: Remeasure = {"passes": 1, "share": 0.25}
 # What a run costs beside netperf's own seconds; rough, for estimates only.

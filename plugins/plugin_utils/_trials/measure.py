@@ -78,9 +78,8 @@ class Measurement:
         )
         self.plan = self._read_plan()
         self.parts = self._parts()
-        self.visits: list[Visit] = []
-        for part in self.parts:
-            self.visits += [*part, *steps.make_up_visits(part)]
+        self.visits = list(chain.from_iterable(self.parts))
+        self.make_ups = list(chain.from_iterable(map(steps.make_up_visits, self.parts)))
         self.visit = self._visit()
         self.cells = self._cells()
         self.lock = f"{options['record']}.lock" if options["record"] and not dry else None
@@ -239,6 +238,16 @@ class Measurement:
             : self.options["chunks"] or None
         ]
 
+    def chunks_again(self) -> list[list[CellToMeasure]]:
+        """Go on with the visit that measures again what the machine spoilt in this one, and return
+        its cells as :meth:`chunks` does; none while the visit has cells of its own left.
+        """
+        if not self.visit or self.visit.get("again") or self.todo():
+            return []
+        self.visit = self.make_ups[self.visits.index(self.visit)]
+        self.cells = self._cells()
+        return trials.chunks_of(self.todo(), self.options["chunk_seconds"])
+
     sent = staticmethod(trials.sent)
 
     def reach(self, cells: Iterable[CellToMeasure], collect: bool) -> list[Endpoint]:
@@ -324,7 +333,7 @@ class Measurement:
                 return cell
         if self.plan is None:
             return None
-        for visit in self.visits:
+        for visit in [*self.visits, *self.make_ups]:
             for cell in trials.visit_cells(
                 self.plan, visit, None, self.options["port"], row.get("pair") or self.pair
             ):
@@ -338,12 +347,11 @@ class Measurement:
             if self.records
             else {t["id"] for t in self.trials}
         )
-        planned = list(chain.from_iterable(self.parts))
         left = progress.seconds_left(
-            plan, planned, known, self.records.starts if self.records else {}
+            plan, self.visits, known, self.records.starts if self.records else {}
         )
         done = sum(cell["id"] in known for cell in visit["cells"])
-        line = progress.progress_line(planned, visit, done, self.trials[-1], left)
+        line = progress.progress_line(self.visits, visit, done, self.trials[-1], left)
         self.progress = {"progress": f"{self.pair}: {line}"}
         self.show(self.progress["progress"])
 

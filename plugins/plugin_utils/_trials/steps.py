@@ -44,7 +44,7 @@ class Place(TypedDict):
 
 
 class Block(Place):
-    """The steps of a block that are left; what is measured again in it is known when they are done."""
+    """The steps of a block that are left."""
 
     steps: list[VisitStep]
 
@@ -84,7 +84,9 @@ def _place(visit: Visit) -> tuple[int, int]:
 
 
 def make_up_visits(visits: list[Visit]) -> list[Visit]:
-    """Return for each visit the one that measures its cells again, at the end of the same block."""
+    """Return for each visit the one that measures its cells again, under a number of its own. It
+    follows its visit at once, while the profile is applied.
+    """
     last: dict[tuple[int, int], int] = {}
     for visit in visits:
         last[_place(visit)] = max(visit["visit"], last.get(_place(visit), 0))
@@ -97,9 +99,14 @@ def _made_up(visit: Visit, last: int) -> Visit:
         "visit": last + visit["visit"],
         "again": True,
         "cells": [
-            {**cell, "id": f"{cell['id']}-again", "again": cell["id"]} for cell in visit["cells"]
+            {**cell, "id": _repeated(cell["id"]), "again": cell["id"]} for cell in visit["cells"]
         ],
     }
+
+
+def _repeated(trial: str) -> str:
+    """Return the id of the trial that measures this one again."""
+    return f"{trial}-again"
 
 
 def _ids(visit: Visit, pair: str) -> set[str]:
@@ -120,7 +127,7 @@ def due_again(plan: Plan, visits: list[Visit], known: Known, pair: str) -> set[s
         planned += (cell["id"] for cell in _own(visit, pair))
     budget = int(remeasure["share"] * len(planned)) if remeasure["passes"] else 0
     spoilt = [name for name in planned if known.get((pair, name))]
-    return {f"{name}-again" for name in spoilt[:budget]}
+    return set(map(_repeated, spoilt[:budget]))
 
 
 def planned(part: Part) -> int:
@@ -145,20 +152,26 @@ def left(visits: Iterable[Visit], known: Known, pairs: list[Pair]) -> list[tuple
     return found
 
 
-def _left_again(part: Part) -> list[tuple[Visit, set[str]]]:
-    """Return the make-up visits with trials that are due and not recorded, and the pairs that have
-    them.
+def _to_measure(part: Part, visits: list[Visit]) -> list[tuple[Visit, set[str]]]:
+    """Return those of the visits with trials that are not recorded, be it of what is measured again,
+    and the pairs that have them.
     """
     names = [name_of(pair) for pair in part.pairs]
     due = {name: due_again(part.plan, part.visits, part.known, name) for name in names}
     found = []
-    for visit in make_up_visits(part.visits) if any(due.values()) else ():
+    for visit in visits:
         missing = {
-            name for name, ids in due.items() if _is_left(ids & _ids(visit, name), part.known, name)
+            name for name in names if _is_left(_wanted(visit, name, due[name]), part.known, name)
         }
         if missing:
             found.append((visit, missing))
     return found
+
+
+def _wanted(visit: Visit, pair: str, due: set[str]) -> set[str]:
+    """Return the ids of the trials of a pair at a visit: its own, and those that are due again."""
+    own = _ids(visit, pair)
+    return own | (due & set(map(_repeated, own)))
 
 
 def _more_to_set(profile: Profile) -> bool:
@@ -190,25 +203,22 @@ def _steps(part: Part, todo: list[tuple[Visit, set[str]]], mtu: int | None) -> I
 
 
 def blocks_left(part: Part) -> list[Block]:
-    """Return the blocks in which something is left to do, with the steps of their own visits."""
+    """Return the blocks in which something is left to do, with their steps."""
     mtu = part.mtu()
     blocks = list[Block]()
-    again = {_place(visit) for visit, _missing in _left_again(part)}
-    own: dict[tuple[int, int], list[tuple[Visit, set[str]]]] = {}
-    for visit, missing in left(part.visits, part.known, part.pairs):
-        own.setdefault(_place(visit), []).append((visit, missing))
-    for place in dict.fromkeys(_place(visit) for visit in part.visits):
-        here = own.get(place, [])
-        if here or place in again:
-            blocks.append(
-                {
-                    "part": part.visits[0].get("part", "planned"),
-                    "mtu": place[0],
-                    "block": place[1],
-                    "steps": list(_steps(part, here, mtu)),
-                }
-            )
-            mtu = place[0] if here else mtu
+    todo: dict[tuple[int, int], list[tuple[Visit, set[str]]]] = {}
+    for visit, missing in _to_measure(part, part.visits):
+        todo.setdefault(_place(visit), []).append((visit, missing))
+    for place, here in todo.items():
+        blocks.append(
+            {
+                "part": here[0][0].get("part", "planned"),
+                "mtu": place[0],
+                "block": place[1],
+                "steps": list(_steps(part, here, mtu)),
+            }
+        )
+        mtu = place[0]
     return blocks
 
 
@@ -221,27 +231,13 @@ def told(blocks: list[Block]) -> list[Block] | list[Place]:
     return [Place(part=block["part"], mtu=block["mtu"], block=block["block"]) for block in blocks]
 
 
-def steps_again(part: Part, mtu: int, block: int) -> list[VisitStep]:
-    """Return the steps that measure again what the machine spoilt in a block."""
-    todo = [
-        (visit, missing) for visit, missing in _left_again(part) if _place(visit) == (mtu, block)
-    ]
-    return list(_steps(part, todo, part.mtu()))
-
-
-def steps_own(part: Part, mtu: int, block: int) -> list[VisitStep]:
-    """Return the steps of a block's own visits that are left, under a plan from which visits were
-    dropped.
-    """
-    todo = [
-        (visit, missing)
-        for visit, missing in left(part.visits, part.known, part.pairs)
-        if _place(visit) == (mtu, block)
-    ]
-    return list(_steps(part, todo, part.mtu()))
+def steps_of(part: Part, mtu: int, block: int) -> list[VisitStep]:
+    """Return the steps of a block that are left."""
+    own = [visit for visit in part.visits if _place(visit) == (mtu, block)]
+    return list(_steps(part, _to_measure(part, own), part.mtu()))
 
 
 def left_with_again(plan: Plan, known: Known, pairs: list[Pair]) -> list[Visit]:
     """Return the visits with trials that are not recorded, be it of what is measured again."""
     part = Part(plan, plan["visits"], plan["profiles"], known, pairs)
-    return [visit for visit, _missing in [*left(part.visits, known, pairs), *_left_again(part)]]
+    return [visit for visit, _missing in _to_measure(part, part.visits)]

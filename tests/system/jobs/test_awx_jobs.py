@@ -188,7 +188,7 @@ def check_events(events):
     assert data(events, "Check the ends of all paths", "runner_item_on_ok")["res"]["collected"] >= 1
     visit = data(events, "See in the packets what it does, and measure", "runner_item_on_ok")
     assert (visit["host"], visit["res"]["progress"][:22]) == ("node1", "node1-node2: block 1/1")
-    assert data(events, "See what the machine spoilt")["res"]["standing"] == {
+    assert data(events, "See how far the campaign is")["res"]["standing"] == {
         "campaign": "cancelled",
         "part": "planned",
         "mtu": 9000,

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._base.errors import (
-    CommandError,
-    InputError,
-)
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._engines import workload
 from ansible_collections.offload.lab.plugins.module_utils._preflight import path
 
 SUMMARY = "20 packets transmitted, {0} received, {1}% packet loss, time 399ms\n"
+RATE = "THROUGHPUT=941.53\nTHROUGHPUT_UNITS=10^6bits/s\n"
 FEW = SUMMARY.format(20, 0)
 # iputils of Debian 12, towards a device of MTU 1450 and a router that says so.
 TOO_LONG = "20 packets transmitted, 0 received, +20 errors, 100% packet loss, time 19464ms\n"
@@ -26,19 +25,22 @@ class Result:
 
 @pytest.fixture(name="host")
 def _host(monkeypatch):
-    """Return what sets the answers of a host: lines of ping by size, and netperf's."""
+    """Return what sets the answers of a host: lines of ping by size, and netperf's, or its error."""
 
-    def answers(large, small=FEW, netperf="THROUGHPUT=941.53\nTHROUGHPUT_UNITS=10^6bits/s\n"):
-        def run(argv, netns=None, timeout=60, check=True, pass_fds=()):
+    def answers(large, small=FEW, netperf=RATE, error=None):
+        def run(argv, netns=None, check=True):
             if argv[0] == "ip":
                 return Result('[{"dev": "eth1"}]' if "route" in argv else '[{"mtu": 1500}]')
-            if argv[0] == "ping":
-                return Result(small if argv[argv.index("-s") + 1] == "56" else large)
-            if isinstance(netperf, Exception):
-                raise netperf
-            return Result(netperf)
+            return Result(small if argv[argv.index("-s") + 1] == "56" else large)
+
+        def run_cell(load, endpoints):
+            assert (load["test"], load["duration"]) == ("TCP_STREAM", 0.25)
+            [line] = workload.lines(load, endpoints)
+            stream = {"argv": line.argv, "raw": netperf, "finished": 1.0}
+            return {"error": error, "streams": [stream]}
 
         monkeypatch.setattr(path, "run", run)
+        monkeypatch.setattr(path, "run_cell", run_cell)
 
     return answers
 
@@ -74,10 +76,7 @@ def test_a_usable_path(host):
         ),
         ({"large": ""}, "packets of the MTU 1500 do not arrive"),
         (
-            {
-                "large": SUMMARY.format(20, 0),
-                "netperf": CommandError("did not end within 15 s", ["netperf"]),
-            },
+            {"large": SUMMARY.format(20, 0), "error": "did not end within 17 s"},
             "ping works, but netperf does not get through .*Open the TCP and UDP ports 12865 to 14869",
         ),
         ({"large": SUMMARY.format(20, 0), "netperf": ""}, "netperf does not get through"),
@@ -94,7 +93,7 @@ def test_one_lost_echo_is_no_reason():
 
 
 def test_where_the_payload_is_the_question_a_path_that_answers_is_usable(host):
-    host(TOO_LONG, small=SUMMARY.format(15, 25), netperf=CommandError("no server", ["netperf"]))
+    host(TOO_LONG, small=SUMMARY.format(15, 25), error="no server")
     found = path.check(ASKED, 12865, stream=False)
     assert (found["lost_percent"], found["mbit_s"]) == (25, None)
     host(TOO_LONG, small=SUMMARY.format(0, 100))

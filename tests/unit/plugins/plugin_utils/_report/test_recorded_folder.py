@@ -28,7 +28,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._trials.records import
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.steps import (
     Part,
     blocks_left,
-    steps_again,
+    steps_of,
 )
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 
@@ -66,7 +66,7 @@ def test_it_goes_on_where_it_stopped(folder):
         (6, 6),
     ]
     assert [step["do"] for step in blocks[0]["steps"]] == ["apply", "measure"] * 3
-    assert steps_again(part, 9000, 1) == [] and read_confirmation(str(folder)) is None
+    assert steps_of(part, 9000, 1) == [] and read_confirmation(str(folder)) is None
 
 
 def test_it_is_reported(folder):

@@ -188,26 +188,37 @@ def test_a_plain_list_of_cells(controller):
     assert work.chunk_name(work.cells) == "node1-node2-a_b_c"
 
 
-def test_what_the_machine_spoilt_is_measured_again_by_a_visit_of_the_same_block(controller):
+def test_what_the_machine_spoilt_is_measured_again_when_the_visit_is_made(controller):
     work = controller.task(block=1, visit=2)
     answer = answered(work.chunks()[0])
     answer["cells"][0]["clock_jump_s"] = 2.0
+    assert work.chunks_again() == []  # the visit's own cells come first
     work.record(answer)
-    again = controller.task(
-        block=1, visit=4
-    )  # two visits a block: the fourth measures the second again
-    assert [cell["id"] for part in again.chunks() for cell in part] == [
-        answer["cells"][0]["id"] + "-again"
-    ]
-    again.record(answered(again.chunks()[0]))
-    assert "measured again" in controller.said[-1] and again.summary()["measured"] == 1
+    [chunk] = work.chunks_again()
+    assert [cell["id"] for cell in chunk] == [answer["cells"][0]["id"] + "-again"]
+    # Two visits a block: the fourth measures the second again.
+    assert [cell["visit"] for cell in chunk] == [4]
+    work.record(answered(chunk))
+    assert "measured again" in controller.said[-1]
+    assert work.summary()["measured"] == len(answer["cells"]) + 1
     recorded = read(str(controller.folder / "trials.jsonl"))[0]
     assert recorded[-1]["again"] == answer["cells"][0]["id"]
     assert [trial[key] for key in ("block", "profile", "path") for trial in recorded[-1:]] == [
         recorded[0][key] for key in ("block", "profile", "path")
     ]
-    assert controller.task(block=1, visit=4).chunks() == []
-    assert controller.task(block=1, visit=3).chunks() == []
+    later = controller.task(block=1, visit=2)
+    assert later.chunks() == [] and later.chunks_again() == []
+
+
+def test_a_visit_that_was_broken_off_before_that_goes_on_with_it(controller):
+    work = controller.task(block=1, visit=2)
+    answer = answered(work.chunks()[0])
+    answer["cells"][1]["clock_jump_s"] = 2.0
+    work.record(answer)
+    later = controller.task(block=1, visit=2)
+    assert later.chunks() == []
+    [chunk] = later.chunks_again()
+    assert [cell["id"] for cell in chunk] == [answer["cells"][1]["id"] + "-again"]
 
 
 def test_trials_of_a_confirmation_say_so(controller):

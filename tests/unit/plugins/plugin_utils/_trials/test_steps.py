@@ -84,28 +84,33 @@ class Campaign:
         for block in steps.blocks_left(part):
             for step in block["steps"]:
                 self._do(part, step, trials)
-            for step in steps.steps_again(part, block["mtu"], block["block"]):
-                self._do(part, step, trials)
 
     def _do(self, part, step, trials):
-        visits = [*part.visits, *steps.make_up_visits(part.visits)]
-        [visit] = [
-            one for one in visits if all(one[key] == step[key] for key in ("mtu", "block", "visit"))
+        """Do a step; as module visit does, measure a visit's spoilt trials again when it is made."""
+        made_up = zip(part.visits, steps.make_up_visits(part.visits))
+        [(visit, make_up)] = [
+            (one, again)
+            for one, again in made_up
+            if all(one[key] == step[key] for key in ("mtu", "block", "visit"))
         ]
         assert visit["profile"] == step["profile"]
         for pair in map(steps.name_of, step["pairs"] if step["do"] == "measure" else ()):
+            self._measure(pair, [cell["id"] for cell in visit["cells"] if own(cell, pair)], trials)
             due = steps.due_again(part.plan, part.visits, self.known, pair)
-            for cell in visit["cells"]:
-                key = pair, cell["id"]
-                if (
-                    cell.get("pair") in (None, pair)
-                    and key not in self.known
-                    and (not visit.get("again") or cell["id"] in due)
-                ):
-                    if len(self.known) >= trials:
-                        raise StopIteration
-                    self.known[key] = self.spoils(cell["id"])
-                    self.order.append(key)
+            again = [cell["id"] for cell in make_up["cells"] if own(cell, pair)]
+            self._measure(pair, [name for name in again if name in due], trials)
+
+    def _measure(self, pair, names, trials):
+        for key in ((pair, name) for name in names if (pair, name) not in self.known):
+            if len(self.known) >= trials:
+                raise StopIteration
+            self.known[key] = self.spoils(key[1])
+            self.order.append(key)
+
+
+def own(cell, pair):
+    """Return whether a cell of a plan is of this pair."""
+    return cell.get("pair") in (None, pair)
 
 
 def test_every_visit_is_applied_and_measured_in_the_order_of_the_plan():
@@ -133,7 +138,7 @@ def test_a_hundred_thousand_trials_do_not_flood_the_events():
     for told in (steps.told(blocks), steps.told(blocks[:90]), summary(made, "/results/x")):
         assert len(json.dumps(told)) < LARGEST_EVENT
     assert [
-        {**place, "steps": steps.steps_own(part_of(made, {}), place["mtu"], place["block"])}
+        {**place, "steps": steps.steps_of(part_of(made, {}), place["mtu"], place["block"])}
         for place in steps.told(blocks)[:1]
     ] == blocks[:1]
 
@@ -182,7 +187,7 @@ def test_the_pairs_of_each_round_measure_at_the_same_time():
     assert steps.blocks_left(part_of(made, known, pairs))[0]["steps"][1]["pairs"] == pairs[1:2]
 
 
-def test_what_the_machine_spoilt_is_measured_again_in_its_block_under_its_profile():
+def test_what_the_machine_spoilt_is_measured_again_at_its_visit():
     made = plan(confirm=0)
     first = made["visits"][1]["cells"][0]["id"]
     second = made["visits"][5]["cells"][1]["id"]
@@ -193,10 +198,8 @@ def test_what_the_machine_spoilt_is_measured_again_in_its_block_under_its_profil
         f"{second}-again",
     ]
     ids = [name for _pair, name in campaign.order]
-    last_of_block = [
-        cell["id"] for visit in made["visits"] if visit["block"] == 1 for cell in visit["cells"]
-    ][-1]
-    assert ids.index(f"{first}-again") == ids.index(last_of_block) + 1
+    last_of_visit = made["visits"][1]["cells"][-1]["id"]
+    assert ids.index(f"{first}-again") == ids.index(last_of_visit) + 1
     assert len(set(campaign.order)) == len(campaign.order)
 
 
