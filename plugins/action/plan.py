@@ -40,7 +40,7 @@ from ..plugin_utils._statistics.components import Scatter
 from ..plugin_utils._statistics.libraries import preload
 from ..plugin_utils._trials.records import stream_records
 
-preload("scipy.optimize")  # a campaign's later tasks need it, too
+preload()  # a campaign's later tasks need it, too
 
 SPEC: Spec = {
     **IN_RESULTS,

@@ -20,7 +20,7 @@ from ..plugin_utils._report.report import make_report
 from ..plugin_utils._statistics.libraries import preload
 
 # A live report is made after most blocks, each in a fork: 0.4 s of CPU time less.
-preload("scipy.optimize")
+preload()
 html.preload()
 
 SPEC: Spec = {

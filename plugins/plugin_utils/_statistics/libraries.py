@@ -46,23 +46,22 @@ class Lazy:
         return found
 
 
-def preload(*more: str) -> None:
-    """Import what most statistics need, and ``more``, for all later tasks too: each runs in a fork,
-    which would import it again.
+def preload() -> None:
+    """Import what most statistics need for all later tasks, too: each runs in a fork, which would
+    import it again.
     """
-    for name in ("numpy", "scipy.special", *more):
+    for name in ("numpy", "scipy.special"):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
 
 
 if TYPE_CHECKING:
     import numpy as np
-    from scipy import optimize, special, stats
+    from scipy import special, stats
 else:
     np = Lazy("numpy", "numpy")
-    optimize = Lazy("scipy", "scipy.optimize")
     special = Lazy("scipy", "scipy.special")
     stats = Lazy("scipy", "scipy.stats")
 doe: Any = Lazy("pyDOE3", "pyDOE3")
 
-__all__ = ["doe", "np", "optimize", "preload", "special", "stats"]
+__all__ = ["doe", "np", "preload", "special", "stats"]

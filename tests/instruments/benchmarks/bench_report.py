@@ -33,7 +33,7 @@ SHAPES = {  # name: (paths, MTUs, workloads, blocks); 42 visits a block
 READ = "import json, sys; print(sum(bool(json.loads(line)) for line in open(sys.argv[1] + '/trials.jsonl')))"
 # Where nothing compiled is kept, each start compiles numpy and scipy again, a second of it.
 COMPILED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-IMPORTS = "import numpy, scipy.optimize, scipy.special, jinja2"
+IMPORTS = "import numpy, scipy.special, jinja2"
 REPORT = (
     "import sys; from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report; "
     "make_report(sys.argv[1])"
