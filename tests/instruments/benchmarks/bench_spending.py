@@ -14,7 +14,8 @@ and of all.
 Two campaigns, each of eight tables, two paths with one stream, four, one connection of transactions and
 four: "offloads" turns all four offloads on together at an MTU of 9000, "tso" two of them at 1500. Run
 alone, as root. BENCH_PAIRS (3) are the pairs of each campaign, BENCH_BUDGET (260) the seconds of a time
-budget, which has room for six short blocks from about 250 on.
+budget, which has room for six short blocks from about 250 on. With BENCH_BEFORE, a checkout of an
+earlier version after its ``make live``, that version measures the cells of 1 s, in a lab of its own.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ import math
 import os
 import random
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from itertools import chain
@@ -39,6 +42,7 @@ from ansible_collections.offload.lab.tests.system.lab import Lab
 
 PAIRS = int(os.environ.get("BENCH_PAIRS", "3"))
 BUDGET = int(os.environ.get("BENCH_BUDGET", "260"))
+BEFORE = os.environ.get("BENCH_BEFORE")
 LEAST = 6  # blocks of which a report can show anything
 PATHS = ["physical", "tenant_vxlan"]
 WORKLOADS = [
@@ -52,6 +56,37 @@ CAMPAIGNS = {
     "tso": {"mtus": [1500], "factors": ["tx", "tso"]},
 }
 WAYS = {"cells of 1 s": 1, "auto": "auto"}
+
+
+# Run with the path of another checkout: one call of its own labs.
+CALL = """
+import json, sys
+from ansible_collections.offload.lab.tests.system.lab import Lab
+name, method, arguments, options = json.loads(sys.argv[1])
+getattr(Lab(name), method)(*arguments, **options)
+"""
+
+
+class LabBefore:
+    """A lab of an earlier version: its own checkout makes it and measures in it."""
+
+    def __init__(self, checkout, name):
+        self.path = str(Path(checkout, ".build/live"))
+        self.name = name
+
+    def _do(self, method, *arguments, **options):
+        asked = json.dumps([self.name, method, arguments, options])
+        environment = {**os.environ, "PYTHONPATH": self.path}
+        subprocess.run([sys.executable, "-c", CALL, asked], env=environment, check=True)
+
+    def up(self):
+        self._do("up")
+
+    def play(self, playbook, **options):
+        self._do("play", playbook, **options)
+
+    def down(self):
+        self._do("down")
 
 
 class Shown(NamedTuple):
@@ -71,7 +106,7 @@ class Run(NamedTuple):
 
 
 def measured(lab, folder, name, way):
-    """Measure a campaign one way, and return when it showed what."""
+    """Measure a campaign one way in its lab, and return when it showed what."""
     start = time.time()
     campaign = {**CAMPAIGNS[name], "name": f"{name}-{WAYS[way]}-{start:.0f}", "design": "on_off"}
     campaign.update(paths=PATHS, workloads=WORKLOADS)
@@ -150,17 +185,21 @@ def time_said(run, effect):
 def main():
     """Print the times of each pair, and the geometric means of their ratios."""
     lab = Lab("bench")
+    before = LabBefore(BEFORE, "before") if BEFORE else lab
+    labs = dict(zip(WAYS, (before, lab)))
     with tempfile.TemporaryDirectory(prefix="offload-lab-bench-") as folder:
         try:
-            lab.up()
+            for one in {before, lab}:
+                one.up()
             for name in CAMPAIGNS:
-                pairs = [pair(lab, folder, name, number) for number in range(PAIRS)]
+                pairs = [pair(labs, folder, name, number) for number in range(PAIRS)]
                 first = chain.from_iterable(own.first for own in pairs)
                 every = chain.from_iterable(own.every for own in pairs)
                 print(f"{name}, the first effect: {told(list(first))}")
                 print(f"{name}, all effects: {told(list(every))}", flush=True)
         finally:
-            lab.down()
+            for one in {before, lab}:
+                one.down()
 
 
 def told(ratios):
@@ -171,10 +210,10 @@ def told(ratios):
     return f"{mean:.2f} ({min(ratios):.2f} to {max(ratios):.2f}) of the time, in {len(ratios)}"
 
 
-def pair(lab, folder, name, number):
+def pair(labs, folder, name, number):
     """Measure both ways in random order; return the ratios of the times."""
     order = random.Random(f"{name}{number}").sample(list(WAYS), len(WAYS))
-    runs = {way: measured(lab, folder, name, way) for way in order}
+    runs = {way: measured(labs[way], folder, name, way) for way in order}
     for way in WAYS:
         print(
             f"{name}, pair {number + 1}, {way}: {runs[way].blocks} blocks, at last "
