@@ -79,7 +79,7 @@ blocks:
   returned: without O(block)
   type: list
   elements: dict
-  sample: [{part: planned, mtu: 9000, block: 1, steps: [{do: apply, block: 1, visit: 1, profile: all_on}]}]
+  sample: [{part: planned, mtu: 9000, block: 1, steps: [{do: apply, visit: 1}]}]
 steps:
   description:
     - With O(block), its steps that are left.
