@@ -79,7 +79,7 @@ blocks:
   returned: without O(block)
   type: list
   elements: dict
-  sample: [{part: planned, mtu: 9000, block: 1, steps: [{do: apply, visit: 1}]}]
+  sample: [{part: planned, mtu: 9000, block: 1, steps: []}]
 steps:
   description:
     - With O(block), its steps that are left.
@@ -88,7 +88,7 @@ steps:
   returned: with O(block)
   type: list
   elements: dict
-  sample: [{do: apply, block: 3, visit: 2, profile: all_on}]
+  sample: [{do: apply, block: 3, visit: 2}]
 standing:
   description:
     - How far the campaign is. C(recorded) are all its trials in the record, those that were measured again among them.
