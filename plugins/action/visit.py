@@ -58,22 +58,12 @@ class ActionModule(ActionBase):
             return self._call(work, work.todo(), options, task_vars, collect=False)
         if options["collect"]:
             self._record(work, self._call(work, [], options, task_vars, collect=True), options)
-        for chunk in work.chunks():
-            self._measure_chunk(work, chunk, options, task_vars)
-        for chunk in work.chunks_again():
-            self._measure_chunk(work, chunk, options, task_vars)
+        for chunks in (work.chunks, work.chunks_again):  # the second, when the first are recorded
+            for chunk in chunks():
+                work.hold()
+                answer = self._call(work, chunk, options, task_vars, collect=False)
+                self._record(work, answer, options)
         return work.summary()
-
-    def _measure_chunk(
-        self,
-        work: Measurement,
-        chunk: list[CellToMeasure],
-        options: dict[str, Any],
-        task_vars: dict[str, Any] | None,
-    ) -> None:
-        work.hold()
-        answer = self._call(work, chunk, options, task_vars, collect=False)
-        self._record(work, answer, options)
 
     def _call(
         self,

@@ -79,7 +79,7 @@ blocks:
   returned: without O(block)
   type: list
   elements: dict
-  sample: [{part: planned, mtu: 9000, block: 1, steps: []}]
+  sample: [{part: planned, mtu: 9000, block: 1}]
 steps:
   description:
     - With O(block), its steps that are left.

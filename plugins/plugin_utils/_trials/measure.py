@@ -232,8 +232,7 @@ class Measurement:
         ``chunks``.
         """
         todo = self.todo()
-        again = self.visit and self.visit.get("again")
-        self.skipped = 0 if again else len(self.cells) - len(todo) - self.collected
+        self.skipped = len(self.cells) - len(todo) - self.collected
         return trials.chunks_of(todo, self.options["chunk_seconds"])[
             : self.options["chunks"] or None
         ]
@@ -242,7 +241,7 @@ class Measurement:
         """Go on with the visit that measures again what the machine spoilt in this one, and return
         its cells as :meth:`chunks` does; none while the visit has cells of its own left.
         """
-        if not self.visit or self.visit.get("again") or self.todo():
+        if not self.visit or self.todo():
             return []
         self.visit = self.make_ups[self.visits.index(self.visit)]
         self.cells = self._cells()
