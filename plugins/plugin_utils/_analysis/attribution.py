@@ -76,8 +76,10 @@ def pair_differences(gains: np.ndarray) -> np.ndarray:
     first, second = pairs_of(gains.shape[1])
     sizes = usual_size(gains, np.maximum((~np.isnan(gains)).sum(axis=-1), 1))
     largest = np.argmax(sizes, axis=-1)[:, None]
-    paired = (first == largest) | (second == largest)
-    return np.where(paired[..., None], gains[:, first] - gains[:, second], np.nan)
+    tables, pairs = np.nonzero((first == largest) | (second == largest))
+    found = np.full((len(gains), len(first), gains.shape[-1]), np.nan)
+    found[tables, pairs] = gains[tables, first[pairs]] - gains[tables, second[pairs]]
+    return found
 
 
 def ranks(gains: np.ndarray, apart: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:

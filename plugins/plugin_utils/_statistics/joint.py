@@ -88,22 +88,16 @@ def joint_p(
     found = np.where(n >= FEWEST_BLOCKS, 1.0, np.nan)
     if not len(tested):
         return found
+    differences, n = differences[tested], n[tested]
     # In a table that scatters hardly at all, one odd trial would be the largest effect under all
     # signs, and hide all.
-    scale = np.maximum(scale, usual_size(differences, n) / MOST_OF_ITS_SIZE)
-    scaled = (
-        np.where(present, differences, 0.0)[tested]
-        / (scale * np.sqrt(np.maximum(n, 1)))[tested][:, None]
-    )
+    scale = np.maximum(scale[tested], usual_size(differences, n) / MOST_OF_ITS_SIZE)
+    scaled = np.where(present[tested], differences, 0.0) / (scale * np.sqrt(n))[:, None]
     if len(tested) <= MOST_CLOSED:
         found[tested] = _closed(scaled)
         return found
     sums = scaled.sum(axis=1)
-    sizes = (
-        np.abs(sums)
-        if groups is None
-        else _sizes(differences[tested], n[tested], sums, groups[tested])
-    )
+    sizes = np.abs(sums) if groups is None else _sizes(differences, n, sums, groups[tested])
     found[tested] = _step_down(scaled, sizes)
     return found
 
@@ -120,10 +114,9 @@ def _step_down(scaled: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         sums = scaled[own] @ signs
         np.abs(sums, out=sums)
         observed = sizes[own, None] * TIE
-        sums[0] = np.maximum(sums[0], largest)
-        np.maximum.accumulate(sums, axis=0, out=sums)
-        largest = sums[-1].copy()
-        share[own] = np.count_nonzero(sums >= observed, axis=1)
+        for row in sums:  # the largest of an effect and of those before
+            largest = np.maximum(row, largest, out=row)
+        share[own] = [np.count_nonzero(row) for row in sums >= observed]
     share[order] = np.maximum.accumulate(share[order][::-1])[::-1]
     return share / signs.shape[1]
 

@@ -81,7 +81,8 @@ def sign_flip(differences: np.ndarray) -> np.ndarray:
     for start in range(0, len(differences), step):
         sums = differences[start : start + step] @ signs
         np.abs(sums, out=sums)
-        values[start : start + step] = np.count_nonzero(sums >= sums[:, :1] * TIE, axis=1)
+        reached = sums >= sums[:, :1] * TIE
+        values[start : start + step] = [np.count_nonzero(row) for row in reached]
     return values / signs.shape[1]
 
 
