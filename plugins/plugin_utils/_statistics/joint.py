@@ -114,9 +114,11 @@ def _step_down(scaled: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         sums = scaled[own] @ signs
         np.abs(sums, out=sums)
         observed = sizes[own, None] * TIE
-        for row in sums:  # the largest of an effect and of those before
+        # Each row becomes the largest of its effect and of those before. numpy's accumulate does the
+        # same in ten times the time.
+        for row in sums:
             largest = np.maximum(row, largest, out=row)
-        share[own] = [np.count_nonzero(row) for row in sums >= observed]
+        share[own] = np.count_nonzero(sums >= observed, axis=1)
     share[order] = np.maximum.accumulate(share[order][::-1])[::-1]
     return share / signs.shape[1]
 

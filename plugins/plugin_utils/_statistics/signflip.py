@@ -81,8 +81,7 @@ def sign_flip(differences: np.ndarray) -> np.ndarray:
     for start in range(0, len(differences), step):
         sums = differences[start : start + step] @ signs
         np.abs(sums, out=sums)
-        reached = sums >= sums[:, :1] * TIE
-        values[start : start + step] = [np.count_nonzero(row) for row in reached]
+        values[start : start + step] = np.count_nonzero(sums >= sums[:, :1] * TIE, axis=1)
     return values / signs.shape[1]
 
 
