@@ -7,7 +7,8 @@ not known. Pure.
 A set is recommended where the report's test shows it better somewhere, it was not shown to cost
 more than matters in any table, and it does not fail more than the control. Of sets that cannot be
 separated, the one that changes least. The plan's blocks show it where they compare it; those of the
-confirmation then say by how much.
+confirmation then say by how much. Where the same blocks do both, an interval allows for that: what is
+shown often looks larger than it is.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ from .sets import (
     interval_at,
     separated,
 )
+
+# Two-sided level of the end of an interval towards no effect, where the same blocks show it.
+SHOWN_BY_THE_SAME = 0.02
 
 
 class Effect(TypedDict):
@@ -130,6 +134,28 @@ def _effect(
     }
 
 
+def _allowing(low: float, gains: np.ndarray, part: MeasuredSets) -> float:
+    """Return the lower end of a gain that the same blocks showed, ``low`` being that of its interval.
+
+    Campaigns in which a gain looks large are those that show it, so its lower end is too high more
+    often than it says. It does not fall below 0 for that: the test refused it.
+    """
+    lower = interval_at(gains, SHOWN_BY_THE_SAME, part.weights)[1]
+    return min(low, max(lower, 0.0))
+
+
+def _allow_for_choice(part: MeasuredSets, piece: Piece, name: str, effect: Effect) -> None:
+    """Widen the interval of an effect that is shown by the blocks that say how large it is."""
+    if effect["state"] != "better":
+        return
+    place = part.place(name)
+    found = piece.metric.found["rows"]
+    end = "low" if piece.sign > 0 else "high"
+    low = piece.sign * found[end][piece.table, place]
+    lower = _allowing(float(low), piece.gains[place], part)
+    effect[end] = ratios(piece.sign * lower)  # type: ignore[literal-required]
+
+
 def _effects(
     parts: list[MeasuredSets], pieces: list[Piece], name: str, table_id: Callable[[Table], str]
 ) -> list[Effect]:
@@ -137,6 +163,9 @@ def _effects(
     plan = parts[0]
     last = parts[-1]
     found = [_effect(last, piece, name, table_id) for piece in pieces]
+    if parts[_shown_by(parts, name)] is last:
+        for piece, effect in zip(pieces, found):
+            _allow_for_choice(last, piece, name, effect)
     places = _made_of(plan, name, last.changes(name))
     if plan is last or not places:
         return found
@@ -349,7 +378,7 @@ def recommendation(
         "goals": _goals(parts[_shown_by(parts, name)], name),
         "confirmed": confirmed_by is not None,
         "confirmed_by": confirmed_by,
-        "score": _score(last, name),
+        "score": _score(parts, name),
         "by": _effects(parts, shown, name, table_id),
         "costs_unknown_in": _effects(parts, may_cost, name, table_id),
         "best": not behind,
@@ -374,8 +403,11 @@ def _goals(part: MeasuredSets, name: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _score(part: MeasuredSets, name: str) -> Score:
+def _score(parts: list[MeasuredSets], name: str) -> Score:
+    part = parts[-1]
     mean, low, high = part.interval(name)
+    if parts[_shown_by(parts, name)] is part:
+        low = _allowing(low, part.score(name), part)
     return {
         "ratio": ratios(mean),
         "low": ratios(low),

@@ -40,6 +40,10 @@ STATES = {
     "unknown": "?",
     None: "",
 }
+SAME_BLOCKS = (
+    "The blocks that show what is better also say by how much. What looks large is what is shown, so there the "
+    "end of an interval towards 1 is farther out than in the tables of all comparisons."
+)
 MOST_SENTENCES = 8
 FOLD = 16  # rows; a longer table is folded
 
@@ -239,6 +243,11 @@ def _against(findings: Findings) -> PlainTable | None:
     }
 
 
+def _shown_and_measured(row: Effect) -> bool:
+    """Return whether the same blocks show an effect and say how large it is."""
+    return row["state"] == "better" and "planned" not in row
+
+
 def recommendations(findings: Findings, titles: dict[str, str]) -> Recommended:
     """Return the recommended set for the page."""
     advice = findings["recommendation"]
@@ -256,6 +265,6 @@ def recommendations(findings: Findings, titles: dict[str, str]) -> Recommended:
         "rows": rows,
         "folded": len(rows) > FOLD,
         "title": "The recommended set against the control, table by table",
-        "caption": "",
+        "caption": SAME_BLOCKS if any(map(_shown_and_measured, advice["by"])) else "",
     }
     return Recommended(chosen, advice["confirmed"], words, table, _against(findings))

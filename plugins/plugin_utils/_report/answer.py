@@ -13,7 +13,7 @@ from ...module_utils._engines.payload.command import TEST as PAYLOAD
 from .._analysis.failures import Failures
 from .._analysis.metrics import MAIN
 from .._analysis.nouns import Estimate, SearchPath
-from .._analysis.recommend import Recommendation
+from .._analysis.recommend import Effect, Recommendation
 from .._analysis.scatter import went_with
 from .._analysis.unfinished import Unfinished
 from .._campaign.nouns import Plan
@@ -38,6 +38,8 @@ from .phrases import (
 )
 
 WORTH_A_LINE = 0.25  # of the variance inside blocks
+# Tables of which the largest effect may be named: its interval's end of 1 % fails in at most 5 %.
+LARGEST_OF = 5
 DESIGNS = {
     "on_off": "all of them on against all of them off",
     "one_at_a_time": "each one alone against all of them off: which gives the boost",
@@ -58,20 +60,62 @@ def question(plan: Plan) -> str:
     return f"What {'does' if len(factors) == 1 else 'do'} {what} do, {design}?"
 
 
-def _gain(recommended: Recommendation, places: dict[str, str], control: str) -> str:
-    """Return by how much a set is better where it helps most, and in how many tables it helps.
+def _largest(recommended: Recommendation) -> Effect | None:
+    """Return the largest effect that is shown, of throughput or transactions where there is one.
 
-    Where the plan's blocks show it they also say where that is, and those of the confirmation by
-    how much: the largest of several numbers looks larger than it is.
+    Where the plan's blocks show it they also say which it is, and those of the confirmation how
+    large: the largest of several numbers looks larger than it is.
     """
     shown = [row for row in recommended["by"] if row["state"] == "better"]
     main = [row for row in shown if row["metric"] in MAIN]
-    if not shown:
-        return f"better than {control}{_mean_gain(recommended['score'])}"
-    top = max(main or shown, key=lambda row: text.distance(row.get("planned") or row["ratio"]))
+    return max(
+        main or shown,
+        key=lambda row: text.distance(row.get("planned") or row["ratio"]),
+        default=None,
+    )
+
+
+def named(recommended: Recommendation) -> Effect | None:
+    """Return the effect by which the answer says how much better a set is; None where it says the
+    mean over all tables.
+
+    Where the same blocks show the largest effect and say how large it is, it is named only if that
+    matters little.
+    """
+    top = _largest(recommended)
+    if top and ("planned" in top or _may_be_named(top, recommended["by"])):
+        return top
+    return None
+
+
+def _gain(recommended: Recommendation, places: dict[str, str], control: str) -> str:
+    """Return by how much a set is better, and in how many tables it helps."""
+    largest_one = _largest(recommended)
+    often = _how_often(recommended, largest_one["metric"]) if largest_one else ""
+    top = named(recommended)
+    if top is None:
+        return f"better than {control}{_mean_gain(recommended['score'])}{often}"
     where = places.get(top["table"], top["table"])
-    often = _how_often(recommended, top["metric"])
     return f"{effect(top, quantity_name(top), control)} for {where}{often}"
+
+
+def _may_be_named(top: Effect, rows: Sequence[Effect]) -> bool:
+    """Return whether the largest effect is about as large as it looks, for all that it was picked.
+
+    That is so where its interval has nothing in common with those of the other tables, and where
+    all of few tables show the metric to be better, so that none was left out for its size.
+    """
+    others = [row for row in rows if row["metric"] == top["metric"] and row is not top]
+    if len(others) < LARGEST_OF and all(row["state"] == "better" for row in others):
+        return True
+    return all(_above(top, row) or _above(row, top) for row in others)
+
+
+def _above(one: Estimate, other: Estimate) -> bool:
+    """Return whether one interval lies above another; not where there is none."""
+    if one["low"] is None or other["high"] is None:
+        return False
+    return one["low"] > other["high"]
 
 
 def _how_often(recommended: Recommendation, metric: str) -> str:

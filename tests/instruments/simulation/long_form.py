@@ -117,6 +117,8 @@ def _held(outcome, truth):
         truth, profiles[name]["levels"], control, len(outcome.judged[0].cube.tables)
     )
     _mean, low, high = interval(part.scores[part.place(name)])
+    if confirmed:
+        low, high = np.log([wanted["score"]["low"], wanted["score"]["high"]])
     return bool(low <= own <= high), confirmed
 
 

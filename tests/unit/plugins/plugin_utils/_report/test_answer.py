@@ -102,6 +102,28 @@ def lines(recommendation=None, tables=None, digest=None, plan=None, **findings):
     return answer.answer(dict(told, **findings), tables, dict(PLAN, **(plan or {})), digest, [])
 
 
+SCORE = {"n": 9, "ratio": 1.3, "low": 1.2, "high": 1.4}
+MEAN = "better than all_off by 30 % (20 to 40 %) on average over all tables"
+LARGEST = "50 % more throughput than all_off (40 to 60 %)"
+UNKNOWN = [effect(1.5), effect(1.45, state="unknown", table="u")]
+
+
+@pytest.mark.parametrize(
+    ("by", "told", "often"),
+    [
+        ([effect(1.5), effect(1.45, table="u")], LARGEST, "2 of 2"),
+        (UNKNOWN, MEAN, "1 of 2"),
+        ([effect(1.5), effect(1.2, state="unknown", table="u")], LARGEST, "1 of 2"),
+        ([effect(1.5), *(effect(1.45, table=name) for name in "abcde")], MEAN, "6 of 6"),
+        ([dict(effect(1.5), planned=1.6), UNKNOWN[1]], LARGEST, "1 of 2"),
+    ],
+    ids=("all of few", "one of two alike", "apart", "largest of many", "picked by other blocks"),
+)
+def test_the_largest_effect_is_named_where_that_it_was_picked_matters_little(by, told, often):
+    first = lines({"by": by, "score": SCORE, "confirmed_by": "plan"})[0]["text"]
+    assert told in first and f"shown in {often} tables" in first
+
+
 @pytest.mark.parametrize(
     ("ended", "told"), [("visits", True), ("time_budget", True), ("answered", False)]
 )
