@@ -187,9 +187,10 @@ def main():
     lab = Lab("bench")
     before = LabBefore(BEFORE, "before") if BEFORE else lab
     labs = dict(zip(WAYS, (before, lab)))
+    different = list(dict.fromkeys((before, lab)))
     with tempfile.TemporaryDirectory(prefix="offload-lab-bench-") as folder:
         try:
-            for one in {before, lab}:
+            for one in different:
                 one.up()
             for name in CAMPAIGNS:
                 pairs = [pair(labs, folder, name, number) for number in range(PAIRS)]
@@ -198,7 +199,7 @@ def main():
                 print(f"{name}, the first effect: {told(list(first))}")
                 print(f"{name}, all effects: {told(list(every))}", flush=True)
         finally:
-            for one in {before, lab}:
+            for one in different:
                 one.down()
 
 
