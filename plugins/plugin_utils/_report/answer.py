@@ -20,6 +20,7 @@ from .._campaign.nouns import Plan
 from .._figures import numbers as text
 from .._figures.nouns import EffectTable, SpreadPanel
 from .._known_cases.known_cases import Host
+from .._statistics.effects import FEWEST_BLOCKS
 from .._trials.damage import WORDS
 from .._trials.digest import Digest
 from . import broken, remedy
@@ -105,10 +106,18 @@ def _may_be_named(top: Effect, rows: Sequence[Effect]) -> bool:
     That is so where its interval has nothing in common with those of the other tables, and where
     all of few tables show the metric to be better, so that none was left out for its size.
     """
-    others = [row for row in rows if row["metric"] == top["metric"] and row is not top]
+    others = _tested_elsewhere(top, rows)
     if len(others) < LARGEST_OF and all(row["state"] == "better" for row in others):
         return True
     return all(_above(top, row) or _above(row, top) for row in others)
+
+
+def _tested_elsewhere(top: Effect, rows: Sequence[Effect]) -> list[Effect]:
+    """Return the effects on the same metric in the other tables, of those with enough blocks for the
+    test.
+    """
+    same = [row for row in rows if row["metric"] == top["metric"] and row is not top]
+    return [row for row in same if row["n"] >= FEWEST_BLOCKS]
 
 
 def _above(one: Estimate, other: Estimate) -> bool:

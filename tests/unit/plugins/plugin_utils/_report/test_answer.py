@@ -116,8 +116,16 @@ UNKNOWN = [effect(1.5), effect(1.45, state="unknown", table="u")]
         ([effect(1.5), effect(1.2, state="unknown", table="u")], LARGEST, "1 of 2"),
         ([effect(1.5), *(effect(1.45, table=name) for name in "abcde")], MEAN, "6 of 6"),
         ([dict(effect(1.5), planned=1.6), UNKNOWN[1]], LARGEST, "1 of 2"),
+        ([effect(1.5), dict(UNKNOWN[1], n=5)], LARGEST, "1 of 2"),
     ],
-    ids=("all of few", "one of two alike", "apart", "largest of many", "picked by other blocks"),
+    ids=(
+        "all of few",
+        "one of two alike",
+        "apart",
+        "largest of many",
+        "picked by other blocks",
+        "the other has too few blocks",
+    ),
 )
 def test_the_largest_effect_is_named_where_that_it_was_picked_matters_little(by, told, often):
     first = lines({"by": by, "score": SCORE, "confirmed_by": "plan"})[0]["text"]
