@@ -81,6 +81,6 @@ def whole_way(hosts, play, collections, tmp_path, *source):
         json.loads(line)
         for line in (tmp_path / "results/my_campaign/trials.jsonl").read_text().splitlines()
     ]
-    assert len(trials) == 12 and [trial["error"] for trial in trials if trial["error"]] == []
+    assert len(trials) == 8 and [trial["error"] for trial in trials if trial["error"]] == []
     user("teardown")
     assert {node: hosts.left(node) for node in NODES} == empty
