@@ -41,6 +41,7 @@ from .phrases import (
 WORTH_A_LINE = 0.25  # of the variance inside blocks
 # Tables of which the largest effect may be named: its interval's end of 1 % fails in at most 5 %.
 LARGEST_OF = 5
+SHOWN_BY_THEM = " The same blocks showed it, and its interval allows for that."
 DESIGNS = {
     "on_off": "all of them on against all of them off",
     "one_at_a_time": "each one alone against all of them off: which gives the boost",
@@ -214,7 +215,7 @@ def _confirmed(recommended: Recommendation, findings: Findings, plan: Plan) -> s
     if recommended["confirmed"]:
         return (
             f"Confirmed: it was the only candidate, compared with {plan['control']} in "
-            f"{text.count(plan['blocks'], 'block')}.{apart}"
+            f"{text.count(plan['blocks'], 'block')}.{SHOWN_BY_THEM if recommended['score'] else ''}{apart}"
         )
     return f"It was chosen and measured in the same blocks, so its number may be too good.{apart}"
 
