@@ -36,9 +36,12 @@ UNIT = "offload-lab-dead-man-switch"
 MAIN = f"from {program.PACKAGE}._restore import dead_man\ndead_man.main()\n"
 ATTEMPTS = 5
 # A heartbeat has stopped after this silence, or after four of its longest pauses so far: the bound
-# follows the pace of this controller and this node. The pace is known after a few beats.
+# follows the pace of this controller and this node. The pace is known after a few beats; until then the
+# bound is a longer one.
 LEAST_SILENCE_S = 20.0
+SILENCE_AT_FIRST_S = 60.0
 PAUSES_OF_SILENCE = 4
+PAUSES_TO_GUESS = 2  # the first may be that from arming to the first beat
 PAUSES_TO_KNOW = 3
 LOST = "no controller was heard of"
 HARM_PAUSE_S = 0.2  # from one look for harm to the next
@@ -69,10 +72,11 @@ class Heartbeat:
             self._beat = beat
             self._since = now
             return False
-        if len(self._pauses) < PAUSES_TO_KNOW:
+        if len(self._pauses) < PAUSES_TO_GUESS:
             return False
-        silence = max(LEAST_SILENCE_S, PAUSES_OF_SILENCE * max(self._pauses))
-        return now - self._since > silence
+        known = len(self._pauses) >= PAUSES_TO_KNOW
+        least = LEAST_SILENCE_S if known else SILENCE_AT_FIRST_S
+        return now - self._since > max(least, PAUSES_OF_SILENCE * max(self._pauses))
 
 
 def _watching(seconds: float, harms: HarmWatch | None = None) -> str | None:

@@ -123,13 +123,30 @@ def test_the_silence_of_a_heartbeat_that_counts_follows_its_pace(
     assert heartbeat.has_stopped()
 
 
+@pytest.mark.parametrize(("pause", "stopped_after"), [(5, 60), (20, 80)])
+def test_a_controller_that_dies_after_a_few_beats_is_missed_later(
+    tmp_path, monkeypatch, pause, stopped_after
+):
+    clock = Clock(tmp_path / "heartbeat", monkeypatch)
+    heartbeat = dead_man.Heartbeat()
+    for _beat in range(3):
+        clock.beat()
+        assert not heartbeat.has_stopped()
+        clock.now += pause
+    last = clock.now - pause
+    clock.now = last + stopped_after
+    assert not heartbeat.has_stopped()
+    clock.now += 1
+    assert heartbeat.has_stopped()
+
+
 def test_a_heartbeat_whose_pace_is_not_known_or_that_is_not_expected_never_stops(
     tmp_path, monkeypatch
 ):
     clock = Clock(tmp_path / "heartbeat", monkeypatch)
     heartbeat = dead_man.Heartbeat()
     assert not heartbeat.has_stopped()
-    for _beat in range(3):
+    for _beat in range(2):
         clock.beat()
         heartbeat.has_stopped()
         clock.now += 5
