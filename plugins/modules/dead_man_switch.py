@@ -44,7 +44,7 @@ options:
       - Seconds between two beats of a process on the controller, from V(1) to V(60). V(0) is off.
       - The process goes on while the playbook waits for something, and ends with it. When its beats have stopped for 20
         seconds, and for four times the longest pause between two of them, the node is restored without waiting for
-        O(minutes). After the first three or four beats, whose pace says little, it is restored after 60 seconds.
+        O(minutes). Right after the third sign of a beat it is 60 seconds instead of 20, and before it O(minutes).
       - A beat is a command on the node, about 10 ms of CPU time.
     type: float
     default: 0

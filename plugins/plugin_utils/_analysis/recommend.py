@@ -150,10 +150,11 @@ def _allow_for_choice(part: MeasuredSets, piece: Piece, name: str, effect: Effec
         return
     place = part.place(name)
     found = piece.metric.found["rows"]
-    end = "low" if piece.sign > 0 else "high"
-    low = piece.sign * found[end][piece.table, place]
-    lower = _allowing(float(low), piece.gains[place], part)
-    effect[end] = ratios(piece.sign * lower)  # type: ignore[literal-required]
+    gains = piece.gains[place]
+    if piece.sign > 0:
+        effect["low"] = ratios(_allowing(found["low"][piece.table, place], gains, part))
+    else:
+        effect["high"] = ratios(-_allowing(-found["high"][piece.table, place], gains, part))
 
 
 def _effects(
