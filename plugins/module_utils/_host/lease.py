@@ -20,8 +20,10 @@ from .locks import locked
 from .processes import started_at
 
 SPARE = 30  # seconds that a lease is longer than the longest time between two of its renewals
+LONGEST = 15 * 60.0  # seconds that slow renewals make a lease last at most
 WHO = ("host", "pid", "started", "kernel")
-# Who a controller is (WHO), and of its lease "until", "lease" and "pause" in seconds
+# Who a controller is (WHO), and of its lease "until", "lease" and "pause" in seconds, and "renewed": the boot and
+# the monotonic time of the last renewal
 Holder = Dict[str, Any]
 
 
@@ -66,22 +68,36 @@ def _read(stream: TextIO) -> Holder | None:
         return None  # torn by a crash: who wrote it is dead
 
 
-def _longest_pause(holder: Holder, now: float) -> float:
+def _longest_pause(holder: Holder, now: float, passed: float) -> float:
     """Return the longest time between two renewals: on a slow machine the tasks between trials take
     minutes.
+
+    A wall clock may jump, and goes on while a machine is suspended. So within one boot the monotonic
+    clock counts.
     """
-    return max(holder.get("pause", 0), now - holder.get("until", now) + holder.get("lease", 0))
+    boot, renewed = holder.get("renewed", (None, 0.0))
+    if boot == kernel()[0]:
+        pause = passed - renewed
+    else:
+        pause = now - holder.get("until", now) + holder.get("lease", 0)
+    return float(min(LONGEST - SPARE, max(holder.get("pause", 0), pause)))
 
 
 def take(
-    path: str, owner: Holder, seconds: float, now: float | None = None, silent: Holder | None = None
+    path: str,
+    owner: Holder,
+    seconds: float,
+    now: float | None = None,
+    silent: Holder | None = None,
+    passed: float | None = None,
 ) -> LeaseAnswer:
     """Take or renew the lease for ``seconds``, longer if its holder is slow, and return who has it.
 
     ``silent`` is a holder that the caller has watched for long enough: if it has not renewed its
-    lease since, it loses it.
+    lease since, it loses it. ``now`` is the time of day, ``passed`` the monotonic time.
     """
     now = time.time() if now is None else now
+    passed = time.monotonic() if passed is None else passed
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     with locked(path) as stream:
         holder = _read(stream)
@@ -90,9 +106,10 @@ def take(
         lost = lives is False or (lives is None and holder == silent)
         if holder and not ours and not lost:
             return {"taken": False, "holder": holder, "alive": lives}
-        pause = _longest_pause(holder, now) if holder and ours else 0
+        pause = _longest_pause(holder, now, passed) if holder and ours else 0
         seconds = max(seconds, pause + SPARE)
-        mine = dict(owner, until=now + seconds, lease=seconds, pause=pause)
+        renewed = [kernel()[0], passed]
+        mine = dict(owner, until=now + seconds, lease=seconds, pause=pause, renewed=renewed)
         stream.truncate(0)
         stream.write(json.dumps(mine) + "\n")
         return {"taken": True, "holder": mine, "alive": True}

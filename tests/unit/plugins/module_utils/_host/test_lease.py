@@ -45,13 +45,36 @@ def test_the_holder_renews_it(path):
 
 
 def test_who_is_slow_between_renewals_has_a_longer_lease(path):
-    lease.take(path, ME, 60, now=1000)
-    assert lease.take(path, ME, 60, now=1150)["holder"]["until"] == 1150 + 150 + lease.SPARE
-    assert (
-        lease.take(path, ME, 60, now=1160)["holder"]["lease"] == 150 + lease.SPARE
-    )  # it may be as slow again
+    lease.take(path, ME, 60, now=1000, passed=5)
+    slow = lease.take(path, ME, 60, now=1150, passed=155)["holder"]
+    assert slow["until"] == 1150 + 150 + lease.SPARE
+    again = lease.take(path, ME, 60, now=1160, passed=165)["holder"]
+    assert again["lease"] == 150 + lease.SPARE  # it may be as slow again
     lease.give_back(path, ME)
-    assert lease.take(path, ME, 60, now=1170)["holder"]["lease"] == 60
+    assert lease.take(path, ME, 60, now=1170, passed=175)["holder"]["lease"] == 60
+
+
+@pytest.mark.parametrize("jump", [3 * 86400, -3 * 86400, 8 * 3600])
+def test_a_clock_that_jumps_makes_no_lease_longer(path, jump):
+    """A suspended controller is the same: its monotonic clock stands, its wall clock goes on."""
+    lease.take(path, ME, 60, now=10**6, passed=100)
+    holder = lease.take(path, ME, 60, now=10**6 + jump, passed=115)["holder"]
+    assert (holder["lease"], holder["until"]) == (60, 10**6 + jump + 60)
+
+
+@pytest.mark.parametrize("renewed", [{"renewed": ["another boot", 5.0]}, {}])
+@pytest.mark.parametrize("pause", [0, 3 * 86400])
+def test_no_pause_makes_a_lease_longer_than_15_minutes(path, renewed, pause):
+    """Of a lease in a store that another machine served, or that an earlier version wrote, the wall
+    clock is all there is.
+    """
+    holder = lease.take(path, ME, 60, now=1000)["holder"]
+    del holder["renewed"]
+    with open(path, "w", encoding="utf-8") as stream:
+        json.dump({**holder, **renewed, "pause": pause}, stream)
+    assert lease.take(path, ME, 60, now=1000 + 3 * 86400)["holder"]["lease"] == 15 * 60
+    lease.take(path, ME, 60, now=1000 + 3 * 86400, passed=0)
+    assert lease.take(path, ME, 60, now=0, passed=8 * 3600)["holder"]["lease"] == 15 * 60
 
 
 def test_one_that_lives_keeps_it_however_old(path, other):
