@@ -68,7 +68,7 @@ def _read(stream: TextIO) -> Holder | None:
         return None  # torn by a crash: who wrote it is dead
 
 
-def _longest_pause(holder: Holder, now: float, passed: float) -> float:
+def _longest_pause(holder: Holder, now: float) -> float:
     """Return the longest time between two renewals: on a slow machine the tasks between trials take
     minutes.
 
@@ -76,28 +76,21 @@ def _longest_pause(holder: Holder, now: float, passed: float) -> float:
     clock counts.
     """
     boot, renewed = holder.get("renewed", (None, 0.0))
+    pause = now - holder.get("until", now) + holder.get("lease", 0)
     if boot == kernel()[0]:
-        pause = passed - renewed
-    else:
-        pause = now - holder.get("until", now) + holder.get("lease", 0)
+        pause = time.monotonic() - renewed
     return float(min(LONGEST - SPARE, max(holder.get("pause", 0), pause)))
 
 
 def take(
-    path: str,
-    owner: Holder,
-    seconds: float,
-    now: float | None = None,
-    silent: Holder | None = None,
-    passed: float | None = None,
+    path: str, owner: Holder, seconds: float, now: float | None = None, silent: Holder | None = None
 ) -> LeaseAnswer:
     """Take or renew the lease for ``seconds``, longer if its holder is slow, and return who has it.
 
     ``silent`` is a holder that the caller has watched for long enough: if it has not renewed its
-    lease since, it loses it. ``now`` is the time of day, ``passed`` the monotonic time.
+    lease since, it loses it.
     """
     now = time.time() if now is None else now
-    passed = time.monotonic() if passed is None else passed
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     with locked(path) as stream:
         holder = _read(stream)
@@ -106,9 +99,9 @@ def take(
         lost = lives is False or (lives is None and holder == silent)
         if holder and not ours and not lost:
             return {"taken": False, "holder": holder, "alive": lives}
-        pause = _longest_pause(holder, now, passed) if holder and ours else 0
+        pause = _longest_pause(holder, now) if holder and ours else 0
         seconds = max(seconds, pause + SPARE)
-        renewed = [kernel()[0], passed]
+        renewed = [kernel()[0], time.monotonic()]
         mine = dict(owner, until=now + seconds, lease=seconds, pause=pause, renewed=renewed)
         stream.truncate(0)
         stream.write(json.dumps(mine) + "\n")

@@ -33,6 +33,17 @@ def other():
 
 
 @pytest.fixture
+def take(monkeypatch):
+    """Take or renew the lease at a time of day, and at a monotonic time."""
+
+    def at(path, now, passed):
+        monkeypatch.setattr(lease.time, "monotonic", lambda: passed)
+        return lease.take(path, ME, 60, now=now)
+
+    return at
+
+
+@pytest.fixture
 def path(tmp_path):
     return str(tmp_path / "results" / "lock")
 
@@ -44,27 +55,27 @@ def test_the_holder_renews_it(path):
         assert json.loads(stream.read())["until"] == 1070
 
 
-def test_who_is_slow_between_renewals_has_a_longer_lease(path):
-    lease.take(path, ME, 60, now=1000, passed=5)
-    slow = lease.take(path, ME, 60, now=1150, passed=155)["holder"]
+def test_who_is_slow_between_renewals_has_a_longer_lease(take, path):
+    take(path, 1000, 5)
+    slow = take(path, 1150, 155)["holder"]
     assert slow["until"] == 1150 + 150 + lease.SPARE
-    again = lease.take(path, ME, 60, now=1160, passed=165)["holder"]
+    again = take(path, 1160, 165)["holder"]
     assert again["lease"] == 150 + lease.SPARE  # it may be as slow again
     lease.give_back(path, ME)
-    assert lease.take(path, ME, 60, now=1170, passed=175)["holder"]["lease"] == 60
+    assert take(path, 1170, 175)["holder"]["lease"] == 60
 
 
 @pytest.mark.parametrize("jump", [3 * 86400, -3 * 86400, 8 * 3600])
-def test_a_clock_that_jumps_makes_no_lease_longer(path, jump):
+def test_a_clock_that_jumps_makes_no_lease_longer(take, path, jump):
     """A suspended controller is the same: its monotonic clock stands, its wall clock goes on."""
-    lease.take(path, ME, 60, now=10**6, passed=100)
-    holder = lease.take(path, ME, 60, now=10**6 + jump, passed=115)["holder"]
+    take(path, 10**6, 100)
+    holder = take(path, 10**6 + jump, 115)["holder"]
     assert (holder["lease"], holder["until"]) == (60, 10**6 + jump + 60)
 
 
 @pytest.mark.parametrize("renewed", [{"renewed": ["another boot", 5.0]}, {}])
 @pytest.mark.parametrize("pause", [0, 3 * 86400])
-def test_no_pause_makes_a_lease_longer_than_15_minutes(path, renewed, pause):
+def test_no_pause_makes_a_lease_longer_than_15_minutes(take, path, renewed, pause):
     """Of a lease in a store that another machine served, or that an earlier version wrote, the wall
     clock is all there is.
     """
@@ -73,8 +84,8 @@ def test_no_pause_makes_a_lease_longer_than_15_minutes(path, renewed, pause):
     with open(path, "w", encoding="utf-8") as stream:
         json.dump({**holder, **renewed, "pause": pause}, stream)
     assert lease.take(path, ME, 60, now=1000 + 3 * 86400)["holder"]["lease"] == 15 * 60
-    lease.take(path, ME, 60, now=1000 + 3 * 86400, passed=0)
-    assert lease.take(path, ME, 60, now=0, passed=8 * 3600)["holder"]["lease"] == 15 * 60
+    take(path, 1000 + 3 * 86400, 0)
+    assert take(path, 0, 8 * 3600)["holder"]["lease"] == 15 * 60
 
 
 def test_one_that_lives_keeps_it_however_old(path, other):
