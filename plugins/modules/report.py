@@ -83,6 +83,11 @@ recommended:
   returned: success
   type: dict
   sample: {tso: "on"}
+recommendation:
+  description: What role P(offload.lab.apply#role) takes as O(offload.lab.apply#role:offload_lab_recommended).
+  returned: without O(live)
+  type: dict
+  sample: {campaign: demo, profile: null, client: {}, server: {}}
 report:
   description: The path of C(report.html) on the controller.
   returned: success

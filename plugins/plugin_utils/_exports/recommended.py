@@ -127,15 +127,15 @@ def _advice(advice: dict[str, Any], plan: Plan) -> dict[str, Any]:
     }
 
 
-def recommended(
+def recommendation(
     findings: dict[str, Any],
     plan: Plan,
     manifest: dict[str, Any] | None,
     cure: Cure | None = None,
     measured: float | None = None,
-) -> str:
-    """Return the content of recommended.yml; without a recommendation client and server have no
-    settings.
+) -> dict[str, Any]:
+    """Return what playbook apply takes as offload_lab_recommended; without a recommendation client
+    and server have no settings.
 
     A cure is written where nothing else is recommended. ``measured`` is when the last trial ended,
     in seconds since the epoch.
@@ -151,6 +151,22 @@ def recommended(
     data.update(date=_day(measured), kernels=kernels(manifest), drivers=drivers(manifest))
     ends = ["client", "server"] + (["forwarder"] if settings.get("forwarder") else [])
     data.update({end: settings.get(end) or {} for end in ends})
-    return f"---\n{HEAD.format(name=plan['name'])}" + yaml.safe_dump(
+    return data
+
+
+def recommended(
+    findings: dict[str, Any],
+    plan: Plan,
+    manifest: dict[str, Any] | None,
+    cure: Cure | None = None,
+    measured: float | None = None,
+) -> str:
+    """Return the content of recommended.yml."""
+    return document(recommendation(findings, plan, manifest, cure, measured))
+
+
+def document(data: dict[str, Any]) -> str:
+    """Return the content of recommended.yml with this recommendation."""
+    return f"---\n{HEAD.format(name=data['campaign'])}" + yaml.safe_dump(
         {"offload_lab_recommended": data}, sort_keys=False, allow_unicode=True, width=120
     )

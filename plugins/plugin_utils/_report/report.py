@@ -147,11 +147,11 @@ def _digested(
 
 
 class ReportOfAnalysis(NamedTuple):
-    """A report, the analysis that it is of, and the text of recommended.yml."""
+    """A report, the analysis that it is of, and what playbook apply takes of it."""
 
     report: CampaignReport
     analysis: Analysis
-    advice: str
+    advice: dict[str, Any]
 
 
 def _report_of(folder: str, new: str, standing: report_page.Standing | None) -> ReportOfAnalysis:
@@ -182,7 +182,7 @@ def _report_of(folder: str, new: str, standing: report_page.Standing | None) -> 
     report = report_page.page(findings, plan, digest, manifest, standing=standing, study=repeated)
     known = dict(manifest) if manifest else None
     cure = cure_of(plan, digest.checks) if digest.checks.whole() else None
-    advice = recommended.recommended(dict(findings), plan, known, cure, digest.last)
+    advice = recommended.recommendation(dict(findings), plan, known, cure, digest.last)
     return ReportOfAnalysis(report, analysis, advice)
 
 
@@ -190,7 +190,7 @@ def _make(folder: str, new: str, standing: report_page.Standing | None) -> Repor
     """Write all outputs of the campaign in ``folder`` into the folder ``new``."""
     made = _report_of(folder, new, standing)
     _write_json(new, "analysis.json", made.analysis)
-    _write(new, "recommended.yml", made.advice)
+    _write(new, "recommended.yml", recommended.document(made.advice))
     _write(new, "report.txt", plain.console(made.report))
     _write(new, "report.md", plain.markdown(made.report))
     _write(new, "report.html", html.render(made.report))
@@ -247,6 +247,7 @@ class MadeReport(Artifacts):
     headline: str
     standing: str | None
     table: str
+    recommendation: dict[str, Any]
     diff: Diff
 
 
@@ -280,6 +281,7 @@ def _told(made: ReportOfAnalysis, folder: str, new: str, changed: bool) -> MadeR
         "headline": made.report.headline,
         "standing": running.line if running else None,
         "table": _text(os.path.join(new, "report.txt")),
+        "recommendation": made.advice,
         "diff": {
             "before_header": "report.md",
             "after_header": "report.md",

@@ -20,6 +20,7 @@ import threading
 import time
 from pathlib import Path
 
+from ansible_collections.offload.lab.tests.instruments.awx.prompts import variables_file
 from ansible_collections.offload.lab.tests.instruments.awx.store import BY_NAME, RefusedError
 from ansible_collections.offload.lab.tests.support import BIN, environment
 
@@ -265,8 +266,10 @@ class Runs:
         text = json.dumps({"_meta": {"hostvars": {}}, **listed})
         script.write_text(f"#!/bin/sh\ncat <<'EOF'\n{text}\nEOF\n")
         script.chmod(0o755)
+        template = self.store.get(BY_NAME["job_template"], job["job_template"])
+        trusted = {**json.loads(template["extra_vars"] or "{}"), **self._login(private, job)}
         variables = {**json.loads(job["extra_vars"] or "{}"), **self._login(private, job)}
-        (private / "env/extravars").write_text(json.dumps(variables))
+        (private / "env/extravars").write_text(variables_file(variables, trusted))
         (private / "env/envvars").write_text(json.dumps({"ANSIBLE_HOST_KEY_CHECKING": "False"}))
 
     def _login(self, private, job):

@@ -85,6 +85,8 @@ class Api:
     def _create(self, kind, data):
         if kind.name == "job_template":
             self._check_playbook(data)
+        if kind.name == "schedule":
+            self.launcher.check_schedule(data)
         made = self.store.create(kind, data)
         if kind.name == "project" and made["scm_type"]:
             made["current_update"] = self.runs.sync_project(made)["id"]
@@ -105,6 +107,8 @@ class Api:
             if kind.name == "job_template":
                 found = self.store.get(kind, number)
                 self._check_playbook({"project": found["project"], **data})
+            if kind.name == "schedule":
+                self.launcher.check_schedule({**self.store.get(kind, number), **data})
             return 200, self.shown(self._change(kind, number, data))
         self._only(method, "DELETE")
         self._check_unused(kind, number)
@@ -177,7 +181,8 @@ class Api:
         if method == "GET":
             survey = found["survey_enabled"]
             return 200, {"can_start_without_user_input": not survey, "survey_enabled": survey}
-        return 201, self.shown(self.launcher.launch(found, data))
+        job = self.launcher.launch(found, data)
+        return 201, {**self.shown(job), "ignored_fields": self.launcher.ignored.get(job["id"], {})}
 
     def _do_relaunch(self, method, found, query, data):
         self._only(method, "POST")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 
 from ansible_collections.offload.lab.tests.instruments.awx.jobs import UNFINISHED, now
+from ansible_collections.offload.lab.tests.instruments.awx.prompts import Accepted
 from ansible_collections.offload.lab.tests.instruments.awx.store import (
     BY_NAME,
     FOLLOWING,
@@ -25,66 +26,77 @@ class Launcher:
         self.store = store
         self.runs = None  # set once by the server: each needs the other
         self.surveys = {}  # {(type, id): survey}
+        self.ignored = {}  # {id of a job: what its launch gave and AWX ignored}
 
     # -- launch -----------------------------------------------------------------------------------
 
-    def answers(self, template, given):
-        """Return the variables of a launch: the template's, the survey's defaults, what was given."""
-        variables = json.loads(template.get("extra_vars") or "{}")
-        asked = {}
-        if template["survey_enabled"]:
-            survey = self.surveys.get((template["type"], template["id"]), {})
-            asked = {entry["variable"]: entry for entry in survey.get("spec", [])}
-        missing = []
-        for name, entry in asked.items():
-            if name not in given and entry.get("default") not in (None, ""):
-                variables[name] = entry["default"]
-            elif name not in given and entry.get("required"):
-                missing.append(f"'{name}' value missing")
-        if missing:
-            raise RefusedError(400, {"variables_needed_to_start": missing})
-        wrong = [self._wrong(asked[name], value) for name, value in given.items() if name in asked]
-        if any(wrong):
-            raise RefusedError(400, {"variables_needed_to_start": list(filter(None, wrong))})
-        allowed = template["ask_variables_on_launch"]
-        variables.update({k: v for k, v in given.items() if allowed or k in asked})
-        return variables
+    def questions(self, template):
+        """Return the questions of a template's survey."""
+        if not template["survey_enabled"]:
+            return []
+        return self.surveys.get((template["type"], template["id"]), {}).get("spec", [])
 
-    @staticmethod
-    def _wrong(entry, value):
-        choices = entry.get("choices")
-        if choices and isinstance(choices, str):
-            choices = choices.splitlines()
-        numbers = {"integer": int, "float": (int, float)}
-        if entry["type"] in numbers and not isinstance(value, numbers[entry["type"]]):
-            kind = "an integer" if entry["type"] == "integer" else "a numeric type"
-            return f"Value {value} for '{entry['variable']}' expected to be {kind}."
-        if entry["type"] == "multiplechoice" and value != "" and value not in choices:
-            return f"Value {value} for '{entry['variable']}' expected to be one of {choices}."
-        return None
+    def accept(self, template, given):
+        """Return (the variables of a job, the variables that are ignored) of a launch."""
+        questions = self.questions(template)
+        accepted = Accepted(template, questions, given)
+        if accepted.errors:
+            raise RefusedError(400, {"variables_needed_to_start": accepted.errors})
+        defaults = {
+            entry["variable"]: entry["default"]
+            for entry in questions
+            if entry.get("default") not in (None, "")
+        }
+        fixed = json.loads(template.get("extra_vars") or "{}")
+        return {**fixed, **defaults, **accepted.variables}, accepted.ignored
 
-    def launch(self, template, given, launch_type="manual", relaunch=None):
+    def check_schedule(self, schedule):
+        """Refuse a schedule with variables that its template does not accept."""
+        template = self.store.anywhere(int(schedule["unified_job_template"]))
+        given = schedule.get("extra_data") or {}
+        label = BY_NAME[template["type"]].label.title()
+        refusal = Accepted(template, self.questions(template), given).refusal(label)
+        if refusal:
+            raise RefusedError(400, refusal)
+
+    def launch(self, template, given):
         """Return the new job of a template."""
-        extra = given.get("extra_vars") or {}
-        extra = json.loads(extra) if isinstance(extra, str) else extra
-        if template["type"] == "workflow_job_template":
-            return self._launch_workflow(template, extra)
         if template["type"] == "project":
-            return self.runs.sync_project(template, launch_type)
+            return self.runs.sync_project(template)
         if template["type"] == "inventory_source":
             return self.runs.sync_inventory(template)
-        return self._launch_job(template, extra, launch_type, relaunch)
+        extra = given.get("extra_vars") or {}
+        extra = json.loads(extra) if isinstance(extra, str) else extra
+        variables, ignored = self.accept(template, extra)
+        if template["type"] == "workflow_job_template":
+            job = self._launch_workflow(template, variables)
+        else:
+            prompted, ignored_prompts = self._prompts(template, given)
+            job = self._launch_job({**template, **prompted}, variables, "manual")
+            ignored = {**ignored, **ignored_prompts}
+        self.ignored[job["id"]] = ignored
+        return job
 
-    def _launch_job(self, template, extra, launch_type, relaunch):
+    @staticmethod
+    def _prompts(template, given):
+        """Return (the fields of a job that a launch may set, those that it may not)."""
+        fields = {key: value for key, value in given.items() if key in JOB_DEFAULTS}
+        fields.pop("extra_vars", None)
+        asks = {"job_tags": "tags"}  # of the fields whose prompt has another name
+        allowed = {
+            key: value
+            for key, value in fields.items()
+            if template.get(f"ask_{asks.get(key, key)}_on_launch")
+        }
+        return allowed, {key: value for key, value in fields.items() if key not in allowed}
+
+    def _launch_job(self, template, variables, launch_type):
         fields = {key: template[key] for key in TEMPLATE_FIELDS}
-        variables = (
-            json.loads(relaunch["extra_vars"]) if relaunch else self.answers(template, extra)
-        )
         fields.update(
             name=template["name"],
             job_template=template["id"],
             unified_job_template=template["id"],
-            launch_type="relaunch" if relaunch else launch_type,
+            launch_type=launch_type,
             extra_vars=json.dumps(variables),
         )
         job = self.store.create(BY_NAME["job"], fields)
@@ -95,12 +107,11 @@ class Launcher:
 
     def relaunch(self, job):
         template = self.store.get(BY_NAME["job_template"], job["job_template"])
-        return self._launch_job(template, {}, "relaunch", job)
+        return self._launch_job(template, json.loads(job["extra_vars"]), "relaunch")
 
     # -- workflows --------------------------------------------------------------------------------
 
-    def _launch_workflow(self, template, extra):
-        variables = self.answers(template, extra)
+    def _launch_workflow(self, template, variables):
         workflow = self.store.create(
             BY_NAME["workflow_job"],
             {
@@ -218,8 +229,10 @@ class Launcher:
             )
             node["job"] = job["id"]
             return
-        variables = {**json.loads(workflow["extra_vars"]), **node["artifacts"]}
-        job = self.launch(template, {"extra_vars": variables}, "workflow")
+        # As in AWX, they need no permission of the job template: the workflow's own was asked for.
+        fixed = json.loads(template.get("extra_vars") or "{}")
+        passed_on = {**node["artifacts"], **json.loads(workflow["extra_vars"])}
+        job = self._launch_job(template, {**fixed, **passed_on}, "workflow")
         node["job"] = job["id"]
 
     def _end_workflow(self, workflow, nodes):
