@@ -1,29 +1,127 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that are written at one stroke: whoever reads one finds the old text or the new one, whole."""
+"""Files that are written at one stroke: whoever reads one finds the old text or the new one, whole.
+
+Others may write to the folder, too. So no file is opened that somebody else has put there: a new
+file has a random name, and a link is never followed.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import secrets
+import stat
+import time
+from typing import Iterator
+
+RESULTS_MODE = 0o750  # of a results folder that is made
+STALE = 3600.0  # seconds after which a new file was left by a process that was killed
+NEW = ".new"
+
+
+@contextlib.contextmanager
+def opened(folder: str, flags: int = 0) -> Iterator[int]:
+    """Open a folder; give its descriptor."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | flags)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def opened_private(folder: str) -> Iterator[str]:
+    """Open a folder that this process has made for itself; give a path to it that stays, whatever
+    others put in the place of its name.
+    """
+    with opened(folder, os.O_NOFOLLOW) as descriptor:
+        found = os.fstat(descriptor)
+        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+            raise PermissionError(
+                errno.EPERM, "somebody else has put a folder in its place", folder
+            )
+        yield f"/proc/self/fd/{descriptor}"
+
+
+def _remove_stale(folder: int, name: str) -> None:
+    """Remove the new files of ``name`` that killed processes left."""
+    for entry in os.listdir(folder):
+        if not (entry.startswith(f".{name}.") and entry.endswith(NEW)):
+            continue
+        with contextlib.suppress(OSError):
+            found = os.stat(entry, dir_fd=folder, follow_symlinks=False)
+            if found.st_mtime < time.time() - STALE:
+                os.unlink(entry, dir_fd=folder)
+
+
+def _write_new(folder: int, name: str, data: bytes, mode: int) -> None:
+    """Write a file that is not there yet, and wait until it is on the disk."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(name, flags, mode, dir_fd=folder), "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def write(path: str, text: str | bytes, mode: int = 0o644) -> None:
     """Write a whole file at one stroke, and wait until it is on the disk; its folder is made."""
-    os.makedirs(os.path.dirname(path) or ".", mode=0o755, exist_ok=True)
+    parent, name = os.path.split(path)
+    parent = parent or "."
+    os.makedirs(parent, mode=0o755, exist_ok=True)
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
-    descriptor = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.rename(path + ".new", path)
+    new = f".{name}.{secrets.token_hex(8)}{NEW}"
+    with opened(parent) as folder:
+        _remove_stale(folder, name)
+        try:
+            _write_new(folder, new, data, mode)
+            os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(new, dir_fd=folder)
+            raise
 
 
 def sync_folder(folder: str) -> None:
     """Wait until the names in a folder are on the disk: a crash could lose a new file before."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
+    with opened(folder) as descriptor:
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+
+
+def make_results_folder(path: str) -> None:
+    """Make a results folder and the folders above it that are missing; those that are there stay as
+    they are.
+    """
+    missing = []
+    path = os.path.abspath(path)
+    while not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for folder in reversed(missing):
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, RESULTS_MODE)
+    if missing and not os.path.isdir(missing[0]):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), missing[0])
+
+
+def results_mode(folder: str) -> int:
+    """Return the mode of a new file in a results folder: whoever may read the folder may read it,
+    and a group that may write to the folder may write to it.
+    """
+    return stat.S_IMODE(os.stat(folder).st_mode) & 0o664 | 0o600
+
+
+def write_result(path: str, text: str | bytes) -> None:
+    """Write a file of a results folder at one stroke; the folder is made."""
+    folder = os.path.dirname(os.path.abspath(path))
+    make_results_folder(folder)
+    write(path, text, results_mode(folder))
+
+
+def append_descriptor(path: str) -> int:
+    """Open a file of a results folder to append to it; it is made, and never through a link."""
+    folder = os.path.dirname(os.path.abspath(path))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(path, flags, results_mode(folder))

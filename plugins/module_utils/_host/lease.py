@@ -16,6 +16,7 @@ import os
 import time
 from typing import Any, Dict, TextIO, TypedDict
 
+from .files import make_results_folder
 from .locks import locked
 from .processes import started_at
 
@@ -91,7 +92,7 @@ def take(
     lease since, it loses it.
     """
     now = time.time() if now is None else now
-    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    make_results_folder(os.path.dirname(os.path.abspath(path)))
     with locked(path) as stream:
         holder = _read(stream)
         lives = alive(holder) if holder else False

@@ -41,6 +41,11 @@ def _is_at(path: str, stream: TextIO) -> bool:
         return False
 
 
+def _not_a_link(path: str, flags: int) -> int:
+    """Open a lock, which is made if it is missing, but never through a link that somebody else made."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o640)
+
+
 @contextlib.contextmanager
 def locked(path: str) -> Iterator[TextIO]:
     """Give the file at ``path``, made if it is missing, to this process alone.
@@ -48,7 +53,7 @@ def locked(path: str) -> Iterator[TextIO]:
     After waiting for the lock, the file may be gone: then it is opened again.
     """
     while True:
-        with open(path, "a+", encoding="utf-8") as stream:
+        with open(path, "a+", encoding="utf-8", opener=_not_a_link) as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)
             if _is_at(path, stream):
                 yield stream

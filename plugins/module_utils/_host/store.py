@@ -91,9 +91,9 @@ def _is_result(name: str, path: str) -> bool:
 
 def write(folder: str, append: Addition | None, whole: Mapping[str, str]) -> None:
     """Append trials, ``{"offset", "text"}``, and replace the files of ``whole``, ``{name: text}``."""
-    os.makedirs(folder, exist_ok=True)
+    files.make_results_folder(folder)
     for name, text in sorted(whole.items()):
-        files.write(os.path.join(folder, os.path.basename(name)), text)
+        files.write_result(os.path.join(folder, os.path.basename(name)), text)
     if append:
         path = os.path.join(folder, TRIALS)
         size = os.path.getsize(path) if os.path.exists(path) else 0
@@ -103,7 +103,7 @@ def write(folder: str, append: Addition | None, whole: Mapping[str, str]) -> Non
                 path,
                 "Something else wrote to it. Run the campaign again: it goes on from what is there.",
             )
-        with open(path, "ab") as stream:
+        with os.fdopen(files.append_descriptor(path), "ab") as stream:
             stream.write(append["text"].encode("utf-8", "surrogateescape"))
             stream.flush()
             os.fsync(stream.fileno())

@@ -152,8 +152,7 @@ def write_search(folder: str, decided: Search) -> None:
 def write_plan(path: str, plan: Mapping[str, object]) -> None:
     """Write a plan so that a crash leaves the whole file or none; the folder is made."""
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        files.write(path, json.dumps(plan, indent=1) + "\n", 0o666)
+        files.write_result(path, json.dumps(plan, indent=1) + "\n")
     except OSError as error:
         raise InputError(
             f"the file cannot be written ({error.strerror})",

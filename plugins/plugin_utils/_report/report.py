@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypedDict, cast
 
 from ...module_utils._base.errors import InputError, LabError
+from ...module_utils._host import files
 from .._analysis.campaign_verdicts import DeviceVerdict, verdicts_of
 from .._analysis.cure import cure_of
 from .._analysis.nouns import Analysis
@@ -302,13 +303,16 @@ def make_report(
     and only what people read is written.
     """
     folder = os.path.abspath(folder)
-    new = _folder_for_new(folder, check, standing is not None)
+    created = _folder_for_new(folder, check, standing is not None)
     try:
-        made = _make(folder, new, standing)
-        changed = _changed(new, folder, LIVE if standing else OUTPUTS)
-        told = _told(made, folder, new, bool(changed))
-        for name in [] if check else changed:
-            os.replace(os.path.join(new, name), os.path.join(folder, name))
+        with files.opened_private(created) as new:
+            made = _make(folder, new, standing)
+            changed = _changed(new, folder, LIVE if standing else OUTPUTS)
+            told = _told(made, folder, new, bool(changed))
+            mode = files.results_mode(folder)
+            for name in [] if check else changed:
+                os.chmod(os.path.join(new, name), mode)
+                os.replace(os.path.join(new, name), os.path.join(folder, name))
         return told
     except OSError as error:
         raise LabError(
@@ -317,4 +321,4 @@ def make_report(
             "Make room, or make the folder writable.",
         )
     finally:
-        shutil.rmtree(new, ignore_errors=True)
+        shutil.rmtree(created, ignore_errors=True)

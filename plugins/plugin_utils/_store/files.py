@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 
 from ...module_utils._base.errors import InputError
+from ...module_utils._host import files
 
 
 def _content(path: str) -> str | None:
@@ -31,12 +32,8 @@ def write_changed(folder: str, documents: Mapping[str, str], check: bool = False
             name for name, text in documents.items() if _content(os.path.join(folder, name)) != text
         ]
         if changed and not check:
-            os.makedirs(folder, exist_ok=True)
             for name in changed:
-                path = os.path.join(folder, name)
-                with open(path + ".new", "w", encoding="utf-8", newline="") as stream:
-                    stream.write(documents[name])
-                os.replace(path + ".new", path)
+                files.write_result(os.path.join(folder, name), documents[name])
         return changed
     except OSError as error:
         raise InputError(

@@ -11,6 +11,7 @@ import os
 from typing import Any, NotRequired, TypedDict, cast
 
 from ...module_utils._base.errors import InputError
+from ...module_utils._host import files
 from .files import write_changed
 
 FILE = "manifest.json"
@@ -65,7 +66,7 @@ def keep(folder: str, campaign: str, node: str, part: str, conditions: Condition
     """
     path = os.path.join(folder, FILE)
     try:
-        os.makedirs(folder, exist_ok=True)
+        files.make_results_folder(folder)
         lock = os.open(folder, os.O_RDONLY)
     except OSError as error:
         raise InputError(

@@ -150,11 +150,12 @@ def read(path: str) -> tuple[list[Trial], list[str]]:
 
 def _set_aside(path: str, good: list[Good], bad: list[Bad]) -> None:
     """Move damaged lines to ``<path>.damaged``; the good ones are in place again at one stroke."""
-    with open(path + ".damaged", "a", encoding="utf-8", errors="surrogateescape") as stream:
+    aside = files.append_descriptor(path + ".damaged")
+    with os.fdopen(aside, "a", encoding="utf-8", errors="surrogateescape") as stream:
         stream.writelines(line + "\n" for _number, line, _reason in bad)
         stream.flush()
         os.fsync(stream.fileno())
-    files.write(path, "".join(line + "\n" for _number, line, _record in good), 0o666)
+    files.write_result(path, "".join(line + "\n" for _number, line, _record in good))
     files.sync_folder(os.path.dirname(os.path.abspath(path)))
 
 
@@ -167,10 +168,10 @@ def _locked(path: str) -> Iterator[int]:
     is opened again.
     """
     while True:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        descriptor = files.append_descriptor(path)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.stat(path)):
+            if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.lstat(path)):
                 yield descriptor
                 return
         finally:
@@ -190,7 +191,7 @@ class Records:
             if dry:
                 good, bad = scan(path)
             else:
-                os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+                files.make_results_folder(os.path.dirname(os.path.abspath(path)))
                 with _locked(path):
                     good, bad = scan(path)
                     if bad:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 
 import pytest
 from hypothesis import given
@@ -65,9 +66,12 @@ def test_it_is_on_the_disk_before_it_has_its_name(path, monkeypatch):
         os, "fsync", lambda number: order.append(os.readlink(f"/proc/self/fd/{number}"))
     )
     rename = os.rename
-    monkeypatch.setattr(os, "rename", lambda old, new: (order.append("rename"), rename(old, new)))
+    monkeypatch.setattr(
+        os, "rename", lambda *names, **folders: (order.append("rename"), rename(*names, **folders))
+    )
     snapshot.write(path, snapshot.merge(None, [LO], {}))
-    assert order == [path + ".new", "rename", os.path.dirname(path)]
+    assert order[1:] == ["rename", os.path.dirname(path)]
+    assert re.fullmatch(re.escape(os.path.dirname(path)) + r"/\.snapshot\.json\.\w+\.new", order[0])
 
 
 def test_others_keep_their_files(path):
