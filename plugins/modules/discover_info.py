@@ -136,12 +136,19 @@ tunnels:
   type: list
   elements: dict
   sample: [{device: flannel.1, kind: vxlan, id: 1, under: eth0}]
+notes:
+  description: What a reader has to know, a sentence each, such as devices that are left out because of their names.
+  returned: success
+  type: list
+  elements: str
+  sample: ["device 'a;b' is left out: its name has signs that the lab does not use"]
 """
 
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._base import network
 from ..module_utils._host.module import run_module
 from ..module_utils._iproute import discover, management
 from ..module_utils._iproute.discover import PathEnd
@@ -163,12 +170,16 @@ def found(module: AnsibleModule) -> dict[str, Any]:
     paths: list[FoundPath] = []
     for end in module.params["ends"]:
         paths += followed(end, module.params["others"])
+    tunnels, notes = discover.all_tunnels()
+    for note in notes:
+        module.warn(note)
     return {
         "changed": False,
         "paths": paths,
         "begins": [discover.begin(end) for end in module.params["ends"]],
-        "tunnels": discover.all_tunnels(),
-        "management": management.find(),
+        "tunnels": tunnels,
+        "notes": notes,
+        "management": [name for name in management.find() if network.is_device_name(name)],
     }
 
 

@@ -55,7 +55,7 @@ ports:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._base import checks
+from ..module_utils._base import checks, network
 from ..module_utils._base.errors import LabError
 from ..module_utils._host.module import Returned, run_module
 from ..module_utils._ovs import buffers, database, ovs_state
@@ -97,7 +97,8 @@ def converge(module: AnsibleModule) -> Returned:
     before: dict[str, int] = {}
     after = before
     size = checks.number(module.params["size"], "size", 8192, 1 << 30) // 2 * 2
-    names = our_ports(module.params["bridge"], module.check_mode)
+    bridge = network.device_name(module.params["bridge"], "bridge")
+    names = our_ports(bridge, module.check_mode)
     try:
         if names:
             before, after = resize(names, size, module.check_mode)

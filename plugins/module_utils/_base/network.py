@@ -38,11 +38,13 @@ VXLAN_OVERHEAD = {4: 50, 6: 70}
 OVERHEAD = {"vxlan": VXLAN_OVERHEAD, "geneve": {4: 50, 6: 70}, "gre": {4: 46, 6: 66}}
 VLAN_TAG = 4  # bytes
 
-# dev_valid_name() of net/core/dev.c refuses "/", ":", white space, "." and "..". We also refuse
-# what a program would read as something else: an option (-x), a row's label (@x, ovs-vsctl), all
-# devices (*, ethtool), a number to fill in (%d, the kernel), a comment or a quotation (# " ' \, ip
-# -batch), and what is not ASCII.
-_NAME = re.compile(r"(?![-@]|\.{1,2}\Z)(?:(?![/:*%#\"'\\])[!-~])+\Z")
+# The kernel takes almost any byte in the name of a device (dev_valid_name() of net/core/dev.c). We take
+# these only: none of them means anything to a shell, a unit of systemd, ip -batch, a template or a
+# path. A leading "-" is an option, and a leading "@" a row's label of ovs-vsctl.
+_NAME = re.compile(r"(?![-@]|\.{1,2}\Z)[A-Za-z0-9._@=+-]+\Z")
+SIGNS = "Use letters, digits and the signs . _ @ = + - only, and no - or @ at the start."
+# podman and docker: names.go of each; crictl takes the ID of a container
+_CONTAINER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z")
 
 NamedDevice = Mapping[str, Any]  # with "name", and "netns" where that is not the process's own
 Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
@@ -54,7 +56,7 @@ def _name(value: Any, what: str, longest: int) -> str:
         raise InputError(
             f"not a usable name for a {what}",
             shown(value),
-            "Use letters, digits and signs but none of / : * % # \" ' \\, and no - or @ at the start.",
+            SIGNS,
         )
     if len(value) > longest:
         raise InputError(
@@ -73,6 +75,27 @@ def device_name(value: Any, what: str = "device", longest: int = MAX_DEVICE) -> 
 def namespace_name(value: Any) -> str:
     """Return the name of a network namespace, or raise InputError."""
     return _name(value, "network namespace", MAX_NAMESPACE)
+
+
+def container_name(value: Any) -> str:
+    """Return the name or the ID of a container, or raise InputError."""
+    if not isinstance(value, str) or not _CONTAINER.match(value):
+        raise InputError(
+            "not a usable name for a container",
+            shown(value),
+            "Use 1 to 128 letters, digits and the signs . _ -, and a letter or digit first.",
+        )
+    return value
+
+
+def is_device_name(value: Any) -> bool:
+    """Return whether a device that a node reports has a name that the lab can use."""
+    return isinstance(value, str) and len(value) <= MAX_DEVICE and bool(_NAME.match(value))
+
+
+def is_namespace_name(value: Any) -> bool:
+    """Return whether a network namespace that a node reports has a name that the lab can use."""
+    return isinstance(value, str) and len(value) <= MAX_NAMESPACE and bool(_NAME.match(value))
 
 
 def device_key(name: str, netns: str | None = None) -> str:

@@ -10,6 +10,7 @@ import ctypes
 import os
 from typing import Iterator
 
+from .._base import network
 from .._base.errors import InputError, LabError
 
 FOLDER = "/run/netns"
@@ -18,7 +19,9 @@ CLONE_NEWNET = 0x40000000
 
 def path_of(netns: str | None) -> str:
     """Return the file of a named namespace, or of this process's own without a name."""
-    return os.path.join(FOLDER, netns) if netns else "/proc/self/ns/net"
+    if not netns:
+        return "/proc/self/ns/net"
+    return os.path.join(FOLDER, network.namespace_name(netns))
 
 
 def inode(path: str) -> int | None:

@@ -10,12 +10,13 @@ import re
 from typing import Any, Mapping, TypedDict
 
 from .._base import network
+from .._base.checks import shown
 from .._base.errors import InputError, LabError
 from .._host import netns as host_netns
 from .._host.runner import run
 from . import crictl, wireguard
 from .other_end import Begin, addresses_of
-from .parse import Link, parse_links
+from .parse import Link, parse_links, usable_links
 from .read import namespaces, read
 from .walk import WIREGUARD, FoundPath, TunnelDevice, path_of, tunnels
 
@@ -45,10 +46,11 @@ def _pid_of_pod(pod: str) -> int:
 
 def _pid_of(container: str) -> int:
     engine, colon, name = container.partition(":")
-    if engine not in ENGINES or not colon or name.startswith("-"):
+    if engine not in ENGINES or not colon:
         raise InputError(
             "not a container", repr(container), f"Give ENGINE:NAME, with {' or '.join(ENGINES)}."
         )
+    network.container_name(name)
     if engine == CONTAINERD:
         inspected = run(["crictl", "inspect", "--output", "json", name])
         return crictl.process_of(inspected.out, f"container {name}")
@@ -109,10 +111,11 @@ def _route(argv: list[str], address: str) -> dict[str, Any]:
 
 
 def _spaces(name: str, argv: list[str]) -> dict[str, dict[str, Link]]:
-    """Return the links of the host, and those of one namespace."""
-    spaces = {"": read()}
+    """Return the links of the host, and those of one namespace; without those of strange names."""
+    spaces = {"": usable_links(read())[0]}
     if name:
-        spaces[name] = parse_links(run([*argv, "-json", "-details", "address", "show"]).out)
+        text = run([*argv, "-json", "-details", "address", "show"]).out
+        spaces[name] = usable_links(parse_links(text))[0]
     return spaces
 
 
@@ -121,10 +124,10 @@ def _add_endpoints(links: Mapping[str, Link], address: str) -> None:
     for link in links.values():
         if link["kind"] != WIREGUARD:
             continue
-        shown = {what: _wg(link["name"], what) for what in ("allowed-ips", "endpoints")}
-        peer = wireguard.peer_for(shown["allowed-ips"], address)
+        printed = {what: _wg(link["name"], what) for what in ("allowed-ips", "endpoints")}
+        peer = wireguard.peer_for(printed["allowed-ips"], address)
         if peer:
-            link["data"]["remote"] = wireguard.endpoint_of(shown["endpoints"], peer)
+            link["data"]["remote"] = wireguard.endpoint_of(printed["endpoints"], peer)
 
 
 def _wg(device: str, what: str) -> str:
@@ -157,6 +160,7 @@ def find(asked: PathEnd) -> FoundPath:
             asked.get("name", ""),
             "Is the address right, and the namespace the one that sends?",
         )
+    network.device_name(route["dev"], f"device on path {asked.get('name') or address}")
     spaces = _spaces(name, argv)
     _add_endpoints(spaces[""], address)
 
@@ -172,12 +176,26 @@ def find(asked: PathEnd) -> FoundPath:
     }
 
 
-def all_tunnels() -> list[TunnelDevice]:
-    """Return the tunnels of the host, and of its named namespaces."""
-    spaces = {"": read()}
-    for name in namespaces():
+def all_tunnels() -> tuple[list[TunnelDevice], list[str]]:
+    """Return the tunnels of the host and of its named namespaces, and a note for each device that is
+    left out because of its name.
+    """
+    spaces: dict[str, dict[str, Link]] = {}
+    notes: list[str] = []
+    for name in ("", *namespaces()):
         try:
-            spaces[name] = read(name)
+            spaces[name], strange = usable_links(read(name or None))
         except LabError:  # it was removed meanwhile, or may not be entered
+            if not name:
+                raise
             continue
-    return tunnels(spaces)
+        notes += [left_out(device, name) for device in strange]
+    return tunnels(spaces), notes
+
+
+def left_out(device: str, netns: str) -> str:
+    """Return the note on a device whose name the lab does not use."""
+    where = f" of namespace {netns}" if netns else ""
+    return (
+        f"device {shown(device)}{where} is left out: its name has signs that the lab does not use"
+    )

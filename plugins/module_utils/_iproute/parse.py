@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Dict, TypedDict
+from typing import Any, Dict, Mapping, TypedDict
 
+from .._base import network
 from .._base.errors import ParseError
 
 ADVICE = "Give the output of ip -json -details address show."
 # Ubuntu's iproute2 5.15 writes this after a vxlan device's id, outside of JSON, when the kernel is
 # newer.
 FAN_MAP = re.compile(r'("id":[0-9]+)fan-map [0-9./: ]*')
+
+KIND = re.compile(r"[a-z0-9_-]{1,32}\Z")  # of a driver, such as vxlan or ip6gretap
 
 Printed = Dict[str, Any]  # an object as ip or bridge prints it
 LinkAndNeighbors = Dict[str, Any]  # a Link, and its permanent neighbours: {address: MAC address}
@@ -68,21 +71,36 @@ def _address(entry: Printed) -> str:
     return f"{entry['local']}/{entry['prefixlen']}"
 
 
+def _kind(row: Printed, info: Printed) -> str | None:
+    """Return the kind of a link, None for a device of a driver."""
+    kind = info.get("info_kind")
+    if kind is not None and not (isinstance(kind, str) and KIND.match(kind)):
+        raise ParseError(f"the kind of {row.get('ifname')!r} is not what ip prints", 1, ADVICE)
+    return kind
+
+
+def _number(row: Printed, key: str) -> int:
+    """Return a number of a link; raises KeyError or TypeError for anything else."""
+    if not isinstance(row[key], int):
+        raise TypeError(f"a number as {key}")
+    return int(row[key])
+
+
 def _link(row: Printed) -> Link:
     info = _part(row, "linkinfo", dict)
     addresses = [entry for entry in _part(row, "addr_info", list) if "local" in entry]
     return {
         "name": row["ifname"],
-        "mtu": row["mtu"],
+        "mtu": _number(row, "mtu"),
         "min_mtu": row.get("min_mtu", 0),
         "max_mtu": row.get("max_mtu", 0),
         "up": "UP" in _part(row, "flags", list),
         "mac": row.get("address"),
         "alias": row.get("ifalias"),
-        "kind": info.get("info_kind"),
+        "kind": _kind(row, info),
         "data": _part(info, "info_data", dict),
         "master": row.get("master"),
-        "index": row["ifindex"],
+        "index": _number(row, "ifindex"),
         "peer": row.get("link"),
         "peer_index": row.get("link_index"),
         "peer_netns": row.get("link_netnsid"),
@@ -97,6 +115,12 @@ def parse_links(text: str) -> dict[str, Link]:
         return {row["ifname"]: _link(row) for row in _objects(text, "links")}
     except (KeyError, TypeError) as error:
         raise ParseError(f"a link without {error}", 1, ADVICE)
+
+
+def usable_links(links: Mapping[str, Link]) -> tuple[dict[str, Link], list[str]]:
+    """Return the links whose names the lab can use, and the names of the others."""
+    strange = sorted(str(name) for name in links if not network.is_device_name(name))
+    return {name: link for name, link in links.items() if name not in strange}, strange
 
 
 def parse_neighbors(text: str) -> dict[str, dict[str, str]]:
@@ -128,9 +152,14 @@ def parse_links_and_neighbors(text: str) -> dict[str, LinkAndNeighbors]:
 def parse_namespaces(text: str) -> dict[str, int | None]:
     """Return ``{name: id}`` of the named network namespaces; a namespace that no link leads to has
     no id (None).
+
+    A namespace with a name that the lab cannot use is left out: it is nobody's end of a path.
     """
     try:
-        return {row["name"]: row.get("id") for row in _objects(text, "namespaces")}
+        rows = [
+            row for row in _objects(text, "namespaces") if network.is_namespace_name(row["name"])
+        ]
+        return {row["name"]: row.get("id") for row in rows}
     except (KeyError, TypeError) as error:
         raise ParseError(
             f"a namespace without a name ({error})", 1, "Give the output of ip -json netns list."

@@ -9,8 +9,10 @@ What a bridge of Open vSwitch does inside is not known here: there the walk goes
 
 from __future__ import annotations
 
-from typing import Callable, Iterator, Mapping, Tuple, TypedDict
+from typing import Any, Callable, Iterator, Mapping, Tuple, TypedDict
 
+from .._base import network
+from .._base.errors import InputError
 from .parse import Link
 
 Place = Tuple[str, str]  # the namespace, "" for the host's own, and the device
@@ -82,15 +84,26 @@ def peer_of(spaces: Spaces, place: Place) -> Place | None:
 def tunnel_of(netns: str, link: Link) -> TunnelDevice:
     """Return what is known of a tunnel's device."""
     data = link["data"]
+    vni = data.get("id")
+    port = data.get("port")
+    under = data.get("link")
     return {
         "device": link["name"],
         "netns": netns,
         "kind": kind_of(link),
-        "id": data.get("id"),
-        "port": data.get("port"),
-        "remote": data.get("remote") or data.get("remote6"),
-        "under": data.get("link"),
+        "id": vni if isinstance(vni, int) else None,
+        "port": port if isinstance(port, int) else None,
+        "remote": _address(data.get("remote") or data.get("remote6")),
+        "under": under if network.is_device_name(under) else None,
     }
+
+
+def _address(value: Any) -> str | None:
+    """Return the address of a tunnel's other end; None where it has none."""
+    try:
+        return str(network.address(value, "remote"))
+    except InputError:
+        return None
 
 
 def tunnels(spaces: Spaces) -> list[TunnelDevice]:

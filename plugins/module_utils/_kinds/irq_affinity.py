@@ -14,6 +14,7 @@ import re
 from typing import Any, Iterable, Mapping
 
 from .._base.errors import InputError
+from .._base.quoting import shell_line
 from .kind import KindState, Reader
 from .listed import unsupported
 from .steering import Steering, parse_mask
@@ -95,13 +96,14 @@ class IrqAffinity(Steering):
     def path_of(self, name: str, item: str) -> str:
         return f"/proc/irq/{item.partition('-')[2]}/smp_affinity"
 
-    def shell(self, settings: Mapping[str, Any], name: str, dollar: str) -> list[str]:
+    def shell(self, settings: Mapping[str, Any], name: str) -> list[str]:
         texts = set(settings.values())
         if len(texts) != 1:
-            return super().shell(settings, name, dollar)
-        files = " ".join(f"/sys/class/net/{name}/{folder}/*" for folder in FOLDERS)
-        write = f"echo {texts.pop()} >/proc/irq/{dollar}{{irq##*/}}/smp_affinity"
-        return [f"for irq in {files}; do [ -e {dollar}irq ] && {write}; done; true"]
+            return super().shell(settings, name)
+        device = shell_line([name])
+        files = " ".join(f"/sys/class/net/{device}/{folder}/*" for folder in FOLDERS)
+        write = f"{shell_line(['echo', texts.pop()])} >/proc/irq/${{irq##*/}}/smp_affinity"
+        return [f"for irq in {files}; do [ -e $irq ] && {write}; done; true"]
 
 
 IRQ_AFFINITY = IrqAffinity()

@@ -133,8 +133,8 @@ class DeviceKind(Kind):
         """Return the files of sysfs to write, each with its text."""
         return []
 
-    def shell(self, settings: Mapping[str, Any], name: str, dollar: str) -> list[str]:
-        """Return the lines of a shell that write the files at boot; ``dollar`` is its dollar sign."""
+    def shell(self, settings: Mapping[str, Any], name: str) -> list[str]:
+        """Return the lines of a shell that write the files at boot."""
         return []
 
     def predict(self, state: KindState, change: Mapping[str, Any]) -> KindState:

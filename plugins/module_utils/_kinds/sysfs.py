@@ -14,6 +14,7 @@ import re
 from typing import Any, Iterable, Mapping
 
 from .._base import checks
+from .._base.quoting import shell_line
 from .kind import Asked, KindState, Reader, SettingPlan, number
 from .listed import Listed, unsupported
 
@@ -135,13 +136,16 @@ class Sysfs(Listed):
     def writes(self, change: Mapping[str, Any], name: str) -> list[tuple[str, str]]:
         return [(self.path_of(name, item), self.to_text(value)) for item, value in change.items()]
 
-    def shell(self, settings: Mapping[str, Any], name: str, dollar: str) -> list[str]:
+    def shell(self, settings: Mapping[str, Any], name: str) -> list[str]:
         texts = {self.to_text(value) for value in settings.values()}
         if self.of_queues and len(texts) == 1:
-            files = f"{FOLDER}/{name}/{self.file}"
-            write = f"echo {texts.pop()} >{dollar}{self.each}"
+            files = f"{FOLDER}/{shell_line([name])}/{self.file}"
+            write = f"{shell_line(['echo', texts.pop()])} >${self.each}"
             return [f"for {self.each} in {files}; do {write}; done"]
-        return [f"echo {text} >{path}" for path, text in self.writes(settings, name)]
+        return [
+            f"{shell_line(['echo', text])} >{shell_line([path])}"
+            for path, text in self.writes(settings, name)
+        ]
 
     def judge(
         self, plan: SettingPlan, before: KindState, after: KindState, exact: bool

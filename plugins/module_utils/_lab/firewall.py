@@ -25,7 +25,7 @@ PRIORITY = -4789
 GRE = "gre"  # IP protocol 47
 # The UDP ports of the tunnels beside VXLAN; GRE has none.
 TUNNEL_PORTS = {"geneve": network.GENEVE_PORT, GRE: None}
-CHAIN = re.compile(r"(ip|ip6|inet) ([A-Za-z_][\w-]*) ([A-Za-z_][\w-]*)\Z")
+CHAIN = re.compile(r"(ip|ip6|inet) ([A-Za-z_][\w-]*) ([A-Za-z_][\w-]*)\Z", re.ASCII)
 
 
 Handles = Dict[str, Union[int, str]]  # of our rules, by the rule as text

@@ -19,6 +19,8 @@ MARKER = ".offload-lab-machines"  # a folder with this file is a lab's, and is r
 LAB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 MACHINE_NAME = re.compile(r"[a-z][a-z0-9-]{0,11}")  # a host name, and with -0 to -9 a device's
 MODELS = ("virtio-net-pci", "e1000e", "igb", "vmxnet3")
+# A path in options of QEMU, where "," begins the next one, and in commands of debugfs
+FOLDER = re.compile(r"/[A-Za-z0-9._@=+/-]+")
 PROPERTY = re.compile(r"[A-Za-z0-9_.-]+=[A-Za-z0-9_.:-]+")
 KERNELS_NAME = re.compile(r"eth\d+")
 MOST_NICS = 9
@@ -125,9 +127,11 @@ def validate(lab: str, folder: str, machines: Sequence[Machine]) -> list[Machine
             "name",
             "Use 1 to 40 letters, digits, hyphens and underscores, a letter or digit first.",
         )
-    if not os.path.isabs(folder):
+    if not FOLDER.fullmatch(folder):
         raise InputError(
-            "not an absolute path", f"folder {folder}", "Give the lab a folder of its own."
+            "not an absolute path of letters, digits and the signs . _ @ = + - only",
+            f"folder {checks.shown(folder)}",
+            "Give the lab a folder of its own.",
         )
     checks.unique([machine["name"] for machine in machines], "name")
     checks.unique([machine["port"] for machine in machines], "port")

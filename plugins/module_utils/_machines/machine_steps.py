@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Iterable, Mapping, NamedTuple, Sequence, TypedDict
 
 from .._base.errors import InputError
+from .._base.quoting import unit_value
 from .._base.steps import Step, batch
 from .._host.daemons import ProcessState
 from .machine import (
@@ -240,11 +241,12 @@ def files_of(lab: str, machine: Machine) -> dict[str, str]:
     management: Nic = {**MANAGEMENT_NIC, "address": ADDRESS}
     nics = [management, *machine["nics"]]
     for nic in nics:
-        link = f"[Match]\nMACAddress={mac_of(lab, machine['name'], nic['name'])}\n\n[Link]\nName={nic['name']}\n"
+        name = unit_value(nic["name"])
+        link = f"[Match]\nMACAddress={mac_of(lab, machine['name'], nic['name'])}\n\n[Link]\nName={name}\n"
         files[f"{NETWORKS}/10-{nic['name']}.link"] = f"{link}MTUBytes={nic['mtu']}\n"
-        address = f"Address={nic['address']}\n" if nic["address"] else ""
+        address = f"Address={unit_value(nic['address'])}\n" if nic["address"] else ""
         files[f"{NETWORKS}/10-{nic['name']}.network"] = (
-            f"[Match]\nName={nic['name']}\n\n[Network]\n{address}LinkLocalAddressing=no\nIPv6AcceptRA=no\n"
+            f"[Match]\nName={name}\n\n[Network]\n{address}LinkLocalAddressing=no\nIPv6AcceptRA=no\n"
         )
     return files
 

@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .._base import network
+from .._base.quoting import exec_start, shell_line, unit_value
 from .._kinds.kind import Expressed, Kind
 from .._kinds.kinds import DEVICE_KINDS, GROUPS
 
@@ -56,12 +58,12 @@ def argument_lists(name: str, settings: Mapping[str, Any]) -> list[list[str]]:
     return steps
 
 
-def shell_lines(name: str, settings: Mapping[str, Any], dollar: str) -> list[str]:
+def shell_lines(name: str, settings: Mapping[str, Any]) -> list[str]:
     """Return the lines of a shell that write files of sysfs."""
     lines: list[str] = []
     for group, kind in DEVICE_KINDS.items():
         if settings.get(group):
-            lines += kind.shell(settings[group], name, dollar)
+            lines += kind.shell(settings[group], name)
     return lines
 
 
@@ -97,14 +99,15 @@ def unit_name(name: str) -> str:
 
 def unit(name: str, settings: Mapping[str, Any]) -> str:
     """Return the text of the oneshot unit of a device."""
-    lines = [f"ExecStart={' '.join(argv)}\n" for argv in argument_lists(name, settings)]
-    for line in shell_lines(name, settings, "$$"):
-        lines.append(f"ExecStart=/bin/sh -c '{line}'\n")
-    return UNIT.format(name=name, escaped=escaped(name), commands="".join(lines))
+    network.device_name(name)
+    lines = [exec_start(argv) for argv in argument_lists(name, settings)]
+    lines += [exec_start(["/bin/sh", "-c", line]) for line in shell_lines(name, settings)]
+    return UNIT.format(name=unit_value(name), escaped=escaped(name), commands="".join(lines))
 
 
 def script(name: str, settings: Mapping[str, Any]) -> str:
     """Return the text of the script of a device for /etc/network/if-up.d."""
-    lines = [" ".join(argv) + "\n" for argv in argument_lists(name, settings)]
-    lines += [line + "\n" for line in shell_lines(name, settings, "$")]
-    return SCRIPT.format(name=name, commands="".join(lines))
+    network.device_name(name)
+    lines = [shell_line(argv) + "\n" for argv in argument_lists(name, settings)]
+    lines += [line + "\n" for line in shell_lines(name, settings)]
+    return SCRIPT.format(name=shell_line([name]), commands="".join(lines))

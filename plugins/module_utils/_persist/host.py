@@ -20,6 +20,7 @@ from .plan import Seen
 
 INTERFACES = ("/etc/network/interfaces", "/etc/network/interfaces.d/*")
 DEFAULT_LINK = ("/usr/lib/systemd/network/99-default.link", "/lib/systemd/network/99-default.link")
+ADDRESS = re.compile(r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}\Z", re.IGNORECASE)
 NO_ADDRESS = "00:00:00:00:00:00"
 
 
@@ -64,7 +65,7 @@ def link_of(name: str) -> Seen:
     address = run(["ethtool", "-P", name], check=False).out.rpartition(" ")[2].strip()
     match = (
         f"PermanentMACAddress={address}"
-        if ":" in address and address != NO_ADDRESS
+        if ADDRESS.match(address) and address != NO_ADDRESS
         else f"OriginalName={name}"
     )
     return Seen("systemd_link", match, base, (read_text(base) or "") if base else "")

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .._base import network
+from .._base.quoting import one_line, unit_value
 from .commands import HEAD, divided
 
 FOLDER = "/etc/systemd/network"
@@ -30,7 +32,7 @@ def split(settings: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
 
 def path_of(name: str) -> str:
     """Return the path of our file for a device; it sorts before those of others."""
-    return f"{FOLDER}/00-offload-lab-{name}.link"
+    return f"{FOLDER}/00-offload-lab-{network.device_name(name)}.link"
 
 
 def base_of(text: str) -> str | None:
@@ -60,9 +62,9 @@ def text_of(match: str, keys: Mapping[str, str], base: str, base_text: str) -> s
     parts.pop("Match", None)
     link = [line for line in parts.pop("Link", []) if line.partition("=")[0].strip() not in keys]
     parts = {
-        "Match": [match],
-        "Link": link + [f"{key}={value}" for key, value in sorted(keys.items())],
+        "Match": [one_line(match)],
+        "Link": link + [f"{key}={unit_value(value)}" for key, value in sorted(keys.items())],
         **parts,
     }
     body = "\n\n".join("\n".join([f"[{name}]", *lines]) for name, lines in parts.items())
-    return HEAD + f"{BASED_ON}{base}\n{body}\n"
+    return HEAD + f"{BASED_ON}{one_line(base)}\n{body}\n"

@@ -8,10 +8,13 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from .commands import divided
+
+UUID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}\Z")
 
 
 def split(settings: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
@@ -26,7 +29,8 @@ def parse_device(text: str) -> str | None:
     device show``.
     """
     lines = [*text.splitlines(), "", ""]
-    return lines[1].strip() or None if lines[0].strip() == "yes" else None
+    uuid = lines[1].strip()
+    return uuid if lines[0].strip() == "yes" and UUID.match(uuid) else None
 
 
 def parse_properties(text: str, names: list[str]) -> dict[str, str]:

@@ -23,6 +23,7 @@ from .._host import privileges
 from .._host.runner import SEARCH_PATH
 from .._iproute import management
 from .._iproute import read as iproute
+from .._iproute.parse import usable_links
 from .._ovs import ovs_state, service
 from .._restore import snapshot
 from . import listeners
@@ -93,7 +94,7 @@ def links() -> dict[str, dict[str, Any]]:
     """Return all links by name; without iproute2 what the kernel's files say."""
     found = {}
     try:
-        for name, link in iproute.read().items():
+        for name, link in usable_links(iproute.read())[0].items():
             found[name] = {key: value for key, value in link.items() if key in LINK}
         return found
     except LabError:
@@ -109,14 +110,15 @@ def links() -> dict[str, dict[str, Any]]:
                 "master": None,
                 "global": None,
             }
-            for name in os.listdir(base)
+            for name in filter(network.is_device_name, os.listdir(base))
         }
 
 
 def driver(device: str) -> str | None:
     """Return the driver of a device; None without ethtool, or where it has none."""
     try:
-        found: str | None = ethtool.read_single("driver", device, None).get("driver")
+        name = network.device_name(device)
+        found: str | None = ethtool.read_single("driver", name, None).get("driver")
         return found
     except LabError:
         return None
@@ -147,6 +149,7 @@ def switch(bridge: str, datapath: str) -> dict[str, str | None]:
     if datapath == "auto":
         datapath = "system" if service.kernel_datapath() else "netdev"
     try:
+        network.device_name(bridge, "bridge")
         ovs_state.check_bridge(service.read()["ovs"], bridge)
     except LabError as error:
         return {"datapath": datapath, "refused": str(error)}
@@ -182,7 +185,7 @@ def read(asked: Asked) -> dict[str, Any]:
         "features": features(asked["device"]),
         "forwarded": forwarded(asked["forwards"]),
         "driver": driver(asked["device"]),
-        "management": management.find(),
+        "management": [name for name in management.find() if network.is_device_name(name)],
         "switch": switch(asked["bridge"], asked["datapath"]),
         "taken": [row for row in taken if "pids" in row],
         "peers": reached,

@@ -61,11 +61,11 @@ def checked(given: dict[str, Any]) -> Watchlist:
     answers: list[Answering] = []
     for one in given.get("answers") or []:
         address = str(network.address(one["address"], "harms: address"))
-        answers.append({"netns": one.get("netns") or None, "address": address})
+        answers.append({"netns": _netns(one), "address": address})
     devices: list[WatchedDevice] = []
     for one in given.get("devices") or []:
         name = network.device_name(one["name"])
-        devices.append({"netns": one.get("netns") or None, "name": name})
+        devices.append({"netns": _netns(one), "name": name})
     commands = [list(map(str, command)) for command in given.get("commands") or []]
     if not all(commands):
         raise InputError(
@@ -81,6 +81,11 @@ def checked(given: dict[str, Any]) -> Watchlist:
         "commands": commands,
         "patience": patience,
     }
+
+
+def _netns(given: dict[str, Any]) -> str | None:
+    """Return the name of the namespace that is given, None for the node's own."""
+    return network.namespace_name(given["netns"]) if given.get("netns") else None
 
 
 def without_silent(watched: Watchlist) -> Watchlist:

@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from ...module_utils._base import network
 from ...module_utils._base.network import key_of
+from ...module_utils._base.quoting import one_line
 from ...module_utils._ethtool.alias import SHORT_NAMES
 from ...module_utils._ethtool.features import LEGACY, group_members
 from ...module_utils._kinds.devices import devices_of_classes
@@ -16,6 +19,8 @@ from ...module_utils._kinds.feature import plan_features
 from ...module_utils._kinds.kinds import DEVICE_KINDS
 
 # The kernel's name of a feature that ethtool lists under another one.
+# TuneD takes "${f:exec:...}" for a command, so no text of a node is written unchecked.
+FEATURE_ROW = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}\Z")
 KERNEL_NAMES = {long: pattern for _short, long, pattern in LEGACY if "*" not in pattern}
 ON_OFF = {True: "on", False: "off"}
 
@@ -67,8 +72,10 @@ def short_name(row: str) -> str:
 
 def _device(item: Mapping[str, Any], features: dict[str, Any]) -> tuple[HostDevice, list[str]]:
     """Return a device's settings, and what it cannot be set to."""
-    name = item["name"]
-    changeable = {row for row, state in features.items() if not state["fixed"]}
+    name = network.device_name(item["name"])
+    changeable = {
+        row for row, state in features.items() if not state["fixed"] and FEATURE_ROW.match(row)
+    }
     plan = plan_features(dict(item.get("features", {})), features, name, report_fixed=True)
     left = [
         f"{name}: {row} {ON_OFF[not fixed['active']]}, because the device has it fixed"
@@ -165,4 +172,4 @@ def head(settings: HostSettings, tool: str, use: str, left: list[str]) -> str:
             f"# Not in this file, because {tool} cannot express it or the host cannot be set so:"
         )
         lines += [f"#   {line}" for line in left]
-    return "".join(line + "\n" for line in lines)
+    return "".join(one_line(line) + "\n" for line in lines)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from itertools import chain, product
 
+from ...module_utils._base.quoting import one_line
 from ...module_utils._kinds.kinds import DEVICE_KINDS
 from ...module_utils._kinds.sysfs import FOLDER, Sysfs
 from .host_settings import (
@@ -113,5 +114,5 @@ def tuned(settings: HostSettings) -> Export:
     if files:
         body += ["", "[sysfs]", *files]
     summary = f"summary=What campaign {settings.campaign} recommends for {settings.host}"
-    text = "".join(line + "\n" for line in ["[main]", summary, *body])
+    text = "".join(one_line(line) + "\n" for line in ["[main]", summary, *body])
     return Export(head(settings, "TuneD", USE, left) + text, left)

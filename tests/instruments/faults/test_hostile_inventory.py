@@ -23,6 +23,8 @@ pytestmark = pytest.mark.nightly
 MARK = Path("/tmp/offload-lab-hostile")
 TOUCH = f"touch {MARK}"
 NAMES = {
+    # The kernel takes it as the name of a device.
+    "word": "a;id;x",
     "shell": f"a; {TOUCH}; $({TOUCH}) `{TOUCH}` | {TOUCH}\n{TOUCH}\n'\" && {TOUCH} && '\"#",
     "option": "-K",
     "long": "a" * 10240,
@@ -33,6 +35,7 @@ NAMES = {
 LONG = os.environ.get("OFFLOAD_LAB_FAULTS") == "all"
 # What a message has to quote of a bad name, so that its reader finds it.
 QUOTED = {
+    "word": "a;id;x",
     "shell": "touch",
     "option": "-K",
     "long": "aaaaa",
@@ -42,6 +45,7 @@ QUOTED = {
 }
 # Refused for another reason than the name, which was then never checked.
 NOT_THE_NAME = re.compile(r"(Uns|S)upported parameters|does not answer|needs root|is not installed")
+NOWHERE = "/nonexistent/persisted.json"
 TENANT = {"name": "a", "addresses": ["192.0.2.1/24"]}
 CELL = {"id": "a", "workload": {"test": "TCP_STREAM"}}
 
@@ -87,6 +91,16 @@ def uses(bad):
         ("netserver", {"servers": [{"address": bad}]}),
         ("netserver", {"servers": [{"address": "192.0.2.1", "netns": bad or "-"}]}),
         ("probe", {"address": bad}),
+        ("persist", {"devices": [{"name": bad, "features": {"tso": False}}], "path": NOWHERE}),
+        ("persist", {"devices": [{"name": "lo", "features": {bad: False}}], "path": NOWHERE}),
+        ("persist", {"devices": [{"name": "lo", "rps": {"cpus": bad}}], "path": NOWHERE}),
+        ("discover_info", {"ends": [{"address": "192.0.2.1", "netns": bad or "-"}]}),
+        ("discover_info", {"ends": [{"address": "192.0.2.1", "container": f"docker:{bad}"}]}),
+        ("discover_info", {"ends": [{"address": "192.0.2.1", "pod": f"default/{bad}"}]}),
+        ("firewall", {"method": "nftables", "sources": [bad or "-"]}),
+        ("firewall", {"method": "nftables", "chain": bad or "-", "sources": ["192.0.2.1"]}),
+        ("firewall", {"method": "firewalld", "device": bad or "-", "sources": ["192.0.2.1"]}),
+        ("ovs_buffers", {"bridge": bad}),
         ("netperf", {"address": bad}),
         ("netperf", {"address": "192.0.2.1", "netns": bad or "-"}),
         ("netperf", {"address": "192.0.2.1", "test": bad}),

@@ -92,6 +92,6 @@ def test_levels_without_a_cpu(level):
 
 
 def test_at_boot_all_interrupts_get_the_mask_whatever_their_numbers():
-    (line,) = IRQ_AFFINITY.shell({"irq-38": "3", "irq-39": "3"}, "eth0", "$$")
+    (line,) = IRQ_AFFINITY.shell({"irq-38": "3", "irq-39": "3"}, "eth0")
     assert "/sys/class/net/eth0/device/../msi_irqs/*" in line
-    assert "echo 3 >/proc/irq/$${irq##*/}/smp_affinity" in line
+    assert "echo 3 >/proc/irq/${irq##*/}/smp_affinity" in line

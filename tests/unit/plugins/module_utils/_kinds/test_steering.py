@@ -138,7 +138,7 @@ def test_what_is_not_as_asked_is_said_once_for_all_queues():
 
 def test_files_that_are_written_now_and_at_boot():
     assert RPS.writes({"rx-1": "f"}, "eth0") == [("/sys/class/net/eth0/queues/rx-1/rps_cpus", "f")]
-    assert RPS.shell({"rx-0": "1", "rx-1": "2"}, "eth0", "$") == [
+    assert RPS.shell({"rx-0": "1", "rx-1": "2"}, "eth0") == [
         "echo 1 >/sys/class/net/eth0/queues/rx-0/rps_cpus",
         "echo 2 >/sys/class/net/eth0/queues/rx-1/rps_cpus",
     ]

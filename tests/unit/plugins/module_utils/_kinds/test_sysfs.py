@@ -117,6 +117,6 @@ def test_wrong_levels_of_a_campaign(kind, level):
 
 
 def test_what_is_written_at_boot():
-    assert DEVICE_KINDS["threaded"].shell({"napi": True}, "eth0", "$") == [
+    assert DEVICE_KINDS["threaded"].shell({"napi": True}, "eth0") == [
         "echo 1 >/sys/class/net/eth0/threaded"
     ]

@@ -70,7 +70,7 @@ def test_the_unit_has_what_is_left():
     assert [line for line in unit.splitlines() if line.startswith("ExecStart=")] == [
         "ExecStart=ethtool -C eth1 rx-usecs 8",
         "ExecStart=ethtool -K eth1 tx-udp_tnl-segmentation on",
-        "ExecStart=/bin/sh -c 'for queue in /sys/class/net/eth1/queues/rx-*/rps_cpus; do echo f >$$queue; done'",
+        'ExecStart=/bin/sh -c "for queue in /sys/class/net/eth1/queues/rx-*/rps_cpus; do echo f >$$queue; done"',
     ]
 
 
