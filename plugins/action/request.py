@@ -11,11 +11,12 @@ import contextlib
 import itertools
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.utils.display import Display
+from ansible.utils.vars import load_extra_vars
 
 from ..plugin_utils._action.controller import ControllerAction, Spec
 from ..plugin_utils._campaign.chosen import IN_RESULTS, asked_campaign, places
@@ -34,7 +35,9 @@ SPEC: Spec = {
     "engine": {"type": "str"},
     "campaign_required": {"type": "bool", "default": False},
     "readings": {"type": "dict", "default": {}},
+    "names_only": {"type": "bool", "default": False},
 }
+EXTRA_VARIABLES = "extra variables (-e)"
 
 
 class ActionModule(ControllerAction):
@@ -43,17 +46,29 @@ class ActionModule(ControllerAction):
     SPEC = SPEC
 
     def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        problems = variable_checks.merged(
-            self._nodes_read(options, task_vars)
-            if options["readings"]
-            else self._problems(options, task_vars)
-        )
+        problems = variable_checks.merged(self._found(options, task_vars))
         if problems:
             for problem in problems[1:]:
                 Display().display(f"  {problem}")
             more = f" {len(problems) - 1} more above." if problems[1:] else ""
             raise AnsibleActionFail(f"{problems[0]}{more}")
         return {}
+
+    def _found(self, options: dict[str, Any], task_vars: dict[str, Any]) -> Iterable[Problem]:
+        if options["names_only"]:
+            return self._unknown_names(task_vars)
+        if options["readings"]:
+            return self._nodes_read(options, task_vars)
+        return self._problems(options, task_vars)
+
+    def _unknown_names(self, task_vars: dict[str, Any]) -> Iterator[Problem]:
+        """Yield the unknown names in extra variables, then those of the controller and all hosts."""
+        known = variable_checks.known_variables(ROLES)
+        extra = set(load_extra_vars(self._loader))
+        yield from variable_checks.unknown_names(EXTRA_VARIABLES, extra, known)
+        for host in ("localhost", *task_vars["groups"]["all"]):
+            names = set(task_vars["hostvars"][host]) - extra
+            yield from variable_checks.unknown_names(host, names, known)
 
     def _problems(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> Iterator[Problem]:
         homes = guests.homes_of(task_vars["groups"], task_vars["hostvars"])

@@ -43,6 +43,13 @@ options:
       - Then the nodes are judged instead of the variables, and the result is a table of all nodes.
     type: dict
     default: {}
+  names_only:
+    description:
+      - Whether only the names of variables are checked, of the controller and of all hosts in the inventory.
+      - Each name that begins with C(offload_lab_) must be one that a role has. The message proposes the nearest name.
+      - Every playbook of this collection begins with this check.
+    type: bool
+    default: false
 seealso:
   - module: offload.lab.preflight_info
   - module: offload.lab.plan
@@ -52,6 +59,11 @@ EXAMPLES = r"""
 - name: Check the variables and the campaign
   offload.lab.request:
     campaign_file: campaigns/one_at_a_time.yml
+  run_once: true
+
+- name: Refuse a misspelt variable
+  offload.lab.request:
+    names_only: true
   run_once: true
 
 - name: Judge the nodes

@@ -14,7 +14,7 @@ import re
 
 import pytest
 
-from ansible_collections.offload.lab.tests.support import each_day
+from ansible_collections.offload.lab.tests.support import CHECKOUT, each_day
 
 INVENTORY = """\
 lab_nodes:
@@ -226,6 +226,20 @@ SEEN_WITHOUT_ANSIBLE = {
     "an unknown workload",
     "one node",
 }
+
+
+# The playbooks for AWX need the collection awx.awx; tests/lint/test_awx_setup.py has them.
+PLAYBOOKS = {path.stem for path in CHECKOUT.glob("playbooks/*.yml")} - {"awx_setup", "awx_teardown"}
+
+
+@pytest.mark.parametrize("playbook", each_day({"apply", "compare"}, sorted(PLAYBOOKS)))
+def test_a_misspelt_variable_is_refused(play, tmp_path, playbook):
+    (tmp_path / "hosts.yml").write_text(INVENTORY)
+    given = variables(perist="auto")
+    status, output = play(playbook, "--check", "-i", "hosts.yml", "--limit", "node2", *given)
+    assert status not in (0, 4), output  # 4: a node was to be reached
+    message = "extra variables (-e): there is no variable offload_lab_perist. Did you mean offload_lab_persist?"
+    assert message in output, output
 
 
 @pytest.mark.parametrize("wrong", each_day({*WRONG} - SEEN_WITHOUT_ANSIBLE, WRONG))

@@ -81,7 +81,7 @@ def _play(tmp_path_factory):
         (folder / f"plugins/modules/{name}.py").write_text(recorder)
 
     @functools.lru_cache(maxsize=None)
-    def play(playbook):
+    def play(playbook, **more):
         calls.write_text("")
         run(
             [
@@ -90,7 +90,7 @@ def _play(tmp_path_factory):
                 "localhost,",
                 f"playbooks/{playbook}.yml",
                 "-e",
-                json.dumps(GIVEN),
+                json.dumps({**GIVEN, **more}),
             ],
             ANSIBLE_COLLECTIONS_PATH=f"{path}:{CHECKOUT / '.build/live'}",
         )
@@ -147,6 +147,11 @@ def check_workflow(nodes, templates):
         if name != "teardown"
     )
     assert made["measure_1"]["failure_nodes"] == ["restore"]
+
+
+def test_a_misspelt_variable_is_refused(play):
+    with pytest.raises(pytest.fail.Exception, match="Did you mean offload_lab_awx_schedule"):
+        play("awx_setup", offload_lab_awx_scheduel="")
 
 
 @pytest.mark.nightly  # a playbook of the same modules

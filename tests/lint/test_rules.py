@@ -416,6 +416,19 @@ def test_every_play_has_tags():
     ] == []
 
 
+@pytest.mark.parametrize(
+    "path", sorted(CHECKOUT.glob("playbooks/*.yml")), ids=lambda path: path.stem
+)
+def test_every_playbook_checks_the_names_of_variables_first(path):
+    name = path.name
+    while name != "variables_check.yml":
+        first = re.search(
+            r"^- name: .*\n  (\S+): (\S+)$", path.with_name(name).read_text(), re.MULTILINE
+        )
+        assert first and first[1] == "ansible.builtin.import_playbook", name
+        name = first[2]
+
+
 def test_action_groups_name_every_module():
     modules = sorted("offload.lab." + path.stem for path in CHECKOUT.glob("plugins/modules/*.py"))
     groups = yaml.safe_load((CHECKOUT / "meta/runtime.yml").read_text())["action_groups"]

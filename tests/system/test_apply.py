@@ -43,11 +43,11 @@ def features(lab):
     ]
 
 
-def recommended(path, driver, **more):
+def recommended(path, driver, device="underlay0", **more):
     """Write a recommended.yml and return how ansible-playbook takes it; one that somebody wrote by
     hand names no campaign.
     """
-    drivers = {node: {"underlay0": driver} for node in ("node1", "node2")}
+    drivers = {node: {device: driver} for node in ("node1", "node2")}
     path.write_text(
         yaml.safe_dump(
             {
@@ -126,6 +126,8 @@ def test_it_is_written_for_other_tools_and_nothing_is_set(lab, restored, tmp_pat
 def test_another_driver_is_refused(lab, restored, tmp_path):
     said = lab.play("apply", *recommended(tmp_path / "recommended.yml", "ixgbe"), rc=2)
     assert "underlay0 has driver veth, the campaign measured ixgbe" in " ".join(said.split())
+    said = lab.play("apply", *recommended(tmp_path / "recommended.yml", "veth", "lo"), rc=2)
+    assert "the driver of lo cannot be read (Operation not supported)" in " ".join(said.split())
     assert features(lab) == restored
 
 

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ...module_utils._base import network
+from .._campaign import survey
+from .._campaign.campaign_file import OVERRIDES
 from .._paths.lab_paths import Variables
 
 PREFIX = "offload_lab_"
@@ -42,18 +44,7 @@ NETWORKS = (
     f"{PREFIX}flat_network",
     f"{PREFIX}bridged_network",
 )
-# A workflow of AWX gives the answers of its survey, and what earlier jobs kept with set_stats, to
-# each of its jobs.
-FROM_AWX = (
-    f"{PREFIX}survey_",
-    f"{PREFIX}awx_",
-    f"{PREFIX}headline",
-    f"{PREFIX}report",
-    f"{PREFIX}states",
-    f"{PREFIX}recommended_levels",
-    f"{PREFIX}table",
-    f"{PREFIX}standing",
-)
+MOST_PLACES = 3  # named in a message; the others are counted
 LONGEST_VALUE = 60  # characters of a value in a message
 LISTENERS = (f"{PREFIX}netperf_port", f"{PREFIX}probe_port")  # both TCP, on the same address
 
@@ -72,12 +63,12 @@ class Problem(NamedTuple):
 
 
 def known_variables(roles: str) -> Spec:
-    """Return the options of every entry point of the roles in a folder, by name: one list for names
-    and types.
+    """Return the options of every entry point of the roles in a folder, by name, and the answers of
+    AWX's surveys, which a workflow gives to each of its jobs.
     """
     import yaml  # noqa: PLC0415
 
-    known: Spec = {}
+    known: Spec = {survey.PREFIX + key: {"type": "raw"} for key in OVERRIDES}
     for role in sorted(os.listdir(roles)):
         path = os.path.join(roles, role, "meta", "argument_specs.yml")
         if os.path.isfile(path):
@@ -93,15 +84,16 @@ def known_variables(roles: str) -> Spec:
     return known
 
 
-def unknown_names(host: str, variables: Mapping[str, object], known: Spec) -> Iterator[Problem]:
-    """Yield a problem for each variable that begins with the prefix and that no role has."""
-    for name in sorted(str(name) for name in variables):
-        if name.startswith(PREFIX) and name not in known and not name.startswith(FROM_AWX):
-            close = difflib.get_close_matches(name, known, n=1)
-            yield Problem(
-                host,
-                f"there is no variable {name}." + (f" Did you mean {close[0]}?" if close else ""),
-            )
+def unknown_names(where: str, names: Iterable[str], known: Iterable[str]) -> Iterator[Problem]:
+    """Yield a problem for each name that begins with the prefix and that no role has, with the
+    nearest name that a role has.
+    """
+    nearest = {name[len(PREFIX) :]: name for name in known if name.startswith(PREFIX)}
+    for name in sorted(names):
+        if name.startswith(PREFIX) and name not in nearest.values():
+            close = difflib.get_close_matches(name[len(PREFIX) :], nearest, n=1)
+            hint = f"Did you mean {nearest[close[0]]}?" if close else "Remove it."
+            yield Problem(where, f"there is no variable {name}. {hint}")
 
 
 def wrong_values(host: str, variables: Mapping[str, object], known: Spec) -> Iterator[Problem]:
@@ -152,11 +144,16 @@ def _wanted(option: Option) -> str:
 
 
 def merged(problems: Iterable[Problem]) -> list[Problem]:
-    """Return each sentence once, with all the places where it holds."""
-    places: dict[str, list[str]] = {}
+    """Return each sentence once, with the places where it holds."""
+    places: dict[str, dict[str, None]] = {}
     for problem in problems:
-        places.setdefault(problem.what, []).append(problem.where)
-    return [Problem(", ".join(dict.fromkeys(where)), what) for what, where in places.items()]
+        places.setdefault(problem.what, {})[problem.where] = None
+    return [Problem(_listed(list(where)), what) for what, where in places.items()]
+
+
+def _listed(places: list[str]) -> str:
+    more = len(places) - MOST_PLACES
+    return ", ".join(places[:MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _wrong_addresses(host: str, checked: Variables) -> Iterator[Problem]:

@@ -13,7 +13,6 @@ import subprocess
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._request.variables import (
-    FROM_AWX,
     Problem,
     known_variables,
     merged,
@@ -56,30 +55,37 @@ def test_every_variable_of_playbooks_roles_and_docs_is_known():
         check=False,
     ).stdout
     names = set(re.findall(r"^offload_lab_\w+", found, re.MULTILINE)) - set(KNOWN)
-    assert sorted(name for name in names if not name.startswith(FROM_AWX)) == []
+    assert sorted(names) == []
+
+
+def problems(*names):
+    return [problem.what for problem in unknown_names("node1", names, KNOWN)]
 
 
 def test_what_a_workflow_of_awx_passes_on_is_no_misspelt_name():
-    passed = (
-        "offload_lab_survey_blocks",
-        "offload_lab_headline",
-        "offload_lab_report_url",
-        "offload_lab_standing",
-    )
-    assert list(unknown_names("node1", dict.fromkeys(passed, "x"), KNOWN)) == []
+    assert problems("survey_blocks", "offload_lab_survey_blocks") == []
+    assert problems("offload_lab_report_url", "offload_lab_awx_ssh_key") == []
 
 
-def test_a_misspelt_name():
-    assert list(
-        unknown_names(
-            "node1", {"offload_lab_tenant_cuont": 1, "offload_lab_vni": 1, "other": 1}, KNOWN
-        )
-    ) == [
-        Problem(
-            "node1",
-            "there is no variable offload_lab_tenant_cuont. Did you mean offload_lab_tenant_count?",
-        )
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("tenant_cuont", "tenant_count"),
+        ("perist", "persist"),
+        ("compare_treshold_percent", "compare_threshold_percent"),
+        ("awx_sheduel", "awx_schedule"),
+        ("survey_block", "survey_blocks"),
+        ("report_foldr", "report_folder"),
+    ],
+)
+def test_a_misspelt_name(name, nearest):
+    assert problems(f"offload_lab_{name}", "offload_lab_vni", "other") == [
+        f"there is no variable offload_lab_{name}. Did you mean offload_lab_{nearest}?"
     ]
+
+
+def test_a_name_that_resembles_none():
+    assert problems("offload_lab_colour") == ["there is no variable offload_lab_colour. Remove it."]
 
 
 @pytest.mark.parametrize(
@@ -137,3 +143,5 @@ def test_one_sentence_for_all_its_places():
         Problem("a, b", "x."),
         Problem("b", "y."),
     ]
+    many = [Problem(f"node{number}", "x.") for number in range(1, 6)]
+    assert merged(many) == [Problem("node1, node2, node3 and 2 more", "x.")]
