@@ -208,6 +208,7 @@ import os
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._host import files
 from ..module_utils._host.apply import apply
 from ..module_utils._host.locks import lock_labs
 from ..module_utils._host.module import Returned, result_of, run_module
@@ -265,6 +266,8 @@ def make(lab: str, wanted: list[Node], state: str, names: list[str], check_mode:
     if not check_mode:
         end_processes(inodes_of(plan.stop, before))
         nic.stop(nics)
+        if present:
+            files.make_state_folder()
         apply(plan.steps)
         nic.start_all(nics)
         now = summary(lab, read_state(run, lab, names), names) if plan.steps else was

@@ -73,7 +73,7 @@ def user(pods, play, tmp_path):
 
 
 def state(hosts):
-    return {node: json.loads(hosts.inside(node, "python3", "-c", DIGEST)) for node in NODES}
+    return {node: json.loads(hosts.inside(node, "python3", "-I", "-c", DIGEST)) for node in NODES}
 
 
 def test_from_two_hosts_to_a_setting_that_stays(pods, user, tmp_path):

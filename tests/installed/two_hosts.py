@@ -88,7 +88,7 @@ class TwoHosts:
         return self.podman("exec", container(node), *argv, rc=rc)
 
     def write(self, node, path, text):
-        self.inside(node, "python3", "-c", f"open({path!r}, 'w').write({text!r})")
+        self.inside(node, "python3", "-I", "-c", f"open({path!r}, 'w').write({text!r})")
 
     def up(self):
         run(["sh", "tests/installed/ssh_image.sh", self.image])
@@ -237,7 +237,7 @@ class TwoHosts:
 
     def left(self, node):
         """Return what a lab might have left on a host: namespaces, devices, processes, files."""
-        return json.loads(self.inside(node, "python3", "-c", LOOK))
+        return json.loads(self.inside(node, "python3", "-I", "-c", LOOK))
 
     def source_of(self, package, folder):
         """Return the path of the source archive of a package of the hosts' distribution, as

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import re
 import subprocess
 import sys
@@ -195,6 +196,63 @@ def test_libraries_are_installed_where_the_file_runs(path):
 def test_processes_go_through_a_door():
     users = [path for path in SOURCES if PROCESS_CALLS.search(path.read_text())]
     assert [name_of(path) for path in users] == PROCESS_DOORS
+
+
+PYTHON_STARTER = "plugins/module_utils/_host/script.py"
+# A program's name, alone or at the end of a path, as the word of a command line
+IS_PYTHON = re.compile(r"(?:.*/)?python[0-9.]*")
+# What names an interpreter but starts none: a variable of Ansible
+NAMES_PYTHON = {("plugins/module_utils/_nodes/lab_hosts.py", "/usr/bin/python3")}
+STARTS_PYTHON = re.compile(r"(?<![\w.-])(?:/\S*/)?python[0-9.]*(?![\w.-])|ansible_python")
+# Packages that are installed, and a folder of an image: no command starts with these words.
+PACKAGES_OF_PYTHON = {"roles/machines/files/machine_image.sh": "packages="}
+
+
+def python_words(path):
+    """Return what names Python in a file of plugins: text of a command line, and sys.executable."""
+    words = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            words.update(filter(IS_PYTHON.fullmatch, [node.value]))
+        elif isinstance(node, ast.Attribute) and node.attr in ("executable", "_base_executable"):
+            words.add("sys.executable")
+    return {(name_of(path), word) for word in words} - NAMES_PYTHON
+
+
+def test_python_is_started_in_one_way():
+    """Another one would import from the folder of its script, or from the one it is started in."""
+    words = set().union(*map(python_words, SOURCES))
+    assert {name for name, _word in words} == {PYTHON_STARTER}
+
+
+def python_lines(path):
+    """Return the lines of a task file or a script that name Python; not comments or package lists."""
+    packages = PACKAGES_OF_PYTHON.get(name_of(path))
+    lines = [line for line in path.read_text().splitlines() if not line.lstrip().startswith("#")]
+    return [
+        f"{name_of(path)}: {line}"
+        for line in lines
+        if STARTS_PYTHON.search(line) and not (packages and line.startswith(packages))
+    ]
+
+
+def test_no_role_or_playbook_starts_python():
+    paths = [*CHECKOUT.glob("roles/**/*"), *CHECKOUT.glob("playbooks/**/*")]
+    texts = [path for path in paths if path.suffix in (".yml", ".yaml", ".sh", ".j2", ".py")]
+    assert len(texts) > 50
+    assert list(itertools.chain.from_iterable(map(python_lines, texts))) == []
+
+
+def test_the_rule_of_python_sees_a_start():
+    for line in (
+        "cmd: python3 -c pass",
+        "argv: [/usr/bin/python3.11, x]",
+        "#!/usr/bin/env python",
+        '"{{ ansible_python_interpreter }}" x',
+    ):
+        assert STARTS_PYTHON.search(line), line
+    for word in ("python3", "/usr/bin/python3.11", "python"):
+        assert IS_PYTHON.fullmatch(word), word
 
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

@@ -45,7 +45,7 @@ class Host:
         return self.podman("exec", NAME, *argv, rc=rc)
 
     def write(self, path, text):
-        self.inside("python3", "-c", f"open({path!r}, 'w').write({text!r})")
+        self.inside("python3", "-I", "-c", f"open({path!r}, 'w').write({text!r})")
 
     def restart(self):
         """Restart it, and wait until it has started and has its device."""

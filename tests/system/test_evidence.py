@@ -247,5 +247,5 @@ def test_driver_counters_are_those_of_ethtool(lab):
     """
     text = lab.inside(1, "ethtool", "-S", "underlay0")
     printed = {name: counter for name, counter in parse_statistics(text).items() if "xdp" in name}
-    read = lab.inside(1, "python3", "-c", READ_COUNTERS, timeout=20)
+    read = lab.inside(1, "python3", "-I", "-c", READ_COUNTERS, timeout=20)
     assert printed and json.loads(read) == printed

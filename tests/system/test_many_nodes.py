@@ -76,7 +76,7 @@ def test_every_tenant_reaches_every_other(lab, addresses):
     def silent(tenant):
         others = sorted(set(addresses.values()) - {addresses[tenant]})
         return lab.inside(
-            tenant[0], "python3", "-c", PING_ALL, *others, netns=f"tenant{tenant[1]}"
+            tenant[0], "python3", "-I", "-c", PING_ALL, *others, netns=f"tenant{tenant[1]}"
         ).split()
 
     with ThreadPoolExecutor(8) as pool:
@@ -101,7 +101,7 @@ def test_a_broadcast_arrives_once_and_does_not_loop(lab, addresses):
             "s.send(b'\\xff' * 6 + b'\\x02\\0\\0\\0\\0\\x01' + b'\\x08\\x06\\0\\x01\\x08\\0\\x06\\x04\\0\\x01' + "
             "b'\\x02\\0\\0\\0\\0\\x01\\xc0\\xa8\\x0a\\x01' + b'\\0' * 6 + b'\\xc0\\xa8\\x0a\\xfe')"
         )
-        lab.inside(1, "python3", "-c", sender, netns="tenant1")
+        lab.inside(1, "python3", "-I", "-c", sender, netns="tenant1")
         assert [int(future.result().split()[-1]) for future in heard] == [1] * lab.nodes
 
 

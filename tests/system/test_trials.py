@@ -54,7 +54,7 @@ def _engine(request, lab):
 
 def test_service_demand_of_four_streams_is_cpu_time_by_bytes(lab, probe, engine):
     counter = subprocess.Popen(
-        ["nsenter", f"--net=/run/netns/{lab.name}-node1", "python3", "-c", COUNTER],
+        ["nsenter", f"--net=/run/netns/{lab.name}-node1", "python3", "-I", "-c", COUNTER],
         stdout=subprocess.PIPE,
         text=True,
     )

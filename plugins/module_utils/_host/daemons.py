@@ -16,11 +16,11 @@ import signal
 from typing import Any, Callable, Collection, Dict, Iterable
 
 from .._base.errors import LabError
-from . import files
+from . import files, script
 from .processes import started_at
 from .waiting import PATIENCE, wait_until
 
-FOLDER = "/run/offload-lab"
+FOLDER = files.STATE_FOLDER
 # What a campaign has listening on a node: the beginnings of the names of their state files
 SERVER = "netserver-"
 PROBE = "probe-"
@@ -57,6 +57,7 @@ def detach(work: Callable[[], object], keep: Collection[int]) -> int:
         for descriptor in set(range(3, MOST_FILES)) - set(keep):
             with contextlib.suppress(OSError):
                 os.close(descriptor)
+        script.forget_archive()
         work()
     finally:
         os._exit(1)

@@ -17,9 +17,12 @@ import stat
 import time
 from typing import Iterator
 
+from .._base.errors import LabError
+
 RESULTS_MODE = 0o750  # of a results folder that is made
 STALE = 3600.0  # seconds after which a new file was left by a process that was killed
 NEW = ".new"
+STATE_FOLDER = "/run/offload-lab"  # of the processes that go on after their module
 
 
 @contextlib.contextmanager
@@ -46,6 +49,24 @@ def opened_private(folder: str) -> Iterator[str]:
         yield f"/proc/self/fd/{descriptor}"
 
 
+def make_state_folder(path: str = "") -> None:
+    """Make the folder of state files, which only root may enter; raise LabError for somebody
+    else's.
+    """
+    path = path or STATE_FOLDER
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    try:
+        with opened(path, os.O_NOFOLLOW) as folder:
+            status = os.fstat(folder)
+            if status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) != 0o700:
+                os.fchmod(folder, 0o700)
+    except OSError as error:
+        raise LabError(f"is not a folder ({error.strerror})", path, "Remove it.")
+    if status.st_uid != os.geteuid():
+        raise LabError(f"belongs to user {status.st_uid}", path, "Remove it.")
+
+
 def _remove_stale(folder: int, name: str) -> None:
     """Remove the new files of ``name`` that killed processes left."""
     for entry in os.listdir(folder):
@@ -70,6 +91,8 @@ def write(path: str, text: str | bytes, mode: int = 0o644) -> None:
     """Write a whole file at one stroke, and wait until it is on the disk; its folder is made."""
     parent, name = os.path.split(path)
     parent = parent or "."
+    if path.startswith(STATE_FOLDER + "/"):
+        make_state_folder()
     os.makedirs(parent, mode=0o755, exist_ok=True)
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
     new = f".{name}.{secrets.token_hex(8)}{NEW}"

@@ -41,15 +41,20 @@ def environment() -> dict[str, str]:
 
 
 def start(argv: Sequence[str], netns: str | None = None, **options: Any) -> subprocess.Popen[Any]:
-    """Start a process in the named network namespace (None: in ours) and return it; ``options`` go
-    to Popen.
+    """Start a process in the named network namespace (None: in ours), in the root folder, and
+    return it; ``options`` go to Popen.
     """
     try:
         with inside(netns):
             # AnsibleModule.run_command is for modules only, and cannot start what goes on beside
             # the module. pylint: disable-next=ansible-bad-function
             return subprocess.Popen(
-                argv, env=environment(), close_fds=True, universal_newlines=True, **options
+                argv,
+                env=environment(),
+                cwd="/",
+                close_fds=True,
+                universal_newlines=True,
+                **options,
             )
     except OSError as error:
         raise CommandError(

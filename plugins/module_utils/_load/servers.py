@@ -166,7 +166,6 @@ def _start(server: Server, inherited: tuple[int, ...]) -> subprocess.Popen[str]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        cwd="/",
         pass_fds=inherited,
     )
     inode = host_netns.inode(host_netns.path_of(server["netns"]))

@@ -12,10 +12,11 @@ from typing import Iterable, TypedDict
 
 from .._base import checks, network
 from .._base.errors import InputError
+from .._host import files
 from .._host.netns import path_of
 from .._lying_nic import faults
 
-ROOT = "/run/offload-lab"
+ROOT = files.STATE_FOLDER
 DEVICE = "underlay0"
 MAX_MTU_TAP = 65521  # a frame of 65,535 bytes, less its Ethernet header
 UPLINK = "uplink0"

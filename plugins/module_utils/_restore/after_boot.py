@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 
 from .._base.quoting import exec_start
-from .._host import daemons, program
+from .._host import daemons, program, script
 from .._host.apply import apply
 from .._ovs import service
 from .._ovs.switch_plan import plan_absent, service_of
@@ -38,6 +37,7 @@ Before=ssh.service sshd.service
 Type=oneshot
 TimeoutStartSec=120
 {start}
+
 [Install]
 WantedBy=multi-user.target
 """
@@ -57,7 +57,7 @@ def plan(main: str) -> None:
     """Have the next boot run a program of :func:`main_for`."""
     program.write(PROGRAM, main)
     with open(UNIT, "w") as stream:
-        stream.write(TEXT.format(start=exec_start([sys.executable, PROGRAM])))
+        stream.write(TEXT.format(start=exec_start(script.argv_of_zip(PROGRAM))))
     os.makedirs(os.path.dirname(LINK), mode=0o755, exist_ok=True)
     if not os.path.lexists(LINK):
         os.symlink(UNIT, LINK)

@@ -22,7 +22,7 @@ import time
 from typing import Sequence
 
 from .._base.errors import LabError
-from .._host import daemons, files, program
+from .._host import daemons, files, program, script
 from .._host.daemons import ProcessState
 from .._host.runner import run, start
 from .._host.waiting import wait_until
@@ -173,13 +173,13 @@ def arm(minutes: float, path: str, watched: Watchlist | None = None) -> ProcessS
     harm.remember(watched)
     with open(ALIVE, "w"):
         pass
-    argv = [sys.executable, PROGRAM, str(minutes), path, *before]
+    argv = [*script.argv_of_zip(PROGRAM), str(minutes), path, *before]
     if program.by_systemd():
         run(["systemd-run", "--quiet", "--collect", "--unit=" + UNIT] + argv)
         started = wait_until(lambda: find() is not None, _unit_runs)
     else:
         null = subprocess.DEVNULL
-        process = start(argv, start_new_session=True, cwd="/", stdin=null, stdout=null, stderr=null)
+        process = start(argv, start_new_session=True, stdin=null, stdout=null, stderr=null)
         started = wait_until(lambda: find() is not None, lambda: process.poll() is None)
     if not started:
         raise LabError("it did not start", "dead man's switch", f"Try: {' '.join(argv)}")

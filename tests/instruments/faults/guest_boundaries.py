@@ -90,7 +90,7 @@ class World:
         """Return everything of both machines that can be read."""
         numbers = range(1, self.nodes + 1)
         return {
-            f"node{number}": json.loads(self.inside(number, "python3", "-c", DIGEST))
+            f"node{number}": json.loads(self.inside(number, "python3", "-I", "-c", DIGEST))
             for number in numbers
         }
 

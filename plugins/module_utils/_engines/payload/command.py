@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ContextManager
 
-from .. import script
+from ..._host import script
 from . import traffic
 
 TEST = "PAYLOAD"

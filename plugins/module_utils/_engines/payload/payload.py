@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import ContextManager, Sequence
 
 from ..._base.errors import InputError
+from ..._host import script
 from ..engine import Endpoint, Engine, Load, StreamRow
 from . import command, result
 
@@ -19,8 +20,8 @@ class PayloadCheck(Engine):
     tests = (command.TEST,)
     called = "the check of the payload"
     server = "the server of payload checks"
-    program = "python3"
-    asks = ("python3", "-V")
+    program = script.PYTHON
+    asks = script.VERSION
     offers = ("rate_mbps",)
     port_offset = 3
 
@@ -45,7 +46,7 @@ class PayloadCheck(Engine):
         return command.descriptors()
 
     def started(self, argv: Sequence[str]) -> bool:
-        return list(argv[:3]) == [*command.SCRIPT, "check"]
+        return script.runs(argv, command.DESCRIPTOR, "check")
 
     def rows(self, argv: Sequence[str], raw: str, finished: float = 0.0) -> list[StreamRow]:
         found = result.parse(raw)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, ContextManager
 
-from .. import script
+from ..._host import script
 from ..engine import Endpoint, Load
 from . import traffic
 

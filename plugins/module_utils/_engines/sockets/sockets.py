@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import ContextManager, Sequence
 
 from ..._base.errors import InputError
+from ..._host import script
 from ..engine import SHORTEST, Endpoint, Engine, Line, Load, StreamRow
 from . import command, output
 from .traffic import DATAGRAM, LARGEST_DATAGRAM
@@ -29,8 +30,8 @@ class Sockets(Engine):
     offers = ("rate_mbps", "congestion_control", "udp_segment", "udp_gro")
     called = "the load by sockets"
     server = "the server of loads by sockets"
-    program = "python3"
-    asks = ("python3", "-V")
+    program = script.PYTHON
+    asks = script.VERSION
     port_offset = 4
     clock = SHORTEST
 
@@ -83,7 +84,7 @@ class Sockets(Engine):
         return command.descriptors()
 
     def started(self, argv: Sequence[str]) -> bool:
-        return list(argv[:3]) == [*command.SCRIPT, "measure"]
+        return script.runs(argv, command.DESCRIPTOR, "measure")
 
     def rows(self, argv: Sequence[str], raw: str, finished: float = 0.0) -> list[StreamRow]:
         return output.rows(raw)

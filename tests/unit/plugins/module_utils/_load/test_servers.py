@@ -115,7 +115,7 @@ def test_it_waits_for_one_that_is_ending_and_has_no_command_line_any_more(monkey
         "time.sleep(60)"
     )
     process = subprocess.Popen(
-        ["python3", "-uc", ending], start_new_session=True, stdout=subprocess.PIPE
+        ["python3", "-Iuc", ending], start_new_session=True, stdout=subprocess.PIPE
     )
     try:
         process.stdout.readline()

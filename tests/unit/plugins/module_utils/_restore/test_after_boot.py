@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
-from ansible_collections.offload.lab.plugins.module_utils._host import program
+from ansible_collections.offload.lab.plugins.module_utils._host import program, script
 from ansible_collections.offload.lab.plugins.module_utils._ovs import ovs_state
 from ansible_collections.offload.lab.plugins.module_utils._restore import after_boot
 
@@ -54,7 +54,10 @@ def test_it_is_planned_and_forgotten(host, tmp_path):
     after_boot.plan(main)
     assert after_boot.planned() == main
     assert os.path.samefile(after_boot.LINK, after_boot.UNIT)
-    assert f"ExecStart={sys.executable} {after_boot.PROGRAM}\n" in Path(after_boot.UNIT).read_text()
+    assert (
+        f"ExecStart={sys.executable} -IS {after_boot.PROGRAM}\n"
+        in Path(after_boot.UNIT).read_text()
+    )
     assert os.stat(after_boot.PROGRAM).st_mode & 0o777 == 0o600
     after_boot.forget()
     assert after_boot.planned() is None and files(tmp_path) == [] and host == []
@@ -125,6 +128,6 @@ def test_the_program_runs_without_the_collection(tmp_path):
     )
     program.write(str(path), main)
     output = subprocess.run(
-        [sys.executable, "-I", path], cwd="/", check=True, capture_output=True, text=True
+        script.argv_of_zip(path), cwd="/", check=True, capture_output=True, text=True
     ).stdout
     assert output == f"{(EVIL, 'auto')}\n"

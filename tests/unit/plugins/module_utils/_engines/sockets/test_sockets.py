@@ -26,7 +26,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host.waiting import w
 from ansible_collections.offload.lab.plugins.module_utils._load import run as load_run
 
 END = {"netns": None, "local": "198.18.0.1", "address": "198.18.0.2", "port": 12865}
-SCRIPT = ["python3", "/proc/self/fd/198", "measure"]
+SCRIPT = ["python3", "-IS", "/proc/self/fd/198", "measure"]
 STREAM = {
     "test": "UDP_STREAM",
     "length": 2,
@@ -65,8 +65,8 @@ def asked(count=1, **keys):
     load = workload.checked({"engine": "sockets", "test": "TCP_STREAM", **keys})
     found = []
     for line in workload.lines(load, [workload.endpoint(END)] * count):
-        assert line.argv[:3] == SCRIPT
-        found.append(json.loads(line.argv[3]))
+        assert line.argv[:4] == SCRIPT
+        found.append(json.loads(line.argv[4]))
     return found
 
 
@@ -193,7 +193,7 @@ def server():
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     ours = engine_named("sockets")
-    argv = [sys.executable, traffic.__file__, *ours.serve("127.0.0.1", port)[2:]]
+    argv = [sys.executable, traffic.__file__, *ours.serve("127.0.0.1", port)[3:]]
     with subprocess.Popen(argv, start_new_session=True) as process:
 
         def listens():
@@ -291,3 +291,12 @@ def test_datagrams_that_arrive_as_a_larger_one_are_found(joined):
     assert traffic.merged(6400, done.datagram) is None
     said = traffic.merged(100, done.datagram)
     assert said.startswith("datagrams of 100 bytes arrived as one of 6400")
+
+
+def test_a_record_of_an_older_version_is_known_again():
+    argv = ["python3", "/proc/self/fd/198", "measure", "{}"]
+    assert engine_that_started(argv).name == "sockets"
+    assert engine_that_started([*SCRIPT, "{}"]).name == "sockets"
+    check = ["python3", "/proc/self/fd/199", "check", "198.18.0.2", "12868", "2", "0"]
+    assert engine_that_started(check).name == "payload"
+    assert engine_that_started([check[0], "-IS", *check[1:]]).name == "payload"

@@ -1,0 +1,88 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one way to start Python on a node: it imports nothing from a place that others can write to.
+
+Python puts the folder of its script first on its search path, reads PYTHON* variables, and imports
+sitecustomize and the packages of a user. ``-I`` and ``-S`` turn all of that off. A script is
+held in memory, and Python reads it from a descriptor that the process inherits. The number of the
+descriptor is part of the command line, by which a server is recognised.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import inspect
+import os
+import sys
+import tempfile
+from types import ModuleType
+from typing import IO, Iterator, Sequence
+
+from . import files
+
+PYTHON = "python3"
+VERSION = (PYTHON, "-ISV")  # a command that shows whether a node has it
+ISOLATED = "-IS"
+MFD_ALLOW_SEALING = 2
+MFD_NOEXEC_SEAL = 8  # since Linux 6.3, where a sysctl can require it
+SEALS = 1 | 2 | 4 | 8  # F_SEAL_SEAL, _SHRINK, _GROW, _WRITE: the text of a script is final
+F_ADD_SEALS = 1033
+
+
+def argv(descriptor: int) -> list[str]:
+    """Return how the command line of a script begins."""
+    return [PYTHON, ISOLATED, f"/proc/self/fd/{descriptor}"]
+
+
+def runs(argv: Sequence[str], descriptor: int, verb: str) -> bool:
+    """Return whether a command line is that of a script. Versions before 1.0 had no option in
+    between, and their records are read, too.
+    """
+    beginning = [f"/proc/self/fd/{descriptor}", verb]
+    return beginning in (list(argv[1:3]), list(argv[2:4]))
+
+
+def argv_of_zip(path: str) -> list[str]:
+    """Return how the command line of a zip file of :mod:`.program` begins."""
+    return [sys.executable, ISOLATED, path]
+
+
+def _memory() -> IO[bytes]:
+    """Return an open file in memory, or in our folder where the kernel or Python has none."""
+    for flags in (MFD_NOEXEC_SEAL, MFD_ALLOW_SEALING):
+        with contextlib.suppress(OSError, AttributeError):
+            return os.fdopen(os.memfd_create("offload-lab", flags | os.MFD_CLOEXEC), "w+b")
+    files.make_state_folder()
+    return tempfile.TemporaryFile(dir=files.STATE_FOLDER)
+
+
+@contextlib.contextmanager
+def held(module: ModuleType, descriptor: int) -> Iterator[tuple[int, ...]]:
+    """Hold a script open, for processes that are started meanwhile; give what they inherit."""
+    with _memory() as script:
+        script.write(inspect.getsource(module).encode())
+        script.flush()
+        with contextlib.suppress(OSError):  # a file in a folder has no seals
+            fcntl.fcntl(script, F_ADD_SEALS, SEALS)
+        os.dup2(script.fileno(), descriptor)
+        try:
+            yield (descriptor,)
+        finally:
+            os.close(descriptor)
+
+
+def forget_archive() -> None:
+    """Import from the standard library alone from now on.
+
+    Ansible unpacks a module below /tmp and removes it when the module ends. A process that outlives
+    the module would import from an archive of that name, which anybody can put there.
+    """
+    library = os.path.dirname(os.__file__)
+    sys.path[:] = [folder for folder in sys.path if (folder + "/").startswith(library + "/")]
+    sys.path_importer_cache.clear()
+    for module in list(sys.modules.values()):
+        folders = getattr(module, "__path__", None)
+        if folders is not None and not all(str(one).startswith(library) for one in folders):
+            module.__path__ = []
