@@ -37,7 +37,6 @@ Before=ssh.service sshd.service
 Type=oneshot
 TimeoutStartSec=120
 {start}
-
 [Install]
 WantedBy=multi-user.target
 """
