@@ -46,8 +46,9 @@ options:
     default: netperf
   stream:
     description:
-      - Whether echoes as long as the MTU and the stream must get through. Without it a path that answers is
-        usable, for what else gets through is what a check of the payload finds out.
+      - Whether echoes as long as the MTU and the stream must get through.
+      - Without it no path is refused. A check of the payload finds out what gets through, and a warning names each
+        path on which no echo request is answered.
     type: bool
     default: true
 seealso:
@@ -89,7 +90,14 @@ def gather(module: AnsibleModule) -> dict[str, Any]:
     """Return what each path carries."""
     asked = [] if module.check_mode else module.params["paths"]
     how = (module.params["port"], module.params["engine"], module.params["stream"])
-    return {"changed": False, "paths": [path.check(one, *how) for one in asked]}
+    paths = [path.check(one, *how) for one in asked]
+    for carries in paths:
+        if carries["lost_percent"] == path.ALL_LOST:
+            module.warn(
+                f"path {carries['path']} to {carries['address']}: no echo request is answered. "
+                "The check of the payload begins all the same."
+            )
+    return {"changed": False, "paths": paths}
 
 
 def main() -> None:

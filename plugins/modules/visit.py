@@ -357,6 +357,7 @@ from ..module_utils._observe.probe import Probe
 from ..module_utils._observe.trial_watch import BothEnds
 from ..module_utils._restore import sign_of_life
 
+UNSEEN = "The trials of this visit have no evidence of that node."
 Checked = Tuple[Dict[str, Any], Load, List[Endpoint]]  # name, workload, endpoints
 
 
@@ -420,15 +421,52 @@ def between(params: dict[str, Any]) -> dict[str, Any]:
     return {key: params["forwarder"][key] for key in PROBE} if params["forwarder"] else {}
 
 
+def path_is_tested(params: dict[str, Any]) -> bool:
+    """Return whether the campaign asks only what becomes of the payload: then a path on which
+    nothing passes is a result.
+    """
+    return params["engines"] == ["payload"]
+
+
+def probe_of(module: AnsibleModule, asked: dict[str, Any] | None) -> Probe | None:
+    """Return the probe of another node. In a check of the payload a node that cannot be reached is
+    measured without it: the fault may break this connection, too.
+    """
+    if not asked:
+        return None
+    if not path_is_tested(module.params):
+        return Probe(**asked)
+    try:
+        probe = Probe(**asked, timeout=run.REACH_S, patience=run.REACH_S)
+        probe.clock()
+    except (LabError, OSError) as error:
+        module.warn(
+            f"The probe of the other node cannot be reached ({error}). {UNSEEN}"
+        )
+        return None
+    return probe
+
+
+def sampled(module: AnsibleModule, server: Probe | None, forwarder: Probe | None) -> dict[str, Any]:
+    """Return the packets of each path; nothing where the other end cannot be asked."""
+    began = time.time()
+    if not server or not module.params["look"]:
+        return {}
+    try:
+        packets = evidence.look(module.params["look"], server, forwarder)
+    except OSError as error:
+        if not path_is_tested(module.params):
+            raise
+        module.warn(f"The probe at {server.where} stopped answering ({error}). {UNSEEN}")
+        return {}
+    return {"packets": packets, "looked_s": round(time.time() - began, 3)}
+
+
 def look_and_measure(module: AnsibleModule, cells: list[Checked]) -> dict[str, Any]:
     params = module.params
-    found: dict[str, Any] = {}
-    server = Probe(**params["probe"]) if params["probe"] else None
-    forwarder = Probe(**between(params)) if between(params) else None
-    if server and params["look"]:
-        began = time.time()
-        found["packets"] = evidence.look(params["look"], server, forwarder)
-        found["looked_s"] = round(time.time() - began, 3)
+    server = probe_of(module, params["probe"])
+    forwarder = probe_of(module, between(params))
+    found = sampled(module, server, forwarder)
     chunk = (
         spool.Chunk(params["spool"], params["campaign"], params["chunk"])
         if params["chunk"]
@@ -457,7 +495,8 @@ def collect_and_measure(module: AnsibleModule) -> dict[str, Any]:
     if params["reach"]:
         ends = list(map(workload.endpoint, params["reach"]))
         for name in params["engines"]:
-            run.preflight(engine_named(name), ends)
+            for sentence in run.preflight(engine_named(name), ends, path_is_tested(params)):
+                module.warn(sentence)
     result = {
         "changed": False,
         "left": {os.path.basename(path): rows for path, rows in left.items()},

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import selectors
@@ -30,6 +31,9 @@ MAX_TEXT = 1 << 20  # bytes of output kept of one process
 # Seconds by which the wall clock may part from the monotonic one in a trial: NTP slews 0.05 % at
 # most
 JUMP = 0.1
+REACH_S = 5.0  # until a server must have taken a connection: two SYNs may be lost (RFC 6298)
+# What connect(2) reports where no packet came back.
+SILENT = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
 WAKE_S = 0.5  # from one question whether the trial is to be stopped to the next
 
 
@@ -314,28 +318,55 @@ def run_cell(
     )
 
 
-def _reach(engine: Engine, end: Endpoint) -> None:
-    port = end["port"] + engine.port_offset
+def _answer_error(engine: Engine, end: Endpoint) -> OSError | None:
+    """Return why the engine's server at an end takes no TCP connection, None where it takes one."""
+    source = (end["local"], 0) if end["local"] else None
+    there = (end["address"], end["port"] + engine.port_offset)
     try:
         with host_netns.inside(end["netns"]):
-            source = (end["local"], 0) if end["local"] else None
-            socket.create_connection(
-                (end["address"], port), timeout=15, source_address=source
-            ).close()
+            socket.create_connection(there, timeout=REACH_S, source_address=source).close()
     except OSError as error:
-        where = f"{end['address']} port {port}"
-        where += f" from namespace {end['netns']}" if end["netns"] else ""
-        raise InputError(
-            f"no {engine.server} answers at {where} ({error.strerror or error})",
-            None,
-            "Run the lab playbook: its netperf role starts it; or check for a firewall in between.",
-        )
+        return error
+    return None
 
 
-def preflight(engine: Engine, endpoints: Iterable[Endpoint]) -> None:
+def _is_silent(error: OSError) -> bool:
+    """Return whether no packet of the other end came back; a refusal is an answer."""
+    return isinstance(error, socket.timeout) or error.errno in SILENT
+
+
+def _place(engine: Engine, end: Endpoint) -> str:
+    place = f"{end['address']} port {end['port'] + engine.port_offset}"
+    return place + (f" from namespace {end['netns']}" if end["netns"] else "")
+
+
+def _distinct(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
+    return list({tuple(sorted(end.items(), key=str)): end for end in endpoints}.values())
+
+
+def preflight(
+    engine: Engine, endpoints: Iterable[Endpoint], path_is_tested: bool = False
+) -> list[str]:
     """Raise one clear error when an engine is missing or its server does not answer; nothing is
     measured before.
+
+    Where ``path_is_tested``, a path on which TCP does not pass is a finding, not an error. Return
+    a sentence for each such path.
     """
     runner.run(list(engine.asks), check=False)
-    for end in {tuple(sorted(end.items(), key=str)): end for end in endpoints}.values():
-        _reach(engine, end)
+    sentences: list[str] = []
+    for end in _distinct(endpoints):
+        error = _answer_error(engine, end)
+        if error is None:
+            continue
+        reason = f"TCP does not pass to {_place(engine, end)} ({error.strerror or error})"
+        if not path_is_tested or not _is_silent(error):
+            raise InputError(
+                reason,
+                engine.server,
+                "See whether the server runs there (ss -ltn), and whether a firewall is in between.",
+            )
+        sentences.append(
+            f"{reason}. The check begins: it finds out whether an offload is the cause."
+        )
+    return sentences

@@ -21,6 +21,7 @@ from .._load.run import run_cell
 ECHOES = 20
 SMALL = 56  # bytes of data of a small echo
 INTERVAL = 0.02  # s between echoes
+ALL_LOST = 100  # per cent
 MOST_LOST = 5  # per cent: one of the twenty may be lost while neighbours are learned
 HEADERS = {4: 28, 6: 48}  # bytes of IP and ICMP before an echo's data
 LOSS = re.compile(r"(\d+) packets transmitted, (\d+) received")
@@ -50,7 +51,7 @@ def parse_ping(text: str) -> int:
     """Return the per cent of echoes that were lost, 100 where ping reported none."""
     counts = LOSS.search(text)
     sent, received = (int(number) for number in counts.groups()) if counts else (0, 0)
-    return 100 * (sent - received) // sent if sent else 100
+    return 100 * (sent - received) // sent if sent else ALL_LOST
 
 
 def mtu_to(address: str, netns: str | None) -> int:
@@ -103,14 +104,6 @@ def rate(address: str, netns: str | None, port: int, engine: str) -> float:
     return carried
 
 
-def _answers(name: str, address: str, netns: str | None, mtu: int) -> Carries:
-    """Return how many small echoes are lost; raise InputError where none comes back."""
-    small = lost(address, netns, SMALL)
-    if small == 100:
-        raise _no_reply(f"path {name} to {address}")
-    return {"path": name, "address": address, "mtu": mtu, "lost_percent": small, "mbit_s": None}
-
-
 def _no_reply(where: str) -> InputError:
     return InputError("no reply comes back", where, "Check cable, VLAN, addresses and firewalls.")
 
@@ -118,19 +111,26 @@ def _no_reply(where: str) -> InputError:
 def check(path: PathToCheck, port: int, engine: str = "netperf", stream: bool = True) -> Carries:
     """Return what a path carries; raise InputError for one that is not usable.
 
-    Without ``stream`` one that answers is.
+    Without ``stream`` any path is: the result has the share of small echoes that were lost.
     """
     address = str(network.address(path["address"], f"path {path['name']}"))
     netns = network.namespace_name(path["netns"]) if path.get("netns") else None
     where = f"path {path['name']} to {address}"
     mtu = min(mtu_to(address, netns), LARGEST_PACKET)
     if not stream:
-        return _answers(path["name"], address, netns, mtu)
+        small = lost(address, netns, SMALL)
+        return {
+            "path": path["name"],
+            "address": address,
+            "mtu": mtu,
+            "lost_percent": small,
+            "mbit_s": None,
+        }
     size = mtu - HEADERS[6 if ":" in address else 4]
     large = lost(address, netns, size)
     if large > MOST_LOST:
         small = lost(address, netns, SMALL)
-        if small == 100:
+        if small == ALL_LOST:
             raise _no_reply(where)
         if small > MOST_LOST:
             raise InputError(

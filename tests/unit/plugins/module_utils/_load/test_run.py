@@ -269,10 +269,33 @@ def test_preflight_names_the_netserver_that_does_not_answer(monkeypatch):
         deaf.bind(("127.0.0.1", 0))
         here = dict(END, port=listening.getsockname()[1], local="127.0.0.1")
         netperf_run.preflight(engine_named("netperf"), [here])
-        with pytest.raises(InputError, match="no netserver answers at 127.0.0.1 port"):
+        with pytest.raises(InputError, match="netserver: TCP does not pass to 127.0.0.1 port"):
             netperf_run.preflight(
                 engine_named("netperf"), [here, dict(END, port=deaf.getsockname()[1])]
             )
+
+
+@pytest.mark.parametrize("silent", [socket.timeout("timed out"), OSError(113, "No route to host")])
+def test_a_path_that_is_tested_may_be_dead(monkeypatch, silent):
+    def connect(*_args, **_options):
+        raise silent
+
+    monkeypatch.setattr(runner, "run", lambda *_args, **_options: None)
+    monkeypatch.setattr(socket, "create_connection", connect)
+    payload = engine_named("payload")
+    [sentence] = netperf_run.preflight(payload, [END, dict(END)], path_is_tested=True)
+    assert sentence.startswith("TCP does not pass to 127.0.0.1 port 4 (")
+    with pytest.raises(InputError, match="TCP does not pass"):
+        netperf_run.preflight(payload, [END])
+
+
+def test_a_refusal_is_an_answer_on_a_path_that_is_tested_too(monkeypatch):
+    monkeypatch.setattr(runner, "run", lambda *_args, **_options: None)
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        end = dict(END, port=deaf.getsockname()[1] - 3)
+        with pytest.raises(InputError, match="TCP does not pass"):
+            netperf_run.preflight(engine_named("payload"), [end], path_is_tested=True)
 
 
 def test_preflight_says_that_netperf_is_missing(monkeypatch):
