@@ -440,9 +440,7 @@ def probe_of(module: AnsibleModule, asked: dict[str, Any] | None) -> Probe | Non
         probe = Probe(**asked, timeout=run.REACH_S, patience=run.REACH_S)
         probe.clock()
     except (LabError, OSError) as error:
-        module.warn(
-            f"The probe of the other node cannot be reached ({error}). {UNSEEN}"
-        )
+        module.warn(f"The probe of the other node cannot be reached ({error}). {UNSEEN}")
         return None
     return probe
 
