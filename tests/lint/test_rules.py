@@ -45,6 +45,7 @@ ROOMS = {
         ["_preflight"],
     ],
     "plugin_utils": [
+        ["_untrusted"],
         ["_known_cases", "_paths", "_statistics", "_store"],
         ["_action", "_campaign", "_lab"],
         ["_trials", "_request"],

@@ -17,12 +17,15 @@ from ...module_utils._ethtool.features import LEGACY, group_members
 from ...module_utils._kinds.devices import devices_of_classes
 from ...module_utils._kinds.feature import plan_features
 from ...module_utils._kinds.kinds import DEVICE_KINDS
+from .._untrusted.texts import is_strict, printable
+from .._untrusted.variables import comment
 
 # The kernel's name of a feature that ethtool lists under another one.
 # TuneD takes "${f:exec:...}" for a command, so no text of a node is written unchecked.
 FEATURE_ROW = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}\Z")
 KERNEL_NAMES = {long: pattern for _short, long, pattern in LEGACY if "*" not in pattern}
 ON_OFF = {True: "on", False: "off"}
+DEVICE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@=+-]*\Z", re.ASCII)
 
 
 class HostDevice(NamedTuple):
@@ -88,6 +91,18 @@ def _device(item: Mapping[str, Any], features: dict[str, Any]) -> tuple[HostDevi
     return HostDevice(name, bits, groups, _others(item)), left
 
 
+def _odd_text(item: Mapping[str, Any], features: Mapping[str, Any]) -> str | None:
+    """Return a name or value of a device that could mean something in a file; None where none does."""
+    if not DEVICE.match(item["name"]):
+        return f"its name {printable(item['name'])}"
+    texts: list[Any] = list(features)
+    for group, values in item.items():
+        if isinstance(values, Mapping):
+            texts += [group, *values, *values.values()]
+    odd = [text for text in texts if isinstance(text, str) and not is_strict(text)]
+    return printable(odd[0]) if odd else None
+
+
 def _others(item: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return what is asked of a device beside features, by group, as it is listed."""
     others: dict[str, dict[str, Any]] = {}
@@ -130,6 +145,8 @@ def host_settings(
             left.append(f"{key}: it is in a network namespace, where the tool does not look")
         elif key not in found:
             left.append(f"{key}: it is not there now")
+        elif odd := _odd_text(item, found[key]["features"]):
+            left.append(f"{key}: {odd} cannot be written into a file of another tool")
         else:
             device, fixed = _device(item, found[key]["features"])
             devices.append(device)
@@ -164,12 +181,12 @@ def not_expressed(device: HostDevice, group: str, names: Iterable[str]) -> list[
 def head(settings: HostSettings, tool: str, use: str, left: list[str]) -> str:
     """Return the comment with which a file begins."""
     lines = [
-        f"# What campaign {settings.campaign} recommends for {settings.host}, for {tool}.",
+        f"# What campaign {comment(settings.campaign)} recommends for {comment(settings.host)}, for {tool}.",
         *(f"# {line}" for line in use.splitlines()),
     ]
     if left:
         lines.append(
             f"# Not in this file, because {tool} cannot express it or the host cannot be set so:"
         )
-        lines += [f"#   {line}" for line in left]
+        lines += [f"#   {comment(line)}" for line in left]
     return "".join(one_line(line) + "\n" for line in lines)

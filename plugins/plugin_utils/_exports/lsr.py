@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
-
 from ...module_utils._kinds.feature import FEATURE
+from .._untrusted.variables import dump_variables
 from .host_settings import (
     Export,
     HostDevice,
@@ -79,6 +78,6 @@ def linux_system_roles(settings: HostSettings) -> Export:
                     "ethtool": section,
                 }
             )
-    text = yaml.safe_dump({"network_connections": connections}, sort_keys=False)
+    text = dump_variables({"network_connections": connections}, width=80)
     name = "linux-system-roles.network"
     return Export(f"---\n{head(settings, name, USE, left)}{text}", left)

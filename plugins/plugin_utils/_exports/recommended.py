@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-import yaml
-
 from .._analysis.cure import Cure, all_on
 from .._analysis.hop import chains
 from .._campaign.factors import ENDS, settings_of
 from .._campaign.nouns import Factor, Levels, Plan
+from .._untrusted.variables import comment, dump_variables
 from .hop import hop_campaign
 
 HEAD = """\
@@ -167,6 +166,5 @@ def recommended(
 
 def document(data: dict[str, Any]) -> str:
     """Return the content of recommended.yml with this recommendation."""
-    return f"---\n{HEAD.format(name=data['campaign'])}" + yaml.safe_dump(
-        {"offload_lab_recommended": data}, sort_keys=False, allow_unicode=True, width=120
-    )
+    head = HEAD.format(name=comment(data["campaign"]))
+    return f"---\n{head}" + dump_variables({"offload_lab_recommended": data})

@@ -15,6 +15,7 @@ from itertools import chain, product
 from ...module_utils._base.quoting import one_line
 from ...module_utils._kinds.kinds import DEVICE_KINDS
 from ...module_utils._kinds.sysfs import FOLDER, Sysfs
+from .._untrusted.variables import comment
 from .host_settings import (
     Export,
     HostDevice,
@@ -113,6 +114,7 @@ def tuned(settings: HostSettings) -> Export:
             body += ["", f"[net-{device.name}]", "type=net", f"devices={device.name}", *net]
     if files:
         body += ["", "[sysfs]", *files]
-    summary = f"summary=What campaign {settings.campaign} recommends for {settings.host}"
+    campaign, host = comment(settings.campaign), comment(settings.host)
+    summary = f"summary=What campaign {campaign} recommends for {host}"
     text = "".join(one_line(line) + "\n" for line in ["[main]", summary, *body])
     return Export(head(settings, "TuneD", USE, left) + text, left)

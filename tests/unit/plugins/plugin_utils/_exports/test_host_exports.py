@@ -151,3 +151,33 @@ def test_an_unknown_feature_is_said():
             classes={"underlay": [{"name": "eth1"}]},
             found=FOUND,
         )
+
+
+@pytest.mark.parametrize("tool", FORMATS)
+@pytest.mark.parametrize("odd", ["eth1\n[main]", "{{ x }}", "eth1,eth2", "eth 1", "-eth1"])
+def test_a_device_whose_name_means_something_in_a_file_is_left_out(tool, odd):
+    classes = {"underlay": [{"name": odd}, {"name": "eth2"}]}
+    found = {name: {"features": FEATURES} for name in (odd, "eth2")}
+    settings = {"underlay": {"features": {"gro": False}}}
+    export = FORMATS[tool][1](host_settings("site\n- x", "node1\n", settings, classes, found))
+    assert len(export.left) == 1 and "cannot be written into a file" in export.left[0]
+    assert "{{" not in export.text and "eth2" in export.text
+    assert all(odd not in line for line in export.text.splitlines() if not line.startswith("#"))
+    assert "\n- x" not in export.text
+
+
+@pytest.mark.parametrize("tool", FORMATS)
+def test_a_setting_that_means_something_in_a_file_leaves_its_device_out(tool):
+    features = {**FEATURES, "rx-a\n[main]\nb": row(True)}
+    export = FORMATS[tool][1](
+        host_settings(
+            "site",
+            "node1",
+            {"underlay": {"features": {"gro": False}}},
+            CLASSES,
+            {"eth1": {"features": features}},
+        )
+    )
+    assert (
+        any("cannot be written" in line for line in export.left) and "[main]\nb" not in export.text
+    )

@@ -1,0 +1,85 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Texts of nodes, results folders, logs and campaign files: what they may hold. Pure.
+
+Nobody promises who wrote them. Whatever they say, they are data: never a template, never more than
+a line, never a control sequence of a terminal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from ...module_utils._base.errors import InputError
+
+LONGEST = 4096  # characters of a text that is kept
+DEEPEST = 40  # levels of lists and mappings of a document
+# A text of these characters is no template, whatever the delimiters, and needs no quotes.
+STRICT = re.compile(r"[A-Za-z0-9 ._+:~/@,=()-]*\Z", re.ASCII)
+# Control characters, what separates lines or turns their direction, and halves of characters.
+CONTROLS = "\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff"
+CONTROL = re.compile(f"[{CONTROLS}]")
+# What begins a template of Jinja, and the head with which Ansible takes other delimiters.
+TEMPLATE = re.compile(r"\{(?=[{%#])|#(?=jinja2:)")
+ODD = re.compile(f"[{CONTROLS}]|{TEMPLATE.pattern}")
+SPACES = "\n\r\t\u2028\u2029"
+
+
+def is_strict(text: str) -> bool:
+    """Return whether a text holds only characters that mean nothing in any format."""
+    return STRICT.match(text) is not None
+
+
+def _visible(found: re.Match[str]) -> str:
+    character = found.group()
+    return " " if character in SPACES else f"\\u{ord(character):04x}"
+
+
+def printable(text: str) -> str:
+    """Return a text as one line without control characters: the others are shown by their numbers."""
+    return CONTROL.sub(_visible, text)
+
+
+def clean(text: str) -> str:
+    """Return a text as one line of a bounded length that is no template: delimiters are torn apart."""
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST - 40]} ... ({len(text)} characters)"
+    if ODD.search(text) is None:
+        return text
+    return TEMPLATE.sub(lambda found: f"{found.group()} ", printable(text))
+
+
+def clean_all(document: Any, where: str) -> Any:
+    """Return a JSON document with clean texts, its keys too; ``where`` names it in an error."""
+    return _clean_all(document, where, DEEPEST)
+
+
+def _clean_all(value: Any, where: str, levels: int) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if not isinstance(value, (dict, list)):
+        return value
+    if not levels:
+        raise InputError(f"nested more than {DEEPEST} levels deep", where, "Restore the file.")
+    if isinstance(value, list):
+        return [_clean_all(item, where, levels - 1) for item in value]
+    cleaned = {clean(str(key)): _clean_all(item, where, levels - 1) for key, item in value.items()}
+    if len(cleaned) != len(value):
+        raise InputError(
+            "two names differ in control characters or template delimiters alone",
+            f"{where}: {', '.join(sorted(cleaned)[:3])}",
+            "See who has made them.",
+        )
+    return cleaned
+
+
+def lines(text: str | Iterable[str]) -> list[str]:
+    """Return the lines of a text, or of texts, for a console."""
+    texts = [text] if isinstance(text, str) else text
+    found: list[str] = []
+    for part in texts:
+        found += map(printable, part.split("\n"))
+    return found
