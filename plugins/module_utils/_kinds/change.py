@@ -186,12 +186,18 @@ def report(device: Device, plans: Plans, before: States, after: States) -> dict[
     for group, plan in plans.items():
         kind = DEVICE_KINDS[group]
         missed, others = kind.judge(plan, before[group], after[group], exact)
+        refused = {} if exact else kind.refused(plan, after[group])
+        missed = {name: value for name, value in missed.items() if name not in refused}
         old = kind.values(before[group])
         new = kind.values(after[group])
         concerned = {**plan["asked"], **plan["fixed"], **others}
         result["before"][group] = {name: old[name] for name in old if name in concerned}
         result["after"][group] = {name: new.get(name) for name in old if name in concerned}
-        found = {"not_honoured": missed, "side_effects": others, "fixed": plan["fixed"]}
+        found = {
+            "not_honoured": missed,
+            "side_effects": others,
+            "fixed": {**plan["fixed"], **refused},
+        }
         for part, values in found.items():
             if values:
                 result[part][group] = values

@@ -236,6 +236,25 @@ def judge_features(
     return not_honoured, side_effects
 
 
+def refused_bits(plan: SettingPlan, after: Features) -> dict[str, Any]:
+    """Return the bits that the device does not take, although the group they were asked with is on.
+
+    The kernel shows such a bit as "off [requested on]". A bit without another active bit of its
+    group is not among them: it may depend on a feature that is off.
+    """
+    asked_on = {bit for bit, value in plan["asked"].items() if value}
+    active = {bit for bit in asked_on if after[bit]["active"]}
+    refused: set[str] = set()
+    for members in group_members(after).values():
+        if active.intersection(members):
+            refused |= asked_on.intersection(members) - active
+    return {
+        bit: {"asked": True, "active": False, "reason": "the device does not take it"}
+        for bit in sorted(refused)
+        if wanted(after[bit])
+    }
+
+
 class FeatureKind(DeviceKind):
     """One offload, or several that go together."""
 
@@ -288,6 +307,9 @@ class FeatureKind(DeviceKind):
         self, plan: SettingPlan, before: Any, after: Any, exact: bool
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         return judge_features(plan, before, after, exact)
+
+    def refused(self, plan: SettingPlan, after: Any) -> dict[str, Any]:
+        return refused_bits(plan, after)
 
     def link_file_key(self, setting: str, value: bool) -> Expressed:
         if setting not in LINK_FILE:

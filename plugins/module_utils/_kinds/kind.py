@@ -147,6 +147,10 @@ class DeviceKind(Kind):
         """Return ``(not_honoured, side_effects)``; ``exact`` is for wanted bits of features."""
         raise NotImplementedError
 
+    def refused(self, plan: SettingPlan, after: KindState) -> dict[str, Any]:
+        """Return the asked settings that the device does not take, each with a ``reason``."""
+        return {}
+
 
 # What a level may be.
 SWITCH = {"off": False, "on": True}

@@ -130,7 +130,16 @@ def _judge(
         )
     if _missed(bits, off):
         return "no_op", "asked off, but it stays active"
-    return None, ""
+    return None, _refused(bits, on)
+
+
+def _refused(bits: Collection[str], on: Sequence[Observation]) -> str:
+    """Return in words which bits the device does not take; empty for none."""
+    names: set[str] = set()
+    for row in on:
+        fixed = row.get("fixed") or {}
+        names.update(bit for bit in fixed if bit in bits and fixed[bit].get("reason"))
+    return f"without {', '.join(sorted(names))}: the device does not take it" if names else ""
 
 
 def _always_fixed(bits: Collection[str], level: Sequence[Observation]) -> bool:

@@ -13,6 +13,7 @@ from ansible_collections.offload.lab.plugins.module_utils._kinds.feature import 
     plan_features,
     plan_wanted,
     predict_features,
+    refused_bits,
 )
 
 
@@ -166,3 +167,28 @@ def test_what_was_not_honoured_and_what_came_along():
     )
     not_honoured, _side_effects = judge_features(plan, before, after, exact=True)
     assert not_honoured == {}
+
+
+# Rows after `tso on`, and the bits that the device does not take.
+REFUSALS = [
+    ("all bits act", ["on", "on"], []),
+    ("one bit stays off", ["on", "off [requested on]"], ["tx-tcp-ecn-segmentation"]),
+    ("no bit acts: they need another feature", ["off [requested on]", "off [requested on]"], []),
+    ("the kernel does not keep the request", ["on", "off"], []),
+]
+
+
+@pytest.mark.parametrize(("_case", "states", "refused"), REFUSALS)
+def test_a_bit_that_the_device_does_not_take_is_not_part_of_its_group(_case, states, refused):
+    before = features(
+        "tcp-segmentation-offload: off",
+        "\ttx-tcp-segmentation: off",
+        "\ttx-tcp-ecn-segmentation: off",
+    )
+    after = features(
+        "tcp-segmentation-offload: on",
+        f"\ttx-tcp-segmentation: {states[0]}",
+        f"\ttx-tcp-ecn-segmentation: {states[1]}",
+    )
+    plan = plan_features({"tso": True}, before, "d")
+    assert list(refused_bits(plan, after)) == refused

@@ -119,3 +119,11 @@ def test_what_is_forwarded_is_proven_by_datagrams():
     assert verdicts.share_of(leaving, ["rx-gro-list"]) is None  # they leave by this device
     del sample["udp_in"]
     assert verdicts.share_of(sample, ["rx-gro-list"]) is None
+
+
+def test_the_reason_names_the_bits_that_the_device_does_not_take():
+    bits = ["tx-tcp-segmentation", "tx-tcp-ecn-segmentation"]
+    refused = {"tx-tcp-ecn-segmentation": {"reason": "the device does not take it"}}
+    found = verdicts.verdict(bits, [row(0.98, fixed=refused)], [row(0.0)])
+    assert found["verdict"] == "applied"
+    assert found["reason"] == "without tx-tcp-ecn-segmentation: the device does not take it"
