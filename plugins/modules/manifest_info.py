@@ -12,7 +12,10 @@ description:
   - Reads what can change a result besides the offloads - kernel, CPU, governor, mitigations, NUMA, sysctls, interrupts
     of the devices, packet steering, Open vSwitch and its tunnels, and versions of the tools.
   - What a node does not have is left out.
-  - Of the kernel's command line only the values that affect performance are kept, because it may carry secrets.
+  - Of the kernel's command line only the values that affect performance are kept, because it may carry secrets. What
+    stands behind C(--) is for the first process, and is left out.
+  - Of Open vSwitch the bridges are kept that are the lab's own or have one of the devices, and of C(options) and
+    C(other_config) only keys that bear on a measurement. Keys of IPsec such as C(psk) are never read into a result.
   - M(offload.lab.ethtool_info) reads the settings of the devices themselves.
 author:
   - The offload.lab developers (@offload-lab)
@@ -75,14 +78,14 @@ links:
   type: dict
   sample: {underlay0: {mtu: 9000, speed_mbps: 10000}}
 ovs:
-  description: Version and C(other_config) of Open vSwitch, and by bridge its datapath and ports; or C(reason). Ports of
-    the userspace datapath have their receive buffer in bytes.
+  description: Version and C(other_config) of Open vSwitch, and by bridge on a path its datapath and ports; or
+    C(reason). Ports of the userspace datapath have their receive buffer in bytes.
   returned: success
   type: dict
   sample: {supported: true, version: 3.1.0, bridges: {br-int: {datapath: netdev}}}
 """
 
-from typing import Any
+from typing import Any, Collection, Iterable
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -93,8 +96,8 @@ from ..module_utils._host import runner
 from ..module_utils._host.module import run_module
 from ..module_utils._kinds.info import FLOW_TYPES, SETTINGS, read
 from ..module_utils._observe import conditions
-from ..module_utils._ovs import database
-from ..module_utils._ovs.tables import Row, parse_tables
+from ..module_utils._ovs import database, described
+from ..module_utils._ovs.tables import parse_tables
 
 TABLES = [
     "--",
@@ -112,55 +115,26 @@ TABLES = [
 ]
 
 
-def interface(row: Row, buffers: dict[str, int]) -> dict[str, Any]:
-    """Return what is said of one interface."""
-    return {
-        "type": row["type"],
-        "options": row["options"],
-        "other_config": row["other_config"],
-        "receive_buffer": buffers.get(row["name"]),
-    }
-
-
-def bridges(
-    bridge_rows: list[Row], port_rows: list[Row], interface_rows: list[Row], buffers: dict[str, int]
-) -> dict[str, dict[str, Any]]:
-    """Return the bridges with their datapath and type, options and receive buffer of each port's
-    interfaces.
+def read_ovs(on_path: Collection[str]) -> dict[str, Any]:
+    """Return what Open vSwitch is and how its bridges on a path are set up, or why that is not
+    known.
     """
-    ports = {row["_uuid"]: row for row in port_rows}
-    interfaces = {row["_uuid"]: row for row in interface_rows}
-
-    def members(uuids: str | list[str]) -> list[str]:
-        return [uuids] if isinstance(uuids, str) else uuids
-
-    described = {}
-    for bridge in bridge_rows:
-        devices = []
-        for port in members(bridge["ports"]):
-            devices += [interfaces[uuid] for uuid in members(ports[port]["interfaces"])]
-        described[bridge["name"]] = {
-            "datapath": bridge["datapath_type"] or "system",
-            "other_config": bridge["other_config"],
-            "interfaces": {row["name"]: interface(row, buffers) for row in devices},
-        }
-    return described
-
-
-def read_ovs() -> dict[str, Any]:
-    """Return what Open vSwitch is and how it is set up, or why that is not known."""
     try:
         text = runner.run(["ovs-vsctl", "--timeout=5", "--format=json"] + TABLES).out
     except CommandError as error:
         return {"supported": False, "reason": error.what}
-    roots, bridge_rows, port_rows, interface_rows = parse_tables(text)
-    root = roots[0] if roots else {}
+    roots, *tables = parse_tables(text)
     return {
         "supported": True,
-        "version": root.get("ovs_version"),
-        "other_config": root.get("other_config"),
-        "bridges": bridges(bridge_rows, port_rows, interface_rows, database.port_buffers()),
+        **described.switch(roots[0] if roots else {}),
+        "bridges": described.bridges(tables, on_path, database.port_buffers()),
     }
+
+
+def of_host(items: Iterable[Any]) -> list[str]:
+    """Return the names of devices in the node's own network namespace."""
+    named = [item if isinstance(item, dict) else {"name": item} for item in items]
+    return [str(item.get("name")) for item in named if not item.get("netns")]
 
 
 def gather(module: AnsibleModule) -> dict[str, Any]:
@@ -169,7 +143,7 @@ def gather(module: AnsibleModule) -> dict[str, Any]:
     found = {
         "changed": False,
         "host": conditions.host(),
-        "ovs": read_ovs(),
+        "ovs": read_ovs([*devices, *of_host(module.params["settings_of"])]),
         "links": {device: conditions.link(device) for device in devices},
     }
     if module.params["results"] and not module.check_mode:

@@ -21,7 +21,9 @@ description:
     one that udev uses now.
   - Settings that it cannot express, such as tunnel segmentation in a C(.link) file, go into a oneshot unit of systemd,
     and RV(notes) says so. It runs whenever the device appears, so a tunnel that an agent makes again has them again.
-  - The originals are kept in O(path). O(state=absent) puts them back.
+  - The originals are kept in O(path), which only root may read. O(state=absent) puts them back.
+  - Diff mode shows the lines that the module writes. Of lines that a C(.link) file repeats it shows the keys only, and
+    nothing of files that somebody else wrote. Passwords of a host's configuration are never part of a result.
 extends_documentation_fragment:
   - offload.lab.attributes
 options:
@@ -106,12 +108,13 @@ from typing import Any, Mapping
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._host import daemons
+from ..module_utils._host import daemons, files
 from ..module_utils._host.module import run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._host.runner import run
 from ..module_utils._kinds.devices import devices_of_classes
 from ..module_utils._persist import host, plan, settings
+from ..module_utils._persist import shown as own_lines
 
 
 def wanted_state(
@@ -132,7 +135,9 @@ def wanted_state(
 
 def shown(files: Mapping[str, str | None]) -> str:
     """Return the text of diff mode for files."""
-    return "".join(f"# {path}\n{text}" for path, text in sorted(files.items()) if text)
+    return "".join(
+        f"# {path}\n{own_lines.shown(path, text)}" for path, text in sorted(files.items()) if text
+    )
 
 
 def properties_now(before: plan.Persisted, wanted: plan.Wanted) -> plan.Properties:
@@ -156,11 +161,11 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     params = module.params
     before: plan.Persisted = json.loads(host.read_text(params["path"]) or "null") or plan.empty()
     devices, wanted, methods = wanted_state(params, before)
-    files = {path: host.read_text(path) for path in {*before["files"], *wanted.files}}
-    plan.check_unchanged(before, files)
+    texts = {path: host.read_text(path) for path in {*before["files"], *wanted.files}}
+    plan.check_unchanged(before, texts)
     properties = properties_now(before, wanted)
-    after = plan.next_state(before, devices, wanted, files, properties)
-    changes = plan.file_changes(before, wanted, files)
+    after = plan.next_state(before, devices, wanted, texts, properties)
+    changes = plan.file_changes(before, wanted, texts)
     first, last = plan.steps(changes, plan.property_changes(before, wanted, properties))
     if not module.check_mode:
         carry_out(params["path"], kept_text(after), changes, first, last)
@@ -172,7 +177,7 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         "methods": methods,
         "notes": wanted.notes,
         "diff": {
-            "before": shown({path: files.get(path) for path in changes}),
+            "before": shown({path: texts.get(path) for path in changes}),
             "after": shown(changes) + connections,
         },
     }
@@ -187,7 +192,7 @@ def carry_out(
 ) -> None:
     """Keep the originals, then change; they are forgotten when all of them are back."""
     if kept:
-        host.write_text(path, kept)
+        files.write(path, kept, 0o600)
     for argv in first:
         run(argv)
     for name, text in changes.items():

@@ -74,10 +74,9 @@ def take_tunnel_line(line: str, table: dict[str, Any]) -> None:
 
 
 def offload_log_lines(text: str) -> list[str]:
-    """Return the lines of a kernel log about tunnel offloads."""
-    return [
-        line for line in text.split("\n") if TUNNEL_WORD.search(line) and OFFLOAD_WORD.search(line)
-    ]
+    """Return the lines of a kernel log about tunnel offloads; never the kernel's command line."""
+    lines = [line for line in text.split("\n") if "ommand line:" not in line]
+    return [line for line in lines if TUNNEL_WORD.search(line) and OFFLOAD_WORD.search(line)]
 
 
 def failure_reason(err: str, out: str = "") -> str:

@@ -19,6 +19,23 @@ from .netns import inside
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
+# What these print may hold secrets of the host, so no message shows it.
+CONFIDENTIAL = frozenset(
+    (
+        "crictl",
+        "ctr",
+        "dmesg",
+        "docker",
+        "nmcli",
+        "ovs-vsctl",
+        "ovsdb-tool",
+        "podman",
+        "udevadm",
+        "wg",
+    )
+)
+
+
 class CommandResult(NamedTuple):
     """What a finished process left: its arguments, its exit status, and what it printed."""
 
@@ -64,6 +81,11 @@ def start(argv: Sequence[str], netns: str | None = None, **options: Any) -> subp
         )
 
 
+def _shown(argv: Sequence[str], out: str) -> str:
+    """Return what a message may show of the standard output of a program."""
+    return "" if os.path.basename(argv[0]) in CONFIDENTIAL else out
+
+
 def run(
     argv: Sequence[str],
     stdin: str | None = None,
@@ -93,8 +115,9 @@ def run(
         process.communicate()
         raise CommandError(f"did not end within {timeout} s", in_netns(argv, netns))
     if check and process.returncode != 0:
+        reason = (err or _shown(argv, out)).strip()
         raise CommandError(
-            f"failed with exit status {process.returncode}: {(err or out).strip()}",
+            f"failed with exit status {process.returncode}" + (f": {reason}" if reason else ""),
             in_netns(argv, netns),
             process.returncode,
             err,

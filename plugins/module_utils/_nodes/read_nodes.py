@@ -42,7 +42,7 @@ def parse_mountinfo(text: str) -> list[Mount]:
         fields = left.split(" ")
         kind = right.split(" ")
         if not dash or len(fields) < 6 or not kind[0]:
-            raise ParseError(f"this is not a line of mountinfo: {line!r}", number)
+            raise ParseError(f"this is not a line of mountinfo: {left!r}", number)
         root, target = (
             OCTAL.sub(lambda match: chr(int(match.group(1), 8)), field) for field in fields[3:5]
         )

@@ -59,12 +59,16 @@ SYSCTLS = (
     "vm.swappiness",
 )
 CPU = "/sys/devices/system/cpu"
-# A command line may carry a secret: these parameters are kept, others only by name.
+# A command line may carry a secret: these parameters are kept. Of others the name is kept where they have
+# a value; a word alone may be a secret itself.
 CMDLINE_VALUES = re.compile(
     r"^(mitigations|isolcpus|nohz|nohz_full|rcu_nocbs|intel_pstate|amd_pstate|intel_idle\.max_cstate|"
     r"processor\.max_cstate|idle|nosmt|iommu|intel_iommu|amd_iommu|hugepages|hugepagesz|default_hugepagesz|"
     r"transparent_hugepage|numa_balancing|irqaffinity|cpuidle\.off|skew_tick|tsc|clocksource)(=|$)"
 )
+CMDLINE_WORD = re.compile(r'(?:[^\s"]|"[^"]*"?)+')  # next_arg() of lib/cmdline.c
+CMDLINE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}\Z")
+LONGEST_WORD = 120
 
 
 def read(path: str) -> str | None:
@@ -89,10 +93,19 @@ def sysctls() -> dict[str, str]:
 
 
 def command_line(text: str | None) -> list[str]:
-    """Return the kernel's parameters; values only of those known to bear on performance."""
-    return [
-        word if CMDLINE_VALUES.match(word) else word.split("=")[0] for word in (text or "").split()
-    ]
+    """Return the kernel's parameters: values only of those known to bear on performance, the names of
+    others that have a value, and nothing of what stands behind ``--``.
+    """
+    shown: list[str] = []
+    for word in CMDLINE_WORD.findall(text or ""):
+        name, equals, _value = word.partition("=")
+        if word == "--":
+            break
+        if CMDLINE_VALUES.match(word):
+            shown.append(word[:LONGEST_WORD])
+        elif equals and CMDLINE_NAME.match(name):
+            shown.append(name)
+    return shown
 
 
 def cpu_model(cpuinfo: str | None) -> str:
@@ -217,7 +230,6 @@ def host() -> dict[str, Any]:
     """Return the conditions of the node as a whole."""
     return present(
         [
-            ("hostname", platform.node()),
             ("boot_id", read("/proc/sys/kernel/random/boot_id")),
             ("kernel", platform.release()),
             ("kernel_build", platform.version()),

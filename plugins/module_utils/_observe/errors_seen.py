@@ -54,6 +54,7 @@ ALARMS = re.compile(
     r"bad gso|skb_warn_bad_offload|bad offload",
     re.IGNORECASE,
 )
+FIRST_OF_PROGRAMS = 8  # facility 1 and above, times 8
 MOST_LINES = 20
 LONGEST_LINE = 200
 
@@ -162,7 +163,7 @@ class KernelLog:
         found = []
         for record in self._records():
             text = record.partition(";")[2].split("\n")[0]
-            if ALARMS.search(text):
+            if _is_kernels(record) and ALARMS.search(text):
                 found.append(text[:LONGEST_LINE])
         return found[:MOST_LINES]
 
@@ -177,6 +178,12 @@ class KernelLog:
             if not record:
                 return
             yield record.decode("utf-8", "replace")
+
+
+def _is_kernels(record: str) -> bool:
+    """Return whether the kernel wrote a record of its log: programs of the host may write there, too."""
+    priority = record.partition(",")[0]
+    return priority.isdigit() and int(priority) < FIRST_OF_PROGRAMS
 
 
 _logs: list[KernelLog] = []  # one a process, from its first snapshot on

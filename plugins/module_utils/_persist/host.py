@@ -15,7 +15,7 @@ import shutil
 from .._base.errors import InputError, LabError
 from .._host import files
 from .._host.runner import SEARCH_PATH, run
-from . import link_file, networkmanager
+from . import link_file, networkmanager, shown
 from .plan import Seen
 
 INTERFACES = ("/etc/network/interfaces", "/etc/network/interfaces.d/*")
@@ -42,10 +42,10 @@ def connection_of(name: str) -> str | None:
     """Return the UUID of the connection by which NetworkManager runs a device, or None."""
     if not has_program("nmcli"):
         return None
-    shown = run(
+    answer = run(
         ["nmcli", "-g", "GENERAL.NM-MANAGED,GENERAL.CON-UUID", "device", "show", name], check=False
     )
-    return networkmanager.parse_device(shown.out) if shown.rc == 0 else None
+    return networkmanager.parse_device(answer.out) if answer.rc == 0 else None
 
 
 def stanza_of(name: str) -> bool:
@@ -57,8 +57,8 @@ def stanza_of(name: str) -> bool:
 
 def link_of(name: str) -> Seen:
     """Return what a .link file for a device has to repeat."""
-    shown = run(["udevadm", "info", "--query=property", f"--path=/sys/class/net/{name}"]).out
-    properties = dict(line.partition("=")[::2] for line in shown.splitlines())
+    answer = run(["udevadm", "info", "--query=property", f"--path=/sys/class/net/{name}"]).out
+    properties = dict(line.partition("=")[::2] for line in answer.splitlines())
     base = properties.get("ID_NET_LINK_FILE") or next(filter(os.path.exists, DEFAULT_LINK), "")
     if base == link_file.path_of(name):
         base = link_file.base_of(read_text(base) or "") or ""
@@ -95,15 +95,18 @@ def read_properties(wanted: dict[str, dict[str, str]]) -> dict[str, dict[str, st
     for uuid, values in wanted.items():
         names = sorted(values)
         with contextlib.suppress(LabError):
-            shown = run(["nmcli", "-g", ",".join(names), "connection", "show", uuid])
-            found[uuid] = networkmanager.parse_properties(shown.out, names)
+            answer = run(["nmcli", "-g", ",".join(names), "connection", "show", uuid])
+            found[uuid] = networkmanager.parse_properties(answer.out, names)
     return found
 
 
 def write_text(path: str, text: str | None) -> None:
-    """Write a file at one stroke, or remove it; a script gets the right to run."""
+    """Write a file at one stroke, or remove it. A script gets the right to run, and a file that repeats
+    lines of others is root's alone.
+    """
     if text is None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
         return
-    files.write(path, text, 0o755 if text[:2] == "#!" else 0o644)
+    mode = 0o755 if text[:2] == "#!" else 0o644
+    files.write(path, text, 0o600 if shown.is_confidential(path, text) else mode)

@@ -176,7 +176,8 @@ class UserCheck:
         return f"{self._named()} ended with status {status}" if status else None
 
     def _named(self) -> str:
-        return f"the check '{' '.join(self.argv)}'"
+        # Its arguments may hold a password, and reports show this text.
+        return f"the check {self.argv[0]!r}"
 
     def _start(self, now: float) -> str | None:
         null = subprocess.DEVNULL

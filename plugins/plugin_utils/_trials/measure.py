@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from itertools import chain
 from typing import Any
 
-from ...module_utils._base import network
+from ...module_utils._base import checks, network
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.engine import Endpoint
 from ...module_utils._engines.workload import engines_of, sampling_engine
@@ -92,7 +92,7 @@ class Measurement:
         self.seen: dict[str, dict[str, Any]] = {}  # packets, as module evidence returns them
         self.looked_s = 0.0
         self.progress = dict[str, str]()
-        name = self.plan["name"] if self.plan else options["campaign"]
+        name = self.plan["name"] if self.plan else checks.name(options["campaign"], "campaign")
         self.names = {
             "campaign": name,
             "client": options["client"],

@@ -23,7 +23,21 @@ def test_interrupts_of_a_device_and_of_no_other():
 
 def test_a_secret_on_the_command_line_is_not_told():
     words = conditions.command_line("quiet token=hunter2 mitigations=off isolcpus=1-3 password")
-    assert words == ["quiet", "token", "mitigations=off", "isolcpus=1-3", "password"]
+    assert words == ["token", "mitigations=off", "isolcpus=1-3"]
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ('a="hunter2 b c" nosmt', ["a", "nosmt"]),
+        ("root=/dev/vda -- --token hunter2 mitigations=hunter2", ["root"]),
+        ('a="x -- y" nosmt -- hunter2', ["a", "nosmt"]),
+        ("hunter2 {{hunter2}}=1 <b>=2 a\\tb=3", []),
+        (None, []),
+    ],
+)
+def test_words_alone_and_what_is_for_the_first_process_are_left_out(text, words):
+    assert conditions.command_line(text) == words
 
 
 @pytest.mark.parametrize(

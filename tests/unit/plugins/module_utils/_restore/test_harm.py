@@ -89,7 +89,7 @@ def test_a_device_that_is_gone_is_a_harm():
     [
         (["true"], None),
         (["false"], "the check 'false' ended with status 1"),
-        (["sleep", "1000"], "the check 'sleep 1000' did not end within 2 s"),
+        (["sleep", "1000"], "the check 'sleep' did not end within 2 s"),
         (["ol-none"], "the check 'ol-none' could not be started (No such file or directory)"),
     ],
 )
