@@ -7,6 +7,10 @@ A node runs this file as it is, ``serve ADDRESS PORT`` at one end and ``check AD
 RATE [LOCAL]`` at the other, so it imports nothing of ours. ``check`` prints one line of JSON, see
 :mod:`.result`. Both ends know the whole content: size and place of each message follow from
 its number and a seed.
+
+The server reads who may connect from its standard input, see :func:`.guests`; the client has the
+token in the variable OFFLOAD_LAB_TOKEN. The first line on each connection is the token. What the
+other end may ask for is bounded by :data:`RANGES`. No input ends the listening process.
 """
 
 from __future__ import annotations
@@ -14,15 +18,19 @@ from __future__ import annotations
 import collections
 import contextlib
 import errno
+import hmac
 import json
+import os
 import random
+import re
+import resource
 import select
 import socket
 import struct
 import sys
 import threading
 import time
-from typing import Callable, Iterator
+from typing import Any, Callable, Iterator, NamedTuple
 
 STALL = 5.0  # s without progress
 PATIENCE = 60.0  # s for an answer on the connection on which the ends speak
@@ -104,6 +112,20 @@ ECHO_HEAD = struct.Struct("!BBHHH")  # type, code, checksum, identifier, number
 ECHO_TRIES = 2
 ECHO_WAIT = 0.5
 SMALL_PING = 84  # bytes of the packet, as ping sends it
+LINE = 4096  # bytes of a line between the ends
+DEPTH = 32  # brackets in a line
+MOST_CHECKS = 2100  # threads of the server; a cell has 2000 streams at most
+STACK = 1 << 19  # bytes of a thread's stack
+# What a client may ask for: the least and the most.
+RANGES: dict[str, tuple[float, float]] = {
+    "seconds": (0, 1),  # more than a round has
+    "rate": (0, 1e6),  # Mbit/s
+    "unit": (1, LARGEST_PACKET),
+    "seed": (0, (1 << 32) - 1),
+    "segment": (0, LARGEST_DATAGRAM),
+    "port": (1, 65535),
+}
+FRACTIONS = ("seconds", "rate")  # the others are whole numbers
 COUNTERS: dict[str, dict[str, tuple[str, ...]]] = {
     "/proc/self/net/snmp": {
         "Ip": ("InHdrErrors", "ReasmFails", "ReasmTimeout"),
@@ -614,13 +636,30 @@ class Control:
         self.connection.settimeout(PATIENCE)
         first = self.stream.read(1)
         self.connection.settimeout(STALL)
-        line = first + self.stream.readline(65536) if first else b""
+        line = first + self.stream.readline(LINE) if first else b""
         if not line:
             raise ConnectionError("the other end has closed the connection")
-        heard = json.loads(line)
-        if not isinstance(heard, dict):
-            raise ValueError("a line is not an object")
-        return heard
+        return _object(line)
+
+
+def _object(text: bytes) -> dict[str, object]:
+    """Return the object of a line; raise ValueError for any other text."""
+    if text.count(b"[") + text.count(b"{") > DEPTH:
+        raise ValueError("a line has too many brackets")
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError("a line is not an object")
+    return value
+
+
+def _number(asked: dict[str, object], key: str) -> float:
+    """Return a number that a client asks for; raise ValueError where it is out of its range."""
+    value: Any = asked.get(key)
+    kinds = (int, float) if key in FRACTIONS else (int,)
+    least, most = RANGES[key]
+    if type(value) not in kinds or not least <= value <= most:
+        raise ValueError(f"{key} is not a number from {least:g} to {most:g}")
+    return float(value) if key in FRACTIONS else int(value)
 
 
 def family_of(address: str) -> socket.AddressFamily:
@@ -669,98 +708,317 @@ def udp_socket(address: str, port: int, family: int, join: bool) -> socket.socke
     return sock
 
 
-def serve(address: str, port: int) -> None:
-    """Serve checks for ever, each in a thread."""
-    family = family_of(address)
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((address, port))
-    listener.listen(128)
-    waiting: dict[str, socket.socket] = {}  # data connections, by their token
-    while True:
-        connection, peer = listener.accept()
-        threading.Thread(
-            target=_served, args=(connection, peer[0], (address, port), waiting), daemon=True
-        ).start()
+# The server's door. Engine payload has the same text: each file runs alone on a node.
+
+PAUSE = 0.02  # s, where the kernel has no memory or descriptors for another connection
+BEAT = 0.25  # s between two sweeps, and the most that is waited for one connection
+CAREFUL = 10.0  # s in which no connection is waited for, since one has waited
+TO_SPEAK = 5.0  # s for a connection to show the token and say what it wants
+MOST_CALLERS = 1024  # connections that wait; the oldest of an address goes first
+FILES = 4096  # descriptors of the server, where its limit allows them
+TOKEN = re.compile(r"[A-Za-z0-9]{16,128}\Z")
+MOST_GUESTS = 1 << 20  # characters of standard input
 
 
-def _served(
-    connection: socket.socket,
-    peer: str,
-    here: tuple[str, int],
-    waiting: dict[str, socket.socket],
-) -> None:
-    control = Control(connection)
+class Guests(NamedTuple):
+    """Who may use a server."""
+
+    token: bytes  # the first line of a connection
+    peers: frozenset[str]
+
+
+def guests(text: str) -> Guests:
+    """Return who may use the server, of ``{"token": "...", "peers": ["192.0.2.1"]}``."""
+    if not text:  # transition
+        return Guests(b"", frozenset())
     try:
-        hello = control.hear()
-        if hello["do"] == "data":
-            waiting[str(hello["token"])] = connection
+        given = json.loads(text)
+        peers = frozenset(map(_plain_address, given["peers"]))
+        if not TOKEN.match(given["token"]) or not peers:
+            raise ValueError("the token is too short, or there are no peers")
+        return Guests(given["token"].encode() + b"\n", peers)
+    except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
+        sys.stderr.write(f"standard input does not say who may connect: {error}\n")
+        raise SystemExit(2)
+
+
+def _plain_address(address: str) -> str:
+    """Return an address as the kernel writes it."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return socket.inet_ntop(family, socket.inet_pton(family, address.partition("%")[0]))
+
+
+class Caller:
+    """A connection that the listening process has not given away yet."""
+
+    until = 0.0
+    text = b""
+    trusted = False  # it has shown the token
+    waits_for = select.EPOLLIN
+    got = 0  # bytes
+    sent = 0
+
+    def __init__(self, connection: socket.socket, peer: str) -> None:
+        self.connection = connection
+        self.peer = peer
+
+
+class Door:
+    """Accepts connections, and gives away those that come from a peer and show the token.
+
+    All others cost a bounded time and memory. While one waits, no call waits for another.
+    """
+
+    def __init__(self, address: str, port: int, who: Guests) -> None:
+        self.here = (address, port)
+        self.who = who
+        self.peers = who.peers
+        self.callers: dict[int, Caller] = {}  # by descriptor, the oldest first
+        self.due = 0.0
+        self.careful = 0.0  # until when a call waits for many connections, not for one
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.listener = socket.socket(family, socket.SOCK_STREAM)
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):  # accepted sockets have it, too
+            beat = struct.pack("ll", 0, int(BEAT * 1e6))
+            self.listener.setsockopt(socket.SOL_SOCKET, option, beat)
+        self.listener.bind(self.here)
+        self.listener.listen(1024)
+        self.poll = select.epoll()
+
+    def run(self) -> None:
+        """Serve for ever."""
+        while True:
+            try:
+                if time.monotonic() >= self.due:
+                    self.sweep()
+                if self.careful:
+                    self.turn()
+                else:
+                    self.accept(0)
+            except Exception:  # no input ends the server
+                time.sleep(PAUSE)
+
+    def turn(self) -> None:
+        """Serve those who have come or said something."""
+        for descriptor, _event in self.poll.poll(BEAT):
+            caller = self.callers.get(descriptor)
+            if caller:
+                self.attend(caller, socket.MSG_DONTWAIT)
+            elif descriptor == self.listener.fileno():
+                self.accept(socket.MSG_DONTWAIT)
+
+    def sweep(self) -> None:
+        """Close the connections that have had their time."""
+        now = time.monotonic()
+        self.due = now + BEAT
+        for caller in list(self.callers.values()):
+            if caller.until < now:
+                self.close(caller)
+        if self.careful and self.careful < now and not self.callers:
+            self.careful = 0.0
+            self.poll.unregister(self.listener)
+
+    def accept(self, flags: int) -> None:
+        """Let in one connection."""
+        try:
+            connection, address = self.listener.accept()
+        except BlockingIOError:  # nobody has come
             return
-        before = counters()
-        while hello["do"] != "counters":
-            _answer(control, hello, peer, here, waiting)
-            hello = control.hear()
-        control.say(**counted(before))
-    except (OSError, ValueError, KeyError):
-        pass  # the client says what went wrong
-    connection.close()
-
-
-def _answer(
-    control: Control,
-    asked: dict[str, object],
-    peer: str,
-    here: tuple[str, int],
-    waiting: dict[str, socket.socket],
-) -> None:
-    if asked["do"] == "sizes":
-        _answer_sizes(control, asked, peer, here)
-        return
-    seconds = float(str(asked["seconds"]))
-    unit = int(str(asked["unit"]))
-    seed = int(str(asked["seed"]))
-    segment = int(str(asked.get("segment", 0)))
-    if asked["do"] == "udp":
-        messages = messages_of_udp(seed, unit, segment)
-        sock = udp_socket(here[0], here[1], control.connection.family, segment > 0)
-        sock.connect((peer, int(str(asked["port"]))))
-        control.say(ready=True)
-        with sock:
-            _part(control, sock, messages, seconds, asked)
-        return
-    token = str(asked["token"])
-    control.say(ready=True)
-    until = time.monotonic() + STALL
-    while token not in waiting and time.monotonic() < until:
-        time.sleep(0.001)
-    with waiting.pop(token) as data:
-        _part(control, data, messages_of_tcp(seed, unit), seconds, asked)
-
-
-def _answer_sizes(
-    control: Control, asked: dict[str, object], peer: str, here: tuple[str, int]
-) -> None:
-    """Do the server's part of finding which packets the path carries."""
-    family = control.connection.family
-    with udp_socket(here[0], here[1], family, False) as sock:
-        sock.connect((peer, int(str(asked["port"]))))
-        control.say(ready=True)
-        if asked["direction"] == "forward":
-            receive_sizes(sock, control, family)
+        except OSError:  # no descriptor or memory is left
+            self.make_room()
+            time.sleep(PAUSE)
+            return
+        peer = address[0]
+        if peer in self.peers or peer.partition("%")[0] in self.peers or not self.who.token:
+            self.admit(connection, peer, flags)
         else:
-            control.say(**send_sizes(sock, control, family))
+            connection.close()
+
+    def admit(self, connection: socket.socket, peer: str, flags: int) -> None:
+        """Begin with a connection of a peer."""
+        self.attend(Caller(connection, peer), flags)
+
+    def make_room(self) -> None:
+        """Close the oldest connection of the address that has most of those that wait."""
+        counts = collections.Counter(caller.peer for caller in self.callers.values())
+        for peer, _count in counts.most_common(1):
+            self.close(next(one for one in self.callers.values() if one.peer == peer))
+
+    def attend(self, caller: Caller, flags: int) -> None:
+        """Do what a connection asks for; where it has not said all of that, wait for more."""
+        try:
+            done = self.hear(caller, flags)
+        except BlockingIOError:
+            done = False
+        except Exception:  # whatever it says ends this connection alone
+            done = True
+        descriptor = caller.connection.fileno()
+        if done:
+            self.close(caller)
+        elif descriptor in self.callers:
+            self.poll.modify(descriptor, caller.waits_for)
+        else:
+            self.keep_waiting(caller)
+
+    def keep_waiting(self, caller: Caller) -> None:
+        """Wait for what a connection has not said yet."""
+        if len(self.callers) >= MOST_CALLERS:
+            self.make_room()
+        if not self.careful:
+            self.poll.register(self.listener, select.EPOLLIN)
+        now = time.monotonic()
+        self.careful = now + CAREFUL
+        caller.until = now + TO_SPEAK
+        self.callers[caller.connection.fileno()] = caller
+        self.poll.register(caller.connection, caller.waits_for)
+
+    def release(self, caller: Caller) -> None:
+        """Forget a connection that somebody else goes on with."""
+        descriptor = caller.connection.fileno()
+        if self.callers.pop(descriptor, None):
+            self.poll.unregister(descriptor)
+
+    def close(self, caller: Caller) -> None:
+        """Forget a connection, and close it here."""
+        self.release(caller)
+        caller.connection.close()
+
+    def knows(self, token: bytes) -> bool:
+        """Return whether a line is the token."""
+        return hmac.compare_digest(token, self.who.token)
+
+    def hear(self, caller: Caller, flags: int) -> bool:
+        """Hear a connection; return whether the listening process has done with it."""
+        raise NotImplementedError
+
+
+def allow_many_files() -> None:
+    """Raise the limit of open files as far as the server may need."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+
+
+# The server
+
+
+class PayloadServer(Door):
+    """Each connection has a thread."""
+
+    def __init__(self, address: str, port: int, who: Guests) -> None:
+        super().__init__(address, port, who)
+        # Data connections, by peer and key; None where a check waits for one
+        self.waiting: dict[tuple[str, str], socket.socket | None] = {}
+
+    def hear(self, caller: Caller, flags: int) -> bool:
+        size = len(self.who.token)
+        if size:
+            more = caller.connection.recv(size - len(caller.text), flags)
+            caller.text += more
+            if len(caller.text) < size and more:
+                return False
+        if not self.knows(caller.text):
+            raise ConnectionError("not the token")
+        if threading.active_count() > MOST_CHECKS:
+            raise ConnectionError("the server has too many checks")
+        self.release(caller)
+        connection = socket.socket(fileno=caller.connection.detach())
+        threading.Thread(target=self.work, args=(connection, caller.peer), daemon=True).start()
+        return True
+
+    def work(self, connection: socket.socket, peer: str) -> None:
+        """Serve one connection to its end."""
+        try:
+            control = Control(connection)
+            hello = control.hear()
+            if hello["do"] == "data":
+                self.keep((peer, str(hello["key"])), connection)
+                return
+            with connection:
+                ServedCheck(self, control, peer).run(hello)
+        except Exception:  # whatever it asks for ends this connection alone
+            connection.close()
+
+    def keep(self, key: tuple[str, str], connection: socket.socket) -> None:
+        """Keep a data connection for the check that waits for it; close any other."""
+        if self.waiting.get(key, connection) is None:
+            self.waiting[key] = connection
+        else:
+            connection.close()
+
+
+class ServedCheck:
+    """The server's part of one check."""
+
+    def __init__(self, server: PayloadServer, control: Control, peer: str) -> None:
+        self.server = server
+        self.control = control
+        self.peer = peer
+
+    def run(self, asked: dict[str, object]) -> None:
+        """Do what the client asks for, until it asks for the kernel's counters."""
+        before = counters()
+        while asked["do"] != "counters":
+            {"sizes": self.sizes, "udp": self.udp, "tcp": self.tcp}[str(asked["do"])](asked)
+            asked = self.control.hear()
+        self.control.say(**counted(before))
+
+    def socket_to(self, asked: dict[str, object], join: bool) -> socket.socket:
+        """Return a socket of UDP to the client's port."""
+        family = self.control.connection.family
+        sock = udp_socket(*self.server.here, family, join)
+        sock.connect((self.peer, int(_number(asked, "port"))))
+        return sock
+
+    def sizes(self, asked: dict[str, object]) -> None:
+        """Do the server's part of finding which packets the path carries."""
+        family = self.control.connection.family
+        with self.socket_to(asked, False) as sock:
+            self.control.say(ready=True)
+            if asked["direction"] == "forward":
+                receive_sizes(sock, self.control, family)
+            else:
+                self.control.say(**send_sizes(sock, self.control, family))
+
+    def udp(self, asked: dict[str, object]) -> None:
+        """Do the server's part of a round of datagrams."""
+        segment = int(_number(asked, "segment"))
+        unit = int(_number(asked, "unit"))
+        messages = messages_of_udp(int(_number(asked, "seed")), unit, segment)
+        with self.socket_to(asked, segment > 0) as sock:
+            self.control.say(ready=True)
+            _part(self.control, sock, messages, asked)
+
+    def tcp(self, asked: dict[str, object]) -> None:
+        """Do the server's part of a round over a connection of its own."""
+        messages = messages_of_tcp(int(_number(asked, "seed")), int(_number(asked, "unit")))
+        waiting = self.server.waiting
+        key = self.peer, str(asked["key"])
+        waiting[key] = None
+        try:
+            self.control.say(ready=True)
+            until = time.monotonic() + STALL
+            while waiting[key] is None and time.monotonic() < until:
+                time.sleep(0.001)
+        finally:
+            data = waiting.pop(key)
+        if data is None:
+            raise ConnectionError("the client has made no data connection")
+        with data:
+            _part(self.control, data, messages, asked)
 
 
 def _part(
     control: Control,
     sock: socket.socket,
     messages: Messages,
-    seconds: float,
     asked: dict[str, object],
 ) -> None:
     """Do the server's part of one round: receive and report, or send and say how much."""
     udp = sock.type == socket.SOCK_DGRAM
-    rate = float(str(asked.get("rate", 0)))
+    rate = _number(asked, "rate")
+    seconds = _number(asked, "seconds")
     if asked["direction"] == "forward":
         receive = receive_datagrams if udp else receive_messages
         control.say(**receive(sock, control, messages).shown())
@@ -769,12 +1027,16 @@ def _part(
             control.say(arrived=tcp_info(sock)[DATA_SEGS_IN])
         return
     if udp:
-        sent, amount = send_datagrams(sock, messages, seconds, int(str(asked["segment"])), rate)
+        segment = int(_number(asked, "segment"))
+        sent, amount = send_datagrams(sock, messages, seconds, segment, rate)
         control.say(sent=sent, bytes=amount)
         return
     sent, amount = send_messages(sock, messages, seconds, rate)
     again = sent_again(sock)
     control.say(sent=sent, bytes=amount, again=again, left=tcp_info(sock)[DATA_SEGS_OUT])
+
+
+# The client
 
 
 class Client:
@@ -792,22 +1054,27 @@ class Client:
         self.seed = 0
 
     def connect(self) -> socket.socket:
-        """Return a connection to the server."""
+        """Return a connection to the server, on which the token was sent."""
         source = (self.local, 0) if self.local else None
-        return socket.create_connection(self.there, timeout=CONNECTED, source_address=source)
+        found = socket.create_connection(self.there, timeout=CONNECTED, source_address=source)
+        token = os.environ.get("OFFLOAD_LAB_TOKEN", "")
+        if token:
+            text = token.encode() + b"\n"
+            found.sendall(text + b" " * (len(text) % 2))  # see Control
+        return found
 
     def tcp(self, direction: str, report: Report) -> None:
         """Make one round over a new connection."""
         self.seed += 1
-        token = f"{self.control.connection.getsockname()}-{self.seed}"
-        asked = {"token": token, "seconds": TCP_ROUND, "unit": self.unit, "seed": self.seed}
+        key = f"{self.control.connection.getsockname()}-{self.seed}"
+        asked = {"key": key, "seconds": TCP_ROUND, "unit": self.unit, "seed": self.seed}
         self.control.say(do="tcp", direction=direction, rate=self.rate, **asked)
         self.control.hear()
         began = time.monotonic()
         data = self.connect()
         report.counts["late"] += time.monotonic() - began > LATE
         with data:
-            Control(data).say(do="data", token=token)
+            Control(data).say(do="data", key=key)
             messages = messages_of_tcp(self.seed, self.unit)
             if direction == "forward":
                 sent, _amount = send_messages(data, messages, TCP_ROUND, self.rate)
@@ -830,7 +1097,7 @@ class Client:
         self.seed += 1
         batched = self.seed // KINDS % 4 != 3
         unit = self.unit + 12 - HEAD.size
-        segment = min(unit, self.largest[direction]) if batched else 0
+        segment = max(0, min(unit, self.largest[direction])) if batched else 0
         asked = {"seconds": UDP_ROUND, "unit": unit, "seed": self.seed, "segment": segment}
         asked["rate"] = self.rate
         local = self.control.connection.getsockname()[0]
@@ -928,7 +1195,9 @@ def _answered_though(pings: dict[str, bool]) -> str:
 def main(words: list[str]) -> None:
     """Run one end."""
     if words[0] == "serve":
-        serve(words[1], int(words[2]))
+        allow_many_files()
+        threading.stack_size(STACK)
+        PayloadServer(words[1], int(words[2]), guests(sys.stdin.read(MOST_GUESTS))).run()
     local = words[5] if len(words) > 5 else None
     try:
         found = check(words[1], int(words[2]), float(words[3]), float(words[4]), local)

@@ -7,20 +7,28 @@ A node runs this file as it is, ``serve ADDRESS PORT`` at one end and ``measure 
 so it imports nothing of ours. ``measure`` prints one line of JSON, see :mod:`.output`; what it is
 asked for is the mapping of :func:`.command.asked`.
 
-The first line on a connection says what the server has to do. The server becomes a process for
-each, answers that it is ready, and sends a line with its own counts when the traffic has ended.
-Short flows are the exception: each is a connection that begins with its request, and the
-listening process answers all of them itself.
+The server reads who may connect from its standard input, see :func:`.guests`; the client has the
+token in the variable OFFLOAD_LAB_TOKEN. The first line on a connection is the token, the second
+says what the server has to do. The server starts a process for each connection, answers that it is
+ready, and sends a line with its own counts when the traffic has ended. Short flows are the
+exception: each is a connection that begins with its request, of zeros. The listening process
+answers all of them, for a peer whose control connection exists.
+
+What the other end may ask for is bounded by :data:`RANGES`. No input ends the listening process.
 """
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import errno
+import hmac
 import json
 import math
 import os
+import re
 import resource
+import select
 import signal
 import socket
 import struct
@@ -49,6 +57,40 @@ SILENCE = 0.2  # s without a datagram, after which an end looks whether the othe
 PATIENCE = 30.0  # s for an answer on the connection on which the ends speak
 CONNECTED = 8.0  # s; by then the SYN was sent again after 1 s and 3 s
 ASIDE = 0.1  # s that streams run before and after the requests that are counted beside them
+FLOW = b"\0"  # how a short flow begins
+LINE = 4096  # bytes of a line between the ends
+DEPTH = 32  # brackets in a line
+GRACE = 60.0  # s after its traffic, after which a process of the server is ended
+MOST_TESTS = 2100  # processes of the server; a cell has 2000 streams at most
+# What a client may ask for: the least and the most. They allow what a workload can be.
+RANGES: dict[str, tuple[float, float]] = {
+    "seconds": (0.01, 90000),
+    "before": (0, 90000),
+    "message_size": (1, 1 << 30),
+    "receive_size": (1, 1 << 30),
+    "send_socket": (1, 1 << 30),
+    "recv_socket": (1, 1 << 30),
+    "request_size": (1, 1 << 30),
+    "response_size": (1, 1 << 30),
+    "rate_mbps": (0.001, 1e6),
+    "server_cpu": (0, 8191),
+    "from_port": (1, 65535),
+}
+SIZES = ("request_size", "response_size")
+# The tests, and what a client has to say of each one
+TESTS: dict[str, tuple[str, ...]] = {
+    "TCP_STREAM": (),
+    "TCP_MAERTS": (),
+    "UDP_STREAM": ("from_port",),
+    "TCP_RR": SIZES,
+    "UDP_RR": (*SIZES, "from_port"),
+    "TCP_CRR": SIZES,
+    "TCP_LOADED_RR": SIZES,
+}
+FRACTIONS = ("seconds", "before", "rate_mbps")  # the others are whole numbers
+SWITCHES = ("udp_segment", "udp_gro")
+ALGORITHM = re.compile(r"[a-z0-9_]{1,15}\Z")
+AVAILABLE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
 # latencies are counted by 64 ns up to 67 ms; longer ones are kept
 STEP = 6
 STEPS = 1 << 20
@@ -156,11 +198,12 @@ class Sink:
 
     def _rest(self, sock: socket.socket, got: int) -> bytes:
         text = bytes(self.buffer[:got])
-        while True:
-            more = sock.recv(4096)
+        while len(text) <= got + LINE:
+            more = sock.recv(LINE)
             if not more:
                 return text.lstrip(b"\0")
             text += more
+        raise ConnectionError("the other end's counts are too long")
 
 
 def retransmitted(sock: socket.socket) -> int:
@@ -440,6 +483,16 @@ def _set_buffers(sock: socket.socket, asked: Asked) -> None:
             sock.setsockopt(socket.SOL_SOCKET, option, int(asked[key]))
 
 
+def _require_algorithm(asked: Asked) -> None:
+    """Raise ValueError for an algorithm of TCP that this kernel has not loaded: to name it would
+    load a module where the server may do that.
+    """
+    name = asked.get("congestion_control")
+    with open(AVAILABLE) as stream:
+        if name and name not in stream.read().split():
+            raise ValueError(f"the kernel has no congestion control {name}: modprobe tcp_{name}")
+
+
 def _set_congestion(sock: socket.socket, asked: Asked) -> None:
     """Let TCP use the algorithm that is asked for."""
     if asked.get("congestion_control"):
@@ -461,19 +514,19 @@ class ControlLine:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.connection = connection
 
-    def say(self, values: dict[str, object]) -> None:
+    def say(self, values: dict[str, object], before: bytes = b"") -> None:
         """Send one line."""
-        self.connection.sendall(json.dumps(values).encode() + b"\n")
+        self.connection.sendall(before + json.dumps(values).encode() + b"\n")
 
     def hear(self) -> dict[str, object]:
         """Return the next line. Nothing follows it until the other end has been answered."""
         text = b""
-        while not text.endswith(b"\n"):
-            more = self.connection.recv(4096)
+        while not text.endswith(b"\n") and len(text) < LINE:
+            more = self.connection.recv(LINE - len(text))
             if not more:
                 raise ConnectionError("the other end has closed the connection")
             text += more
-        return _object(text)
+        return _answer_of(text)
 
     def finished(self) -> bool:
         """Return whether the other end has closed its sending side."""
@@ -484,79 +537,391 @@ class ControlLine:
 
 
 def _object(text: bytes) -> dict[str, object]:
+    """Return the object of a line; raise ValueError for any other text."""
+    if text.count(b"[") + text.count(b"{") > DEPTH:
+        raise ValueError("a line has too many brackets")
     value = json.loads(text)
     if not isinstance(value, dict):
         raise ValueError("a line is not an object")
     return value
 
 
-# The server
+def _answer_of(text: bytes) -> dict[str, object]:
+    """Return what the server says; raise ConnectionError where that is an error."""
+    heard = _object(text)
+    if "error" in heard:
+        raise ConnectionError(f"the server reports: {str(heard['error'])[:300]}")
+    return heard
 
 
-class SocketsServer:
-    """Listens on one address and port. All that goes on has a process of its own, but for flows."""
+def _number(asked: Asked, key: str) -> float:
+    """Return a number that a client asks for; raise ValueError where it is out of its range."""
+    value: Any = asked.get(key)
+    kinds = (int, float) if key in FRACTIONS else (int,)
+    least, most = RANGES[key]
+    if type(value) not in kinds or not least <= value <= most:
+        raise ValueError(f"{key} is not a number from {least:g} to {most:g}")
+    return float(value) if key in FRACTIONS else int(value)
 
-    def __init__(self, address: str, port: int) -> None:
+
+def _in_words(error: Exception) -> str:
+    text = error.strerror if isinstance(error, OSError) else str(error)
+    return text or type(error).__name__
+
+
+def checked(asked: Asked) -> Asked:
+    """Return what a client asks of the server, without what the server does not use; raise
+    ValueError for a value that no workload has.
+    """
+    found: Asked = {"test": str(asked["test"]), "before": 0}
+    if found["test"] not in TESTS:
+        raise ValueError("the server has no such test")
+    for key in RANGES:
+        if key in asked or key in ("seconds", *TESTS[found["test"]]):
+            found[key] = _number(asked, key)
+    for key in SWITCHES:
+        if type(asked.get(key, True)) is not bool:
+            raise ValueError(f"{key} is neither true nor false")
+        found[key] = asked.get(key, True)
+    if "congestion_control" in asked:
+        name = asked["congestion_control"]
+        if not isinstance(name, str) or not ALGORITHM.match(name):
+            raise ValueError("congestion_control is not the name of an algorithm")
+        found["congestion_control"] = name
+    return found
+
+
+# The server's door. Engine payload has the same text: each file runs alone on a node.
+
+PAUSE = 0.02  # s, where the kernel has no memory or descriptors for another connection
+BEAT = 0.25  # s between two sweeps, and the most that is waited for one connection
+CAREFUL = 10.0  # s in which no connection is waited for, since one has waited
+TO_SPEAK = 5.0  # s for a connection to show the token and say what it wants
+MOST_CALLERS = 1024  # connections that wait; the oldest of an address goes first
+FILES = 4096  # descriptors of the server, where its limit allows them
+TOKEN = re.compile(r"[A-Za-z0-9]{16,128}\Z")
+MOST_GUESTS = 1 << 20  # characters of standard input
+
+
+class Guests(NamedTuple):
+    """Who may use a server."""
+
+    token: bytes  # the first line of a connection
+    peers: frozenset[str]
+
+
+def guests(text: str) -> Guests:
+    """Return who may use the server, of ``{"token": "...", "peers": ["192.0.2.1"]}``."""
+    if not text:  # transition
+        return Guests(b"", frozenset())
+    try:
+        given = json.loads(text)
+        peers = frozenset(map(_plain_address, given["peers"]))
+        if not TOKEN.match(given["token"]) or not peers:
+            raise ValueError("the token is too short, or there are no peers")
+        return Guests(given["token"].encode() + b"\n", peers)
+    except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
+        sys.stderr.write(f"standard input does not say who may connect: {error}\n")
+        raise SystemExit(2)
+
+
+def _plain_address(address: str) -> str:
+    """Return an address as the kernel writes it."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return socket.inet_ntop(family, socket.inet_pton(family, address.partition("%")[0]))
+
+
+class Caller:
+    """A connection that the listening process has not given away yet."""
+
+    until = 0.0
+    text = b""
+    trusted = False  # it has shown the token
+    waits_for = select.EPOLLIN
+    got = 0  # bytes
+    sent = 0
+
+    def __init__(self, connection: socket.socket, peer: str) -> None:
+        self.connection = connection
+        self.peer = peer
+
+
+class Door:
+    """Accepts connections, and gives away those that come from a peer and show the token.
+
+    All others cost a bounded time and memory. While one waits, no call waits for another.
+    """
+
+    def __init__(self, address: str, port: int, who: Guests) -> None:
         self.here = (address, port)
-        self.listener = socket.socket(_family(address), socket.SOCK_STREAM)
+        self.who = who
+        self.peers = who.peers
+        self.callers: dict[int, Caller] = {}  # by descriptor, the oldest first
+        self.due = 0.0
+        self.careful = 0.0  # until when a call waits for many connections, not for one
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.listener = socket.socket(family, socket.SOCK_STREAM)
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Accepted sockets have it from the listener: who connects and says nothing is left.
-        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(1))
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):  # accepted sockets have it, too
+            beat = struct.pack("ll", 0, int(BEAT * 1e6))
+            self.listener.setsockopt(socket.SOL_SOCKET, option, beat)
         self.listener.bind(self.here)
         self.listener.listen(1024)
-        self.flows: dict[str, tuple[int, bytes]] = {}  # bytes of a request, and the answer, by peer
+        self.poll = select.epoll()
 
     def run(self) -> None:
         """Serve for ever."""
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         while True:
             try:
-                connection, peer = self.listener.accept()
-            except OSError:  # nobody came for a second, or somebody left
-                continue
-            with connection, contextlib.suppress(OSError, ValueError, KeyError):
-                self.serve(connection, peer)
+                if time.monotonic() >= self.due:
+                    self.sweep()
+                if self.careful:
+                    self.turn()
+                else:
+                    self.accept(0)
+            except Exception:  # no input ends the server
+                time.sleep(PAUSE)
 
-    def serve(self, connection: socket.socket, peer: tuple[str, int]) -> None:
-        """Answer a flow, or begin what a connection asks for."""
-        text = connection.recv(65536)
-        if not text.startswith(b"{"):
-            self.answer_flow(connection, text, peer[0])
+    def turn(self) -> None:
+        """Serve those who have come or said something."""
+        for descriptor, _event in self.poll.poll(BEAT):
+            caller = self.callers.get(descriptor)
+            if caller:
+                self.attend(caller, socket.MSG_DONTWAIT)
+            elif descriptor == self.listener.fileno():
+                self.accept(socket.MSG_DONTWAIT)
+
+    def sweep(self) -> None:
+        """Close the connections that have had their time."""
+        now = time.monotonic()
+        self.due = now + BEAT
+        for caller in list(self.callers.values()):
+            if caller.until < now:
+                self.close(caller)
+        if self.careful and self.careful < now and not self.callers:
+            self.careful = 0.0
+            self.poll.unregister(self.listener)
+
+    def accept(self, flags: int) -> None:
+        """Let in one connection."""
+        try:
+            connection, address = self.listener.accept()
+        except BlockingIOError:  # nobody has come
             return
-        asked = _object(text)
+        except OSError:  # no descriptor or memory is left
+            self.make_room()
+            time.sleep(PAUSE)
+            return
+        peer = address[0]
+        if peer in self.peers or peer.partition("%")[0] in self.peers or not self.who.token:
+            self.admit(connection, peer, flags)
+        else:
+            connection.close()
+
+    def admit(self, connection: socket.socket, peer: str, flags: int) -> None:
+        """Begin with a connection of a peer."""
+        self.attend(Caller(connection, peer), flags)
+
+    def make_room(self) -> None:
+        """Close the oldest connection of the address that has most of those that wait."""
+        counts = collections.Counter(caller.peer for caller in self.callers.values())
+        for peer, _count in counts.most_common(1):
+            self.close(next(one for one in self.callers.values() if one.peer == peer))
+
+    def attend(self, caller: Caller, flags: int) -> None:
+        """Do what a connection asks for; where it has not said all of that, wait for more."""
+        try:
+            done = self.hear(caller, flags)
+        except BlockingIOError:
+            done = False
+        except Exception:  # whatever it says ends this connection alone
+            done = True
+        descriptor = caller.connection.fileno()
+        if done:
+            self.close(caller)
+        elif descriptor in self.callers:
+            self.poll.modify(descriptor, caller.waits_for)
+        else:
+            self.keep_waiting(caller)
+
+    def keep_waiting(self, caller: Caller) -> None:
+        """Wait for what a connection has not said yet."""
+        if len(self.callers) >= MOST_CALLERS:
+            self.make_room()
+        if not self.careful:
+            self.poll.register(self.listener, select.EPOLLIN)
+        now = time.monotonic()
+        self.careful = now + CAREFUL
+        caller.until = now + TO_SPEAK
+        self.callers[caller.connection.fileno()] = caller
+        self.poll.register(caller.connection, caller.waits_for)
+
+    def release(self, caller: Caller) -> None:
+        """Forget a connection that somebody else goes on with."""
+        descriptor = caller.connection.fileno()
+        if self.callers.pop(descriptor, None):
+            self.poll.unregister(descriptor)
+
+    def close(self, caller: Caller) -> None:
+        """Forget a connection, and close it here."""
+        self.release(caller)
+        caller.connection.close()
+
+    def knows(self, token: bytes) -> bool:
+        """Return whether a line is the token."""
+        return hmac.compare_digest(token, self.who.token)
+
+    def hear(self, caller: Caller, flags: int) -> bool:
+        """Hear a connection; return whether the listening process has done with it."""
+        raise NotImplementedError
+
+
+def allow_many_files() -> None:
+    """Raise the limit of open files as far as the server may need."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+
+
+# The server
+
+
+class Flow(NamedTuple):
+    """What short flows are."""
+
+    request: int  # bytes, as the last
+    answer: bytes
+    size: int
+
+
+class SocketsServer(Door):
+    """All that goes on has a process of its own, but for flows."""
+
+    def __init__(self, address: str, port: int, who: Guests) -> None:
+        super().__init__(address, port, who)
+        self.tests: dict[int, str] = {}  # the peers of processes
+        # Of a peer with a process that counts flows
+        self.flows: dict[str, Flow] = {}
+
+    def sweep(self) -> None:
+        super().sweep()
+        with contextlib.suppress(ChildProcessError):  # there is none
+            while True:
+                pid = os.waitpid(-1, os.WNOHANG)[0]
+                if not pid:
+                    break
+                self.tests.pop(pid, None)
+        peers = set(self.tests.values())
+        self.flows = {peer: sizes for peer, sizes in self.flows.items() if peer in peers}
+
+    def admit(self, connection: socket.socket, peer: str, flags: int) -> None:
+        # Most short flows end here, as quickly as possible.
+        text = b""
+        sent = 0
+        try:
+            text = connection.recv(CALL, flags)
+            if text.startswith(FLOW) and len(text) >= self.flows[peer].request:
+                sent = connection.send(self.flows[peer].answer, flags)
+                if sent == self.flows[peer].size:
+                    connection.close()
+                    return
+        except BlockingIOError:
+            pass
+        except (OSError, KeyError):
+            connection.close()
+            return
+        caller = Caller(connection, peer)
+        caller.text, caller.got, caller.sent = text[: LINE + 1], len(text), sent
+        self.attend(caller, flags)
+
+    def hear(self, caller: Caller, flags: int) -> bool:
+        began = time.monotonic()
+        while time.monotonic() < began + BEAT:
+            if caller.text.startswith(FLOW):
+                if caller.got >= self.flows[caller.peer].request:
+                    return self.answer(caller, flags)
+            elif self.hear_request(caller):
+                return True
+            more = caller.connection.recv(CALL, flags)
+            if not more:
+                raise ConnectionError("the other end has closed the connection")
+            caller.got += len(more)
+            caller.text = (caller.text + more)[: LINE + 1]
+        return False
+
+    def answer(self, caller: Caller, flags: int) -> bool:
+        """Answer a flow as far as that goes without waiting; return whether that was all."""
+        caller.waits_for = select.EPOLLOUT
+        flow = self.flows[caller.peer]
+        caller.sent += caller.connection.send(memoryview(flow.answer)[caller.sent :], flags)
+        return caller.sent == flow.size
+
+    def hear_request(self, caller: Caller) -> bool:
+        """Begin what a connection asks for, once it has said all of it; return whether it has."""
+        size = len(self.who.token)
+        if not caller.trusted and len(caller.text) >= size:
+            caller.trusted = self.knows(caller.text[:size])
+            if not caller.trusted:
+                raise ConnectionError("not the token")
+        if len(caller.text) > LINE:
+            raise ConnectionError("a line is too long")
+        if len(caller.text) <= size or not caller.text.endswith(b"\n"):
+            return False
+        try:
+            self.start(caller, caller.text[size:])
+        except Exception as error:  # whatever it asks for ends this connection alone
+            text = json.dumps({"error": _in_words(error)})
+            caller.connection.send(text.encode() + b"\n", socket.MSG_DONTWAIT)
+        return True
+
+    def start(self, caller: Caller, line: bytes) -> None:
+        """Start the process that does what a connection asks for."""
+        asked = checked(_object(line))
+        if len(self.tests) >= MOST_TESTS:
+            raise ValueError("the server has too many tests")
         if asked["test"] == "TCP_CRR":
-            sizes = int(str(asked["request_size"])), bytes(int(str(asked["response_size"])))
-            self.flows[peer[0]] = sizes
-        if os.fork():
+            size = asked["response_size"]
+            self.flows[caller.peer] = Flow(asked["request_size"], bytes(size), size)
+        pid = os.fork()
+        if pid:
+            self.tests[pid] = caller.peer
             return
         try:
-            self.listener.close()
-            self.begin(connection, asked, peer[0])
+            self.leave(caller.connection)
+            signal.setitimer(signal.ITIMER_REAL, asked["before"] + asked["seconds"] + GRACE)
+            self.begin(caller.connection, asked, caller.peer)
         finally:
             os._exit(0)
 
-    def answer_flow(self, connection: socket.socket, text: bytes, peer: str) -> None:
-        """Answer the one request of a connection."""
-        size, answer = self.flows[peer]
-        have = len(text)
-        while have < size:
-            have += len(connection.recv(65536)) or size
-        connection.sendall(answer)
+    def leave(self, connection: socket.socket) -> None:
+        """Keep nothing of the listening process but one connection."""
+        self.poll.close()
+        self.listener.close()
+        for caller in self.callers.values():
+            if caller.connection is not connection:
+                caller.connection.close()
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            connection.setsockopt(socket.SOL_SOCKET, option, _timeval(0))
 
     def begin(self, connection: socket.socket, asked: Asked, peer: str) -> None:
         """Be the server of one connection, in a process of its own."""
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(0))
-        _set_congestion(connection, asked)
-        _bind_cpu(asked.get("server_cpu"))
         control = ControlLine(connection)
-        test = str(asked["test"])
-        if test.startswith("UDP_"):
-            counts = self.datagrams(control, asked, peer)
-        elif test == "TCP_CRR":
-            counts = self.count_flows(control)
-        else:
-            counts = SERVED[test](control, asked)
-        control.say(counts)
+        try:
+            _require_algorithm(asked)
+            if asked["test"] != "TCP_STREAM":  # of a stream the other end is the sender
+                _set_congestion(connection, asked)
+            _bind_cpu(asked.get("server_cpu"))
+            control.say(self.counts(control, asked, peer))
+        except Exception as error:  # the client reports it
+            control.say({"error": _in_words(error)})
+
+    def counts(self, control: ControlLine, asked: Asked, peer: str) -> dict[str, object]:
+        """Do the server's part of a test, and return what it counts."""
+        if asked["test"].startswith("UDP_"):
+            return self.datagrams(control, asked, peer)
+        if asked["test"] == "TCP_CRR":
+            return self.count_flows(control)
+        return SERVED[asked["test"]](control, asked)
 
     def datagrams(self, control: ControlLine, asked: Asked, peer: str) -> dict[str, object]:
         """Take in datagrams, or answer them."""
@@ -679,7 +1044,8 @@ class SocketsClient:
     def begin(self, **more: object) -> dict[str, object]:
         """Ask for the test, and wait for what has to come before the traffic; return the answer."""
         told = {key: value for key, value in self.asked.items() if key != "beside"}
-        self.control.say({**told, **more})
+        token = os.environ.get("OFFLOAD_LAB_TOKEN", "")
+        self.control.say({**told, **more}, token.encode() + b"\n" if token else b"")
         ready = self.control.hear()
         if self.starter:
             self.starter.recv(1)
@@ -734,7 +1100,7 @@ class SocketsClient:
         sink = Sink(self.asked.get("receive_size") or 2 * CALL)
         done = sink.drain(self.sock, self.ticks)
         client = usage.shown()
-        server = _object(sink.text)
+        server = _answer_of(sink.text)
         self.add_stream(done, client, server)
         mss = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
         sizes = {**_sizes(self.sock), "send_socket": ready["send_socket"]}
@@ -753,7 +1119,8 @@ class SocketsClient:
         """Ask while nothing else runs, then beside streams."""
         asked = self.asked
         seconds = asked["seconds"] + 2 * ASIDE
-        beside = [StreamBeside({**stream, "seconds": seconds}) for stream in asked["beside"]]
+        more = {"seconds": seconds, "before": asked["before"]}
+        beside = [StreamBeside({**stream, **more}) for stream in asked["beside"]]
         self.begin()
         # The CPU is counted from ``before`` on, whatever Python needs to start.
         alone = ask(self.sock, asked, max(ASIDE, asked["before"] - ASIDE - _age()), Ticks(0))
@@ -858,7 +1225,8 @@ MEASURED = {
 def main(words: list[str]) -> None:
     """Run one end."""
     if words[0] == "serve":
-        SocketsServer(words[1], int(words[2])).run()
+        allow_many_files()
+        SocketsServer(words[1], int(words[2]), guests(sys.stdin.read(MOST_GUESTS))).run()
     found = measured(json.loads(words[1]))
     errors = errors_of(found)
     if errors:

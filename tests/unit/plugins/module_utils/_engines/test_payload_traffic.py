@@ -102,7 +102,11 @@ class NeverCuts(socket.socket):
         return super().sendmsg(parts, how, *more)
 
 
+TOKEN = "0123456789abcdef" * 2
+
+
 def test_where_the_kernel_does_not_cut_datagrams_they_go_one_by_one(monkeypatch):
+    monkeypatch.setenv("OFFLOAD_LAB_TOKEN", TOKEN)
     made = traffic.udp_socket
 
     def never_cuts(*given):
@@ -111,7 +115,9 @@ def test_where_the_kernel_does_not_cut_datagrams_they_go_one_by_one(monkeypatch)
     monkeypatch.setattr(traffic, "udp_socket", never_cuts)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    threading.Thread(target=traffic.serve, args=("127.0.0.1", port), daemon=True).start()
+    who = traffic.Guests(f"{TOKEN}\n".encode(), frozenset(["127.0.0.1"]))
+    server = traffic.PayloadServer("127.0.0.1", port, who)
+    threading.Thread(target=server.run, daemon=True).start()
     assert wait_until(lambda: listens("127.0.0.1", port))
     found = traffic.check("127.0.0.1", port, 0.1, 0, None)
     assert found["error"] is None
