@@ -71,7 +71,7 @@ from typing import Any, cast
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host.module import run_module
-from ..module_utils._restore import applied, settings, snapshot
+from ..module_utils._restore import applied, settings, snapshot, watched_change
 
 
 def kept_after(
@@ -89,7 +89,15 @@ def kept_after(
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
-    """Keep the originals of what differs, forget the snapshot, and return the module's result."""
+    """Keep the originals of what differs, forget the snapshot, and return the module's result. A switch
+    that has fired has taken back what was applied.
+    """
+    with watched_change.watched({"sign_of_life": True, "snapshot": None}, module.check_mode):
+        return keep_originals(module)
+
+
+def keep_originals(module: AnsibleModule) -> dict[str, Any]:
+    """Keep the originals while nobody else restores the node."""
     params = module.params
     devices = settings.read_settings(module.params["devices"], missing="skip")
     before = snapshot.read(params["snapshot"])

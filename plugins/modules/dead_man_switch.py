@@ -158,7 +158,7 @@ from ..module_utils._base.errors import InputError
 from ..module_utils._host.daemons import ProcessState
 from ..module_utils._host.module import run_module
 from ..module_utils._iproute import management
-from ..module_utils._restore import dead_man, harm, sign_of_life
+from ..module_utils._restore import dead_man, harm, settings_lock, sign_of_life
 
 DEVICE = {"name": {"type": "str", "required": True}, "netns": {"type": "str"}}
 ADDRESS = {"address": {"type": "str", "required": True}, "netns": {"type": "str"}}
@@ -205,13 +205,21 @@ def pid_of(state: ProcessState | None) -> int | None:
     return state["pid"] if state else None
 
 
+def watchlist() -> harm.Watchlist | None:
+    """Return what the switch of this node watches, None for nothing that can be read."""
+    try:
+        return harm.remembered()
+    except (OSError, ValueError):
+        return None
+
+
 def is_same(
     state: ProcessState | None, params: dict[str, Any], watched: harm.Watchlist | None
 ) -> bool:
     """Return whether the wanted switch waits already."""
     if state is None or (state["minutes"], state["path"]) != (params["minutes"], params["path"]):
         return False
-    return harm.is_asked(harm.remembered(), watched)
+    return harm.is_asked(watchlist(), watched)
 
 
 def bring(params: dict[str, Any], watched: harm.Watchlist | None, same: bool) -> None:
@@ -227,8 +235,14 @@ def bring(params: dict[str, Any], watched: harm.Watchlist | None, same: bool) ->
 
 def silent_of(state: ProcessState | None) -> list[str]:
     """Return the addresses that a switch cannot watch."""
-    watched = harm.remembered() if state else None
+    watched = watchlist() if state else None
     return [one["address"] for one in watched["silent"]] if watched else []
+
+
+def alive(path: str) -> dict[str, Any]:
+    """Give a sign of life."""
+    sign_of_life.renew(path)
+    return {"changed": False, "pid": pid_of(dead_man.find()), "fired": False, "diff": {}}
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
@@ -236,14 +250,20 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     params = module.params
     check(params["minutes"], params["heartbeat"])
     watched = watched_of(params)
-    if not module.check_mode:
-        dead_man.settle()
+    if params["state"] == "alive":
+        return alive(params["path"])
+    if module.check_mode:
+        return arm_or_disarm(module, watched)
+    with settings_lock.held():  # who restores the node now must not be ended
+        return arm_or_disarm(module, watched)
+
+
+def arm_or_disarm(module: AnsibleModule, watched: harm.Watchlist | None) -> dict[str, Any]:
+    """Arm the switch, or disarm it."""
+    params = module.params
     state = dead_man.find()
     fired = sign_of_life.fired() is not None
-    if params["state"] == "alive":
-        sign_of_life.renew(params["path"])
-        return {"changed": False, "pid": pid_of(state), "fired": False, "diff": {}}
-    same = is_same(state, params, watched)
+    same = not fired and is_same(state, params, watched)
     changed = not same if params["state"] == "armed" else bool(dead_man.leftovers())
     if not module.check_mode:
         bring(params, watched, same)

@@ -19,6 +19,7 @@ description:
   - In check mode, RV(devices.after) is what the plan sets. Side effects of drivers are not predicted.
 extends_documentation_fragment:
   - offload.lab.attributes
+  - offload.lab.sign_of_life
 options:
   devices:
     description:
@@ -115,18 +116,6 @@ options:
       error: Fail before anything is changed.
       skip: Leave it out.
     default: error
-  sign_of_life:
-    description:
-      - Tell the dead man's switch of the node that the controller lives.
-      - When the switch has restored the node, the task fails before anything is changed.
-    type: bool
-    default: false
-  snapshot:
-    description:
-      - The snapshot of the node, for O(sign_of_life=true).
-      - When it is not there, because the node was rebooted or restored, the task fails before anything is changed -
-        nobody would restore the node.
-    type: path
 seealso:
   - module: offload.lab.ethtool_info
 notes:
@@ -254,7 +243,7 @@ from ..module_utils._kinds.devices import (
 )
 from ..module_utils._kinds.diff import cannot_vary, lines, warnings
 from ..module_utils._observe import cpu_so_far
-from ..module_utils._restore.sign_of_life import renew
+from ..module_utils._restore import watched_change
 from ..module_utils._restore.snapshot import exists
 
 # The kinds that are options of their own; those of a device are all.
@@ -299,8 +288,6 @@ def change(params: dict[str, Any], check_mode: bool) -> dict[str, dict[str, Any]
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Bring the devices to what is wanted; return the module's result."""
-    if module.params["sign_of_life"]:
-        renew(module.params["snapshot"])
     devices = change(module.params, module.check_mode)
     for text in warnings(devices):
         module.warn(text)
@@ -327,10 +314,9 @@ def main() -> None:
             "protect": {"type": "list", "elements": "str", "default": []},
             "allow_management_device": {"type": "list", "elements": "str", "default": []},
             "missing": MISSING,
-            "sign_of_life": {"type": "bool", "default": False},
-            "snapshot": {"type": "path"},
+            **watched_change.OPTIONS,
         },
-        converge,
+        watched_change.watching(converge),
         mutually_exclusive=[("devices", "settings")],
         required_one_of=[("devices", "settings")],
         required_together=[("settings", "classes")],

@@ -17,6 +17,7 @@ description:
   - All devices are checked before any is changed.
 extends_documentation_fragment:
   - offload.lab.attributes
+  - offload.lab.sign_of_life
 options:
   devices:
     description:
@@ -119,6 +120,7 @@ from ..module_utils._iproute.link_plan import (
     plan,
     wanted_devices,
 )
+from ..module_utils._restore import watched_change
 
 DEVICE_SPEC = {
     "name": {"type": "str", "required": True},
@@ -163,8 +165,9 @@ def main() -> None:
             "mtu": {"type": "int"},
             "up": {"type": "bool"},
             "allow_management_device": {"type": "list", "elements": "str", "default": []},
+            **watched_change.OPTIONS,
         },
-        converge,
+        watched_change.watching(converge),
     )
 
 

@@ -21,6 +21,7 @@ author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
   - offload.lab.attributes
+  - offload.lab.sign_of_life
 options:
   bridge:
     description: Name of the bridge.
@@ -59,6 +60,7 @@ from ..module_utils._base import checks, network
 from ..module_utils._base.errors import LabError
 from ..module_utils._host.module import Returned, run_module
 from ..module_utils._ovs import buffers, database, ovs_state
+from ..module_utils._restore import watched_change
 
 
 def our_ports(bridge: str, check_mode: bool) -> set[str]:
@@ -115,8 +117,9 @@ def main() -> None:
         {
             "bridge": {"type": "str", "default": "br-int"},
             "size": {"type": "int", "default": 16777216},
+            **watched_change.OPTIONS,
         },
-        converge,
+        watched_change.watching(converge),
     )
 
 

@@ -19,6 +19,7 @@ description:
   - A bridge without this mark, and a port without this mark or with another owner's, is never changed.
 extends_documentation_fragment:
   - offload.lab.attributes
+  - offload.lab.sign_of_life
 options:
   bridge:
     description:
@@ -158,6 +159,7 @@ from ..module_utils._host.privileges import require
 from ..module_utils._ovs import database
 from ..module_utils._ovs.ovs_state import OvsState, Port, check_ready, complaint
 from ..module_utils._ovs.ports import ours, plan, wanted_ports
+from ..module_utils._restore import watched_change
 
 PORT_SPEC = {
     "name": {"type": "str", "required": True},
@@ -218,8 +220,9 @@ def main() -> None:
             "ports": {"type": "list", "elements": "dict", "default": [], "options": PORT_SPEC},
             "purge": {"type": "bool", "default": False},
             "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+            **watched_change.OPTIONS,
         },
-        converge,
+        watched_change.watching(converge),
     )
 
 

@@ -81,7 +81,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host import daemons
 from ..module_utils._host.module import run_module
-from ..module_utils._restore import dead_man
+from ..module_utils._restore import dead_man, settings_lock
 from ..module_utils._restore.restore import restore
 from ..module_utils._restore.sign_of_life import touch
 
@@ -94,17 +94,29 @@ def to_stop(params: dict[str, Any]) -> list[str]:
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
-    """Restore the node; return the module's result."""
-    path = module.params["path"]
+    """Restore the node, alone; return the module's result."""
     touch()  # the dead man's switch must not begin the same now
-    restored = restore(path, module.check_mode)
-    listening = to_stop(module.params)
-    left = dead_man.leftovers() if module.params["disarm"] else []
-    if listening and not module.check_mode:
+    if module.check_mode:
+        return carry_out(module.params, True)
+    try:
+        with settings_lock.held():
+            return carry_out(module.params, False)
+    except settings_lock.BusyError:
+        # The switch stays armed, and restores again what that process sets when it goes on.
+        restore(module.params["path"], keep=True)
+        raise
+
+
+def carry_out(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
+    """Restore the node, and end what is to end with that."""
+    path = params["path"]
+    restored = restore(path, check_mode)
+    listening = to_stop(params)
+    left = dead_man.leftovers() if params["disarm"] else []
+    if listening and not check_mode:
         daemons.stop_listeners(listening)
-    if left and not module.check_mode:
+    if left and not check_mode:
         # Last: until the node was read back, a controller that dies must not leave it as it is.
-        dead_man.settle()
         dead_man.disarm()
     before = [path] * restored["exists"] + listening + left
     return dict(

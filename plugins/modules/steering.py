@@ -18,6 +18,7 @@ description:
   - M(offload.lab.ethtool) sets these kinds too, beside its own.
 extends_documentation_fragment:
   - offload.lab.attributes
+  - offload.lab.sign_of_life
 options:
   devices:
     description:
@@ -115,6 +116,7 @@ from ..module_utils._kinds.change import change
 from ..module_utils._kinds.devices import MISSING, Device, devices_of_classes, parse_devices
 from ..module_utils._kinds.diff import lines, warnings
 from ..module_utils._kinds.kinds import STEERING
+from ..module_utils._restore import watched_change
 from ..module_utils._restore.snapshot import exists
 
 
@@ -162,8 +164,9 @@ def main() -> None:
             "fixed": {"type": "str", "choices": ["error", "report"], "default": "error"},
             "missing": MISSING,
             "allow_management_device": {"type": "list", "elements": "str", "default": []},
+            **watched_change.OPTIONS,
         },
-        converge,
+        watched_change.watching(converge),
         mutually_exclusive=[("devices", "settings")],
         required_one_of=[("devices", "settings")],
         required_together=[("settings", "classes")],

@@ -24,6 +24,7 @@ description:
     With O(until_reboot=true) the bridge goes, too.
 extends_documentation_fragment:
   - offload.lab.attributes
+  - offload.lab.sign_of_life
 options:
   bridge:
     description:
@@ -189,7 +190,7 @@ from ..module_utils._ovs.switch_plan import (
     service_of,
     summary,
 )
-from ..module_utils._restore import after_boot
+from ..module_utils._restore import after_boot, watched_change
 
 
 def make(bridge: str, datapath: str, daemons: Service, check_mode: bool) -> Returned:
@@ -300,8 +301,9 @@ def main() -> None:
             "address": {"type": "str"},
             "tag": {"type": "int"},
             "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+            **watched_change.OPTIONS,
         },
-        converge,
+        watched_change.watching(converge),
     )
 
 

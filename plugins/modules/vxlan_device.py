@@ -23,6 +23,7 @@ description:
   - Its devices carry the alias C(offload.lab:tunnel). A device without it is never changed.
 extends_documentation_fragment:
   - offload.lab.attributes
+  - offload.lab.sign_of_life
 options:
   name:
     description:
@@ -148,6 +149,7 @@ from ..module_utils._lab.vxlan_devices import (
     wanted_device,
 )
 from ..module_utils._ovs import database
+from ..module_utils._restore import watched_change
 
 OPTIONS = ("name", "id", "dstport", "local", "remotes", "csum", "mtu")
 
@@ -227,8 +229,9 @@ def main() -> None:
             "mtu": {"type": "int"},
             "keep": {"type": "list", "elements": "str"},
             "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+            **watched_change.OPTIONS,
         },
-        converge,
+        watched_change.watching(converge),
         required_if=[("state", "present", ["local"])],
     )
 

@@ -5,13 +5,48 @@
 
 from __future__ import annotations
 
-from typing import Iterable
+import contextlib
+import os
+from typing import Any, Callable, Iterable, Iterator, NamedTuple
 
 from .._base.errors import CommandError
 from .._base.steps import Step, in_netns
 from .runner import CommandResult, run
 
 TIMEOUT = 120  # seconds; ovs-vsctl gives up by itself before
+STARTS_DAEMONS = "ovs-ctl"  # they would keep a lock that they inherit
+
+
+class Guard(NamedTuple):
+    """What is asked before each step, and the open file of a lock that each step's process holds, too."""
+
+    check: Callable[[], None]
+    lock: int | None
+
+
+_guards: list[Guard] = []
+
+
+@contextlib.contextmanager
+def guarded(check: Callable[[], None], lock: int | None) -> Iterator[None]:
+    """While this lasts, ``check`` may refuse each step, by raising, and a step that outlives this process
+    keeps the lock.
+    """
+    _guards.append(Guard(check, lock))
+    try:
+        yield
+    finally:
+        _guards.pop()
+
+
+def _ask_guards(step: Step) -> dict[str, Any]:
+    """Ask all guards; return the option with which the step's process holds their locks, too."""
+    for guard in _guards:
+        guard.check()
+    locks = [guard.lock for guard in _guards if guard.lock is not None]
+    if not locks or os.path.basename(step.argv[0]) == STARTS_DAEMONS:
+        return {}
+    return {"pass_fds": locks}
 
 
 def _complaint(result: CommandResult, stdin: str | None) -> str:
@@ -30,7 +65,8 @@ def apply(steps: Iterable[Step]) -> list[CommandResult]:
     """
     results = []
     for step in steps:
-        result = run(step.argv, step.stdin, step.netns, timeout=TIMEOUT, check=False)
+        kept = _ask_guards(step)
+        result = run(step.argv, step.stdin, step.netns, timeout=TIMEOUT, check=False, **kept)
         results.append(result)
         if result.rc != 0 and step.check:
             raise CommandError(

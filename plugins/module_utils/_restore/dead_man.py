@@ -10,31 +10,34 @@ campaign's, and end with it; those that ran before are the lab's. It needs nothi
 controller: the code that restores is written to the node as one zip file that python3 runs. A
 reboot ends the switch, and its files go with /run. It waits by itself: a systemd timer would have
 to be restarted at each sign of life, this takes one utime(2).
+
+It fails safe (docs/decisions/fail-safe.md): restoring depends on no write, on no whole snapshot and on no
+other process; a switch that was killed is started again.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
 import time
-from typing import Sequence
+from typing import Iterable, NamedTuple, Sequence
 
 from .._base.errors import LabError
-from .._host import daemons, files, program, script
+from .._host import daemons, program, script
 from .._host.daemons import ProcessState
 from .._host.runner import run, start
 from .._host.waiting import wait_until
-from . import harm, restore
+from . import fired_mark, harm, protection, restore, salvage, settings_lock
+from .fired_mark import ARMED
 from .harm import HarmWatch, Watchlist
-from .sign_of_life import ALIVE, FIRED, HEARTBEAT, NOBODY, WATCHED, renew
+from .sign_of_life import ALIVE, FIRED, HEARTBEAT, NOBODY, STATE, WATCHED, fired, renew
 
 PROGRAM = "/run/offload-lab/dead_man_switch.zip"
-STATE = "/run/offload-lab/dead_man_switch.json"
 UNIT = "offload-lab-dead-man-switch"
-MAIN = f"from {program.PACKAGE}._restore import dead_man\ndead_man.main()\n"
-ATTEMPTS = 5
+MAIN = f"from {program.PACKAGE}._restore import dead_man\ndead_man.begin()\n"
 # A heartbeat has stopped after this silence, or after four of its longest pauses so far: the bound
 # follows the pace of this controller and this node. The pace is known after a few beats; until then the
 # bound is a longer one.
@@ -45,8 +48,15 @@ PAUSES_TO_GUESS = 2  # the first may be that from arming to the first beat
 PAUSES_TO_KNOW = 3
 LOST = "no controller was heard of"
 HARM_PAUSE_S = 0.2  # from one look for harm to the next
+LOCK_S = 0.3  # that a module may still take for its step when the node is to be restored
+VERIFY_S = 0.5  # from one reading of the restored node to the next, while a module has the lock
+LONGEST_VERIFY_S = 10.0
+FIRST_PAUSE_S = (
+    1.0  # after a try that did not restore everything; each is twice as long as the one before
+)
+LONGEST_PAUSE_S = 180.0
 FIRST = -10  # the priority of the switch, see nice(1)
-FILES = (ALIVE, HEARTBEAT, FIRED, PROGRAM, STATE, WATCHED)
+FILES = (ALIVE, HEARTBEAT, FIRED, ARMED, PROGRAM, STATE, WATCHED)
 
 
 class Heartbeat:
@@ -84,19 +94,19 @@ def _watching(seconds: float, harms: HarmWatch | None = None) -> str | None:
     heartbeat has stopped, or there is harm. None: there is nothing to watch.
     """
     heartbeat = Heartbeat()
-    seen: int | None = None
-    since = time.monotonic()
+    seen, since = fired_mark.last_sign()
     pause = HARM_PAUSE_S if harms else min(2, seconds / 10)
     while time.monotonic() - since < seconds:
         try:
             sign = os.stat(ALIVE).st_mtime_ns
-        except OSError:
+        except FileNotFoundError:
             return None
         if sign == NOBODY or heartbeat.has_stopped():
             return LOST
         if sign != seen:  # not its age: the wall clock may jump
             seen = sign
             since = time.monotonic()
+            fired_mark.remember_sign(sign, since)
         looked = time.monotonic()
         harmed = harms.seen() if harms else None
         if harmed:
@@ -105,9 +115,20 @@ def _watching(seconds: float, harms: HarmWatch | None = None) -> str | None:
     return LOST
 
 
+def begin() -> None:
+    """Run the program that :func:`arm` starts, so that it is not ended by a lack of memory, and runs
+    again where it is killed: systemd does that, or a process of our own.
+    """
+    protection.from_oom_killer()
+    if program.by_systemd():
+        main()
+    else:
+        protection.supervise(main)
+
+
 def main() -> None:
-    """Watch, as the program that :func:`arm` starts. It goes first, with what it starts: on a busy node
-    others must not delay it.
+    """Watch, with what the command line says. The switch goes first, with what it starts: on a busy
+    node others must not delay it.
     """
     with contextlib.suppress(OSError):  # a container may not be allowed to
         os.setpriority(os.PRIO_PROCESS, 0, FIRST)
@@ -120,30 +141,123 @@ def watch(minutes: float, path: str, before: Sequence[str]) -> None:
     state files ``before``.
 
     All that stays is the file FIRED, which says why: a controller that was only asleep must change
-    and measure nothing more. Where something could not be restored the snapshot stays, too.
+    and measure nothing more. It has the snapshot, too, until a controller has read the node back.
+    Where something could not be restored the snapshot stays where it was, and the switch tries again.
     """
-    watched = harm.remembered()
-    daemons.write(STATE, os.getpid(), {"minutes": minutes, "path": path, "before": list(before)})
-    harms = HarmWatch(watched) if watched else None
-    reason = _watching(minutes * 60, harms)
-    if harms:
-        harms.end()
+    _remember({"minutes": minutes, "path": path, "before": list(before)})
+    reason = fired()
+    watcher = Watcher()
     if reason is None:
+        reason = watcher.wait(minutes * 60)
+    if reason is None:
+        _forget_own_state()
         return
-    files.write(FIRED, f"{reason}\n")
-    _restore(minutes, path)
-    daemons.stop_listeners(started_since(before))
-    daemons.forget(ALIVE, HEARTBEAT, STATE, PROGRAM, WATCHED)
+    fired_mark.set_fired(reason)
+    _restore(path, reason)
+    watcher.end()
+    _end_listeners(before)
+    daemons.forget(ALIVE, HEARTBEAT, STATE, PROGRAM, ARMED, WATCHED)
 
 
-def _restore(minutes: float, path: str) -> None:
-    for _attempt in range(ATTEMPTS):
+def _remember(state: ProcessState) -> None:
+    """Write down what this process watches, and which one starts it again."""
+    try:
+        daemons.write(STATE, os.getpid(), {**state, "parent": protection.parent()})
+    except OSError as error:  # whoever arms it misses the file; one that runs again must go on
+        _report([f"{STATE} cannot be written ({error})"])
+
+
+def _forget_own_state() -> None:
+    """Remove the state file of this process; another switch may be armed by now."""
+    state = find()
+    if state and state["pid"] == os.getpid():
+        daemons.forget(STATE)
+
+
+class Watcher:
+    """Waits for a reason to restore the node. An error of its own is one: nobody would watch."""
+
+    def __init__(self) -> None:
+        self.harms: HarmWatch | None = None
+
+    def wait(self, seconds: float) -> str | None:
+        """Return why the node is to be restored, None where there is nothing to watch."""
         try:
-            restore.restore(path)
-            break
-        except (LabError, OSError) as error:
-            sys.stderr.write(f"{error}\n")
-            time.sleep(min(10, minutes * 60))
+            watched = harm.remembered()
+            self.harms = HarmWatch(watched) if watched else None
+            return _watching(seconds, self.harms)
+        except Exception as error:  # whatever it is: fail safe
+            return f"the dead man's switch cannot watch any more ({error!r})"
+
+    def end(self) -> None:
+        """End the checks that still run, after the node was restored: one may hang."""
+        if self.harms:
+            self.harms.end()
+
+
+def _report(problems: Iterable[str]) -> None:
+    """Say what is wrong, in the journal where systemd runs the switch."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write("".join(f"{problem}\n" for problem in problems))
+        sys.stderr.flush()
+
+
+def _end_listeners(before: Sequence[str]) -> None:
+    try:
+        daemons.stop_listeners(started_since(before))
+    except Exception as error:  # the node is restored; that is what counts
+        _report([f"a server did not end: {error}"])
+
+
+class Attempt(NamedTuple):
+    """One try to restore the node: whether there is a snapshot, whether something was set, what is wrong."""
+
+    exists: bool
+    changed: bool
+    problems: list[str]
+
+
+def _attempt(path: str) -> Attempt:
+    """Restore what can be restored. No error may end the switch, whatever it is."""
+    try:
+        restored = restore.restore(path, keep=True, patience=LOCK_S)
+        return Attempt(restored["exists"], bool(restored["commands"]), [])
+    except restore.NotRestoredError as error:
+        return Attempt(True, True, [str(error)])
+    except Exception as error:
+        problem = str(error) if isinstance(error, LabError) else f"{path}: {error!r:.300}"
+    try:
+        return Attempt(True, True, [problem, *salvage.restore_parts(path)])
+    except Exception as error:
+        return Attempt(True, True, [problem, f"{error!r:.300}"])
+
+
+def _restore(path: str, reason: str) -> None:
+    """Restore the node until it is as it was and no module is about to change it.
+
+    A module that was stopped in its change still has the lock: the node is restored without it, and
+    again whenever something has changed. Where something cannot be restored it is tried again without
+    end, less and less often.
+    """
+    pause = FIRST_PAUSE_S
+    patience = LOCK_S
+    while True:
+        with settings_lock.held_if_free(patience) as alone:
+            attempt = _attempt(path)
+            if not attempt.exists:
+                return  # a controller has read the node back
+            if alone and not attempt.problems:
+                fired_mark.keep(reason, path)
+                return
+        if attempt.problems:
+            _report(attempt.problems)
+            fired_mark.add_problems(reason, attempt.problems)
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+            patience = LOCK_S
+        else:  # waiting for the lock is the pause
+            pause = FIRST_PAUSE_S
+            patience = VERIFY_S if attempt.changed else min(2 * patience, LONGEST_VERIFY_S)
 
 
 def find() -> ProcessState | None:
@@ -171,17 +285,19 @@ def arm(minutes: float, path: str, watched: Watchlist | None = None) -> ProcessS
     disarm()
     program.write(PROGRAM, MAIN)
     harm.remember(watched)
+    fired_mark.prepare()
     with open(ALIVE, "w"):
         pass
     argv = [*script.argv_of_zip(PROGRAM), str(minutes), path, *before]
     if program.by_systemd():
-        run(["systemd-run", "--quiet", "--collect", "--unit=" + UNIT] + argv)
+        run(protection.by_systemd(UNIT, argv))
         started = wait_until(lambda: find() is not None, _unit_runs)
     else:
         null = subprocess.DEVNULL
         process = start(argv, start_new_session=True, stdin=null, stdout=null, stderr=null)
         started = wait_until(lambda: find() is not None, lambda: process.poll() is None)
     if not started:
+        daemons.forget(*FILES)  # one that starts too late ends without them
         raise LabError("it did not start", "dead man's switch", f"Try: {' '.join(argv)}")
     return find()
 
@@ -195,20 +311,28 @@ def expect_heartbeat(expected: bool) -> None:
         daemons.forget(HEARTBEAT)
 
 
-def settle() -> None:
-    """Wait for a switch that restores the node at this moment."""
-    if os.path.exists(FIRED):
-        wait_until(lambda: find() is None)
-
-
 def _unit_runs() -> bool:
     return run(["systemctl", "is-active", "--quiet", UNIT], check=False).rc == 0
 
 
 def disarm() -> None:
-    """End the switch and remove all it has on the node."""
-    daemons.stop(filter(None, [find()]))
+    """End the switch and remove all it has on the node; first what would start it again."""
+    if os.path.exists(STATE):
+        if program.by_systemd():
+            run(["systemctl", "stop", UNIT], check=False)
+        daemons.stop(filter(None, [_parent()]))
+        daemons.stop(filter(None, [find()]))
     daemons.forget(*FILES)
+
+
+def _parent() -> ProcessState | None:
+    """Return the process that starts the switch again, where it lives; the switch itself may not."""
+    try:
+        with open(STATE) as stream:
+            parent: ProcessState | None = json.load(stream)["parent"]
+        return parent if parent and daemons.lives(parent) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def leftovers() -> list[str]:
@@ -224,7 +348,6 @@ __all__ = [
     "find",
     "leftovers",
     "renew",
-    "settle",
     "started_since",
     "watch",
 ]

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import socket
 import subprocess
 import time
@@ -21,6 +23,7 @@ from .._base.errors import InputError, LabError
 from .._host import daemons, echo, files
 from .._host.netns import inside
 from .._host.runner import start
+from . import protection
 from .sign_of_life import WATCHED
 
 PATIENCE_S = 1.2  # without an answer; with the restore a node is back within 2 seconds
@@ -30,6 +33,7 @@ FIRST_ANSWER_S = 1.0  # that an answer may take when the switch is armed
 FIRST_REQUESTS = 4  # then, to an address that does not answer
 CHECK_S = 2.0  # that a check may take
 CHECK_PAUSE_S = 0.5  # between two runs of a check
+KILLED_S = 0.5  # in which a check that was killed is gone
 
 
 class Answering(TypedDict):
@@ -123,12 +127,14 @@ def remember(watched: Watchlist | None) -> None:
 
 
 def remembered() -> Watchlist | None:
-    """Return what the switch watches, None for nothing."""
+    """Return what the switch watches, None for nothing; raises ValueError or OSError for a file that
+    cannot be read.
+    """
     try:
         with open(WATCHED) as stream:
             watched: Watchlist = json.load(stream)
             return watched
-    except (OSError, ValueError):
+    except FileNotFoundError:
         return None
 
 
@@ -182,19 +188,25 @@ class UserCheck:
     def _start(self, now: float) -> str | None:
         null = subprocess.DEVNULL
         try:
-            self.process = start(self.argv, stdin=null, stdout=null, stderr=null)
+            # Of a session of its own: what the check has started ends with it.
+            self.process = start(
+                self.argv, start_new_session=True, stdin=null, stdout=null, stderr=null
+            )
         except LabError as error:
             return f"{self._named()} {error.what}"
+        protection.expose(self.process.pid)
         self.since = now
         return None
 
     def end(self) -> None:
-        """End the command where it still runs."""
-        if self.process is not None:
-            with contextlib.suppress(OSError):
-                self.process.kill()
-            self.process.wait()
-            self.process = None
+        """End the command, and all it has started, also what a command that has ended left behind."""
+        if self.process is None:
+            return
+        with contextlib.suppress(OSError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):  # one that waits for a disk ends later
+            self.process.wait(KILLED_S)
+        self.process = None
 
 
 class HarmWatch:

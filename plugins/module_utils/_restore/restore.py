@@ -13,6 +13,7 @@ from .._base import network
 from .._base.errors import LabError
 from .._base.steps import Step, shown
 from .._host.apply import apply
+from .._host.waiting import PATIENCE
 from .._iproute import read
 from .._iproute.link_plan import plan as plan_links
 from .._iproute.link_plan import wanted_devices
@@ -26,7 +27,7 @@ from .._kinds.devices import parse_devices
 from .._lab import vxlan_devices
 from .._ovs import buffers as packet_sockets
 from .._ovs import database
-from . import node_state
+from . import fired_mark, node_state
 from . import snapshot as restore_snapshot
 from .snapshot import Item, Other, Snapshot
 
@@ -109,19 +110,25 @@ def _other_step(snapshot: Snapshot, dry: bool) -> Commands:
     return commands
 
 
-def restore(path: str, check_mode: bool = False, keep: bool = False) -> Restored:
+class NotRestoredError(LabError):
+    """Something is not as the snapshot has it, though everything was tried."""
+
+
+def restore(
+    path: str, check_mode: bool = False, keep: bool = False, patience: float = PATIENCE
+) -> Restored:
     """Set everything as the snapshot has it, read back, and only then remove the snapshot (unless
     ``keep``).
 
     Return ``{"exists", "commands", "missing"}``. Raises :class:`LabError` where something is not as
-    it was; then the snapshot is kept.
+    it was; then the snapshot is kept. ``patience`` is for another process that restores from it.
     """
-    with restore_snapshot.held(path):
+    with restore_snapshot.held(path, patience):
         return _restore(path, check_mode, keep)
 
 
 def _restore(path: str, check_mode: bool, keep: bool) -> Restored:
-    snapshot = restore_snapshot.read(path)
+    snapshot = restore_snapshot.read(path) or fired_mark.kept(path)
     if snapshot is None:
         return {"exists": False, "commands": [], "missing": []}
     gone = [
@@ -129,6 +136,21 @@ def _restore(path: str, check_mode: bool, keep: bool) -> Restored:
         for device in snapshot["devices"]
         if not restore_snapshot.exists(device)
     ]
+    commands, wrong = _set_all(snapshot, check_mode)
+    if wrong and not check_mode:
+        raise NotRestoredError(
+            f"not everything could be restored, so the snapshot is kept: {wrong}",
+            path,
+            "Set the rest by hand, then restore again.",
+        )
+    if not check_mode and not keep:
+        restore_snapshot.remove(path)
+        fired_mark.forget(path)
+    return {"exists": True, "commands": commands, "missing": gone}
+
+
+def _set_all(snapshot: Snapshot, check_mode: bool) -> tuple[Commands, dict[str, Any]]:
+    """Return ``(commands, {device: what is not as it was})``."""
     commands: Commands = []
     wrong: dict[str, Any] = {}
     for _round in range(ROUNDS):
@@ -140,12 +162,11 @@ def _restore(path: str, check_mode: bool, keep: bool) -> Restored:
             break
     else:
         wrong = wrong or {"node": links + steps + others}
-    if wrong and not check_mode:
-        raise LabError(
-            f"not everything could be restored, so the snapshot is kept: {wrong}",
-            path,
-            "Set the rest by hand, then restore again.",
-        )
-    if not check_mode and not keep:
-        restore_snapshot.remove(path)
-    return {"exists": True, "commands": commands, "missing": gone}
+    return commands, wrong
+
+
+def bring_back(snapshot: Snapshot) -> None:
+    """Set what a snapshot has, which may be a part of one; raises an error where that is not possible."""
+    wrong = _set_all(snapshot, False)[1]
+    if wrong:
+        raise NotRestoredError(f"could not be restored: {wrong}", "the snapshot")

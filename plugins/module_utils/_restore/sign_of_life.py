@@ -9,14 +9,17 @@ import contextlib
 import os
 
 from .._base.errors import LabError
+from .._host import daemons
 from .._host.waiting import wait_until
 
+STATE = "/run/offload-lab/dead_man_switch.json"
 ALIVE = "/run/offload-lab/alive"
 FIRED = "/run/offload-lab/dead_man_switch.fired"
 # Touched every few seconds by a process of the controller, whatever its playbook waits for.
 HEARTBEAT = "/run/offload-lab/heartbeat"
 WATCHED = "/run/offload-lab/watched.json"  # where the switch looks for harm, too
 HARM_S = 3.0  # in which this end sees what the other end has seen
+RESTART_S = 10.0  # in which a switch that was killed runs again
 NOBODY = 0  # a time of the last sign of life that says: there will be no other
 
 
@@ -24,7 +27,7 @@ def fired() -> str | None:
     """Return why the switch has restored this node; None where it has not."""
     try:
         with open(FIRED) as stream:
-            return stream.read().strip()
+            return stream.readline().strip()
     except OSError:
         return None
 
@@ -33,9 +36,36 @@ def renew(snapshot: str | None = None) -> None:
     """Tell the switch that a controller lives; nothing happens where none is armed.
 
     Raises :class:`LabError` where it has restored the node: what is measured now would have another
-    profile's name. Also where the file ``snapshot`` is missing: what is changed now nobody would
-    restore.
+    profile's name. Also where the file ``snapshot`` is missing, or the switch's process: what is
+    changed now nobody would restore.
     """
+    _check_process()
+    _check_not_fired()
+    if snapshot and not os.path.exists(snapshot):
+        raise LabError(
+            "the campaign's snapshot is gone: this node was rebooted, or somebody has restored it",
+            snapshot,
+            "Build the lab again (lab.yml), then run the campaign again: it goes on from here.",
+        )
+    _give_sign()
+
+
+def _check_process() -> None:
+    """Raise :class:`LabError` where a switch is armed and its process does not run, nor again soon."""
+
+    def settled() -> bool:
+        return not os.path.exists(ALIVE) or daemons.read(STATE) is not None or fired() is not None
+
+    if not wait_until(settled, patience=RESTART_S):
+        raise LabError(
+            "the dead man's switch of this node is armed, but its process has ended",
+            STATE,
+            "Somebody or something has killed it (journalctl -k says whether the kernel did). Restore the "
+            "node (restore.yml), then run the campaign again: it goes on from here.",
+        )
+
+
+def _check_not_fired() -> None:
     reason = fired()
     if reason is not None:
         raise LabError(
@@ -45,13 +75,19 @@ def renew(snapshot: str | None = None) -> None:
             "offload_lab_dead_man_minutes; if the harm is what you want to see, set "
             "offload_lab_stop_on_harm to false.",
         )
-    if snapshot and not os.path.exists(snapshot):
+
+
+def _give_sign() -> None:
+    try:
+        os.utime(ALIVE)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
         raise LabError(
-            "the campaign's snapshot is gone: this node was rebooted, or somebody has restored it",
-            snapshot,
-            "Build the lab again (lab.yml), then run the campaign again: it goes on from here.",
+            f"the dead man's switch cannot get a sign of life ({error.strerror})",
+            ALIVE,
+            "It is going to restore this node. See whether /run is mounted read-only (findmnt /run).",
         )
-    touch()
 
 
 def explain() -> None:

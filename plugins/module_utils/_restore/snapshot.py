@@ -16,6 +16,7 @@ from typing import Any, Dict, Iterable, Iterator, TypedDict, cast
 from .._base import network
 from .._base.errors import InputError, LabError
 from .._host import files, netns
+from .._host.waiting import PATIENCE, wait_until
 
 PATH = "/var/lib/offload-lab/snapshot.json"  # where it is by default
 SCHEMA = 1
@@ -89,14 +90,22 @@ def read(path: str) -> Snapshot | None:
 
 
 @contextlib.contextmanager
-def held(path: str) -> Iterator[None]:
+def held(path: str, patience: float = PATIENCE) -> Iterator[None]:
     """Restore from a snapshot alone: a task and the dead man's switch may begin together.
 
-    One may find none.
+    One may find none. After ``patience`` seconds of another process that hangs, both set the same.
     """
+
+    def locked() -> bool:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        return False
+
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):  # no file, or one that read() has a message for
-            fcntl.flock(stack.enter_context(open(path)), fcntl.LOCK_EX)
+            stream = stack.enter_context(open(path))
+            wait_until(locked, patience=patience)
         yield
 
 

@@ -1,0 +1,52 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A change of settings under the dead man's switch: from the sign of life to its end nobody else
+changes or restores the node, and a switch that fires meanwhile ends the change.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Callable, Iterator, Mapping
+
+from ansible.module_utils.basic import AnsibleModule
+
+from .._host.apply import guarded
+from .._host.module import Returned
+from . import settings_lock
+from .sign_of_life import renew
+
+OPTIONS: dict[str, Any] = {
+    "sign_of_life": {"type": "bool", "default": False},
+    "snapshot": {"type": "path"},
+}
+
+
+@contextlib.contextmanager
+def watched(params: Mapping[str, Any], check_mode: bool) -> Iterator[None]:
+    """Hold the lock of the node's settings while they are changed; nothing happens without ``sign_of_life``.
+
+    The switch is asked before the change, before each of its steps and after it. Raises
+    :class:`LabError` where it has fired: it restores again what was set meanwhile, since it waits for
+    the lock before it ends.
+    """
+    if check_mode or not params["sign_of_life"]:
+        yield
+        return
+    snapshot = params["snapshot"]
+    with settings_lock.held() as lock:
+        renew(snapshot)
+        with guarded(lambda: renew(snapshot), lock):
+            yield
+        renew(snapshot)
+
+
+def watching(body: Callable[[AnsibleModule], Returned]) -> Callable[[AnsibleModule], Returned]:
+    """Return the body of a module that has :data:`OPTIONS`, with all of it under the switch."""
+
+    def watched_body(module: AnsibleModule) -> Returned:
+        with watched(module.params, module.check_mode):
+            return body(module)
+
+    return watched_body
