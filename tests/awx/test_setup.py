@@ -12,7 +12,7 @@ import pytest
 CONFIGURATION = {"url": "https://example.org", "headers": {}, "http_method": "POST"}
 MORE = {
     "offload_lab_awx_schedule": "DTSTART:20260101T030000Z RRULE:FREQ=WEEKLY;INTERVAL=1",
-    "offload_lab_awx_compare": ["results/old", "results/new"],
+    "offload_lab_awx_compare": ["old", "new"],
     "offload_lab_awx_notification": {"type": "webhook", "configuration": CONFIGURATION},
 }
 WORKFLOW = [
@@ -21,9 +21,8 @@ WORKFLOW = [
     "approve_measure",
     "lab",
     "measure_1",
-    "measure_2",
-    "measure_3",
     "plan",
+    "recommends",
     "report",
     "restore",
     "teardown",
@@ -49,7 +48,12 @@ def test_set_up_twice_then_teardown(site):
     assert site.objects() == made
     site.play("awx_teardown", **MORE)
     left = {row for row in site.objects() - before if row[0] != "project_update"}
-    assert left == {("organization", "Offload lab")}
+    assert left == {
+        ("organization", "Offload lab"),
+        ("execution_environment", "offload.lab"),
+    }
+    site.play("awx_teardown", offload_lab_awx_image_remove=True)
+    assert ("execution_environment", "offload.lab") not in site.objects()
 
 
 @pytest.mark.nightly

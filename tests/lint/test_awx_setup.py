@@ -1,16 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""playbooks/awx_setup.yml against the argument specs of awx.awx's own modules.
-
-Each module that the playbooks use is replaced by one with the same argument spec, which writes down
-what it was given: what AWX's modules would refuse is refused here, and no AWX is needed.
-"""
+"""playbooks/awx_setup.yml against the argument specs of awx.awx's own modules: no AWX is needed."""
 
 from __future__ import annotations
 
-import functools
-import importlib
 import json
 import re
 
@@ -18,85 +12,25 @@ import pytest
 import yaml
 
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import OVERRIDES
-from ansible_collections.offload.lab.tests.support import CHECKOUT, run
+from ansible_collections.offload.lab.tests.awx import recorded
+from ansible_collections.offload.lab.tests.support import CHECKOUT
 
-MODULES = sorted(
-    {
-        name
-        for playbook in ("awx_setup", "awx_teardown")
-        for name in re.findall(
-            r"awx\.awx\.(\w+):$", (CHECKOUT / f"playbooks/{playbook}.yml").read_text(), re.MULTILINE
-        )
-    }
-)
-RECORDER = """
-from ansible.module_utils.basic import AnsibleModule
-import json
-module = AnsibleModule(argument_spec={spec!r})
-with open({calls!r}, "a") as stream:
-    stream.write(json.dumps([{name!r}, module.params]) + "\\n")
-module.exit_json(changed=False)
-"""
-GIVEN = {
-    "offload_lab_awx_project_url": "https://git.example.org/lab.git",
-    "offload_lab_awx_image": "example.org/ee:1",
-    "offload_lab_awx_ssh_key": "key",
-    "offload_lab_awx_schedule": "DTSTART:20260101T030000Z RRULE:FREQ=WEEKLY",
-    "offload_lab_awx_compare": ["results/old", "results/new"],
-    "offload_lab_awx_job_variables": {"offload_lab_results_host": "store"},
-    "offload_lab_awx_notification": {
-        "type": "webhook",
-        "configuration": {"url": "https://example.org"},
-    },
+# The questions of a template's survey, where they are not those of a whole campaign.
+SURVEYS = {
+    "apply": ["recommended_of"],
+    "compare": ["campaigns"],
+    "history": ["campaigns"],
+    "hop": ["recommended_of"],
+    "integrity": ["name", "blocks", "paths", "mtus", "sides", "factors"],
+    "measure": list(OVERRIDES),
+    "plan": list(OVERRIDES),
+    "report": list(OVERRIDES),
 }
-
-
-class CapturedError(Exception):
-    """Carries the argument spec of a module."""
-
-
-def argument_spec(name):
-    """Return the argument spec that a module of awx.awx gives to its base class."""
-    module = importlib.import_module(f"ansible_collections.awx.awx.plugins.modules.{name}")
-
-    def capture(argument_spec, **_more):
-        raise CapturedError(argument_spec)
-
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(CapturedError) as caught:
-        patch.setattr(module, "ControllerAPIModule", capture)
-        module.main()
-    return caught.value.args[0]
 
 
 @pytest.fixture(name="play", scope="module")
 def _play(tmp_path_factory):
-    """Return what runs a playbook, once, and returns ``[(module, its arguments)]``."""
-    path = tmp_path_factory.mktemp("awx")
-    folder = path / "ansible_collections/awx/awx"
-    (folder / "plugins/modules").mkdir(parents=True)
-    (folder / "galaxy.yml").write_text("namespace: awx\nname: awx\nversion: 24.6.1\n")
-    calls = path / "calls"
-    for name in MODULES:
-        recorder = RECORDER.format(spec=argument_spec(name), calls=str(calls), name=name)
-        (folder / f"plugins/modules/{name}.py").write_text(recorder)
-
-    @functools.lru_cache(maxsize=None)
-    def play(playbook, **more):
-        calls.write_text("")
-        run(
-            [
-                "ansible-playbook",
-                "-i",
-                "localhost,",
-                f"playbooks/{playbook}.yml",
-                "-e",
-                json.dumps({**GIVEN, **more}),
-            ],
-            ANSIBLE_COLLECTIONS_PATH=f"{path}:{CHECKOUT / '.build/live'}",
-        )
-        return [json.loads(line) for line in calls.read_text().splitlines()]
-
-    return play
+    return recorded.recorder(tmp_path_factory.mktemp("awx"))
 
 
 def test_awx_takes_what_the_set_up_gives(play):
@@ -113,13 +47,41 @@ def test_awx_takes_what_the_set_up_gives(play):
             == "{{ offload_lab_survey_blocks | default('') }}"
         )
         assert not given["allow_simultaneous"]
-    surveyed = {name.split()[-1] for name, given in templates.items() if given["survey_enabled"]}
-    assert surveyed == {"plan", "measure", "report"}
-    assert len(templates["offload.lab measure"]["survey_spec"]["spec"]) == len(OVERRIDES)
+    surveys = {
+        name.split()[-1]: [question["variable"] for question in given["survey_spec"]["spec"]]
+        for name, given in templates.items()
+        if given["survey_enabled"]
+    }
+    assert surveys == {
+        name: [f"offload_lab_survey_{key}" for key in keys] for name, keys in SURVEYS.items()
+    }
+    with_campaign = {
+        name.split()[-1]
+        for name, given in templates.items()
+        if "offload_lab_campaign_file" in given["extra_vars"]
+    }
+    assert {"integrity", "hop"}.isdisjoint(with_campaign) and "measure" in with_campaign
     assert templates["offload.lab plan"]["job_type"] == "check"
     check_workflow(
         [given for name, given in calls if name == "workflow_job_template_node"], templates
     )
+    (notification,) = [given for name, given in calls if name == "notification_template"]
+    sent = notification["messages"]["success"]
+    assert "offload_lab_headline" in sent["message"] and "offload_lab_headline" in sent["body"]
+    assert json.loads(re.sub(r"\{\{.*?\}\}", "1", sent["body"]))["headline"] == 1
+
+
+def test_a_launch_sets_nothing_beside_the_answers_of_the_survey(play):
+    """The permission "execute" is worth no more than the surveys."""
+    asked = [
+        (given["name"], key)
+        for name, given in play("awx_setup")
+        for key, value in given.items()
+        if key.startswith("ask_") and key.endswith("_on_launch") and value is not False
+    ]
+    assert asked == []
+    kinds = {name for name, given in play("awx_setup") if "ask_variables_on_launch" in given}
+    assert kinds == {"job_template", "workflow_job_template"}
 
 
 def check_workflow(nodes, templates):
@@ -132,6 +94,9 @@ def check_workflow(nodes, templates):
     made = {}
     for node in nodes:
         lists = [node[f"{kind}_nodes"] for kind in ("success", "failure", "always")]
+        if node["state"] == "absent":
+            assert node["identifier"] in ("measure_2", "measure_3")
+            continue
         if node["approval_node"]:
             assert lists == [None, None, None]
         else:
@@ -147,6 +112,8 @@ def check_workflow(nodes, templates):
         if name != "teardown"
     )
     assert made["measure_1"]["failure_nodes"] == ["restore"]
+    assert made["measure_1"]["success_nodes"] == ["report"]
+    assert made["recommends"]["failure_nodes"] == ["teardown"]
 
 
 def test_a_misspelt_variable_is_refused(play):
@@ -160,8 +127,13 @@ def test_the_teardown_removes_what_the_set_up_made(play):
     removed = {
         (name, given["name"]) for name, given in play("awx_teardown") if given["state"] == "absent"
     }
-    # They go with the inventory; the organisation may be others' too.
-    assert made - removed == {("inventory_source", "offload.lab"), ("organization", "Offload lab")}
+    # The source goes with the inventory; the organisation may be others', too; without the execution
+    # environment AWX deletes the image.
+    assert made - removed == {
+        ("execution_environment", "offload.lab"),
+        ("inventory_source", "offload.lab"),
+        ("organization", "Offload lab"),
+    }
     assert removed - made == set()
 
 

@@ -8,6 +8,7 @@ would.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from ...module_utils._engines.engines import ENGINES
 from .campaign_file import (
     OVERRIDES,
     load_campaign,
+    load_schema,
     override,
     read_campaign,
 )
@@ -121,4 +123,12 @@ def results_folder(arguments: dict[str, Any], folders: Iterable[str]) -> str:
     name = override(campaign, arguments["overrides"]).get("name")
     if not name:
         raise InputError("the campaign has no name", where, "Begin it with 'name:'.")
+    _check_name(name, where)
     return os.path.join(os.path.abspath(arguments["results_dir"]), str(name))
+
+
+def _check_name(name: object, where: str) -> None:
+    """Raise InputError where the name of a campaign is no name of a folder: a survey gives it, too."""
+    rule = load_schema("campaign")["properties"]["name"]
+    if not isinstance(name, str) or not re.match(rule["pattern"], name):
+        raise InputError("this is no name of a campaign", f"{where}: {name!r}", rule["description"])

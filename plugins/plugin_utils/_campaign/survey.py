@@ -19,6 +19,22 @@ PREFIX = "offload_lab_survey_"
 LARGEST = 2**31 - 1  # of a number that has no limit of its own
 LONGEST_TEXT = 1024  # characters of an answer
 
+LONGEST_NAME = 64  # characters of a campaign's name
+
+# Questions that are no keys of a campaign: (what it is called, its help text, the longest answer).
+OTHERS = {
+    "recommended_of": (
+        "Campaign",
+        "Give the name of the campaign whose report recommends it.",
+        LONGEST_NAME,
+    ),
+    "campaigns": (
+        "Campaigns",
+        "Give the names of campaigns in the results, separated by commas. compare takes the first as the baseline.",
+        LONGEST_TEXT,
+    ),
+}
+
 Question = dict[str, Any]
 Schema = dict[str, Any]
 
@@ -44,10 +60,29 @@ def _type_of(node: Schema) -> dict[str, object]:
     return {"type": "textarea" if node.get("type") == "array" else "text", "max": LONGEST_TEXT}
 
 
+def _other(key: str) -> Question:
+    """Return a question that is no key of a campaign."""
+    name, help_text, longest = OTHERS[key]
+    return {
+        "question_name": name,
+        "question_description": help_text,
+        "variable": PREFIX + key,
+        "required": False,
+        "type": "text",
+        "min": 0,
+        "max": longest,
+        "default": "",
+        "choices": [],
+    }
+
+
 def question(key: str, schema: Schema) -> Question:
-    """Return the question of a key of the campaign."""
+    """Return the question of a key of the campaign, or of :data:`OTHERS`."""
+    if key in OTHERS:
+        return _other(key)
     if key not in schema["properties"]:
-        raise InputError("a campaign has no such key", key, f"Use {', '.join(OVERRIDES)}.")
+        allowed = ", ".join((*OVERRIDES, *OTHERS))
+        raise InputError("a campaign has no such key", key, f"Use {allowed}.")
     node = _resolved(schema["properties"][key], schema)
     kind = (
         {"type": "multiselect", "choices": list(PRESETS)} if key == "workloads" else _type_of(node)
@@ -71,6 +106,6 @@ def question(key: str, schema: Schema) -> Question:
 
 
 def survey(keys: Iterable[str] = OVERRIDES) -> dict[str, object]:
-    """Return the survey spec that asks for these keys of a campaign."""
+    """Return the survey spec that asks these questions."""
     schema = load_schema("campaign")
     return {"name": "", "description": "", "spec": [question(key, schema) for key in keys]}

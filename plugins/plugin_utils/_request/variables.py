@@ -68,7 +68,7 @@ def known_variables(roles: str) -> Spec:
     """
     import yaml  # noqa: PLC0415
 
-    known: Spec = {survey.PREFIX + key: {"type": "raw"} for key in OVERRIDES}
+    known: Spec = {survey.PREFIX + key: {"type": "raw"} for key in (*OVERRIDES, *survey.OTHERS)}
     for role in sorted(os.listdir(roles)):
         path = os.path.join(roles, role, "meta", "argument_specs.yml")
         if os.path.isfile(path):
