@@ -16,7 +16,7 @@ from ansible.utils.display import Display
 
 from ..module_utils._base.errors import InputError
 from ..plugin_utils._action.controller import ControllerAction, Spec
-from ..plugin_utils._analysis import judge, spend
+from ..plugin_utils._analysis import judge, named, spend
 from ..plugin_utils._analysis.nominate import nominate
 from ..plugin_utils._campaign import looks, spending
 from ..plugin_utils._campaign.confirmation import (
@@ -129,7 +129,8 @@ class CampaignFolder:
                 look = looks.due(plan, made, left)
                 if look is None:
                     break
-                made.append(judge.decide(plan, stream_records(self.record, []), look, made))
+                decided = (named if plan["design"] == looks.INTEGRITY else judge).decide
+                made.append(decided(plan, stream_records(self.record, []), look, made))
                 write_looks(self.folder, plan, made)
                 Display().display(f"  {looks.look_text(made[-1])}")
         return looks.with_looks(plan, made)

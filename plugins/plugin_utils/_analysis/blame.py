@@ -48,6 +48,11 @@ def is_on(factor: Factor, levels: Mapping[str, str]) -> bool:
     return levels[factor["name"]] != factor["levels"][0]
 
 
+def condition_text(settings: Mapping[str, bool]) -> str:
+    """Return a condition in words, such as ``tx on and tso off``."""
+    return " and ".join(f"{name} {'on' if on else 'off'}" for name, on in settings.items())
+
+
 def holds(plan: Plan, condition: Mapping[str, bool], levels: Levels) -> bool:
     """Return whether a profile of these levels is under a condition."""
     factors = {factor["name"]: factor for factor in plan["factors"]}

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from .._campaign.nouns import Levels, Plan
 from .._campaign.screen import within_reach
+from .._statistics.looks import rest
 from .._trials.payload import LESSER, Checks, Tallies, Tally, of_lesser
-from .blame import Blame, BlameSearch, Trials, holds, is_on, trials_of
+from .blame import ALPHA, Blame, BlameSearch, Trials, holds, is_on, trials_of
 
 OF_TROUBLE = 0.8  # of the 5 %; the rest is for what a network may do by itself
 MOST_TOGETHER = 6  # settings that a cure switches off itself, beside those that need them
@@ -36,7 +37,19 @@ def blames_of(plan: Plan, tallies: Tallies) -> dict[Place, list[Blame]]:
     arrives twice.
     """
     places = places_of(tallies)
-    return {place: _blames(plan, at(tallies, place), 1 / len(places)) for place in places}
+    share = _level(plan) / ALPHA
+    return {place: _blames(plan, at(tallies, place), share / len(places)) for place in places}
+
+
+def _level(plan: Plan) -> float:
+    """Return the level of this test: of the interim test that ended the campaign, of the one that is
+    made next, or what all of them leave for the end.
+    """
+    planned = plan.get("looks") or []
+    made = plan.get("looked") or []
+    if made and made[-1]["answered"]:
+        return made[-1]["alpha"]
+    return planned[len(made)]["alpha"] if len(made) < len(planned) else rest(planned)
 
 
 def _blames(plan: Plan, here: Mapping[str, Tally], share: float) -> list[Blame]:

@@ -21,7 +21,7 @@ from ...module_utils._engines.workload import Workload, streaming_engines
 from .._statistics.looks import Look
 from .factors import settings_of
 from .lengths import FIRST_BLOCKS, SHORT_OF_TIME, with_length
-from .looks import BLOCKS, looks_of, stages
+from .looks import ANSWERED, BLOCKS, NAMED, NAMED_BLOCKS, looks_of, stages
 from .nouns import (
     Campaign,
     Cell,
@@ -41,6 +41,7 @@ from .workloads import seconds_of
 
 SCHEMA = 1
 MOST_NOMINEES = 2  # of a confirmation: the chosen one and the runner-up, or, of a search, all on
+MOST_BLOCKS_UNTIL = {ANSWERED: BLOCKS, NAMED: NAMED_BLOCKS}  # of a campaign that may end before
 MOST_BLOCKS = 100  # that a time budget picks: more adds little to any answer
 FEWEST_BLOCKS = 6  # for a test
 # The part of a time budget that its first six blocks may take, by the estimate: more would cost a short
@@ -154,7 +155,7 @@ def pick_blocks(campaign: Campaign, profiles: int) -> int:
     effects = comparisons(campaign["design"], profiles, len(campaign["factors"]))
     needed = SCREEN_BLOCKS if screens else blocks_needed(effects)
     if campaign["time_budget"] is None:
-        return campaign["blocks"] or (BLOCKS if campaign["until"] else needed)
+        return campaign["blocks"] or MOST_BLOCKS_UNTIL.get(campaign["until"] or "", needed)
     mtus = len(campaign["mtus"])
     one = block_seconds(campaign, profiles) * mtus
     confirmation = confirmation_cost(campaign, profiles)[2]

@@ -12,11 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...module_utils._base.errors import InputError
-from .._statistics.looks import Look, schedule
+from .._statistics.looks import Look, after_each_block, schedule
 from .nouns import Campaign, Decided, Plan, Visit
 
 SCHEMA = 1
 BLOCKS = 16  # at most, of a campaign that names none
+NAMED_BLOCKS = 4  # the same, of a check that ends when a fault is named
+ANSWERED, NAMED = "answered", "named"  # what ``until`` may be
+INTEGRITY = "integrity"  # the design that names a fault
 DESIGNS = (
     "on_off",
     "one_at_a_time",
@@ -31,12 +34,15 @@ def looks_of(campaign: Campaign, blocks: int, where: str) -> list[Look]:
     """
     if not campaign["until"]:
         return []
-    if campaign["design"] not in DESIGNS:
+    designs = (INTEGRITY,) if campaign["until"] == NAMED else DESIGNS
+    if campaign["design"] not in designs:
         raise InputError(
-            f"design {campaign['design']} cannot end when it is answered",
+            f"design {campaign['design']} cannot end when it is {campaign['until']}",
             where,
-            f"Leave out 'until', or use {', '.join(DESIGNS)}.",
+            f"Leave out 'until', or use {', '.join(designs)}.",
         )
+    if campaign["until"] == NAMED:
+        return after_each_block(blocks)
     looks = schedule(blocks)
     if not looks:
         raise InputError(
@@ -84,6 +90,10 @@ def due(plan: Plan, made: list[Decided], left: Iterable[Visit]) -> Look | None:
 
 def look_text(look: Decided) -> str:
     """Return what a look decided, in a line."""
+    if "named" in look:
+        named = ", ".join(look["named"]) or "nothing"
+        end = "; the check ends" if look["answered"] else ""
+        return f"interim test after block {look['block']}: {named} is named{end}"
     settled = ", ".join(look["settled"]) or "nothing"
     if look["answered"]:
         return f"look after block {look['block']}: {settled} settled; everything is answered, the campaign ends"

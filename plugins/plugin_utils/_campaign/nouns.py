@@ -81,6 +81,7 @@ class Decided(TypedDict):
     settled: list[str]  # profiles
     answered: bool
     open: dict[str, int]  # {profile: comparisons that are not known yet}
+    named: NotRequired[list[str]]  # of a check of the payload: the conditions that are to blame
 
 
 class CellScatter(TypedDict):
@@ -150,7 +151,7 @@ class Campaign(Outline):
     sides: str | list[str]
     engine: str | None  # of workloads that name none
     goal: str  # of a search: "throughput", "cpu" or "latency"
-    until: str | None  # "answered"
+    until: str | None  # "answered" or "named"
 
 
 class SearchLimits(TypedDict):

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .._analysis.blame import condition_text
 from .._analysis.integrity import PathVerdict
 from .._figures import numbers as text
-from .._report.broken import SIGNS, condition
+from .._report.broken import SIGNS
 from .rows import KernelPayload
 
 NOT_CHECKED = "not checked"
@@ -40,7 +41,7 @@ def _blank(one: PathVerdict, kernels: int) -> KernelPayload:
 
 def _words(one: PathVerdict) -> str:
     """Return a verdict, what it blames, and in how many trials something was wrong."""
-    blamed = text.listed([condition(blame["settings"]) for blame in one["blames"]])
+    blamed = text.listed([condition_text(blame["settings"]) for blame in one["blames"]])
     with_what = f" with {blamed}" if blamed else ""
     return f"{one['verdict']}{with_what}, {one['troubled']} of {one['trials']} trials in trouble"
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._analysis.blame import Blame
+from .._analysis.blame import Blame, condition_text
 from .._analysis.cure import at
 from .._analysis.hop import Hop, likeliest
 from .._analysis.integrity import PathVerdict, verdicts
@@ -79,14 +79,9 @@ def _blamed(blame: Blame) -> str:
     without = blame["without"]
     return (
         f"{blame['kind']} in {under['troubled']} of {under['trials']} trials with "
-        f"{condition(blame['settings'])}, in {without['troubled']} of {without['trials']} without "
+        f"{condition_text(blame['settings'])}, in {without['troubled']} of {without['trials']} without "
         f"(p = {blame['p']:.2g})"
     )
-
-
-def condition(settings: Mapping[str, bool]) -> str:
-    """Return a condition in words, such as ``tx on and tso off``."""
-    return text.listed([f"{name} {'on' if on else 'off'}" for name, on in settings.items()])
 
 
 def _more(plan: Plan, row: PathVerdict, checks: Checks, hosts: Sequence[Host]) -> str:

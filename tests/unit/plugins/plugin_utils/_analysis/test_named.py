@@ -1,0 +1,142 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A check of the payload that ends when its faults are named, and how often it names one by chance."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.integrity import verdicts
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.named import decide
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import design, looks
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    read_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.looks import rest
+from ansible_collections.offload.lab.plugins.plugin_utils._trials.payload import checks_of
+
+PATHS = ["physical", "tenant_vxlan"]
+COUNTERS = {"client": {}, "server": {}}
+CHECK = {"elapsed_s": 1.0, "mss": 1448, "checks": {}, "counters": COUNTERS}
+
+
+def plan(**changed):
+    campaign = {
+        "name": "x",
+        "design": "integrity",
+        "control_visits": 1,
+        "factors": ["tx", "rx", {"name": "tso", "needs": ["tx"]}, "gso", "gro"],
+        "paths": PATHS,
+        "blocks": 4,
+        "until": "named",
+        "duration": 1,
+        "workloads": ["payload"],
+        **changed,
+    }
+    return design.make_plan(read_campaign(campaign, "test"), "2026-01-05T08:00:00Z")
+
+
+def trials(made, troubled):
+    """Return the trials of a plan; ``troubled`` takes a path and the levels of a trial's profile."""
+    found = []
+    for visit in made["visits"]:
+        for cell in visit["cells"]:
+            wrong = troubled(cell["path"], made["profiles"][visit["profile"]]["levels"])
+            row = {key: visit[key] for key in ("mtu", "profile", "block")}
+            payload = {**CHECK, "error": "wrong" if wrong else None}
+            found.append({**row, "path": cell["path"], "result": {"payload": payload}})
+    return found
+
+
+def played(made, record):
+    """Return the interim tests of a campaign whose trials would be ``record``."""
+    found = []
+    for look in made["looks"]:
+        found.append(decide(made, record, look, list(found)))
+        if found[-1]["answered"]:
+            break
+    return found
+
+
+def test_the_levels_of_all_tests_add_up_to_five_per_cent():
+    made = plan()["looks"]
+    assert [look["block"] for look in made] == [1, 2, 3]
+    assert made[0]["alpha"] == pytest.approx(0.02)
+    assert rest(made) == pytest.approx(made[1]["alpha"])
+
+
+def test_a_fault_in_each_packet_is_named_after_the_first_block():
+    made = plan()
+    record = trials(made, lambda path, levels: path == PATHS[1] and levels["tx"] == "on")
+    [look] = played(made, record)
+    assert look["answered"] and look["named"] == ["tx on"]
+    left = looks.with_looks(made, [look])
+    assert {visit["block"] for visit in left["visits"]} == {1}
+    seen = checks_of(trial for trial in record if trial["block"] == 1)
+    assert {row["path"]: row["verdict"] for row in verdicts(left, seen)} == {
+        "physical": "clean",
+        "tenant_vxlan": "broken",
+    }
+    assert looks.look_text(look) == "interim test after block 1: tx on is named; the check ends"
+
+
+def test_a_path_in_trouble_that_is_not_named_keeps_the_check_going():
+    made = plan()
+
+    def troubled(path, levels):
+        return levels["tx"] == "on" if path == PATHS[1] else levels == {**levels, "gro": "on"}
+
+    chance = random.Random(1)
+    record = trials(made, lambda path, levels: troubled(path, levels) and chance.random() < 0.5)
+    made_tests = played(made, record)
+    assert len(made_tests) > 1
+    assert made_tests[0]["named"] == [] and not made_tests[0]["answered"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_trouble_without_a_cause_is_blamed_in_few_campaigns(share):
+    made = plan(paths=PATHS[:1])
+    named = 0
+    for seed in range(60):
+        chance = random.Random(seed)
+        record = trials(made, lambda _path, _levels, chance=chance: chance.random() < share)
+        tests = played(made, record)
+        end = {**made, "looked": tests}
+        blamed = any(row["blames"] for row in verdicts(end, checks_of(record)))
+        named += tests[-1]["answered"] or blamed
+    assert named <= 8  # of 60 at 5 %, more than 8 have a chance of 0.3 %
+
+
+def test_the_end_of_a_clean_check_has_what_the_interim_tests_left():
+    made = plan()
+    record = trials(made, lambda _path, _levels: False)
+    tests = played(made, record)
+    assert [look["answered"] for look in tests] == [False] * 3
+    assert all(
+        row["verdict"] == "clean" for row in verdicts({**made, "looked": tests}, checks_of(record))
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"design": "on_off"}, "design on_off cannot end when it is named"),
+        ({"until": "answered"}, "design integrity cannot end when it is answered"),
+    ],
+)
+def test_what_cannot_end_so_is_refused(asked, words):
+    with pytest.raises(InputError, match=words):
+        plan(**asked)
+
+
+def test_all_faults_of_a_path_are_named():
+    made = plan(paths=PATHS[:1], blocks=8)
+    record = trials(made, lambda _path, levels: "on" in (levels["tx"], levels["gro"]))
+    named = list(itertools.chain.from_iterable(look["named"] for look in played(made, record)))
+    assert named and set(named) <= {"tx on", "gro on"}
