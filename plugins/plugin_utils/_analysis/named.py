@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from .._campaign.nouns import Decided, Plan
 from .._statistics.looks import Look
 from .._trials.nouns import Trial
-from .._trials.payload import checks_of
+from .._trials.payload import Tallies, checks_of
 from .blame import condition_text
-from .cure import at, blames_of
+from .cure import Place, at, blames_of
 
 
 def decide(plan: Plan, trials: Iterable[Trial], look: Look, before: list[Decided]) -> Decided:
@@ -24,16 +24,20 @@ def decide(plan: Plan, trials: Iterable[Trial], look: Look, before: list[Decided
     in_time = (trial for trial in trials if trial["block"] <= look["block"])
     tallies = checks_of(in_time).planned
     blames = blames_of({**plan, "looked": before}, tallies)
-    troubled = [
-        place for place in blames if any(tally["troubled"] for tally in at(tallies, place).values())
-    ]
+    unexplained = [place for place in blames if not blames[place] and _troubled(tallies, place)]
+    conditions: set[str] = set()
+    for blamed in blames.values():
+        conditions.update(condition_text(blame["settings"]) for blame in blamed)
     return {
         "block": look["block"],
         "alpha": look["alpha"],
         "settled": [],
-        "answered": bool(troubled) and all(blames[place] for place in troubled),
+        "answered": bool(conditions) and not unexplained,
         "open": {},
-        "named": sorted(
-            {condition_text(blame["settings"]) for row in blames.values() for blame in row}
-        ),
+        "named": sorted(conditions),
     }
+
+
+def _troubled(tallies: Tallies, place: Place) -> bool:
+    """Return whether a trial of a path was in trouble."""
+    return any(tally["troubled"] for tally in at(tallies, place).values())
