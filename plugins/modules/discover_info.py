@@ -141,7 +141,7 @@ notes:
   returned: success
   type: list
   elements: str
-  sample: ["device 'a;b' is left out: its name has signs that the lab does not use"]
+  sample: ["device 'a;b' is left out: its name"]
 """
 
 from typing import Any

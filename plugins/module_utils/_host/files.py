@@ -23,6 +23,7 @@ RESULTS_MODE = 0o750  # of a results folder that is made
 STALE = 3600.0  # seconds after which a new file was left by a process that was killed
 NEW = ".new"
 STATE_FOLDER = "/run/offload-lab"  # of the processes that go on after their module
+KEPT_FOLDER = "/var/lib/offload-lab"  # of what outlives a reboot: snapshot, originals, spool
 
 
 @contextlib.contextmanager
@@ -50,8 +51,8 @@ def opened_private(folder: str) -> Iterator[str]:
 
 
 def make_state_folder(path: str = "") -> None:
-    """Make the folder of state files, which only root may enter; raise LabError for somebody
-    else's.
+    """Make a folder that only root may enter, that of state files by default; raise LabError for
+    somebody else's.
     """
     path = path or STATE_FOLDER
     with contextlib.suppress(FileExistsError):
@@ -91,9 +92,7 @@ def write(path: str, text: str | bytes, mode: int = 0o644) -> None:
     """Write a whole file at one stroke, and wait until it is on the disk; its folder is made."""
     parent, name = os.path.split(path)
     parent = parent or "."
-    if path.startswith(STATE_FOLDER + "/"):
-        make_state_folder()
-    os.makedirs(parent, mode=0o755, exist_ok=True)
+    make_folders(parent)
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
     new = f".{name}.{secrets.token_hex(8)}{NEW}"
     with opened(parent) as folder:
@@ -113,20 +112,30 @@ def sync_folder(folder: str) -> None:
         os.fsync(descriptor)
 
 
-def make_results_folder(path: str) -> None:
-    """Make a results folder and the folders above it that are missing; those that are there stay as
-    they are.
+def make_folders(path: str, mode: int = 0o755) -> None:
+    """Make a folder and the folders above it that are missing; those that are there stay as they
+    are. The lab's own are for root alone. No mode is wider than ``mode``, whatever the umask is.
     """
-    missing = []
     path = os.path.abspath(path)
+    for private in (STATE_FOLDER, KEPT_FOLDER):
+        if path == private or path.startswith(private + "/"):
+            make_state_folder(private)
+    missing = []
     while not os.path.isdir(path):
         missing.append(path)
         path = os.path.dirname(path)
     for folder in reversed(missing):
         with contextlib.suppress(FileExistsError):
-            os.mkdir(folder, RESULTS_MODE)
+            os.mkdir(folder, mode)
     if missing and not os.path.isdir(missing[0]):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), missing[0])
+
+
+def make_results_folder(path: str) -> None:
+    """Make a results folder and the folders above it that are missing; those that are there stay as
+    they are.
+    """
+    make_folders(path, RESULTS_MODE)
 
 
 def results_mode(folder: str) -> int:

@@ -34,7 +34,8 @@ class Chunk:
     """The spool file of one chunk, held open and locked."""
 
     def __init__(self, folder: str, campaign: str, chunk: str) -> None:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        files.make_folders(os.path.dirname(os.path.abspath(folder)))
+        files.make_state_folder(folder)
         base = f"{checked_name(campaign, 'campaign')}-{checked_name(chunk, 'chunk')}.jsonl"
         self.path = os.path.join(folder, base)
         self.descriptor = os.open(

@@ -15,7 +15,7 @@ import contextlib
 import os
 
 from .._base.quoting import exec_start
-from .._host import daemons, program, script
+from .._host import daemons, files, program, script
 from .._host.apply import apply
 from .._ovs import service
 from .._ovs.switch_plan import plan_absent, service_of
@@ -55,9 +55,8 @@ def planned() -> str | None:
 def plan(main: str) -> None:
     """Have the next boot run a program of :func:`main_for`."""
     program.write(PROGRAM, main)
-    with open(UNIT, "w") as stream:
-        stream.write(TEXT.format(start=exec_start(script.argv_of_zip(PROGRAM))))
-    os.makedirs(os.path.dirname(LINK), mode=0o755, exist_ok=True)
+    files.write(UNIT, TEXT.format(start=exec_start(script.argv_of_zip(PROGRAM))))
+    files.make_folders(os.path.dirname(LINK))
     if not os.path.lexists(LINK):
         os.symlink(UNIT, LINK)
 

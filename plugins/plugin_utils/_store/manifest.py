@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from typing import Any, NotRequired, TypedDict, cast
 
 from ...module_utils._base.errors import InputError
-from ...module_utils._host import files
+from ...module_utils._host import files, locks
 from .files import write_changed
 
 FILE = "manifest.json"
@@ -75,7 +74,7 @@ def keep(folder: str, campaign: str, node: str, part: str, conditions: Condition
             "Give a folder you may write to.",
         )
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        locks.wait_for(lock, folder)
         manifest = with_part(_read(path), campaign, node, part, conditions)
         return bool(
             write_changed(folder, {FILE: json.dumps(manifest, indent=4, sort_keys=True) + "\n"})

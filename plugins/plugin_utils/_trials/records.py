@@ -10,7 +10,6 @@ crash or changed on the disk is noticed. A line without a check is taken as it i
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
@@ -19,7 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from ...module_utils._base.errors import InputError, LabError
-from ...module_utils._host import files
+from ...module_utils._host import files, locks
 from .guards import UsualSteal, spoilt
 from .nouns import Trial
 from .progress import Starts, see_start
@@ -170,7 +169,7 @@ def _locked(path: str) -> Iterator[int]:
     while True:
         descriptor = files.append_descriptor(path)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            locks.wait_for(descriptor, path)
             if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.lstat(path)):
                 yield descriptor
                 return
