@@ -436,10 +436,19 @@ def _batch(number: int, size: int, segment: int) -> int:
     return min(BATCHES[number % len(BATCHES)], ONE_CALL // (size + HEAD.size))
 
 
+def _ready(seconds: float, *sockets: socket.socket) -> list[int]:
+    """Return the descriptors of the sockets that have something to read, within some seconds."""
+    # select() takes no descriptor above 1023, and a server has one for each connection.
+    poll = select.poll()
+    for sock in sockets:
+        poll.register(sock, select.POLLIN)
+    return [descriptor for descriptor, _event in poll.poll(seconds * 1000)]
+
+
 def _wait_for_answer(sock: socket.socket, wanted: int) -> None:
     """Wait until the receiver has said that a datagram, or a later one, is there."""
     # A lost datagram has no answer: the receiver counts it.
-    while select.select([sock], [], [], PATIENCE_FOR_ANSWER)[0]:
+    while _ready(PATIENCE_FOR_ANSWER, sock):
         with contextlib.suppress(ConnectionRefusedError):
             answer = sock.recv(64)
             if len(answer) == NUMBER.size and NUMBER.unpack(answer)[0] >= wanted:
@@ -459,12 +468,12 @@ def arrivals(
     while time.monotonic() < deadline:
         if said and complete():
             return
-        ready = select.select([sock] if said else [sock, control.connection], [], [], DRAIN)[0]
+        ready = _ready(DRAIN, *([sock] if said else [sock, control.connection]))
         if said and not ready:
             return
-        if sock in ready:
+        if sock.fileno() in ready:
             yield
-        elif control.connection in ready:
+        elif ready:
             said.update(control.hear())
 
 
@@ -714,7 +723,7 @@ PAUSE = 0.02  # s, where the kernel has no memory or descriptors for another con
 BEAT = 0.25  # s between two sweeps, and the most that is waited for one connection
 CAREFUL = 10.0  # s in which no connection is waited for, since one has waited
 TO_SPEAK = 5.0  # s for a connection to show the token and say what it wants
-MOST_CALLERS = 1024  # connections that wait; the oldest of an address goes first
+MOST_CALLERS = 2048  # connections that wait; the oldest of an address goes first
 FILES = 4096  # descriptors of the server, where its limit allows them
 TOKEN = re.compile(r"[A-Za-z0-9]{16,128}\Z")
 MOST_GUESTS = 1 << 20  # characters of standard input

@@ -11,7 +11,7 @@ from ..._base.errors import InputError
 from ..._host import script
 from ..engine import SHORTEST, Endpoint, Engine, Line, Load, StreamRow
 from . import command, output
-from .traffic import DATAGRAM, LARGEST_DATAGRAM
+from .traffic import DATAGRAM, LARGEST, LARGEST_DATAGRAM, MESSAGES
 
 
 class Sockets(Engine):
@@ -49,6 +49,12 @@ class Sockets(Engine):
                 f"{where}: tenants {load['tenants']}",
                 "Give streams instead.",
             )
+        for key in MESSAGES:
+            if load.get(key, 0) > LARGEST:
+                raise InputError(
+                    f"engine sockets has sizes of at most {LARGEST >> 20}M",
+                    f"{where}: {key} {load[key]}",
+                )
         size = load.get("message_size", DATAGRAM)
         if load["test"] == "UDP_STREAM" and not 0 < size <= LARGEST_DATAGRAM:
             raise InputError("a datagram needs a byte at least", f"{where}: message_size {size}")

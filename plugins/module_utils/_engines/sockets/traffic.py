@@ -62,16 +62,15 @@ LINE = 4096  # bytes of a line between the ends
 DEPTH = 32  # brackets in a line
 GRACE = 60.0  # s after its traffic, after which a process of the server is ended
 MOST_TESTS = 2100  # processes of the server; a cell has 2000 streams at most
+MESSAGES = ("message_size", "receive_size", "request_size", "response_size")
+LARGEST = 1 << 24  # bytes of each: a process of the server holds so many
 # What a client may ask for: the least and the most. They allow what a workload can be.
 RANGES: dict[str, tuple[float, float]] = {
     "seconds": (0.01, 90000),
     "before": (0, 90000),
-    "message_size": (1, 1 << 30),
-    "receive_size": (1, 1 << 30),
+    **dict.fromkeys(MESSAGES, (1, LARGEST)),
     "send_socket": (1, 1 << 30),
     "recv_socket": (1, 1 << 30),
-    "request_size": (1, 1 << 30),
-    "response_size": (1, 1 << 30),
     "rate_mbps": (0.001, 1e6),
     "server_cpu": (0, 8191),
     "from_port": (1, 65535),
@@ -597,7 +596,7 @@ PAUSE = 0.02  # s, where the kernel has no memory or descriptors for another con
 BEAT = 0.25  # s between two sweeps, and the most that is waited for one connection
 CAREFUL = 10.0  # s in which no connection is waited for, since one has waited
 TO_SPEAK = 5.0  # s for a connection to show the token and say what it wants
-MOST_CALLERS = 1024  # connections that wait; the oldest of an address goes first
+MOST_CALLERS = 2048  # connections that wait; the oldest of an address goes first
 FILES = 4096  # descriptors of the server, where its limit allows them
 TOKEN = re.compile(r"[A-Za-z0-9]{16,128}\Z")
 MOST_GUESTS = 1 << 20  # characters of standard input

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._engines import workload
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import traffic as payload
 from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import sockets
@@ -76,8 +77,14 @@ def test_without_guests_a_server_does_not_start(script, text, capsys):
 def test_a_client_may_ask_for_all_that_a_workload_can_be():
     ranges = sockets_traffic.RANGES
     definitions = campaign_file.load_schema("campaign")["$defs"]
-    for key in workload.SIZES:
+    for key in ("send_socket", "recv_socket"):
         assert ranges[key] == (definitions["bytes"]["minimum"], definitions["bytes"]["maximum"])
+    for key in sockets_traffic.MESSAGES:
+        test = "TCP_STREAM" if key in workload.STREAM_SIZES else "TCP_RR"
+        load = {"engine": "sockets", "test": test, key: ranges[key][1]}
+        assert ranges[key][0] == 1 and workload.checked(load)
+        with pytest.raises(InputError, match="sizes of at most 16M"):
+            workload.checked({**load, key: ranges[key][1] + 1})
     rate = workload.RATE
     for bounds in (ranges["rate_mbps"], payload.RANGES["rate"]):
         assert bounds[0] <= rate["minimum"] and bounds[1] >= rate["maximum"]
@@ -127,7 +134,7 @@ def test_any_json_is_refused_or_in_its_ranges(value):
         assert asked["test"] in sockets_traffic.TESTS
     with contextlib.suppress(ValueError):
         asked = sockets_traffic.checked({**REQUEST, "seconds": value, "request_size": value})
-        assert 0 < asked["seconds"] <= 90000 and 1 <= asked["request_size"] <= 1 << 30
+        assert 0 < asked["seconds"] <= 90000 and 1 <= asked["request_size"] <= 1 << 24
 
 
 @pytest.mark.parametrize("script", BOTH)

@@ -1,0 +1,219 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A stranger attacks the servers while a client uses them: from another host, from the client's host,
+and from the client's host with the campaign's token.
+
+The server's memory stays bounded, the client is served, the server lives, and sends nothing when
+all have gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import traffic as payload
+from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import traffic as sockets
+from ansible_collections.offload.lab.plugins.module_utils._host.waiting import (
+    beside,
+    wait_until,
+)
+from ansible_collections.offload.lab.tests.security import stranger
+
+TOKEN = "0123456789abcdef" * 2
+SERVER, PEER, STRANGER = "ol-str-s", "ol-str-p", "ol-str-x"
+ADDRESS = "198.18.91.2"
+PORT = 12868
+# Two hosts at the server's, each on a network of its own
+NETWORK = f"""
+netns add {SERVER}
+netns add {PEER}
+netns add {STRANGER}
+-n {PEER} link add lab0 type veth peer name lab0 netns {SERVER}
+-n {STRANGER} link add lab1 type veth peer name lab1 netns {SERVER}
+-n {SERVER} address add {ADDRESS}/24 dev lab0
+-n {PEER} address add 198.18.91.1/24 dev lab0
+-n {SERVER} address add 198.18.92.2/24 dev lab1
+-n {STRANGER} address add 198.18.92.1/24 dev lab1
+-n {SERVER} link set lab0 up
+-n {SERVER} link set lab1 up
+-n {SERVER} link set lo up
+-n {PEER} link set lab0 up
+-n {STRANGER} link set lab1 up
+-n {STRANGER} route add {ADDRESS} via 198.18.92.2
+"""
+SECONDS = 4.0  # of an attack
+SERVED_S = 60.0  # in which the client is served, on a machine whose CPUs the attack keeps busy
+MOST_MEMORY = 200 << 20  # bytes, of a server with its processes
+FEW = 10_000  # bytes: short flows of the client's own host are answered while the client makes some
+AT_REST = 20_000  # bytes that the server's host sends in 2 s: ARP, and the ends of connections
+MEASURED = {
+    "address": ADDRESS,
+    "port": PORT,
+    "seconds": 1,
+    "request_size": 1,
+    "response_size": 1,
+}
+
+
+@pytest.fixture(name="network", scope="module")
+def _network(root_required):
+    try:
+        for line in NETWORK.strip().splitlines():
+            subprocess.run(["ip", *line.split()], check=True)
+        yield
+    finally:
+        for name in (SERVER, PEER, STRANGER):
+            subprocess.run(["ip", "netns", "del", name], check=False)
+
+
+def inside(name, *argv, **options):
+    """Start a process in a namespace, with the token in its environment."""
+    variables = {**os.environ, "OFFLOAD_LAB_TOKEN": TOKEN}
+    command = ["ip", "netns", "exec", name, *argv]
+    return subprocess.Popen(command, env=variables, text=True, **options)
+
+
+@contextlib.contextmanager
+def served(script):
+    """Run a server of a script."""
+    guests = json.dumps({"token": TOKEN, "peers": ["198.18.91.1"]})
+    argv = [sys.executable, "-IS", script.__file__, "serve", ADDRESS, str(PORT)]
+    with inside(SERVER, *argv, stdin=subprocess.PIPE, start_new_session=True) as server:
+        try:
+            server.stdin.write(guests)
+            server.stdin.close()
+            assert wait_until(listens, lambda: server.poll() is None)
+            yield server
+        finally:
+            os.killpg(server.pid, 9)
+
+
+def listens():
+    """Return whether the server's port is open."""
+    argv = ["ip", "netns", "exec", SERVER, "ss", "-Hltn", f"sport = :{PORT}"]
+    return bool(subprocess.run(argv, check=True, capture_output=True).stdout)
+
+
+def memory_of(group):
+    """Return the bytes of memory of a group of processes; shared pages count once."""
+    total = 0
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.getpgid(int(path.name)) == group:
+                text = (path / "smaps_rollup").read_text()
+                total += int(text.split("\nPss:")[1].split()[0]) << 10
+    return total
+
+
+def sent():
+    """Return the bytes that the server's host has sent."""
+    argv = ["ip", "-j", "-s", "-n", SERVER, "link"]
+    links = json.loads(subprocess.run(argv, check=True, capture_output=True).stdout)
+    return sum(link["stats64"]["tx"]["bytes"] for link in links if link["ifname"] != "lo")
+
+
+def measure(test):
+    """Return the command line of a client of engine sockets."""
+    asked = json.dumps({**MEASURED, "test": test})
+    return [sys.executable, "-IS", sockets.__file__, "measure", asked]
+
+
+def check():
+    """Return the command line of a check of the payload."""
+    return [sys.executable, "-IS", payload.__file__, "check", ADDRESS, str(PORT), "1", "0"]
+
+
+def was_measured(text):
+    assert json.loads(text)["transactions"] > 0
+
+
+def was_checked(text):
+    found = result.parse(text)
+    assert found["error"] is None
+    assert not any(check["wrong"] or check["short"] for check in found["checks"].values())
+
+
+SERVERS = {
+    "sockets": (sockets, ((measure("TCP_RR"), was_measured), (measure("TCP_CRR"), was_measured))),
+    "payload": (payload, ((check(), was_checked),)),
+}
+WHERE = {"stranger": (STRANGER, ""), "peer": (PEER, ""), "peer_with_token": (PEER, TOKEN)}
+
+
+def use(clients):
+    """Let each client do its work, while the server is attacked."""
+    for argv, judge in clients:
+        with inside(PEER, *argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as client:
+            out, err = client.communicate(timeout=SERVED_S)
+        assert client.returncode == 0, err
+        judge(out)
+
+
+class Attack:
+    """All attacks at the same time, from a place of WHERE, and what they see of the server."""
+
+    def __init__(self, server, place):
+        name, token = WHERE[place]
+        self.server = server
+        self.most_memory = 0
+        argv = [sys.executable, stranger.__file__]
+        more = (ADDRESS, str(PORT), str(SECONDS), token)
+        self.attackers = [
+            inside(name, *argv, attack, *more, stdout=subprocess.PIPE)
+            for attack in stranger.ATTACKS
+        ]
+        self.watching = beside(self.watch)
+
+    def watch(self):
+        while self.goes_on():
+            self.most_memory = max(self.most_memory, memory_of(self.server.pid))
+            time.sleep(0.1)
+
+    def goes_on(self):
+        return any(attacker.poll() is None for attacker in self.attackers)
+
+    def received(self):
+        """Wait for the end of all attacks; return the bytes that the server sent to them."""
+        texts = [attacker.communicate(timeout=SERVED_S)[0] for attacker in self.attackers]
+        self.watching.join()
+        return sum(map(int, texts))
+
+
+@pytest.mark.parametrize("place", WHERE)
+@pytest.mark.parametrize("engine", SERVERS)
+def test_a_server_lives_on_and_serves_its_client(network, engine, place):
+    script, clients = SERVERS[engine]
+    with served(script) as server:
+        attack = Attack(server, place)
+        served_while_attacked = 0
+        while attack.goes_on():
+            use(clients)
+            served_while_attacked += 1
+        received = attack.received()
+        assert served_while_attacked and server.poll() is None
+        assert attack.most_memory < MOST_MEMORY
+        if not WHERE[place][1]:
+            assert received < FEW
+        use(clients)
+        assert is_at_rest()
+
+
+def is_at_rest():
+    """Return whether the server's host ends to send."""
+
+    def sends_nothing():
+        before = sent()
+        time.sleep(2)
+        return sent() - before < AT_REST
+
+    return wait_until(sends_nothing, patience=30)
