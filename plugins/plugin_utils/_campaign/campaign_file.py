@@ -61,6 +61,7 @@ DEFAULTS: dict[str, Any] = {
 LONGEST = 100_000
 BRACKETS = 1000
 VALUES = 100_000
+MOST_BITS = 63  # of a whole number
 UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 SEARCH_TRIALS = 8  # of each cell at a visit of a search
 LISTS = ("paths", "mtus", "factors", "workloads", "sides", "pairs")
@@ -98,10 +99,11 @@ def load_schema(name: str) -> dict[str, Any]:
     return schema
 
 
-def validate(document: object, name: str, where: str) -> None:
-    """Raise :class:`InputError` for the first place where ``document`` does not fit schema
-    ``name``.
+def validate(document: object, name: str, where: str, definition: str = "") -> None:
+    """Raise :class:`InputError` for the first place where ``document`` does not fit schema ``name``,
+    or a definition of it.
     """
+    _refuse_numbers(document, where)
     try:
         import jsonschema  # noqa: PLC0415
     except ImportError:
@@ -111,6 +113,8 @@ def validate(document: object, name: str, where: str) -> None:
             "Install it with: pip install jsonschema",
         )
     schema = load_schema(name)
+    if definition:
+        schema["$ref"] = f"#/$defs/{definition}"
     error = jsonschema.exceptions.best_match(
         jsonschema.Draft202012Validator(schema).iter_errors(document)
     )
@@ -118,6 +122,27 @@ def validate(document: object, name: str, where: str) -> None:
         raise InputError(
             _what(error), _place(where, error.absolute_path), error.schema.get("description")
         )
+
+
+def _refuse_numbers(document: object, where: str) -> None:
+    """Raise for a number that is no number, or has more digits than any: YAML takes 1:59:59 for one
+    of base 60, and Python shows none of more than 4300 digits.
+    """
+    left: list[Any] = [document]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            left += [*value, *value.values()]
+        elif isinstance(value, list):
+            left += value
+        elif isinstance(value, int) and value.bit_length() > MOST_BITS:
+            raise InputError(
+                f"a whole number of about {value.bit_length() * 3 // 10} digits cannot be used",
+                where,
+                "Quote it if it is a text: YAML reads 1:59:59 as a number.",
+            )
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise InputError(f"{value} cannot be used", where, "Give a finite number.")
 
 
 def _what(error: Any) -> str:

@@ -42,6 +42,7 @@ from .workloads import seconds_of
 SCHEMA = 1
 MOST_NOMINEES = 2  # of a confirmation: the chosen one and the runner-up, or, of a search, all on
 MOST_BLOCKS_UNTIL = {ANSWERED: BLOCKS, NAMED: NAMED_BLOCKS}  # of a campaign that may end before
+MOST_CELLS = 500_000  # trials of a plan, without its confirmation
 MOST_BLOCKS = 100  # that a time budget picks: more adds little to any answer
 FEWEST_BLOCKS = 6  # for a test
 # The part of a time budget that its first six blocks may take, by the estimate: more would cost a short
@@ -406,6 +407,24 @@ def _settings(campaign: Campaign, profiles: Mapping[str, Levels]) -> dict[str, S
     }
 
 
+def _refuse_too_many(campaign: Campaign, profiles: int, blocks: int, where: str) -> None:
+    """Raise for a plan that no campaign measures, and that fills the controller's memory."""
+    stays = profiles + (control_visits(campaign) == 2)
+    each = (
+        max(1, len(campaign["pairs"]))
+        * len(campaign["paths"])
+        * len(campaign["workloads"])
+        * (campaign.get("trials") or 1)
+    )
+    cells = len(campaign["mtus"]) * blocks * stays * each
+    if cells > MOST_CELLS:
+        raise InputError(
+            f"the plan has {cells} trials, more than {MOST_CELLS}",
+            where,
+            "Give fewer blocks, profiles, paths, MTUs, pairs or workloads.",
+        )
+
+
 def make_plan(campaign: Campaign, created: str) -> Plan:
     """Return the plan (the content of plan.json) of a complete campaign; ``created`` is a time."""
     where = f"campaign {campaign['name']}"
@@ -434,6 +453,7 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
         "sampling": _sampling(campaign),
         "time": time_plan,
     }
+    _refuse_too_many(campaign, len(profiles), blocks, where)
     visits: list[Visit] = []
     for stage in stages(_ends(time_plan, looks), blocks):
         visits += visits_of(campaign, order, control, stage, shuffled=not search)

@@ -30,6 +30,7 @@ from .nouns import (
     Search,
     Spending,
 )
+from .stored import read_part
 
 CONFIRMATION = "confirmation.json"
 LOOKS = "looks.json"
@@ -48,23 +49,23 @@ MOST_VISITS = 800  # of an event, which must stay small
 
 def read_plan(path: str) -> Plan | None:
     """Return the plan in a file, or None where there is no file."""
-    return _read(path, "plan", SCHEMA)
+    return read_part(path, "plan", SCHEMA)
 
 
 def read_confirmation(folder: str) -> Confirmation | None:
     """Return the confirmation of a campaign's results folder, or None where it is not decided."""
-    return _read(os.path.join(folder, CONFIRMATION), "confirmation", confirmation.SCHEMA)
+    return read_part(os.path.join(folder, CONFIRMATION), "confirmation", confirmation.SCHEMA)
 
 
 def read_search(folder: str) -> Search | None:
     """Return the rounds of a search that are decided so far, or None."""
-    return _read(os.path.join(folder, SEARCH), "search", confirmation.SCHEMA)
+    return read_part(os.path.join(folder, SEARCH), "search", confirmation.SCHEMA)
 
 
 def read_looks(folder: str) -> list[Decided]:
     """Return the looks that a campaign has made, in their order."""
     made: list[Decided] = (
-        _read(os.path.join(folder, LOOKS), "looks", looks.SCHEMA) or {"made": []}
+        read_part(os.path.join(folder, LOOKS), "looks", looks.SCHEMA) or {"made": []}
     )["made"]
     return made
 
@@ -80,7 +81,7 @@ def write_looks(folder: str, plan: Plan, made: list[Decided]) -> None:
 def read_spending(folder: str) -> list[Spending]:
     """Return what a campaign has decided on its time budget, in the order of the blocks."""
     made: list[Spending] = (
-        _read(os.path.join(folder, SPENDING), "spending", spending.SCHEMA) or {"made": []}
+        read_part(os.path.join(folder, SPENDING), "spending", spending.SCHEMA) or {"made": []}
     )["made"]
     return made
 
@@ -112,29 +113,6 @@ def read_whole_plan(folder: str) -> Plan | None:
     if plan and plan["design"] == "search":
         plan = confirmation.with_search(plan, read_search(folder))
     return plan and confirmation.with_confirmation(plan, read_confirmation(folder))
-
-
-def _read(path: str, what: str, schema: int) -> Any:
-    try:
-        with open(path, encoding="utf-8") as stream:
-            plan = json.load(stream)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise InputError(
-            f"the {what} cannot be read ({error.strerror})", path, "Check its permissions."
-        )
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"this is not JSON: {error}", path, "Restore the file, or move the folder away."
-        )
-    if not isinstance(plan, dict) or plan.get("schema") != schema:
-        raise InputError(
-            f"this is not a {what} of schema {schema}",
-            path,
-            "Use the version of offload.lab that wrote it.",
-        )
-    return plan
 
 
 def write_confirmation(folder: str, decided: Confirmation) -> None:

@@ -12,6 +12,7 @@ import os
 
 from ...module_utils._base.errors import InputError
 from .._campaign.plan_file import read_whole_plan
+from .._campaign.stored import read_manifest
 from .._figures.nouns import StatedEffect
 from .._figures.numbers import count, effect, interval, number, ratio
 from .._trials.records import stream_records
@@ -47,16 +48,7 @@ def read_campaign_folder(folder: str, label: str) -> MeasuredCampaign:
         raise InputError(
             "there is no plan.json with trials.jsonl beside it", folder, "Give a campaign's folder."
         )
-    manifest = None
-    if os.path.exists(os.path.join(folder, "manifest.json")):
-        with open(os.path.join(folder, "manifest.json"), encoding="utf-8") as stream:
-            try:
-                manifest = json.load(stream)
-            except ValueError as error:
-                raise InputError(
-                    f"this is not JSON: {error}", stream.name, "Restore or remove the file."
-                )
-    return load(plan, stream_records(trials, []), manifest, label)
+    return load(plan, stream_records(trials, []), read_manifest(folder), label)
 
 
 def labels_of(folders: list[str]) -> list[str]:

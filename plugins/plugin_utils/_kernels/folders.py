@@ -13,9 +13,9 @@ from typing import cast
 from ...module_utils._base.errors import InputError
 from .._analysis.integrity import verdicts
 from .._analysis.nouns import Analysis
+from .._campaign.stored import read_analysis
 from .._compare.folders import labels_of, read_campaign_folder
 from .._history.folders import campaign_folders
-from .._report.report import read_json
 from .._trials.payload import checks_of
 from .._trials.records import stream_records
 from . import page
@@ -25,7 +25,7 @@ from .rows import KernelsReport
 
 def _read(folder: str, label: str) -> MeasuredKernel:
     campaign = read_campaign_folder(folder, label)
-    analysis = read_json(os.path.join(folder, "analysis.json"))
+    analysis = read_analysis(folder)
     if analysis is None:
         raise InputError(
             "there is no analysis.json",

@@ -28,6 +28,7 @@ from .._analysis.nouns import Analysis
 from .._analysis.unfinished import claimed
 from .._campaign import plan_file
 from .._campaign.nouns import Levels, Plan
+from .._campaign.stored import read_manifest
 from .._exports import csv_file, junit, openmetrics, recommended
 from .._store.manifest import Manifest
 from .._trials.digest import Digest
@@ -49,25 +50,6 @@ OUTPUTS = (
     "junit.xml",
     "metrics.prom",
 )
-
-
-def read_json(path: str) -> Any:
-    """Return the content of a JSON file, or None where there is no file."""
-    try:
-        with open(path, encoding="utf-8") as stream:
-            return json.load(stream)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise InputError(
-            f"the file cannot be read ({error.strerror})", path, "Check its permissions."
-        )
-    except ValueError as error:
-        raise InputError(
-            f"this is not JSON: {error}",
-            path,
-            "Restore the file, or remove it to report without it.",
-        )
 
 
 def _analyse(
@@ -107,7 +89,7 @@ def _read(folder: str) -> Folder:
             folder,
             "Run the campaign first: nothing has been measured yet.",
         )
-    return Folder(plan, read_json(os.path.join(folder, "manifest.json")), trials)
+    return Folder(plan, read_manifest(folder), trials)
 
 
 def _write(folder: str, name: str, text: str) -> None:

@@ -47,10 +47,10 @@ class Lazy:
 
 
 def preload() -> None:
-    """Import what most statistics need for all later tasks, too: each runs in a fork, which would
-    import it again.
+    """Import what most statistics need, and the check of the files, for all later tasks, too: each
+    runs in a fork, which would import it again.
     """
-    for name in ("numpy", "scipy.special"):
+    for name in ("numpy", "scipy.special", "jsonschema"):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
 

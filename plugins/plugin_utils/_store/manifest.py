@@ -11,6 +11,7 @@ from typing import Any, NotRequired, TypedDict, cast
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._host import files, locks
+from .._untrusted.texts import clean_all
 from .files import write_changed
 
 FILE = "manifest.json"
@@ -75,7 +76,8 @@ def keep(folder: str, campaign: str, node: str, part: str, conditions: Condition
         )
     try:
         locks.wait_for(lock, folder)
-        manifest = with_part(_read(path), campaign, node, part, conditions)
+        clean: Conditions = clean_all(conditions, f"{path}: {node}")
+        manifest = with_part(_read(path), campaign, node, part, clean)
         return bool(
             write_changed(folder, {FILE: json.dumps(manifest, indent=4, sort_keys=True) + "\n"})
         )

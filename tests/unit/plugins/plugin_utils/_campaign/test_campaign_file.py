@@ -413,3 +413,17 @@ def test_what_sends_as_fast_as_it_can_is_refused_under_a_limit():
 def test_the_check_beside_a_campaign_is_as_long_as_its_trials_within_1_and_5_s(duration, checked):
     found = read_campaign({"name": "x", "duration": duration, "workloads": ["tcp_stream"]})
     assert found["verify"]["duration"] == checked
+
+
+@pytest.mark.parametrize("seed", ["1" + ":59" * 20_000, "9" * 4200, "1e400", ".nan"])
+def test_a_seed_that_no_number_can_be_is_named(tmp_path, seed):
+    path = tmp_path / "huge.yml"
+    path.write_text(f"name: x\nseed: {seed}\nsteal_limit: .nan\n")
+    with pytest.raises(InputError, match="cannot be used|is not YAML"):
+        read_campaign(load_campaign(str(path)), str(path))
+
+
+@pytest.mark.parametrize("level", ["{{ x }}", "a\nb", "$(id)", "x" * 200])
+def test_a_level_is_a_word(level):
+    with pytest.raises(InputError, match="levels"):
+        read_campaign({"name": "x", "factors": [{"name": "tso", "levels": ["off", level]}]})

@@ -370,3 +370,17 @@ def test_a_broken_plan_file_is_our_error(tmp_path, content):
     (tmp_path / "plan.json").write_text(content)
     with pytest.raises(InputError):
         read_plan(str(tmp_path / "plan.json"))
+
+
+def test_a_plan_has_a_bound_of_trials():
+    names = ["tx", "sg", "tso", "gso", "gro", "rx"]
+    campaign = {
+        "name": "big",
+        "design": "full_factorial",
+        "factors": names,
+        "blocks": 1000,
+        "trials": 32,
+        "mtus": [9000, 1500],
+    }
+    with pytest.raises(InputError, match=r"the plan has \d+ trials, more than 500000"):
+        make_plan(read_campaign(campaign), "")

@@ -56,6 +56,21 @@ def test_nodes_that_write_at_the_same_time_lose_nothing(tmp_path):
     assert sorted(kept(tmp_path)["nodes"]) == sorted(names)
 
 
+def test_texts_of_a_node_are_clean_when_they_are_kept(tmp_path):
+    odd = {"host": {"kernel": "6.1\n{{ lookup('pipe', 'id') }}\x1b[2J"}, "links": {"e{{": {}}}
+    keep(str(tmp_path), "x", "a", "before", {**conditions(""), **odd})
+    text = (tmp_path / "manifest.json").read_text()
+    assert kept(tmp_path)["nodes"]["a"]["before"]["host"] == {
+        "kernel": "6.1 { { lookup('pipe', 'id') }}\\u001b[2J"
+    }
+    assert "{{" not in text and "e{ {" in text
+
+
+def test_a_node_cannot_make_two_names_one(tmp_path):
+    with pytest.raises(InputError, match="two names differ"):
+        keep(str(tmp_path), "x", "a", "before", {**conditions(""), "links": {"e\n": {}, "e ": {}}})
+
+
 def test_a_folder_that_is_a_file_is_said(tmp_path):
     (tmp_path / "x").write_text("")
     with pytest.raises(InputError, match="the folder cannot be opened"):

@@ -225,7 +225,16 @@ def test_trials_of_a_confirmation_say_so(controller):
     decided = dict(controller.plan["visits"][0], block=3, part="confirm")
     decided["cells"] = [dict(cell, id="confirm-" + cell["id"]) for cell in decided["cells"]]
     (controller.folder / "confirmation.json").write_text(
-        json.dumps({"schema": 1, "visits": [decided]})
+        json.dumps(
+            {
+                "schema": 1,
+                "campaign": controller.plan["name"],
+                "control": controller.plan["control"],
+                "blocks": [3],
+                "profiles": controller.plan["profiles"],
+                "visits": [decided],
+            }
+        )
     )
     work = controller.task(block=3, visit=1)
     work.record(answered(work.chunks()[0]))

@@ -1,0 +1,159 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""JSON files of a results folder: read, checked against their schemas, their texts made clean.
+
+Others may write to the folder. Whatever a file has, one error names the file and the key, or the
+document is as the types of ``nouns.py`` say. Visits and their cells are checked here, not by the
+schema: there may be a million of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ...module_utils._base.errors import InputError
+from .._store.manifest import FILE as MANIFEST
+from .._store.manifest import Manifest
+from .._untrusted.texts import LONGEST, clean_all, is_strict
+from .campaign_file import validate
+
+PLAN = "plan"
+RESTORE = "Restore the file, or move the folder away."
+# Keys of a visit and of a cell: whether they must be there, and what they may be.
+VISIT: dict[str, tuple[bool, tuple[type, ...]]] = {
+    "block": (True, (int,)),
+    "visit": (True, (int,)),
+    "mtu": (True, (int, type(None))),
+    "profile": (True, (str,)),
+    "repeat": (True, (bool, type(None))),
+    "cells": (True, (list,)),
+    "seconds": (False, (int, float, type(None))),
+    "part": (False, (str,)),
+    "again": (False, (bool,)),
+}
+CELL: dict[str, tuple[bool, tuple[type, ...]]] = {
+    "id": (True, (str,)),
+    "cell": (True, (int,)),
+    "path": (True, (str, type(None))),
+    "workload": (True, (str,)),
+    "pair": (False, (str,)),
+    "trial": (False, (int,)),
+    "again": (False, (str,)),
+}
+Names = Mapping[str, Collection[str | None]]  # {key of a visit or cell: what it may name}
+
+
+def read_json(path: str, what: str, remedy: str = RESTORE) -> Any:
+    """Return the content of a JSON file, or None where there is no file."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return json.load(stream)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(
+            f"the {what} cannot be read ({error.strerror})", path, "Check its permissions."
+        )
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"this is not JSON: {str(error)[:200]}", path, remedy)
+
+
+def read_part(path: str, what: str, schema: int) -> Any:
+    """Return a plan or what a campaign decided beside it, or None where there is no file.
+
+    ``what`` is a definition of schemas/plan.json.
+    """
+    document = read_json(path, what)
+    if document is None:
+        return None
+    if not isinstance(document, dict) or document.get("schema") != schema:
+        raise InputError(
+            f"this is not a {what} of schema {schema}",
+            path,
+            "Use the version of offload.lab that wrote it.",
+        )
+    texts = {key: value for key, value in document.items() if key != "visits"}
+    document = {**document, **clean_all(texts, path)}
+    validate(document, PLAN, path, what)
+    _check_visits(document.get("visits", ()), _names(document, what), f"{path}: visits")
+    for number, part in enumerate(document.get("rounds", ()) if what == "search" else ()):
+        _check_visits(part["visits"], {}, f"{path}: rounds[{number}].visits")
+    return document
+
+
+def read_manifest(folder: str) -> Manifest | None:
+    """Return the manifest of a results folder, or None where there is none."""
+    path = os.path.join(folder, MANIFEST)
+    document: Any = read_json(
+        path, "manifest", "Restore the file, or remove it to go on without it."
+    )
+    if document is None:
+        return None
+    document = clean_all(document, path)
+    validate(document, "manifest", path)
+    checked: Manifest = document
+    return checked
+
+
+def read_analysis(folder: str) -> Any:
+    """Return the analysis of a results folder, or None where there is none."""
+    path = os.path.join(folder, "analysis.json")
+    document = read_json(path, "analysis", "Make the report of the campaign again.")
+    if document is None:
+        return None
+    document = clean_all(document, path)
+    validate(document, "analysis", path)
+    return document
+
+
+def _names(document: Mapping[str, Any], what: str) -> Names:
+    """Return what visits and cells may name; a confirmation has the plan's paths and workloads."""
+    profiles: Names = {"profile": document.get("profiles", ())}
+    if what != PLAN:
+        return profiles
+    workloads = [load["name"] for load in document["workloads"]]
+    if document.get("verify"):
+        workloads.append(document["verify"]["name"])
+    return {**profiles, "path": document["paths"], "workload": workloads}
+
+
+def _check_visits(visits: Any, names: Names, where: str) -> None:
+    """Raise InputError for the first key of a visit or cell that is not what it must be."""
+    for number, visit in enumerate(visits):
+        problem = _problem(visit, VISIT, names)
+        if problem:
+            raise InputError(problem[1], f"{where}[{number}]{problem[0]}", RESTORE)
+        for position, cell in enumerate(visit["cells"]):
+            problem = _problem(cell, CELL, names)
+            if problem:
+                place = f"{where}[{number}].cells[{position}]{problem[0]}"
+                raise InputError(problem[1], place, RESTORE)
+
+
+def _problem(
+    item: Any, keys: Mapping[str, tuple[bool, tuple[type, ...]]], names: Names
+) -> tuple[str, str] | None:
+    """Return the place of what is wrong in a visit or cell, and what is wrong; None where nothing is."""
+    if not isinstance(item, dict):
+        return "", "it is not a mapping"
+    for key, (required, kinds) in keys.items():
+        if key not in item:
+            if required:
+                return "", f"{key!r} is a required property"
+            continue
+        value = item[key]
+        if type(value) not in kinds:
+            return f".{key}", f"{json.dumps(value)[:80]} cannot be used"
+        if type(value) is str and not _is_name(value, names.get(key)):
+            return f".{key}", f"{json.dumps(value)[:80]} is no name of this campaign"
+    return None
+
+
+def _is_name(text: str, names: Collection[str | None] | None) -> bool:
+    if names is not None:
+        return text in names
+    return len(text) <= LONGEST and is_strict(text)
