@@ -71,21 +71,53 @@ from typing import Any, cast
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host.module import run_module
-from ..module_utils._restore import applied, settings, snapshot, watched_change
+from ..module_utils._restore import applied, identity, settings, snapshot, watched_change
 
 
 def kept_after(
-    before: snapshot.Snapshot, kept: snapshot.Snapshot | None, devices: list[snapshot.Item]
+    before: snapshot.Snapshot, kept: snapshot.Snapshot | None, devices: list[identity.Item]
 ) -> snapshot.Snapshot | None:
     """Return what the file is to have: originals, and what was set instead."""
     changed = applied.originals(before, devices)
-    after = applied.merge(kept, changed)
-    if after is None or not changed["devices"]:
-        return after
-    known = cast(snapshot.KeptApplied, kept or {}).get("applied")
+    if not changed["devices"]:
+        return kept
+    today = applied_today(kept) if kept else None
+    after = applied.merge(today, changed)
+    known = cast(snapshot.KeptApplied, today or {}).get("applied")
     set_now = applied.settings_now(changed["devices"], devices)
     recorded = applied.record(known, set_now, time.time(), snapshot.boot_id())
-    return cast(snapshot.Snapshot, {**after, "applied": recorded})
+    return cast(snapshot.Snapshot, {**(after or changed), "applied": recorded})
+
+
+def applied_today(kept: snapshot.Snapshot) -> snapshot.Snapshot:
+    """Return what was applied with the present names and identities of its devices."""
+    same_boot = snapshot.same_boot(kept)
+    renamed: dict[str, Any] = {
+        **kept,
+        "devices": identity.resolve(kept["devices"], same_boot).items,
+    }
+    known = cast(snapshot.KeptApplied, kept).get("applied")
+    if known:
+        devices = identity.resolve(known["devices"], same_boot).items
+        renamed["applied"] = {**known, "devices": devices}
+    return cast(snapshot.Snapshot, renamed)
+
+
+def with_gone(
+    after: snapshot.Snapshot | None, kept: snapshot.Snapshot | None
+) -> snapshot.Snapshot | None:
+    """Add the devices that are gone, as they were kept, to what is kept now."""
+    if after is None or kept is None or after is kept:
+        return after
+    same_boot = snapshot.same_boot(kept)
+    gone = identity.resolve(kept["devices"], same_boot).gone
+    devices = after["devices"] + identity.of_no_boot(gone)
+    known = cast(snapshot.KeptApplied, kept).get("applied")
+    recorded = cast(snapshot.KeptApplied, after)["applied"]
+    if known:
+        gone = identity.resolve(known["devices"], same_boot).gone
+        recorded = {**recorded, "devices": recorded["devices"] + identity.of_no_boot(gone)}
+    return cast(snapshot.Snapshot, {**after, "devices": devices, "applied": recorded})
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
@@ -101,8 +133,10 @@ def keep_originals(module: AnsibleModule) -> dict[str, Any]:
     params = module.params
     devices = settings.read_settings(module.params["devices"], missing="skip")
     before = snapshot.read(params["snapshot"])
+    if before:
+        before = {**before, "devices": identity.resolve(before["devices"]).items}
     kept = snapshot.read(params["path"])
-    after = kept if before is None else kept_after(before, kept, devices)
+    after = kept if before is None else with_gone(kept_after(before, kept, devices), kept)
     if not module.check_mode:
         if after is not None and after != kept:
             snapshot.write(params["path"], after)

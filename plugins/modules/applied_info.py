@@ -82,7 +82,7 @@ from typing import Any, cast
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host.module import run_module
-from ..module_utils._restore import drift, settings, snapshot
+from ..module_utils._restore import drift, identity, settings, snapshot
 
 
 def state(module: AnsibleModule) -> dict[str, Any]:
@@ -90,13 +90,15 @@ def state(module: AnsibleModule) -> dict[str, Any]:
     kept = cast(snapshot.KeptApplied, snapshot.read(module.params["path"]) or {}).get("applied")
     if kept is None:
         return {"since": None, "age_s": None, "rebooted": False, "devices": []}
-    places = [{"name": device["name"], "netns": device["netns"]} for device in kept["devices"]]
+    rebooted = kept["boot_id"] != snapshot.boot_id()
+    devices = identity.resolve(kept["devices"], same_boot=not rebooted)
+    places = [{"name": device["name"], "netns": device["netns"]} for device in devices.items]
     now = settings.read_settings(places, missing="skip")
     return {
         "since": kept["since"],
         "age_s": max(0.0, time.time() - kept["since"]),
-        "rebooted": kept["boot_id"] != snapshot.boot_id(),
-        "devices": drift.drift(kept["devices"], now),
+        "rebooted": rebooted,
+        "devices": drift.drift(devices.items, now) + drift.drift(devices.gone, []),
     }
 
 

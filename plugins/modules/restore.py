@@ -16,7 +16,12 @@ description:
     own tunnels, key by key.
   - Reads everything back, sets again what was not possible before, and removes the snapshot only when everything is as
     it was.
-  - Devices that no longer exist are left out and returned.
+  - A device is known by its permanent MAC address, bus address, driver and namespace, not by its name. A renamed device
+    is restored under its new name. Another device that has the name now is never changed.
+  - Hardware that is gone keeps its part of the snapshot until it is back; a warning says so. A software device, such
+    as a veth, has no bus address. When it is gone, its part is forgotten, with a warning.
+  - A snapshot from before a reboot is not restored but forgotten, with a warning, because the boot has set the devices.
+    Only options of the lab's own tunnels, which Open vSwitch keeps in its database, are restored.
   - Without a snapshot it does nothing.
 extends_documentation_fragment:
   - offload.lab.attributes
@@ -37,6 +42,10 @@ options:
       - They are stopped also where there was no snapshot.
       - For a network that is there already, where they run for a campaign alone.
       - Without it, O(disarm) stops those that were started since the dead man's switch was armed.
+    type: bool
+    default: false
+  forget_missing:
+    description: Forget the part of hardware that is gone, too.
     type: bool
     default: false
 seealso:
@@ -73,6 +82,23 @@ missing:
   type: list
   elements: str
   sample: []
+kept:
+  description: Those of RV(missing) whose part stays in the snapshot, because they are hardware.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+renamed:
+  description: The devices that have another name now, by their name in the snapshot.
+  returned: success
+  type: dict
+  sample: {eth0: ens1f0np0}
+notes:
+  description: What was forgotten, kept or found under another name, as sentences. They are warnings, too.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 """
 
 from typing import Any
@@ -97,20 +123,23 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     """Restore the node, alone; return the module's result."""
     touch()  # the dead man's switch must not begin the same now
     if module.check_mode:
-        return carry_out(module.params, True)
+        return carry_out(module)
     try:
         with settings_lock.held():
-            return carry_out(module.params, False)
+            return carry_out(module)
     except settings_lock.BusyError:
         # The switch stays armed, and restores again what that process sets when it goes on.
         restore(module.params["path"], keep=True)
         raise
 
 
-def carry_out(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
+def carry_out(module: AnsibleModule) -> dict[str, Any]:
     """Restore the node, and end what is to end with that."""
+    params, check_mode = module.params, module.check_mode
     path = params["path"]
-    restored = restore(path, check_mode)
+    restored = restore(path, check_mode=check_mode, forget_missing=params["forget_missing"])
+    for note in restored["notes"]:
+        module.warn(note)
     listening = to_stop(params)
     left = dead_man.leftovers() if params["disarm"] else []
     if listening and not check_mode:
@@ -118,7 +147,7 @@ def carry_out(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
     if left and not check_mode:
         # Last: until the node was read back, a controller that dies must not leave it as it is.
         dead_man.disarm()
-    before = [path] * restored["exists"] + listening + left
+    before = [path] * restored["changed"] + listening + left
     return dict(
         restored,
         changed=bool(before),
@@ -132,6 +161,7 @@ def main() -> None:
             "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
             "disarm": {"type": "bool", "default": False},
             "listeners": {"type": "bool", "default": False},
+            "forget_missing": {"type": "bool", "default": False},
         },
         converge,
     )

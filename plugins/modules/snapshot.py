@@ -12,6 +12,8 @@ description:
   - Reads how devices are set, as M(offload.lab.ethtool_info) returns it in C(restore), and their MTU, and writes it to
     a file of the node. The file is on the disk when the task ends.
   - Devices in the file are never replaced, because the node may have been changed since. Only new devices are added.
+  - With each device it keeps its index, permanent and current MAC address, bus address and driver, by which
+    M(offload.lab.restore) finds it. It keeps the boot, too. A file of an earlier boot is forgotten, with a warning.
   - With the first devices it keeps the options of the lab's own tunnels, too. They are in RV(other). Ports of others
     and C(other_config) of Open vSwitch are not kept.
   - M(offload.lab.restore) restores it.
@@ -112,6 +114,7 @@ from ..module_utils._base import network
 from ..module_utils._host.module import run_module
 from ..module_utils._kinds.devices import MISSING
 from ..module_utils._restore import (
+    identity,
     node_state,
     settings,
     sign_of_life,
@@ -123,14 +126,17 @@ def wanted(before: snapshot.Snapshot | None, params: dict[str, Any]) -> snapshot
     """Return what the file is to have; None where it is to be gone."""
     devices = settings.read_settings(params["devices"], params["missing"])
     other = params["other"]
-    if devices and before is None:
-        other = {
-            **node_state.read(),
-            **other,
-        }
+    if devices and not {"ovs", "vxlan"} <= set(before["other"] if before else ()):
+        other = {**node_state.read(), **other}
     if params["state"] == "absent":
         return None
     return snapshot.merge(before, devices, other) if devices or other else before
+
+
+def of_this_boot(before: snapshot.Snapshot | None) -> snapshot.Snapshot | None:
+    """Return what of a snapshot still holds; None for nothing."""
+    current = snapshot.of_this_boot(before) if before else None
+    return current if current and (current["devices"] or current["other"]) else None
 
 
 def keep(path: str, state: snapshot.Snapshot | None) -> None:
@@ -152,24 +158,23 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     sign_of_life.touch()
     path = module.params["path"]
     before = snapshot.read(path)
-    after = wanted(before, module.params)
+    note = snapshot.forgotten(before)
+    if note:
+        module.warn(note)
+    after = wanted(of_this_boot(before), module.params)
     if after != before and not module.check_mode:
         keep(path, after)
-    shown: snapshot.Snapshot = (
-        after or before or {"schema": snapshot.SCHEMA, "devices": [], "links": [], "other": {}}
-    )
-    here = [device for device in shown["devices"] if snapshot.exists(device)]
-    links = [link for link in shown["links"] if snapshot.exists(link)]
+    shown = after or before or snapshot.empty()
+    devices = identity.resolve(shown["devices"])
+    links = identity.resolve(shown["links"]).items
     return {
         "changed": after != before,
         "path": path,
         "exists": after is not None,
-        "devices": here,
-        "links": links,
+        "devices": identity.plain(devices.items),
+        "links": identity.plain(links),
         "other": shown["other"],
-        "missing": sorted(
-            set(map(network.key_of, shown["devices"])) - set(map(network.key_of, here))
-        ),
+        "missing": sorted(map(network.key_of, devices.gone)),
         "diff": {"before": names(before), "after": names(after)},
     }
 

@@ -191,7 +191,7 @@ def read(asked: Asked) -> dict[str, Any]:
         "peers": reached,
         "silent": silent,
         "vxlan_port": asked["vxlan_port"],
-        "measuring": os.path.exists(snapshot.PATH),
+        "measuring": snapshot.is_current(snapshot.PATH),
         "clock": time.time(),
         "kernel": os.uname().release,
     }

@@ -11,7 +11,8 @@ from typing import Any, Iterable, Mapping
 
 from .._base.network import key_of
 from .._kinds.kinds import DEVICE_KINDS
-from .snapshot import SCHEMA, AppliedSettings, Item, Snapshot
+from .identity import Item
+from .snapshot import SCHEMA, AppliedSettings, Snapshot
 
 KEPT = [kind.kept_as for kind in DEVICE_KINDS.values()]
 
@@ -26,6 +27,12 @@ def _changed_settings(before: Item, now: Item) -> Item:
     return {key: values for key, values in differing.items() if values}
 
 
+def _device_of(item: Item) -> Item:
+    """Return the device alone, with its identity where that is known."""
+    device = {"name": item["name"], "netns": item.get("netns")}
+    return {**device, "identity": item["identity"]} if item.get("identity") else device
+
+
 def originals(before: Snapshot, devices: Iterable[Item]) -> Snapshot:
     """Return the part of the snapshot ``before`` that has changed.
 
@@ -36,7 +43,7 @@ def originals(before: Snapshot, devices: Iterable[Item]) -> Snapshot:
     for device in before["devices"]:
         settings = _changed_settings(device, now.get(key_of(device), {}))
         if settings:
-            changed.append(dict(settings, name=device["name"], netns=device.get("netns")))
+            changed.append({**settings, **_device_of(device)})
     return {
         "schema": SCHEMA,
         "devices": changed,
@@ -51,7 +58,7 @@ def settings_now(changed: Iterable[Item], now: Iterable[Item]) -> list[Item]:
     found: list[Item] = []
     for device in changed:
         values = there.get(key_of(device), {})
-        item: Item = {"name": device["name"], "netns": device.get("netns")}
+        item = _device_of(device)
         for key in KEPT:
             if key in device:
                 item[key] = {name: values.get(key, {}).get(name) for name in device[key]}
@@ -65,9 +72,7 @@ def record(
     """Return what was applied, with what has been set now; the newer value of a setting wins."""
     devices = {key_of(device): dict(device) for device in (old["devices"] if old else ())}
     for device in set_now:
-        known = devices.setdefault(
-            key_of(device), {"name": device["name"], "netns": device["netns"]}
-        )
+        known = devices.setdefault(key_of(device), _device_of(device))
         for key in KEPT:
             if key in device:
                 known[key] = {**known.get(key, {}), **device[key]}
@@ -86,10 +91,38 @@ def merge(old: Snapshot | None, new: Snapshot) -> Snapshot | None:
 def _merged_devices(old: Iterable[Item], new: Iterable[Item]) -> list[Item]:
     devices = {key_of(device): dict(device) for device in old}
     for device in new:
-        known = devices.setdefault(
-            key_of(device), {"name": device["name"], "netns": device["netns"]}
-        )
+        known = devices.setdefault(key_of(device), _device_of(device))
         for key in KEPT:
             if key in device:
                 known[key] = dict(device[key], **known.get(key, {}))
     return list(devices.values())
+
+
+def still_applied(
+    kept: Iterable[Item], set_then: Iterable[Item], now: Iterable[Item]
+) -> list[Item]:
+    """Return the originals ``kept`` of those settings that are as they were applied."""
+    applied_by_key = {key_of(device): device for device in set_then}
+    now_by_key = {key_of(device): device for device in now}
+    left: list[Item] = []
+    for device in kept:
+        key = key_of(device)
+        settings = _unchanged(device, applied_by_key.get(key, {}), now_by_key.get(key, {}))
+        if settings:
+            left.append({**settings, **_device_of(device)})
+    return left
+
+
+def _unchanged(kept: Item, set_then: Item, now: Item) -> Item:
+    """Return the originals of one device's settings that are as they were applied, by key."""
+    left: Item = {}
+    for key in KEPT:
+        then, current = set_then.get(key, {}), now.get(key, {})
+        values = {
+            name: value
+            for name, value in kept.get(key, {}).items()
+            if name in then and then[name] == current.get(name)
+        }
+        if values:
+            left[key] = values
+    return left

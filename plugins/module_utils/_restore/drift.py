@@ -9,7 +9,7 @@ from typing import Any, Iterable, Mapping, TypedDict
 
 from .._base.network import key_of
 from .._kinds.kinds import DEVICE_KINDS
-from .snapshot import Item
+from .identity import Item
 
 # What a kind is called, by the key under which its settings are kept.
 GROUPS = {kind.kept_as: group for group, kind in DEVICE_KINDS.items()}

@@ -16,6 +16,7 @@ import time
 from typing import Any
 
 from .._host import files
+from . import identity
 from . import snapshot as restore_snapshot
 from .sign_of_life import FIRED
 
@@ -77,9 +78,14 @@ def add_problems(reason: str, problems: list[str]) -> None:
 
 
 def keep(reason: str, path: str) -> None:
-    """Move the snapshot of the file ``path`` into the mark; where that is not possible the file stays."""
+    """Move the snapshot of the file ``path`` into the mark; where that is not possible the file stays.
+
+    It stays for hardware that is gone, too: the mark goes with the next campaign.
+    """
     try:
         snapshot = restore_snapshot.read(path)
+        if snapshot and any(map(identity.is_hardware, identity.resolve(snapshot["devices"]).gone)):
+            return
     except Exception:  # whatever it is, the file stays as it is
         return
     if snapshot and _rewrite(reason, {"path": path, "snapshot": snapshot}):

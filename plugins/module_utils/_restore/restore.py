@@ -7,7 +7,8 @@ switch do this.
 
 from __future__ import annotations
 
-from typing import Any, Iterable, List, TypedDict
+import contextlib
+from typing import Any, Iterable, List, TypedDict, cast
 
 from .._base import network
 from .._base.errors import LabError
@@ -27,9 +28,11 @@ from .._kinds.devices import parse_devices
 from .._lab import vxlan_devices
 from .._ovs import buffers as packet_sockets
 from .._ovs import database
-from . import fired_mark, node_state
+from . import fired_mark, identity, node_state, settings
 from . import snapshot as restore_snapshot
-from .snapshot import Item, Other, Snapshot
+from .applied import still_applied
+from .identity import Item
+from .snapshot import KeptApplied, Other, Snapshot
 
 # A bit may wait for another one, a queue for its channel: each round sets what has become possible
 ROUNDS = 4
@@ -37,15 +40,34 @@ Commands = List[List[str]]
 
 
 class Restored(TypedDict):
-    """What a restore did, and the devices that are gone; ``exists``: there was a snapshot."""
+    """What a restore did; ``exists``: there was a snapshot. Devices by key."""
 
     exists: bool
+    changed: bool  # False where all that the snapshot has is of hardware that is gone
     commands: Commands
-    missing: list[str]
+    missing: list[str]  # the devices that are gone
+    kept: list[str]  # those of them whose part the snapshot goes on to keep
+    renamed: dict[str, str]
+    notes: list[str]  # sentences for the user
 
 
-def _here(items: Iterable[Item]) -> list[Item]:
-    return [item for item in items if restore_snapshot.exists(item)]
+NOTHING: Restored = {
+    "exists": False,
+    "changed": False,
+    "commands": [],
+    "missing": [],
+    "kept": [],
+    "renamed": {},
+    "notes": [],
+}
+
+
+def _present(snapshot: Snapshot) -> Snapshot:
+    """Return the part of a snapshot whose devices exist, under their names of today."""
+    same_boot = restore_snapshot.same_boot(snapshot)
+    devices = identity.resolve(snapshot["devices"], same_boot).items
+    links = identity.resolve(snapshot["links"], same_boot).items
+    return {**snapshot, "devices": devices, "links": links}
 
 
 def _words(steps: Iterable[Step]) -> Commands:
@@ -54,8 +76,8 @@ def _words(steps: Iterable[Step]) -> Commands:
 
 
 def _links_step(snapshot: Snapshot, dry: bool) -> Commands:
-    kept: list[Any] = _here(snapshot["links"])
-    wanted = wanted_devices(kept)
+    links_then: list[Any] = _present(snapshot)["links"]
+    wanted = wanted_devices(links_then)
     spaces = {device["netns"] for device in wanted}
     links = {netns: read.read(netns) for netns in spaces}
     steps = plan_links(links, wanted)[2]
@@ -66,7 +88,7 @@ def _links_step(snapshot: Snapshot, dry: bool) -> Commands:
 
 def _devices_step(snapshot: Snapshot, dry: bool) -> tuple[Commands, dict[str, Any]]:
     """Return ``(commands, {device: what is not as it was})``."""
-    devices = parse_devices(_here(snapshot["devices"]))
+    devices = parse_devices(identity.plain(_present(snapshot)["devices"]))
     states = read_all(devices)
     commands = []
     wrong = {}
@@ -115,38 +137,52 @@ class NotRestoredError(LabError):
 
 
 def restore(
-    path: str, check_mode: bool = False, keep: bool = False, patience: float = PATIENCE
+    path: str,
+    check_mode: bool = False,
+    keep: bool = False,
+    forget_missing: bool = False,
+    patience: float = PATIENCE,
 ) -> Restored:
     """Set everything as the snapshot has it, read back, and only then remove the snapshot (unless
     ``keep``).
 
-    Return ``{"exists", "commands", "missing"}``. Raises :class:`LabError` where something is not as
-    it was; then the snapshot is kept. ``patience`` is for another process that restores from it.
+    Hardware that is gone keeps its part of the snapshot, unless ``forget_missing``. Raises
+    :class:`LabError` where something is not as it was; then the snapshot is kept. ``patience`` is for
+    another process that restores from it.
     """
     with restore_snapshot.held(path, patience):
-        return _restore(path, check_mode, keep)
+        snapshot = restore_snapshot.read(path) or fired_mark.kept(path)
+        if snapshot is None:
+            return {**NOTHING}
+        restored = _restore(path, snapshot, check_mode)
+        restored["changed"] |= forget_missing
+        if not check_mode and not keep:
+            _forget(path, snapshot, forget_missing)
+        return restored
 
 
-def _restore(path: str, check_mode: bool, keep: bool) -> Restored:
-    snapshot = restore_snapshot.read(path) or fired_mark.kept(path)
-    if snapshot is None:
-        return {"exists": False, "commands": [], "missing": []}
-    gone = [
-        network.key_of(device)
-        for device in snapshot["devices"]
-        if not restore_snapshot.exists(device)
-    ]
-    commands, wrong = _set_all(snapshot, check_mode)
+def _restore(path: str, snapshot: Snapshot, check_mode: bool) -> Restored:
+    forgotten = restore_snapshot.forgotten(snapshot)
+    snapshot = restore_snapshot.of_this_boot(snapshot)
+    resolved = identity.resolve(snapshot["devices"], restore_snapshot.same_boot(snapshot))
+    commands, wrong = _set_all(_still_applied(snapshot), check_mode)
     if wrong and not check_mode:
         raise NotRestoredError(
             f"not everything could be restored, so the snapshot is kept: {wrong}",
             path,
             "Set the rest by hand, then restore again.",
         )
-    if not check_mode and not keep:
-        restore_snapshot.remove(path)
-        fired_mark.forget(path)
-    return {"exists": True, "commands": commands, "missing": gone}
+    kept = [item for item in resolved.gone if identity.is_hardware(item)]
+    only_kept = bool(kept) and len(kept) == len(resolved.items + resolved.gone)
+    return {
+        "exists": True,
+        "changed": bool(commands) or not only_kept,
+        "commands": commands,
+        "missing": [network.key_of(item) for item in resolved.gone],
+        "kept": [network.key_of(item) for item in kept],
+        "renamed": resolved.renamed,
+        "notes": _notes(resolved) + ([forgotten] if forgotten else []),
+    }
 
 
 def _set_all(snapshot: Snapshot, check_mode: bool) -> tuple[Commands, dict[str, Any]]:
@@ -167,6 +203,70 @@ def _set_all(snapshot: Snapshot, check_mode: bool) -> tuple[Commands, dict[str, 
 
 def bring_back(snapshot: Snapshot) -> None:
     """Set what a snapshot has, which may be a part of one; raises an error where that is not possible."""
-    wrong = _set_all(snapshot, False)[1]
+    wrong = _set_all(restore_snapshot.of_this_boot(snapshot), False)[1]
     if wrong:
         raise NotRestoredError(f"could not be restored: {wrong}", "the snapshot")
+
+
+def _forget(path: str, snapshot: Snapshot, everything: bool) -> None:
+    """Forget the snapshot, but for hardware that is gone, unless ``everything``."""
+    devices, links = _kept(snapshot, snapshot["devices"]), _kept(snapshot, snapshot["links"])
+    if everything or restore_snapshot.is_stale(snapshot) or not devices:
+        restore_snapshot.remove(path)
+    else:
+        with contextlib.suppress(OSError):  # a full disk: the whole snapshot stays
+            restore_snapshot.write(
+                path, {**snapshot, "devices": devices, "links": links, "other": {}}
+            )
+    fired_mark.forget(path)
+
+
+def _kept(snapshot: Snapshot, items: Iterable[Item]) -> list[Item]:
+    gone = identity.resolve(items, restore_snapshot.same_boot(snapshot)).gone
+    return [item for item in gone if identity.is_hardware(item)]
+
+
+def _described(item: Item) -> str:
+    device: identity.Identity = item["identity"]
+    return f"{network.key_of(item)} ({device['driver']}, {device['permanent'] or device['bus']})"
+
+
+def _notes(resolved: identity.Resolved) -> list[str]:
+    """Return what a user has to know of devices that are not where they were."""
+    notes = [
+        f"{was} is {now} now and is restored under this name"
+        for was, now in resolved.renamed.items()
+    ]
+    for item in resolved.gone:
+        other = (
+            "; another device has its name and is not changed"
+            if restore_snapshot.exists(item)
+            else ""
+        )
+        if identity.is_hardware(item):
+            notes.append(
+                f"{_described(item)} is gone, so its settings stay in the snapshot{other}. Restore again "
+                "when it is back, or forget it: -e offload_lab_forget_missing=true"
+            )
+        else:
+            notes.append(
+                f"{network.key_of(item)} is gone, and its settings are forgotten: a software device "
+                f"does not come back{other}"
+            )
+    return notes
+
+
+def _still_applied(snapshot: Snapshot) -> Snapshot:
+    """Return the originals of what apply set, but for settings that are no longer as applied.
+
+    After a reboot the host's own configuration has set some of them. The others are what the boot, or
+    somebody since, has made of them.
+    """
+    applied = cast(KeptApplied, snapshot).get("applied")
+    if applied is None or restore_snapshot.same_boot(snapshot):
+        return snapshot
+    originals = identity.resolve(snapshot["devices"], same_boot=False).items
+    set_then = identity.resolve(applied["devices"], same_boot=False).items
+    places = [{"name": item["name"], "netns": item["netns"]} for item in originals]
+    now = settings.read_settings(places, missing="skip")
+    return {**snapshot, "devices": still_applied(originals, set_then, now)}

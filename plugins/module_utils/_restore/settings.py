@@ -9,7 +9,8 @@ from typing import Any
 
 from .._kinds.devices import parse_devices
 from .._kinds.info import FLOW_TYPES, RESTORED, read, restore_item
-from .snapshot import Item, exists
+from .identity import Item
+from .snapshot import exists
 
 
 def present(items: list[Any], netns: str | None = None) -> list[Any]:

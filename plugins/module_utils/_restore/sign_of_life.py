@@ -11,6 +11,7 @@ import os
 from .._base.errors import LabError
 from .._host import daemons
 from .._host.waiting import wait_until
+from . import snapshot as campaign_snapshot
 
 STATE = "/run/offload-lab/dead_man_switch.json"
 ALIVE = "/run/offload-lab/alive"
@@ -41,12 +42,14 @@ def renew(snapshot: str | None = None) -> None:
     """
     _check_process()
     _check_not_fired()
-    if snapshot and not os.path.exists(snapshot):
+    if snapshot and not campaign_snapshot.is_current(snapshot):
         raise LabError(
             "the campaign's snapshot is gone: this node was rebooted, or somebody has restored it",
             snapshot,
             "Build the lab again (lab.yml), then run the campaign again: it goes on from here.",
         )
+    if snapshot:
+        campaign_snapshot.check_devices(snapshot)
     _give_sign()
 
 

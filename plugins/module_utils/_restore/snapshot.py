@@ -11,16 +11,18 @@ import json
 import os
 import socket
 import struct
-from typing import Any, Dict, Iterable, Iterator, TypedDict, cast
+from typing import Any, Iterable, Iterator, TypedDict, cast
 
 from .._base import network
 from .._base.errors import InputError, LabError
 from .._host import files, netns
 from .._host.waiting import PATIENCE, wait_until
+from . import identity
+from .identity import Item
 
 PATH = "/var/lib/offload-lab/snapshot.json"  # where it is by default
-SCHEMA = 1
-Item = Dict[str, Any]  # a device, and what is to be restored of it, by kind
+SCHEMA = 2
+SCHEMAS = (1, SCHEMA)  # 1 has neither identities nor a boot: devices are known by their names
 SIOCGIFMTU = 0x8921  # linux/sockios.h
 
 
@@ -47,7 +49,7 @@ class AppliedSettings(TypedDict):
 
 
 class Snapshot(TypedDict):
-    """The content of a snapshot's file."""
+    """The content of a snapshot's file. A device and its link have their identity."""
 
     schema: int
     devices: list[Item]
@@ -55,10 +57,61 @@ class Snapshot(TypedDict):
     other: Other
 
 
+class BootSnapshot(Snapshot, total=False):
+    """A snapshot of one boot: what it keeps does not outlive the next one."""
+
+    boot_id: str
+
+
 class KeptApplied(Snapshot, total=False):
     """The file of what was applied: a snapshot of the originals, and what was set instead."""
 
     applied: AppliedSettings
+
+
+def is_stale(snapshot: Snapshot) -> bool:
+    """Return whether the node was rebooted since: its devices are as the boot made them."""
+    boot = cast(BootSnapshot, snapshot).get("boot_id")
+    return isinstance(boot, str) and boot != boot_id()
+
+
+def of_this_boot(snapshot: Snapshot) -> Snapshot:
+    """Return what outlives a reboot of a snapshot that is older: options of tunnels, which Open
+    vSwitch keeps in its database.
+    """
+    tunnels = snapshot["other"].get("ovs", {}).get("tunnels", {})
+    if not is_stale(snapshot):
+        return snapshot
+    current = empty()
+    if tunnels:
+        current["other"] = {"ovs": {"tunnels": tunnels}}
+    return current
+
+
+def forgotten(snapshot: Snapshot | None) -> str | None:
+    """Return what a reboot makes of a snapshot, as a sentence; None where there was no reboot since."""
+    if snapshot is None or not is_stale(snapshot):
+        return None
+    keys = ", ".join(network.key_of(device) for device in snapshot["devices"])
+    return (
+        "the node was rebooted since the snapshot was written, and its devices are as the boot has set them. "
+        f"What the snapshot keeps of these devices is not restored but forgotten: {keys or 'none'}"
+    )
+
+
+def is_current(path: str) -> bool:
+    """Return whether there is a snapshot of this boot, or one that cannot be read."""
+    try:
+        snapshot = read(path)
+    except LabError:
+        return True
+    return snapshot is not None and not is_stale(snapshot)
+
+
+def same_boot(snapshot: Snapshot) -> bool:
+    """Return whether the devices of a snapshot, or of what was applied, were read in this boot."""
+    applied = cast(KeptApplied, snapshot).get("applied")
+    return applied["boot_id"] == boot_id() if applied else not is_stale(snapshot)
 
 
 def boot_id() -> str:
@@ -80,7 +133,7 @@ def read(path: str) -> Snapshot | None:
             path,
             "Restore the node by hand, then remove the file.",
         )
-    if not isinstance(snapshot, dict) or snapshot.get("schema") != SCHEMA:
+    if not isinstance(snapshot, dict) or snapshot.get("schema") not in SCHEMAS:
         raise LabError(
             f"this is not a snapshot of schema {SCHEMA}",
             path,
@@ -110,34 +163,98 @@ def held(path: str, patience: float = PATIENCE) -> Iterator[None]:
 
 
 def merge(old: Snapshot | None, devices: Iterable[Item], other: Other) -> Snapshot:
-    """Return the snapshot with what it lacks added.
+    """Return the snapshot with what it lacks added, and with the names that its devices have today.
 
-    What it has is never replaced: the state may have changed since.
+    What it has is never replaced: the state may have changed since. A device that has the name of
+    another one is added.
     """
-    kept: Snapshot = old or {"schema": SCHEMA, "devices": [], "links": [], "other": {}}
-    known = {network.key_of(device) for device in kept["devices"]}
-    added = [device for device in devices if network.key_of(device) not in known]
-    links = kept["links"] + [link_of(device) for device in added if exists(device)]
+    kept: Snapshot = old or empty()
+    found = identity.resolve(kept["devices"])
+    links = identity.resolve(kept["links"])
+    present = {place_of(device) for device in found.items}
+    added = [with_identity(device) for device in devices if place_of(device) not in present]
+    names = {place_of(device) for device in added}
+    new_links = [link_of(device) for device in added if exists(device)]
     return {
         **kept,
-        "devices": kept["devices"] + added,
-        "links": links,
-        "other": {**other, **kept["other"]},
+        "schema": SCHEMA,
+        "devices": found.items + without_replaced(found.gone, names) + added,
+        "links": links.items + without_replaced(links.gone, names) + new_links,
+        "other": _merged(kept["other"], other),
     }
 
 
+def without_replaced(gone: list[Item], names: set[tuple[str | None, str]]) -> list[Item]:
+    """Return the devices that a snapshot goes on to keep, when devices of ``names`` are added.
+
+    A software device that is gone never comes back once another one has its name; hardware may.
+    """
+    return [item for item in gone if identity.is_hardware(item) or place_of(item) not in names]
+
+
+def _merged(kept: Other, other: Other) -> Other:
+    merged: Other = {**other, **kept}
+    if "ovs" in merged:
+        merged["ovs"] = {**other.get("ovs", {}), **kept.get("ovs", {})}
+    return merged
+
+
+def empty() -> Snapshot:
+    """Return a snapshot of this boot that keeps nothing yet."""
+    return BootSnapshot(schema=SCHEMA, boot_id=boot_id(), devices=[], links=[], other={})
+
+
+def place_of(device: Item) -> tuple[str | None, str]:
+    """Return the namespace and the name of a device."""
+    return device.get("netns"), device["name"]
+
+
+def with_identity(device: Item) -> Item:
+    """Return a device with its identity; one that is missing has none."""
+    read_now = identity.read(device["name"], device.get("netns"))
+    return {**device, "identity": read_now} if read_now else device
+
+
+def check_devices(path: str) -> None:
+    """Raise :class:`LabError` where a name in the snapshot means another device than when it was
+    written: a campaign would change that one.
+    """
+    snapshot = read(path)
+    if snapshot is None or all(map(is_unchanged, snapshot["devices"])):
+        return
+    resolved = identity.resolve(snapshot["devices"])
+    to_do = (
+        "See what has renamed or replaced it. Then run the campaign again: it goes on from here."
+    )
+    for was, now in resolved.renamed.items():
+        raise LabError(f"the device was renamed to {now} while the campaign ran", was, to_do)
+    present = {place_of(item) for item in resolved.items}
+    for item in resolved.gone:
+        if exists(item) and place_of(item) not in present:
+            what = "this is another device than the one that had the name when the campaign began"
+            raise LabError(what, network.key_of(item), to_do)
+
+
+def is_unchanged(device: Item) -> bool:
+    """Return whether a device has the name that it has in the snapshot."""
+    then = identity.of(device)
+    now = identity.read(device["name"], device.get("netns"))
+    return now is not None and (then is None or identity.is_same_now(then, now))
+
+
 def link_of(device: Item) -> Item:
-    """Return ``{"name", "netns", "mtu"}`` of a device that is there."""
+    """Return ``{"name", "netns", "mtu"}`` of a device that is there, with its identity."""
     request = struct.pack("16s16x", device["name"].encode())
     with netns.inside(device.get("netns")), socket.socket(
         socket.AF_INET, socket.SOCK_DGRAM
     ) as asking:
         answer = fcntl.ioctl(asking.fileno(), SIOCGIFMTU, request)
-    return {
+    link = {
         "name": device["name"],
         "netns": device.get("netns"),
         "mtu": struct.unpack_from("i", answer, 16)[0],
     }
+    return {**link, "identity": device["identity"]} if device.get("identity") else link
 
 
 def write(path: str, snapshot: Snapshot) -> None:

@@ -40,7 +40,7 @@ NOW = [
 def test_only_what_changed_is_kept():
     found = applied.originals(BEFORE, NOW)
     assert found == {
-        "schema": 1,
+        "schema": 2,
         "links": [],
         "devices": [
             {

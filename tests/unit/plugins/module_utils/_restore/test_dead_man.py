@@ -82,7 +82,7 @@ def test_no_profile_is_set_where_the_snapshot_is_gone(tmp_path, monkeypatch):
     for name in ("ALIVE", "FIRED"):
         monkeypatch.setattr(sign_of_life, name, str(tmp_path / name))
     snapshot = tmp_path / "snapshot.json"
-    snapshot.write_text("{}")
+    snapshot.write_text('{"schema": 1, "devices": [], "links": [], "other": {}}')
     sign_of_life.renew(str(snapshot))
     snapshot.unlink()
     sign_of_life.renew()
