@@ -278,6 +278,8 @@ def carry_out(lab: str, folder: str, plan: MachinePlan, before: MachinesState, a
     accel = power.accelerator(asked, plan.start[0]["image"]) if plan.start else ""
     power.stop(plan.stop, before)
     apply(plan.steps)
+    if plan.start:
+        power.write_known_hosts(folder)
     for machine in plan.start:
         power.start(lab, folder, machine, accel)
 

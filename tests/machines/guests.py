@@ -75,7 +75,7 @@ class Guests:
         """Run a shell command in a machine, and return its output."""
         options = {
             "UserKnownHostsFile": self.folder / "known_hosts",
-            "StrictHostKeyChecking": "accept-new",
+            "StrictHostKeyChecking": "yes",
             "LogLevel": "ERROR",
         }
         return run(

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Iterable
 
 from .._base.errors import CommandError, InputError
-from .._host import daemons
+from .._host import daemons, files
 from .._host.runner import run
 from . import qemu, taps
 from .machine import Machine, home
@@ -28,9 +28,14 @@ def kvm_boots(image: str) -> bool:
     if not os.path.exists(KVM):
         return False
     try:
-        return "Kernel panic" in run(qemu.probe(image), timeout=PROBE_SECONDS, check=False).out
+        argv = [*qemu.probe(image), *_confined()]
+        return "Kernel panic" in run(argv, timeout=PROBE_SECONDS, check=False).out
     except CommandError:
         return False
+
+
+def _confined() -> list[str]:
+    return qemu.confined(run(qemu.HELP).out)
 
 
 def accelerator(asked: str, image: str) -> str:
@@ -47,7 +52,7 @@ def accelerator(asked: str, image: str) -> str:
 def start(lab: str, folder: str, machine: Machine, accel: str) -> None:
     """Start a machine, and write its state file."""
     with taps.opened(lab, machine) as descriptors:
-        argv = qemu.command(lab, folder, machine, accel, descriptors)
+        argv = [*qemu.command(lab, folder, machine, accel, descriptors), *_confined()]
         run(argv, pass_fds=list(chain.from_iterable(descriptors.values())))
     with open(os.path.join(home(folder, machine["name"]), "pid")) as stream:
         daemons.write(
@@ -55,6 +60,15 @@ def start(lab: str, folder: str, machine: Machine, accel: str) -> None:
             int(stream.read()),
             {"spec": dict(machine), "accel": accel},
         )
+
+
+def write_known_hosts(folder: str) -> None:
+    """Write what SSH needs to know the machines, which have one host key: no other host that answers
+    at their ports is taken for one of them.
+    """
+    with open(os.path.join(folder, "host_key.pub")) as stream:
+        kind, key = stream.read().split()[:2]
+    files.write(os.path.join(folder, "known_hosts"), f"[127.0.0.1]:* {kind} {key}\n", 0o644)
 
 
 def stop(names: Iterable[str], state: MachinesState) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Mapping, Sequence
 
 from .machine import MANAGEMENT, MANAGEMENT_NIC, Machine, Nic, home, kernel_folder, mac_of
@@ -14,6 +15,14 @@ ACCELERATORS = {
     "kvm": ["-accel", "kvm", "-cpu", "host"],
     "tcg": ["-accel", "tcg,thread=multi", "-cpu", "max"],
 }
+# Once its files are open, QEMU needs no privilege. The filter of system calls also denies new ones, by
+# PR_SET_NO_NEW_PRIVS. spawn=deny would deny the fork of -daemonize, and elevateprivileges=deny the
+# change of the user.
+SANDBOX = ["-sandbox", "on,obsolete=deny,resourcecontrol=deny"]
+USER = "nobody"
+RUN_WITH_USER = re.compile(r"^-run-with (?:(?!^-).)*\buser=", re.MULTILINE | re.DOTALL)
+RUNAS = re.compile(r"^-runas ", re.MULTILINE)
+HELP = [PROGRAM, "--help"]
 PLAIN = [PROGRAM, "-machine", "q35", "-nodefaults", "-no-user-config", "-display", "none"]
 
 
@@ -26,6 +35,16 @@ def _kernel(folder: str, command_line: str) -> list[str]:
         "-append",
         f"console=ttyS0 {command_line}",
     ]
+
+
+def confined(usage: str) -> list[str]:
+    """Return the options that take QEMU's privileges away, as far as this QEMU has them: ``usage`` is
+    what HELP prints.
+    """
+    argv = SANDBOX if "\n-sandbox on" in usage else []
+    if RUN_WITH_USER.search(usage):
+        return [*argv, "-run-with", f"user={USER}"]
+    return [*argv, "-runas", USER] if RUNAS.search(usage) else [*argv]
 
 
 def probe(image: str) -> list[str]:
