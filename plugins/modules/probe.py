@@ -11,8 +11,10 @@ version_added: 0.1.0
 description:
   - The netperf client needs both ends of a trial in one time window. A probe on the server answers it over TCP with its
     clock, C(/proc/stat), C(/proc/softirqs), active features, and the lengths of packets sampled on a device.
-  - The probe reads only. It changes nothing and starts no process.
-  - It listens on one address and answers only requests with its token, which is new at each start.
+  - The probe reads only and starts no process. Its one request with an effect has the dead man's switch restore the
+    node, because the controller is gone.
+  - It listens on one address. It answers only requests with a proof, an HMAC with its token as the key. The token is new
+    at each start and is never sent. Nobody can use a request again.
   - Every teardown stops it with O(state=absent).
 author:
   - The offload.lab developers (@offload-lab)
@@ -54,7 +56,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 token:
-  description: What a request must carry. Keep it out of logs.
+  description: The key of the proof that a request must carry. Keep it out of logs.
   returned: when the probe runs
   type: str
   sample: 6a1f0c

@@ -4,30 +4,44 @@
 """The probe: one end's clock, CPU counters, features and packet samples, read here or asked of the
 other end.
 
-A probe answers on one lab address over TCP, one JSON object a line, and only to requests with its
-token. It reads counters and packet lengths; it changes nothing and starts nothing. It passes on
-that the controller is gone.
+A probe answers on one lab address over TCP, one JSON object a line. It reads counters and packet
+lengths, and starts nothing. Its one request with an effect has the node's dead man's switch restore
+the node, because the controller is gone.
+
+The probe sends a nonce to each connection. Each request carries a proof: an HMAC of the nonce, the
+number of the request on its connection, and its text. So the token is never sent, and nobody can
+use a request again. Who has not shown a proof can send one line of :data:`HELLO_BYTES`, within
+seconds; for longer ones and for a thread a proof is needed.
 """
 
 from __future__ import annotations
 
+import binascii
+import contextlib
 import glob
+import hashlib
 import hmac
 import json
 import os
 import socket
-import socketserver
+import threading
 import time
 from typing import Any, Collection, Mapping, TypedDict
 
 from .._base.errors import LabError
 from .._base.network import VXLAN_PORT
+from .._engines.payload.traffic import Caller, Door, Guests
 from .._host.waiting import PATIENCE
 from .._restore import sign_of_life
 from . import errors_seen, sampler
 from .sampler import SampledDevice
 
-MAX_LINE = 1 << 20
+MAX_LINE = 1 << 20  # bytes of a request that has a proof
+MOST_ANSWER = 1 << 26  # bytes
+NONCE_BYTES = 16
+MOST_CALLERS = 128  # connections that have shown no proof; the oldest of an address goes first
+MOST_CLIENTS = 64
+IDLE_S = 600.0  # s that a client may say nothing
 CLOCK_ROUNDS = 5
 MAX_SAMPLE = 10.0  # seconds
 
@@ -108,39 +122,107 @@ def answer(request: Mapping[str, Any]) -> Mapping[str, Any]:
     raise LabError(f"unknown request {request['op']!r}", "probe")
 
 
-class _Handler(socketserver.StreamRequestHandler):
-    timeout = 600
-    server: _Server
+class Seal:
+    """The proofs of one connection, in their order."""
 
-    def handle(self) -> None:
-        for line in iter(lambda: self.rfile.readline(MAX_LINE), b""):
-            try:
-                request = json.loads(line.decode())
-                if not hmac.compare_digest(str(request.get("token")), self.server.token):
-                    return
-                reply = answer(request)
-            except (LabError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-                reply = {"error": str(error)}
-            self.wfile.write(json.dumps(reply).encode() + b"\n")
+    def __init__(self, token: str, nonce: str) -> None:
+        self.key = token.encode()
+        self.nonce = nonce
+        self.number = 0
+
+    def _proof(self, text: str) -> str:
+        sealed = f"{self.nonce} {self.number} {text}".encode()
+        return hmac.new(self.key, sealed, hashlib.sha256).hexdigest()
+
+    def close(self, request: Mapping[str, Any]) -> bytes:
+        """Return the line of the next request."""
+        text = json.dumps(request)
+        line = json.dumps({"proof": self._proof(text), "request": text})
+        self.number += 1
+        return line.encode() + b"\n"
+
+    def open(self, line: bytes) -> dict[str, Any]:
+        """Return the next request; raise ValueError for a line without its proof."""
+        try:
+            given = json.loads(line.decode())
+            text, proof = str(given["request"]), str(given["proof"])
+        except (KeyError, TypeError, RecursionError):
+            raise ValueError("not a request with a proof") from None
+        if not hmac.compare_digest(proof.encode(), self._proof(text).encode()):
+            raise ValueError("not the proof of this request")
+        self.number += 1
+        request = json.loads(text)
+        if not isinstance(request, dict):
+            raise ValueError("not a request")
+        return request
 
 
-class _Server(socketserver.ThreadingTCPServer):
-    allow_reuse_address = True
-    daemon_threads = True
-    token: str
+HELLO = {"op": "hello"}
+HELLO_BYTES = len(Seal("", "").close(HELLO))
 
 
-def listen(address: str, port: int, token: str) -> _Server:
-    """Return a bound server; ``serve_forever()`` runs it.
+class _Caller(Caller):
+    """A connection that has got its nonce, and has shown no proof yet."""
 
-    ``token`` is what every request must carry.
+    seal: Seal
+
+
+class ProbeServer(Door):
+    """Each connection has a thread, once it has shown a proof."""
+
+    def __init__(self, address: str, port: int, token: str, peers: frozenset[str]) -> None:
+        super().__init__(address, port, Guests(token.encode(), peers), MOST_CALLERS)
+
+    def descriptors(self) -> list[int]:
+        """Return what the process of the probe has to keep open."""
+        return [self.listener.fileno(), self.poll.fileno()]
+
+    def admit(self, connection: socket.socket, peer: str, flags: int) -> None:
+        nonce = binascii.hexlify(os.urandom(NONCE_BYTES)).decode()
+        caller = _Caller(connection, peer)
+        caller.seal = Seal(self.who.token.decode(), nonce)
+        connection.send(json.dumps({"nonce": nonce}).encode() + b"\n", socket.MSG_DONTWAIT)
+        self.attend(caller, flags)
+
+    def hear(self, caller: Caller, flags: int) -> bool:
+        more = caller.connection.recv(HELLO_BYTES - len(caller.text), flags)
+        caller.text += more
+        if more and len(caller.text) < HELLO_BYTES:
+            return False
+        if not isinstance(caller, _Caller) or caller.seal.open(caller.text) != HELLO:
+            raise ValueError("not a hello")
+        if threading.active_count() > MOST_CLIENTS:
+            raise ValueError("too many clients")
+        self.release(caller)
+        connection = socket.socket(fileno=caller.connection.detach())
+        threading.Thread(target=_serve, args=(connection, caller.seal), daemon=True).start()
+        return True
+
+
+def _serve(connection: socket.socket, seal: Seal) -> None:
+    """Answer requests until one has no proof, or the client has gone."""
+    connection.settimeout(IDLE_S)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with connection, connection.makefile("rb") as stream, contextlib.suppress(OSError, ValueError):
+        for line in iter(lambda: stream.readline(MAX_LINE), b""):
+            reply = _reply(seal.open(line))
+            connection.sendall(json.dumps(reply).encode() + b"\n")
+
+
+def _reply(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the answer to a request, or an error in words."""
+    try:
+        return answer(request)
+    except (LabError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return {"error": str(error)}
+
+
+def listen(address: str, port: int, token: str, peers: frozenset[str] = frozenset()) -> ProbeServer:
+    """Return a bound server; ``run()`` serves for ever.
+
+    ``token`` is the key of the proofs. Without ``peers`` any address may connect.
     """
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    server: _Server = type("_Bound", (_Server,), {"address_family": family})(
-        (address, port), _Handler
-    )
-    server.token = token
-    return server
+    return ProbeServer(address, port, token, peers)
 
 
 class Probe:
@@ -150,7 +232,6 @@ class Probe:
         self, address: str, port: int, token: str, timeout: float = 15, patience: float = PATIENCE
     ) -> None:
         self.where = f"{address} port {port}"
-        self.token = token
         try:
             self.socket = socket.create_connection((address, port), timeout=timeout)
             self.socket.settimeout(
@@ -164,14 +245,16 @@ class Probe:
                 "Run the lab playbook again: its netperf role starts the probe.",
             )
         self.stream = self.socket.makefile("rb")
+        self.seal = Seal(token, str(self.receive()["nonce"]))
+        self.send(**HELLO)
 
     def send(self, op: str, **request: Any) -> None:
         """Send a request without waiting for its answer."""
-        self.socket.sendall(json.dumps(dict(request, op=op, token=self.token)).encode() + b"\n")
+        self.socket.sendall(self.seal.close(dict(request, op=op)))
 
     def receive(self) -> dict[str, Any]:
         """Return the answer to the oldest request that was sent."""
-        line = self.stream.readline()
+        line = self.stream.readline(MOST_ANSWER)
         reply = (
             json.loads(line.decode())
             if line

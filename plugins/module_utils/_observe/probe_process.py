@@ -16,6 +16,8 @@ from .._base.errors import LabError
 from .._host import daemons
 from . import probe
 
+PROTOCOL = 2  # that a probe speaks; probes of other versions are ended
+
 
 class Running(TypedDict):
     """What is known of a probe that runs."""
@@ -31,11 +33,14 @@ def _state_file(address: str, port: int) -> str:
 def find(address: str, port: int) -> Running | None:
     """Return ``{"pid", "token"}`` of the probe that runs here, or None."""
     state = daemons.read(_state_file(address, port))
-    return {"pid": state["pid"], "token": state["token"]} if state else None
+    if not state or state.get("protocol") != PROTOCOL:
+        return None
+    return {"pid": state["pid"], "token": state["token"]}
 
 
 def start(address: str, port: int) -> Running:
-    """Start a probe and return ``{"pid", "token"}``."""
+    """Start a probe and return ``{"pid", "token"}``; end one of another version first."""
+    stop(address, port)
     token = binascii.hexlify(os.urandom(16)).decode()
     try:
         server = probe.listen(address, port, token)
@@ -45,10 +50,11 @@ def start(address: str, port: int) -> Running:
             f"{address} port {port}",
             "Give an address of this node and a port that is free, and run as root (become: true).",
         )
-    pid = daemons.detach(server.serve_forever, [server.fileno()])
-    server.server_close()
+    pid = daemons.detach(server.run, server.descriptors())
+    server.shut()
+    state = {"token": token, "protocol": PROTOCOL}
     try:
-        daemons.write(_state_file(address, port), pid, {"token": token}, mode=0o600)
+        daemons.write(_state_file(address, port), pid, state, mode=0o600)
     except OSError:  # without the file nobody would find it again
         os.kill(pid, signal.SIGTERM)
         raise

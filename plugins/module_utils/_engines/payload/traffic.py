@@ -723,7 +723,7 @@ PAUSE = 0.02  # s, where the kernel has no memory or descriptors for another con
 BEAT = 0.25  # s between two sweeps, and the most that is waited for one connection
 CAREFUL = 10.0  # s in which no connection is waited for, since one has waited
 TO_SPEAK = 5.0  # s for a connection to show the token and say what it wants
-MOST_CALLERS = 2048  # connections that wait; the oldest of an address goes first
+MOST_CALLERS = 2048
 FILES = 4096  # descriptors of the server, where its limit allows them
 TOKEN = re.compile(r"[A-Za-z0-9]{16,128}\Z")
 MOST_GUESTS = 1 << 20  # characters of standard input
@@ -778,9 +778,10 @@ class Door:
     All others cost a bounded time and memory. While one waits, no call waits for another.
     """
 
-    def __init__(self, address: str, port: int, who: Guests) -> None:
+    def __init__(self, address: str, port: int, who: Guests, most: int = MOST_CALLERS) -> None:
         self.here = (address, port)
         self.who = who
+        self.most = most  # connections that wait; the oldest of an address goes first
         self.peers = who.peers
         self.callers: dict[int, Caller] = {}  # by descriptor, the oldest first
         self.due = 0.0
@@ -795,18 +796,27 @@ class Door:
         self.listener.listen(1024)
         self.poll = select.epoll()
 
+    def shut(self) -> None:
+        """Close the door in this process."""
+        self.poll.close()
+        self.listener.close()
+
     def run(self) -> None:
         """Serve for ever."""
         while True:
-            try:
-                if time.monotonic() >= self.due:
-                    self.sweep()
-                if self.careful:
-                    self.turn()
-                else:
-                    self.accept(0)
-            except Exception:  # no input ends the server
-                time.sleep(PAUSE)
+            self.step()
+
+    def step(self) -> None:
+        """Serve for a beat, or one connection."""
+        try:
+            if time.monotonic() >= self.due:
+                self.sweep()
+            if self.careful:
+                self.turn()
+            else:
+                self.accept(0)
+        except Exception:  # no input ends the server
+            time.sleep(PAUSE)
 
     def turn(self) -> None:
         """Serve those who have come or said something."""
@@ -839,7 +849,7 @@ class Door:
             time.sleep(PAUSE)
             return
         peer = address[0]
-        if peer in self.peers or peer.partition("%")[0] in self.peers or not self.who.token:
+        if not self.peers or peer in self.peers or peer.partition("%")[0] in self.peers:
             self.admit(connection, peer, flags)
         else:
             connection.close()
@@ -872,7 +882,7 @@ class Door:
 
     def keep_waiting(self, caller: Caller) -> None:
         """Wait for what a connection has not said yet."""
-        if len(self.callers) >= MOST_CALLERS:
+        if len(self.callers) >= self.most:
             self.make_room()
         if not self.careful:
             self.poll.register(self.listener, select.EPOLLIN)

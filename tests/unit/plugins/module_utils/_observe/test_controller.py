@@ -34,16 +34,21 @@ def _told(monkeypatch):
         observe_probe, "answer", lambda request: told.set() if request["op"] == "give_up" else None
     )
     server = observe_probe.listen("127.0.0.1", 0, "secret")
-    thread = threading.Thread(
-        target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
-    )
+    ended = threading.Event()
+
+    def serve():
+        while not ended.is_set():
+            server.step()
+
+    thread = threading.Thread(target=serve, daemon=True)
     yield (
-        {"address": "127.0.0.1", "port": server.server_address[1], "token": "secret"},
+        {"address": "127.0.0.1", "port": server.listener.getsockname()[1], "token": "secret"},
         told,
         thread,
     )
-    server.shutdown()
-    server.server_close()
+    ended.set()
+    thread.join()
+    server.shut()
 
 
 def _measure(server, reader, writer, measuring):

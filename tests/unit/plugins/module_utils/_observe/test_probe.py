@@ -3,28 +3,47 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import contextlib
+import json
+import socket
 import threading
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._observe import probe as observe_probe
 
 
+@contextlib.contextmanager
+def running(bound):
+    """Run a probe in a thread of this process."""
+    ended = threading.Event()
+
+    def serve():
+        while not ended.is_set():
+            bound.step()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        bound.shut()
+
+
 @pytest.fixture
 def server():
     bound = observe_probe.listen("127.0.0.1", 0, "secret")
-    thread = threading.Thread(
-        target=bound.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
-    )
-    thread.start()
-    yield bound
-    bound.shutdown()
-    bound.server_close()
+    with running(bound):
+        yield bound
 
 
 def ask(server, token="secret"):
-    return observe_probe.Probe(*server.server_address, token=token)
+    return observe_probe.Probe(*server.listener.getsockname(), token=token)
 
 
 def cpus(stat):
@@ -50,9 +69,86 @@ def test_one_machine_has_one_clock(server):
 
 def test_a_wrong_token_gets_no_answer(server):
     probe = ask(server, "wrong")
-    with pytest.raises(LabError, match="token"):
+    with pytest.raises((LabError, OSError)):
         probe.ask("clock")
     probe.close()
+
+
+def heard(server, line):
+    """Return what the probe says to a line, behind its nonce."""
+    with socket.create_connection(server.listener.getsockname()) as connection:
+        connection.settimeout(30)
+        stream = connection.makefile("rb")
+        assert set(json.loads(stream.readline())) == {"nonce"}
+        connection.sendall(line)
+        try:
+            return stream.read()
+        except ConnectionResetError:
+            return b""
+
+
+LINES = st.one_of(
+    st.binary(max_size=300),
+    st.builds(
+        lambda proof, request: json.dumps({"proof": proof, "request": request}).encode() + b"\n",
+        st.text(max_size=64) | st.integers() | st.none(),
+        st.just('{"op": "give_up"}') | st.text(max_size=20) | st.lists(st.none()),
+    ),
+)
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(line=LINES)
+def test_whatever_has_no_proof_gets_no_answer(server, line):
+    assert heard(server, line + b"x" * observe_probe.HELLO_BYTES) == b""
+
+
+def test_the_token_is_not_sent_and_no_request_can_be_used_again(monkeypatch):
+    """Who has heard all of a connection repeats it: on another one, and on the same."""
+    done = []
+    monkeypatch.setattr(observe_probe, "answer", lambda request: done.append(request["op"]) or {})
+    nonce = "a" * 32
+    ours = observe_probe.Seal("secret", nonce)
+    lines = [ours.close(observe_probe.HELLO), ours.close({"op": "give_up"})]
+    assert not any(b"secret" in line for line in lines)
+    for other in (observe_probe.Seal("secret", "b" * 32), observe_probe.Seal("other", nonce)):
+        for line in lines:
+            with pytest.raises(ValueError):
+                other.open(line)
+    theirs = observe_probe.Seal("secret", nonce)
+    assert theirs.open(lines[0]) == observe_probe.HELLO
+    with pytest.raises(ValueError):
+        theirs.open(lines[0])
+    assert theirs.open(lines[1]) == {"op": "give_up"}
+    for line in lines:
+        with pytest.raises(ValueError):
+            theirs.open(line)
+
+
+def test_a_changed_request_has_no_proof():
+    ours = observe_probe.Seal("secret", "a")
+    line = ours.close({"op": "clock"})
+    with pytest.raises(ValueError):
+        observe_probe.Seal("secret", "a").open(line.replace(b"clock", b"give_up"))
+
+
+def test_strangers_that_wait_do_not_keep_a_client_out(server):
+    """More connections than the probe has threads or descriptors for."""
+    before = threading.active_count()
+    with contextlib.ExitStack() as stack:
+        for _number in range(3 * observe_probe.MOST_CALLERS):
+            stack.enter_context(socket.create_connection(server.listener.getsockname()))
+        probe = ask(server)
+        assert probe.ask("clock")["time"] > 0
+        assert threading.active_count() <= before + 1
+        assert len(server.callers) <= observe_probe.MOST_CALLERS
+        probe.close()
+
+
+def test_peers_alone_may_connect():
+    bound = observe_probe.listen("127.0.0.1", 0, "secret", frozenset(["192.0.2.1"]))
+    with running(bound), pytest.raises((LabError, OSError)):
+        ask(bound)
 
 
 @pytest.mark.parametrize(
