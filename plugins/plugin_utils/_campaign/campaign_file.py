@@ -104,6 +104,24 @@ def validate(document: object, name: str, where: str, definition: str = "") -> N
     or a definition of it.
     """
     _refuse_numbers(document, where)
+    error = _jsonschema(where).exceptions.best_match(_errors(document, name, definition))
+    if error:
+        raise InputError(
+            _what(error), _place(where, error.absolute_path), error.schema.get("description")
+        )
+
+
+def trouble_in(document: object, name: str) -> str:
+    """Return what does not fit a schema, and where; keys that are missing, or that the schema does
+    not know, may be of another version.
+    """
+    for error in _errors(document, name):
+        if error.validator not in ("required", "additionalProperties"):
+            return f"{_place('', error.absolute_path).removeprefix(': ')}: {_what(error)}"
+    return ""
+
+
+def _jsonschema(where: str) -> Any:
     try:
         import jsonschema  # noqa: PLC0415
     except ImportError:
@@ -112,16 +130,14 @@ def validate(document: object, name: str, where: str, definition: str = "") -> N
             where,
             "Install it with: pip install jsonschema",
         )
+    return jsonschema
+
+
+def _errors(document: object, name: str, definition: str = "") -> Any:
     schema = load_schema(name)
     if definition:
         schema["$ref"] = f"#/$defs/{definition}"
-    error = jsonschema.exceptions.best_match(
-        jsonschema.Draft202012Validator(schema).iter_errors(document)
-    )
-    if error:
-        raise InputError(
-            _what(error), _place(where, error.absolute_path), error.schema.get("description")
-        )
+    return _jsonschema(name).Draft202012Validator(schema).iter_errors(document)
 
 
 def _refuse_numbers(document: object, where: str) -> None:

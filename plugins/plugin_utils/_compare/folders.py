@@ -15,6 +15,7 @@ from .._campaign.plan_file import read_whole_plan
 from .._campaign.stored import read_manifest
 from .._figures.nouns import StatedEffect
 from .._figures.numbers import count, effect, interval, number, ratio
+from .._trials import shape
 from .._trials.records import stream_records
 from .compare import (
     FEWEST_BLOCKS,
@@ -48,7 +49,8 @@ def read_campaign_folder(folder: str, label: str) -> MeasuredCampaign:
         raise InputError(
             "there is no plan.json with trials.jsonl beside it", folder, "Give a campaign's folder."
         )
-    return load(plan, stream_records(trials, []), read_manifest(folder), label)
+    with shape.explained(trials, stream_records(trials, [])):
+        return load(plan, stream_records(trials, []), read_manifest(folder), label)
 
 
 def labels_of(folders: list[str]) -> list[str]:

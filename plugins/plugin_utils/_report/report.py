@@ -31,6 +31,7 @@ from .._campaign.nouns import Levels, Plan
 from .._campaign.stored import read_manifest
 from .._exports import csv_file, junit, openmetrics, recommended
 from .._store.manifest import Manifest
+from .._trials import shape
 from .._trials.digest import Digest
 from .._trials.nouns import Trial
 from .._trials.records import stream_records
@@ -287,7 +288,9 @@ def make_report(
     folder = os.path.abspath(folder)
     created = _folder_for_new(folder, check, standing is not None)
     try:
-        with files.opened_private(created) as new:
+        record = os.path.join(folder, "trials.jsonl")
+        trials = stream_records(record, [])
+        with files.opened_private(created) as new, shape.explained(record, trials):
             made = _make(folder, new, standing)
             changed = _changed(new, folder, LIVE if standing else OUTPUTS)
             told = _told(made, folder, new, bool(changed))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypedDict
 
+from .._untrusted.texts import clean_all
 from . import damage, guards, payload, progress
 from .node_cpu import NodeCpu
 from .nouns import NOTHING, Trial
@@ -181,7 +182,8 @@ class Digest:
         visit = trial.get("block"), trial.get("visit")
         if visit not in seen and len(seen) < VISITS:
             seen.add(visit)
-            self.evidence.append({name: trial.get(name) for name in PLACE + ("evidence",)})
+            kept = {name: trial.get(name) for name in PLACE}
+            self.evidence.append({**kept, "evidence": clean_all(evidence, "evidence")})
 
     def _keep_point(self, trial: Trial, used: bool) -> None:
         result = trial.get("result") or NOTHING

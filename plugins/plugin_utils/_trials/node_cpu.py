@@ -13,6 +13,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TypedDict, cast
 
+from .._untrusted.texts import clean
 from .nouns import NOTHING, Trial
 
 IDLE = ("idle", "iowait")
@@ -71,5 +72,5 @@ class NodeCpu:
         rows = []
         for (end, node), profiles in sorted(self.windows.items()):
             for profile, seen in profiles.items():
-                rows.append((profile, node, end, len(seen), median(seen)))
+                rows.append((profile, clean(node), clean(end), len(seen), median(seen)))
         return rows

@@ -19,6 +19,7 @@ from typing import Any, cast
 
 from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._host import files, locks
+from . import shape
 from .guards import UsualSteal, spoilt
 from .nouns import Trial
 from .progress import Starts, see_start
@@ -69,6 +70,7 @@ def decode(line: str) -> Trial:
         raise ValueError("this is not a JSON record") from None
     if not isinstance(record, dict) or not isinstance(record.get("id"), str):
         raise ValueError("this is not a trial: it has no id")
+    shape.check(record)
     return cast(Trial, record)
 
 
@@ -216,6 +218,7 @@ class Records:
 
     def append(self, record: Trial) -> None:
         """Write one trial and wait until it is on the disk. A trial that is known is refused."""
+        shape.clean_texts(record)
         try:
             with _locked(self.path) as descriptor:
                 self._refuse_known(record, os.fstat(descriptor).st_size)

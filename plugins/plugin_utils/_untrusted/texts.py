@@ -33,6 +33,12 @@ def is_strict(text: str) -> bool:
     return STRICT.match(text) is not None
 
 
+def is_plain(text: str) -> bool:
+    """Return whether a text is surely clean: a quick look, since there are many."""
+    ascii_line = text.isascii() and text.isprintable() and len(text) <= LONGEST
+    return ascii_line and "{" not in text and "#" not in text
+
+
 def _visible(found: re.Match[str]) -> str:
     character = found.group()
     return " " if character in SPACES else f"\\u{ord(character):04x}"
@@ -45,6 +51,8 @@ def printable(text: str) -> str:
 
 def clean(text: str) -> str:
     """Return a text as one line of a bounded length that is no template: delimiters are torn apart."""
+    if is_plain(text):
+        return text
     if len(text) > LONGEST:
         text = f"{text[: LONGEST - 40]} ... ({len(text)} characters)"
     if ODD.search(text) is None:
