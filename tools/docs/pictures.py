@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The pictures of README.md and docs/first-report.md, from a "make demo" that was recorded whole.
 
-It was run on 2026-11-24, RESULTS=/tmp/pic-run/results, with nothing beside it. pictures.py [FOLDER]
-draws console.svg and, with chromium, two parts of the report that the code of today makes of that
+It was run on 2026-11-24, RESULTS=/tmp/pic-run/results, with nothing beside it. The report in
+console.txt is what the code of today prints for this campaign. pictures.py [FOLDER] draws console.svg and, with chromium, two parts of the report that the code of today makes of that
 campaign; into docs/figures by default.
 """
 
@@ -25,7 +25,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._report.report import 
 FOLDER = CHECKOUT / "docs/figures"
 RECORDED = CHECKOUT / "tests/unit/recorded/whole"
 # Lines of console.txt that are shown, the first and the last; between them stands "...".
-KEPT = ((1, 9), (23, 25), (45, 47), (53, 54), (86, 87), (91, 93), (107, 109))
+KEPT = ((1, 9), (23, 25), (45, 47), (53, 54), (86, 87), (91, 93), (112, 114))
 # pixels
 LETTER = 7.8
 LINE = 18

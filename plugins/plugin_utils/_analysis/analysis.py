@@ -107,7 +107,9 @@ def _varied(factor: Factor) -> dict[str, Any]:
 
 
 def _methods(cube: Cube, include_marked: bool, one_host: bool) -> dict[str, Any]:
-    estimate = "geometric mean of ratios to the control, paired inside blocks"
+    imported = cube.plan.get("kind") == "imported"
+    paired = "run by run in the order of the logs" if imported else "paired inside blocks"
+    estimate = f"geometric mean of ratios to the control, {paired}"
     counted = {}
     if cube.weights is not None:
         estimate += "; blocks whose cells measured longer count for more, as their scatter asks for"

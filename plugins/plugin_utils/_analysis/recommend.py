@@ -35,6 +35,7 @@ from .sets import (
 
 # Two-sided level of the end of an interval towards no effect, where the same blocks show it.
 SHOWN_BY_THE_SAME = 0.02
+CHEAP = ("better", "same")  # states by which the report's test excludes a cost that matters
 
 
 class Effect(TypedDict):
@@ -357,6 +358,10 @@ def recommendation(
     """
     last = parts[-1]
     plan = parts[0].plan
+    if plan.get("kind") == "imported":
+        return nothing(
+            "imported runs support no setting, since their order and their times are not known"
+        )
     forbidden = _forbidden(parts, fails, idle, table_id)
     listed = [{"profile": name, "reason": reason} for name, reason in sorted(forbidden.items())]
     able = [
@@ -370,7 +375,7 @@ def recommendation(
     profile = last.plan["profiles"][name]
     confirmed_by = _confirmed_by(parts)
     shown = [piece for piece in last.pieces if piece.kind != "latency"]
-    may_cost = _may_cost(last, name, matters)
+    costs = _effects(parts, _may_cost(last, name, matters), name, table_id)
     return {
         "name": name,
         "levels": dict(profile["levels"]),
@@ -381,7 +386,7 @@ def recommendation(
         "confirmed_by": confirmed_by,
         "score": _score(parts, name),
         "by": _effects(parts, shown, name, table_id),
-        "costs_unknown_in": _effects(parts, may_cost, name, table_id),
+        "costs_unknown_in": [effect for effect in costs if effect["state"] not in CHEAP],
         "best": not behind,
         "not_told_apart": behind,
         "against": _against(last, name) if confirmed_by == "confirmation" else [],

@@ -11,19 +11,17 @@ from collections.abc import Sequence
 
 from ...module_utils._engines.payload.command import TEST as PAYLOAD
 from .._analysis.failures import Failures
-from .._analysis.metrics import MAIN
-from .._analysis.nouns import Estimate, SearchPath
-from .._analysis.recommend import Effect, Recommendation
+from .._analysis.nouns import SearchPath
+from .._analysis.recommend import Recommendation
 from .._analysis.scatter import went_with
 from .._analysis.unfinished import Unfinished
 from .._campaign.nouns import Plan
 from .._figures import numbers as text
 from .._figures.nouns import EffectTable, SpreadPanel
 from .._known_cases.known_cases import Host
-from .._statistics.effects import FEWEST_BLOCKS
 from .._trials.damage import WORDS
 from .._trials.digest import Digest
-from . import broken, remedy
+from . import broken, gains, imported, remedy
 from .advice import quantity_name
 from .nouns import Findings, Sentence
 from .phrases import (
@@ -35,13 +33,10 @@ from .phrases import (
     place,
     rows_of,
     settings,
-    span,
 )
 
 WORTH_A_LINE = 0.25  # of the variance inside blocks
-# Tables of which the largest effect may be named: its interval's end of 1 % fails in at most 5 %.
-LARGEST_OF = 5
-SHOWN_BY_THEM = " The same blocks showed it, and its interval allows for that."
+SHOWN_BY_THEM = " The same blocks showed it, so these intervals reach nearer to no effect than those in the tables."
 DESIGNS = {
     "on_off": "all of them on against all of them off",
     "one_at_a_time": "each one alone against all of them off: which gives the boost",
@@ -56,91 +51,14 @@ DESIGNS = {
 
 def question(plan: Plan) -> str:
     """Return what the campaign asked, in one sentence."""
+    if plan.get("kind") == "imported":
+        profiles = list(plan["profiles"])
+        what = text.listed(profiles) if len(profiles) <= 8 else text.count(len(profiles), "profile")
+        return f"How do {what} differ in these logs?"
     factors = [factor["name"] for factor in plan["factors"]]
     what = text.listed(factors) if 0 < len(factors) <= 8 else text.count(len(factors), "setting")
     design = DESIGNS.get(plan["design"], f"compared with {plan['control']}")
     return f"What {'does' if len(factors) == 1 else 'do'} {what} do, {design}?"
-
-
-def _largest(recommended: Recommendation) -> Effect | None:
-    """Return the largest effect that is shown, of throughput or transactions where there is one.
-
-    Where the plan's blocks show it they also say which it is, and those of the confirmation how
-    large: the largest of several numbers looks larger than it is.
-    """
-    shown = [row for row in recommended["by"] if row["state"] == "better"]
-    main = [row for row in shown if row["metric"] in MAIN]
-    return max(
-        main or shown,
-        key=lambda row: text.distance(row.get("planned") or row["ratio"]),
-        default=None,
-    )
-
-
-def named(recommended: Recommendation) -> Effect | None:
-    """Return the effect by which the answer says how much better a set is; None where it says the
-    mean over all tables.
-
-    Where the same blocks show the largest effect and say how large it is, it is named only if that
-    matters little.
-    """
-    top = _largest(recommended)
-    if top and ("planned" in top or _may_be_named(top, recommended["by"])):
-        return top
-    return None
-
-
-def _gain(recommended: Recommendation, places: dict[str, str], control: str) -> str:
-    """Return by how much a set is better, and in how many tables it helps."""
-    largest_one = _largest(recommended)
-    often = _how_often(recommended, largest_one["metric"]) if largest_one else ""
-    top = named(recommended)
-    if top is None:
-        return f"better than {control}{_mean_gain(recommended['score'])}{often}"
-    where = places.get(top["table"], top["table"])
-    return f"{effect(top, quantity_name(top), control)} for {where}{often}"
-
-
-def _may_be_named(top: Effect, rows: Sequence[Effect]) -> bool:
-    """Return whether the largest effect is about as large as it looks, for all that it was picked.
-
-    That is so where its interval has nothing in common with those of the other tables, and where
-    all of few tables show the metric to be better, so that none was left out for its size.
-    """
-    others = _tested_elsewhere(top, rows)
-    if len(others) < LARGEST_OF and all(row["state"] == "better" for row in others):
-        return True
-    return all(_above(top, row) or _above(row, top) for row in others)
-
-
-def _tested_elsewhere(top: Effect, rows: Sequence[Effect]) -> list[Effect]:
-    """Return the effects on the same metric in the other tables, of those with enough blocks for the
-    test.
-    """
-    same = [row for row in rows if row["metric"] == top["metric"] and row is not top]
-    return [row for row in same if row["n"] >= FEWEST_BLOCKS]
-
-
-def _above(one: Estimate, other: Estimate) -> bool:
-    """Return whether one interval lies above another; not where there is none."""
-    if one["low"] is None or other["high"] is None:
-        return False
-    return one["low"] > other["high"]
-
-
-def _how_often(recommended: Recommendation, metric: str) -> str:
-    """Return in how many tables a metric is shown to be better; nothing where there is one."""
-    states = [row["state"] for row in recommended["by"] if row["metric"] == metric]
-    if len(states) == 1:
-        return ""
-    return f"; shown in {states.count('better')} of {len(states)} tables"
-
-
-def _mean_gain(score: Estimate | None) -> str:
-    if not score:
-        return ""
-    amount = text.size(score["ratio"] or 1.0) + span(score)
-    return f" by {amount} on average over all tables, throughput and CPU cost counted alike"
 
 
 def _nothing(findings: Findings, tables: Sequence[EffectTable], control: str) -> str:
@@ -195,7 +113,7 @@ def _recommendation(
     if recommended["name"] == control:
         return [line("same", f"Keep {control}: {_costs(tables)}.")]
     what = settings(recommended["changes"])
-    gain = _gain(recommended, places, control)
+    gain = gains.gain(recommended, places, control)
     first = (
         line("better", f"Set {what}: {gain}.")
         if recommended["confirmed"]
@@ -206,6 +124,7 @@ def _recommendation(
 
 def _confirmed(recommended: Recommendation, findings: Findings, plan: Plan) -> str:
     apart = f" {alike(findings)}" if recommended["not_told_apart"] else ""
+    apart = gains.criterion(recommended) + apart
     if recommended["confirmed_by"] == "confirmation" and findings["confirmation"]:
         blocks = findings["confirmation"]["blocks"]
         return (
@@ -342,7 +261,7 @@ def _to_finish(lacks: Unfinished) -> str:
 def _not_known(tables: Sequence[EffectTable]) -> str:
     """Return in how many comparisons it is not known whether there is a difference."""
     rows = [found.row for found in rows_of(tables, first=True) if found.row["ratio"]]
-    unknown = sum(row["verdict"] == "unknown" for row in rows)
+    unknown = len(remedy.unknown(tables))
     return f"Not known in {unknown} of {text.count(len(rows), 'comparison')}"
 
 
@@ -363,6 +282,8 @@ def answer(
     nothing = _no_result(tables, digest)
     if nothing:
         return [*first, *clean, line("unknown", nothing)]
+    if plan.get("kind") == "imported":
+        return imported.answer(tables, plan)
     lines = _recommendation(findings, tables, plan)
     if findings["recommendation"]["name"] or not findings["recommendation"]["forbidden"]:
         lines += failing(findings)

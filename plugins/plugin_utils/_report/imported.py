@@ -19,7 +19,16 @@ from typing import NamedTuple
 
 from .._campaign.nouns import Plan
 from .._figures import numbers as text
+from .._figures.nouns import EffectTable
 from .._trials.nouns import Result, Trial
+from .nouns import Sentence
+from .phrases import SHOWN, RowPlace, effect, line, place, rows_of
+
+MOST_NAMED = 3  # differences in the answer
+LIMITS = (
+    "Imported from {source}. The logs do not say in which order and at what time the runs were made, so a machine "
+    "that changed between them looks like an effect of a setting. Nothing is recommended from imported runs."
+)
 
 
 class ImportedQuantity(NamedTuple):
@@ -145,3 +154,22 @@ def worth(plan: Plan, trials: Iterable[Trial]) -> list[str]:
         if differences:
             found.append(_sentence(profile, control, quantity.label, differences))
     return found
+
+
+def answer(tables: Sequence[EffectTable], plan: Plan) -> list[Sentence]:
+    """Return the answer of imported logs: the largest differences, and what limits them."""
+    rows = [found for found in rows_of(tables, first=True) if found.row["ratio"]]
+    shown = [found for found in rows if found.row["verdict"] in SHOWN]
+    largest = sorted(shown, key=lambda found: -text.distance(found.row["ratio"]))[:MOST_NAMED]
+    lines = [line(found.row["verdict"], _difference(found)) for found in largest]
+    if len(shown) > MOST_NAMED:
+        lines.append(line("note", f"These are the largest of {len(shown)} differences."))
+    if not shown:
+        profiles = text.listed(plan["profiles"])
+        lines.append(line("unknown", f"No difference between {profiles} is shown in these logs."))
+    return [*lines, line("note", LIMITS.format(source=plan["source"]))]
+
+
+def _difference(found: RowPlace) -> str:
+    words = effect(found.row, found.quantity["label"], found.quantity["control"])
+    return f"{found.row['label']}: {words} for {place(found.table)}."

@@ -257,6 +257,7 @@ class CampaignReport:
     tables: list[NamedTable]  # that have something to compare
     effects: list[PageTable]  # the same, as printed on the page
     reading: str  # how to read a ratio and a figure
+    paired: str  # which values a ratio compares
     figures: list[FigureSection]
     failures: PlainTable | None
     evidence: SettingEvidence

@@ -47,11 +47,17 @@ Standing = Callable[
 ]  # live/standing.section
 FOOTER = "Made by offload.lab from the results folder alone: the same folder gives the same report, byte for byte."
 READING = (
-    "A ratio of 1.20 means a fifth more than the control in the same block. A filled mark is a difference that was "
+    "A ratio of 1.20 means a fifth more than {other}. A filled mark is a difference that was "
     "shown. A hollow circle, printed as ~, is no difference that matters: its interval lies within ±{matters:g} %. All "
     "else is not known yet, a hollow diamond, printed with ?. Lines are 95 % intervals, the dots under a line are its "
     "blocks, and a cross at the edge is a block farther out."
 )
+OTHER = {
+    "measured": "the control in the same block",
+    "imported": "the control's run of the same number",
+}
+PAIRED = {"measured": "paired in blocks", "imported": "run by run in the order of the logs"}
+IF_IMPORTED = " The error rate holds if nothing but the profile changed between the runs."
 # Where a block has two
 NOISE_FLOOR = " The grey band is the noise floor: what two visits to the control differ by."
 
@@ -208,12 +214,14 @@ def page(
         hosts = broken.hosts_of(manifest)
         lines = answers.answer(findings, tables, plan, digest, groups, hosts=hosts)
     noise_floor = NOISE_FLOOR if control_visits(plan) == 2 else ""
+    kind = plan.get("kind", "measured")
+    reading = READING.format(matters=findings["matters"], other=OTHER[kind])
     return CampaignReport(
         name=plan["name"],
         question=answers.question(plan),
         running=running,
         answer=lines,
-        error_rate=_error_rate(findings),
+        error_rate=_error_rate(findings) + (IF_IMPORTED if kind == "imported" else ""),
         details=_details(findings, tables, running),
         caveats=caveats(findings, tables, plan, digest, manifest),
         facts=facts(plan, digest),
@@ -224,7 +232,8 @@ def page(
         search=_search(findings, tables),
         tables=measured,
         effects=figures.with_forests(effect_tables.blocks(tables)),
-        reading=READING.format(matters=findings["matters"]) + noise_floor + _scatter(findings),
+        reading=reading + noise_floor + _scatter(findings),
+        paired=PAIRED[kind],
         figures=figures.sections(measured, plan, digest, groups),
         failures=evidence.failures(findings),
         evidence=evidence.evidence(findings["verdicts"]),

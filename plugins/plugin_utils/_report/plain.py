@@ -191,7 +191,7 @@ def _without_empty_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -
     }
 
 
-def _compared(tables: Sequence[NamedTable]) -> Compared:
+def _compared(tables: Sequence[NamedTable], paired: str) -> Compared:
     """Return the comparison and what it means: all rows, or the largest effects of each table."""
     if not tables:
         return Compared(
@@ -211,7 +211,7 @@ def _compared(tables: Sequence[NamedTable]) -> Compared:
     found = _without_empty_columns(HEAD, rows)
     untested = ", ? that it is not known" if _untested(tables) else ""
     notes = [
-        f"Ratio to {tables[0]['quantities'][0]['control']}, paired inside blocks; ~ means no difference that "
+        f"Ratio to {tables[0]['quantities'][0]['control']}, {paired}; ~ means no difference that "
         f"matters{untested}; p is corrected for the whole report."
     ]
     if "service demand" in found["head"]:
@@ -232,7 +232,7 @@ def markdown(report: CampaignReport) -> str:
     return _render(
         "report.md.j2",
         report,
-        compared=_compared(report.tables),
+        compared=_compared(report.tables, report.paired),
         verdicts=_verdicts(report.evidence.rows),
     )
 

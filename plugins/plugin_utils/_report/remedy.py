@@ -61,41 +61,55 @@ def _were(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
-def _can_settle(row: QuantityRow) -> bool:
-    """Return whether a comparison is not known, and blocks would tell."""
-    if row["verdict"] != "unknown" or not row["ratio"]:
-        return False
-    return bool(row["needs"] and row["needs"]["blocks"])
+def unknown(tables: Sequence[EffectTable]) -> list[QuantityRow]:
+    """Return the comparisons of the tables' first quantities that are not known."""
+    rows = [found.row for found in rows_of(tables, first=True) if found.row["ratio"]]
+    return [row for row in rows if row["verdict"] == "unknown"]
+
+
+def _in_all(row: QuantityRow, planned: int) -> int | None:
+    """Return how many blocks in place of the ``planned`` ones settle a comparison; None where that
+    is not known. As many blocks are lost as now.
+    """
+    more = row["needs"]["blocks"] if row["needs"] else None
+    return planned + math.ceil(more * planned / max(row["n"], 1)) if more else None
 
 
 def more_blocks(tables: Sequence[EffectTable], plan: Plan) -> Remedy | None:
-    """Return the remedy for the largest difference that is not known; None where all is known."""
-    rows = [found.row for found in rows_of(tables, first=True)]
-    unknown = [row for row in rows if _can_settle(row)]
-    if not unknown:
-        return None
-    row = max(unknown, key=lambda row: (text.distance(row["ratio"]), row["label"]))
+    """Return the remedy for the largest difference that blocks can settle; None where no number of
+    blocks is known.
+    """
     key = "confirm" if plan["design"] == "search" else "blocks"  # what a search compares in blocks
     planned = plan["confirm"] if key == "confirm" else plan["blocks"]
-    return _blocks_for(row, planned, key, "it" if len(unknown) == 1 else "the largest of them")
-
-
-def _blocks_for(row: QuantityRow, planned: int, key: str, which: str) -> Remedy | None:
-    """Return how many blocks settle a comparison, in place of the ``planned`` ones."""
-    needs = row["needs"]
-    if not needs or not needs["blocks"]:
+    rows = unknown(tables)
+    needed = [(row, blocks) for row in rows if (blocks := _in_all(row, planned))]
+    if not needed:
         return None
-    blocks = planned + math.ceil(needs["blocks"] * planned / max(row["n"], 1))  # as many are lost
-    if blocks > MOST_BLOCKS:
+    possible = [(row, blocks) for row, blocks in needed if blocks <= MOST_BLOCKS]
+    if not possible:
         return Remedy(
             f"more than {MOST_BLOCKS} blocks would be needed. The differences are small against the noise: a "
             "quieter machine helps more.",
             "",
         )
+    row, blocks = max(possible, key=lambda one: (text.distance(one[0]["ratio"]), one[0]["label"]))
+    settled = sum(enough <= blocks for _row, enough in possible)
+    return _blocks_for(row, blocks, planned, key, _which(settled, len(rows)))
+
+
+def _which(settled: int, rows: int) -> str:
+    if settled == rows:
+        return "it" if rows == 1 else f"all {rows}"
+    return f"{settled} of these {rows}"
+
+
+def _blocks_for(row: QuantityRow, blocks: int, planned: int, key: str, which: str) -> Remedy:
+    """Return the sentence and the command that measures ``blocks`` in place of the ``planned``."""
+    needs = row["needs"]
     time = ""
-    if needs["seconds"]:
+    if needs and needs["seconds"] and needs["blocks"]:
         time = f", about {text.seconds(needs['seconds'] / needs['blocks'] * blocks)}"
-    words = f"{blocks} blocks would settle {which}{time}:"
+    words = f"{blocks} blocks in place of {planned} would settle {which}{time}:"
     if row["n"] < planned:
         words = f"{row['n']} of {planned} blocks could be compared; {words}"
     return Remedy(words, measure({key: blocks}))

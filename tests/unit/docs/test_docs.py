@@ -205,6 +205,13 @@ def test_the_console_is_the_one_that_is_drawn():
     assert (pictures.FOLDER / "console.svg").read_text() == pictures.console()
 
 
+def test_the_console_has_the_report_that_the_code_makes(tmp_path):
+    """The recorded results, printed by the code of today."""
+    pictures.report(tmp_path)
+    printed = (pictures.RECORDED / "console.txt").read_text()
+    assert (tmp_path / "demo/report.txt").read_text() in printed
+
+
 def test_readme_shows_the_result_of_the_picture():
     block = TEXTS["README.md"].split("## What a result looks like", 1)[1].split("```")[1]
     printed = (pictures.RECORDED / "console.txt").read_text().splitlines()

@@ -103,33 +103,59 @@ def lines(recommendation=None, tables=None, digest=None, plan=None, **findings):
 
 
 SCORE = {"n": 9, "ratio": 1.3, "low": 1.2, "high": 1.4}
-MEAN = "better than all_off by 30 % (20 to 40 %) on average over all tables"
-LARGEST = "50 % more throughput than all_off (40 to 60 %)"
-UNKNOWN = [effect(1.5), effect(1.45, state="unknown", table="u")]
+FIRST = "Set tso=on: 50 % more throughput than all_off (40 to 60 %) for TCP_STREAM over physical at MTU 9000"
+MANY = [effect(1.5), *(effect(1.4 + number / 100, table=f"t{number}") for number in range(5))]
+DEMAND = effect(0.5, metric="service_demand", end="client")
 
 
 @pytest.mark.parametrize(
-    ("by", "told", "often"),
+    ("by", "words"),
     [
-        ([effect(1.5), effect(1.45, table="u")], LARGEST, "2 of 2"),
-        (UNKNOWN, MEAN, "1 of 2"),
-        ([effect(1.5), effect(1.2, state="unknown", table="u")], LARGEST, "1 of 2"),
-        ([effect(1.5), *(effect(1.45, table=name) for name in "abcde")], MEAN, "6 of 6"),
-        ([dict(effect(1.5), planned=1.6), UNKNOWN[1]], LARGEST, "1 of 2"),
-        ([effect(1.5), dict(UNKNOWN[1], n=5)], LARGEST, "1 of 2"),
+        (
+            [effect(1.5), effect(1.25, table="u")],
+            f"{FIRST}; 25 % more throughput (15 to 35 %) for u; shown in 2 of 2 tables.",
+        ),
+        (
+            [effect(1.5), effect(1.45, state="unknown", table="u")],
+            f"{FIRST}; shown in 1 of 2 tables.",
+        ),
+        ([effect(1.5), DEMAND], f"{FIRST}."),
+        (
+            MANY,
+            "Set tso=on: 40 to 50 % more throughput than all_off (intervals within 30 to 60 %); "
+            "shown in 6 of 6 tables.",
+        ),
+        (
+            [dict(row, ratio=row["ratio"] + 1, high=row["high"] + 1) for row in MANY],
+            "Set tso=on: 2.40 to 2.50 times the throughput of all_off (intervals within 1.30 to 2.60); "
+            "shown in 6 of 6 tables.",
+        ),
+        (
+            [effect(1.5, state="unknown"), DEMAND],
+            "Set tso=on: 50 % less service demand at the client than all_off (40 to 60 %) for "
+            "TCP_STREAM over physical at MTU 9000.",
+        ),
+        (
+            [effect(1.5, state="unknown"), effect(1.4, state="unknown", table="u")],
+            "Set tso=on: better than all_off by 30 % (20 to 40 %) on average over all tables, throughput "
+            "and CPU cost counted alike; shown in 0 of 2 tables.",
+        ),
     ],
     ids=(
-        "all of few",
-        "one of two alike",
-        "apart",
-        "largest of many",
-        "picked by other blocks",
-        "the other has too few blocks",
+        "each",
+        "one of two",
+        "throughput alone",
+        "a range",
+        "times",
+        "cost alone",
+        "the mean alone",
     ),
 )
-def test_the_largest_effect_is_named_where_that_it_was_picked_matters_little(by, told, often):
-    first = lines({"by": by, "score": SCORE, "confirmed_by": "plan"})[0]["text"]
-    assert told in first and f"shown in {often} tables" in first
+def test_the_first_line_has_each_shown_comparison_with_its_interval(by, words):
+    first, second = lines({"by": by, "score": SCORE, "confirmed_by": "plan"})[:2]
+    assert first["text"] == words
+    mean = "This mean is 30 % (20 to 40 %)."
+    assert (mean in second["text"]) == any(row["state"] == "better" for row in by)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +225,7 @@ def test_lost_blocks_are_counted_in_what_would_settle_it():
         {"name": None, "why": "no set was shown"}, [table(row(1.2, "unknown", needs, n=3))]
     )
     assert told[-1]["text"] == (
-        "Not known in 1 of 1 comparison: 3 of 6 blocks could be compared; 10 blocks would "
+        "Not known in 1 of 1 comparison: 3 of 6 blocks could be compared; 10 blocks in place of 6 would "
         "settle it, about 5 min:"
     )
     assert told[-1]["command"] == remedy.measure({"blocks": 10})
@@ -208,6 +234,26 @@ def test_lost_blocks_are_counted_in_what_would_settle_it():
         [table(row(1.001, "unknown", dict(needs, blocks=150)))],
     )
     assert "a quieter machine helps more" in hopeless[-1]["text"] and not hopeless[-1]["command"]
+
+
+@pytest.mark.parametrize(
+    ("needed", "words"),
+    [
+        ((4, 4), "10 blocks in place of 6 would settle all 2,"),
+        ((4, 9), "10 blocks in place of 6 would settle 1 of these 2,"),
+        ((9, 4), "15 blocks in place of 6 would settle all 2,"),
+        ((150, 4), "10 blocks in place of 6 would settle 1 of these 2,"),
+        ((4, None), "10 blocks in place of 6 would settle 1 of these 2,"),
+        ((150, 150), "more than 60 blocks would be needed."),
+    ],
+)
+def test_the_remedy_counts_what_it_settles(needed, words):
+    rows = [
+        row(ratio, "unknown", {"blocks": blocks, "seconds": 60.0, "text": ""}, label=str(ratio))
+        for ratio, blocks in zip((1.3, 1.2), needed)
+    ]
+    told = lines({"name": None, "why": "no set was shown"}, [table(*rows)])
+    assert f"Not known in 2 of 2 comparisons: {words}" in told[-1]["text"]
 
 
 def test_what_a_search_confirms_is_settled_by_more_blocks_of_its_confirmation():
