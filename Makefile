@@ -33,7 +33,7 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-test live lock demo integrity case study lab measure report watch teardown machines machines-demo machines-test machines-absent machines-cache-absent kernels packages test quick try nightly matrix format golden unit lint integration molecule fuzz faults bench docs nox release clean
+.PHONY: help setup setup-test live lock demo integrity case study lab measure report watch teardown machines machines-demo machines-test machines-absent machines-cache-absent kernels packages test quick try nightly matrix format golden unit lint integration molecule fuzz faults bench image docs nox release clean
 
 help:  ## this list
 	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results]"
@@ -52,8 +52,8 @@ live:  ## the checkout where Ansible and Python find the collection
 	@mkdir -p .build/live/ansible_collections/offload
 	@ln -sfn "$(CURDIR)" .build/live/ansible_collections/offload/lab
 
-lock: setup  ## pin the newest versions of requirements/*.in
-	@sh tools/lock.sh $(BIN)
+lock:  ## pin the newest versions of requirements/*.in, with the checksums of their files
+	@sh tools/lock.sh
 
 demo: setup  ## a lab, a short campaign and its report; then everything is taken down
 	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/demo.sh "$(abspath $(RESULTS))" "$(abspath $(CAMPAIGN))"
@@ -159,6 +159,9 @@ faults: setup-test  ## 105 faults at random moments of campaigns, 200 states res
 bench: setup-test  ## benchmarks, as ratios
 	@set -e; for bench in tests/instruments/benchmarks/bench_*.py; do \
 		echo "== $$bench"; PYTHONPATH=.build/live $(BIN)/python $$bench; done
+
+image: setup-test  ## the execution environment for AWX, BASE=NAME@sha256:... IMAGE=localhost/offload-lab-ee; see docs/awx.md
+	@BASE="$(BASE)" IMAGE="$(IMAGE)" PYTHON="$(PYTHON)" PKGMGR="$(PKGMGR)" ENGINE="$(ENGINE)" sh tools/image.sh $(BIN)
 
 docs: setup-test  ## the documentation as a site, in .build/docs/html
 	@$(BIN)/python tools/docs/pages.py .build/docs/source

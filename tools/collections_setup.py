@@ -9,7 +9,9 @@ the Python index carry the same collections, unpacked: their files are copied ou
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import subprocess
 import sys
 import sysconfig
@@ -19,10 +21,10 @@ from pathlib import Path
 
 import yaml
 
-# The newest version of the ``ansible`` package that carries each collection; all others are in
-# DEFAULT_WHEEL.
-DEFAULT_WHEEL = "14.5.0"
-WHEELS = {"awx.awx": "13.8.0"}
+# The lock file of the newest ``ansible`` package that carries each collection; all others are in
+# that of DEFAULT_WHEEL. It has the version and the SHA-256 of the wheel.
+DEFAULT_WHEEL = Path("requirements/wheel.txt")
+WHEELS = {"awx.awx": Path("requirements/awx-wheel.txt")}
 CACHE = Path(".cache")
 PROBE_SECONDS = 3
 
@@ -85,31 +87,24 @@ def install_from_galaxy(site, wanted):
     subprocess.check_call(argv + [f"{name}:=={version}" for name, version in wanted.items()])
 
 
-def download_wheel(version):
-    """Return the cached wheel of the ``ansible`` package in this version; pip fetches it when it is
-    not there.
+def download_wheel(lock):
+    """Return the cached wheel of a lock file, whose SHA-256 is one of the lock file's; pip fetches it
+    when it is not there.
     """
     CACHE.mkdir(exist_ok=True)
-    found = sorted(CACHE.glob(f"ansible-{version}-*.whl"))
-    if not found:
-        subprocess.check_call(
-            [
-                sys.executable,
-                "-m",
-                "pip",
-                "download",
-                "--quiet",
-                "--disable-pip-version-check",
-                "--no-deps",
-                "--only-binary=:all:",
-                "--ignore-requires-python",
-                "--dest",
-                str(CACHE),
-                f"ansible=={version}",
-            ]
+    text = lock.read_text()
+    version = re.search(r"^ansible==([\w.]+)", text, re.MULTILINE).group(1)
+    pattern = f"ansible-{version}-*.whl"
+    if not sorted(CACHE.glob(pattern)):
+        argv = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+        argv += ["--require-hashes", "--no-deps", "--only-binary=:all:", "--ignore-requires-python"]
+        subprocess.check_call([*argv, "--dest", str(CACHE), "--requirement", str(lock)])
+    wheel = sorted(CACHE.glob(pattern))[0]
+    if hashlib.sha256(wheel.read_bytes()).hexdigest() not in text:
+        sys.exit(
+            f"setup: {wheel} is not the file that {lock} names. Remove it, and run this again."
         )
-        found = sorted(CACHE.glob(f"ansible-{version}-*.whl"))
-    return found[0]
+    return wheel
 
 
 def unpack(wheel, site, names):
@@ -123,9 +118,9 @@ def unpack(wheel, site, names):
 
 def install_from_wheels(site, wanted):
     """Install the collections from the wheels that are known to carry them."""
-    for wheel_version in sorted({WHEELS.get(name, DEFAULT_WHEEL) for name in wanted}):
-        names = [name for name in wanted if WHEELS.get(name, DEFAULT_WHEEL) == wheel_version]
-        unpack(download_wheel(wheel_version), site, names)
+    for lock in sorted({WHEELS.get(name, DEFAULT_WHEEL) for name in wanted}):
+        names = [name for name in wanted if WHEELS.get(name, DEFAULT_WHEEL) == lock]
+        unpack(download_wheel(lock), site, names)
 
 
 def main(manifest):
@@ -146,7 +141,7 @@ def main(manifest):
     for name, version in failed.items():
         print(
             f"setup: {name} {version} is wanted by {manifest}, but {installed_version(site, name) or 'nothing'} was "
-            f"installed. Correct the version there, or WHEELS in {__file__}.",
+            f"installed. Correct the version there, or the wheel in requirements/.",
             file=sys.stderr,
         )
     return 1 if failed else 0

@@ -1,9 +1,24 @@
 #!/bin/sh
-# Pin requirements/*.in again, for all Pythons that the controller may run: lock.sh BIN_FOLDER
+# Pin requirements/*.in again, with the SHA-256 of each file of each package, for all Pythons and systems. What is pinned
+# moves to its newest version; with "keep" only what *.in changes: lock.sh [keep]
 set -eu
 cd "$(dirname "$0")/.."
-"$1/pip" install --quiet uv
-for name in controller test release rulebook older-core; do
-    "$1/uv" pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-emit-index-url \
-        --annotation-style=line --output-file "requirements/$name.txt" "requirements/$name.in"
+sh tools/setup.sh .build/lock best requirements/lock.txt
+upgrade=--upgrade
+[ "${1:-}" != keep ] || upgrade=--no-upgrade
+
+lock() { # PYTHON NAME [OPTION]
+    .build/lock/bin/uv pip compile --quiet $upgrade --universal --python-version "$1" --generate-hashes --no-header \
+        --no-emit-index-url --annotation-style=line ${3:-} --output-file "requirements/$2.txt" "requirements/$2.in"
+}
+
+for name in controller test release rulebook ee older-core core-2.19 lock; do
+    lock 3.11 $name
 done
+for name in core-2.20 core-2.21; do
+    lock 3.12 $name
+done
+for name in wheel awx-wheel; do
+    lock 3.12 $name --no-deps
+done
+lock 3.8 node

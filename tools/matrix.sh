@@ -20,11 +20,9 @@ set_up() { # CORE
     venv=$PWD/.build/matrix/venv-$1
     ! [ -x "$venv/bin/ansible-test" ] || return 0
     rm -rf "$venv"
-    python=$(sh tools/find_python.sh "$(python_of "$1")")
-    "$python" -m venv "$venv"
-    # Not pinned but for ansible-core: the newest of each that this core takes.
-    "$venv/bin/pip" install --quiet --disable-pip-version-check "ansible-core==$1.*" -r meta/ee-requirements.txt \
-        -r tests/unit/requirements.txt prometheus-client pytest-xdist ruptures
+    lock=requirements/core-$1.txt
+    [ "$1" != 2.18 ] || lock=requirements/older-core.txt
+    sh tools/setup.sh "$venv" "$(python_of "$1")" "$lock"
     "$venv/bin/python" tools/collections_setup.py requirements/collections.yml
 }
 

@@ -1,7 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Install lock files into the virtual environment that runs this file: requirements.py FILE..."""
+"""Install lock files into the virtual environment that runs this file: requirements.py FILE...
+
+pip takes only files whose SHA-256 a lock file has, and wheels alone: to build a package it would fetch
+what builds it, unchecked.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+
+CHECKED = ("--require-hashes", "--only-binary=:all:")
 
 
 def checksums(files):
@@ -42,7 +48,15 @@ def main(files):
     if not wanted:
         return 0
     print("setup: pip installs", ", ".join(wanted), flush=True)
-    argv = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    argv = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        *CHECKED,
+    ]
     # Python compiles a file at its first import, and few are ever imported. Not in a user's
     # environment: a later run as root would leave files there that the user cannot remove.
     if os.geteuid() == 0:

@@ -87,21 +87,18 @@ def write_get_pip(version, home):
     if script.exists():
         return
     cache = ROOT / ".cache"
-    subprocess.check_call(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "download",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-deps",
-            "--dest",
-            str(cache),
-            f"pip=={version}",
-        ]
-    )
+    pins = (ROOT / "requirements/pip.txt").read_text().splitlines()
+    pinned = [line for line in pins if line.startswith(f"pip=={version} ")]
+    if not pinned:
+        sys.exit(
+            f"requirements/pip.txt has no line for pip {version}, which this ansible-test asks for."
+        )
     script.parent.mkdir(parents=True, exist_ok=True)
+    lock = script.with_suffix(".txt")
+    lock.write_text(pinned[0])
+    argv = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+    argv += ["--require-hashes", "--no-deps", "--only-binary=:all:", "--dest", str(cache)]
+    subprocess.check_call([*argv, "--requirement", str(lock)])
     script.write_text(GET_PIP.format(wheel=str(cache / f"pip-{version}-py3-none-any.whl")))
 
 

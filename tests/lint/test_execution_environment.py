@@ -24,6 +24,7 @@ def test_ansible_builder_makes_a_context(tmp_path):
         ("meta/ee-requirements.txt", "requirements.txt"),
         ("meta/ee-bindep.txt", "bindep.txt"),
         ("awx/collections/requirements.yml", "requirements.yml"),
+        ("requirements/ee.txt", "locks/ee.txt"),
     ):
         assert (tmp_path / "_build" / theirs).read_text() == (CHECKOUT / ours).read_text()
     containerfile = (tmp_path / "Containerfile").read_text()
@@ -53,3 +54,17 @@ def test_ansible_builder_finds_what_an_installed_collection_needs():
     assert done.returncode == 0, done.stderr
     assert "scipy" in done.stdout
     assert "openssh-clients [platform:rpm]" in done.stdout
+
+
+def test_a_base_image_without_its_digest_is_refused(tmp_path):
+    """Before anything is built; there is no engine here that could be asked."""
+    done = subprocess.run(
+        ["sh", "tools/image.sh", BIN],
+        cwd=CHECKOUT,
+        env={"PATH": "/usr/bin:/bin", "BASE": "docker.io/library/fedora:44", "ENGINE": "false"},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Give it by its digest" in done.stderr

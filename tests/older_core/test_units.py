@@ -125,7 +125,7 @@ def _node(module_utils):
     """A Python as a node has it, and the folder of what Ansible brings there."""
     python_required(NODE_PYTHON)
     venv = CHECKOUT / f".build/venv-{NODE_PYTHON}"
-    run(["sh", "tools/setup.sh", venv, NODE_PYTHON, "tests/unit/requirements.txt"])
+    run(["sh", "tools/setup.sh", venv, NODE_PYTHON, "requirements/node.txt"])
     return venv / "bin/python", module_utils
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 import os
@@ -64,14 +65,14 @@ def test_a_damaged_stamp_means_install_again(requirements, tmp_path):
 
 def test_the_lock_gives_every_python_one_ansible_core():
     lines = [
-        line.split("#")[0].strip()
+        line.split("#")[0].strip(" \\")
         for line in (ROOT / "requirements/controller.txt").read_text().splitlines()
     ]
     assert [line for line in lines if line.startswith("ansible-core")] == [
         "ansible-core==2.19.14 ; python_full_version < '3.12'",
         "ansible-core==2.21.5 ; python_full_version >= '3.12'",
     ]
-    assert all("==" in line for line in lines if line)
+    assert all("==" in line or line.startswith("--hash=sha256:") for line in lines if line)
 
 
 def wheel(path, name, version):
@@ -83,9 +84,20 @@ def wheel(path, name, version):
         archive.writestr(folder + "_other/MANIFEST.json", "{}")
 
 
-def test_collections_come_out_of_the_wheel_and_nothing_else(collections, tmp_path, monkeypatch):
+def locked(collections, tmp_path, monkeypatch):
+    """Make a wheel and its lock file the only ones that are known; return the wheel."""
+    path = tmp_path / "ansible-1.2-py3-none-any.whl"
+    wheel(path, "a.b", "1.2.3")
+    lock = tmp_path / "wheel.txt"
+    checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+    lock.write_text(f"ansible==1.2 \\\n    --hash=sha256:{checksum}\n")
     monkeypatch.setattr(collections, "CACHE", tmp_path)
-    wheel(tmp_path / f"ansible-{collections.DEFAULT_WHEEL}-py3-none-any.whl", "a.b", "1.2.3")
+    monkeypatch.setattr(collections, "DEFAULT_WHEEL", lock)
+    return path
+
+
+def test_collections_come_out_of_the_wheel_and_nothing_else(collections, tmp_path, monkeypatch):
+    locked(collections, tmp_path, monkeypatch)
     site = tmp_path / "site"
     assert collections.missing(site, {"a.b": "1.2.3"}) == {"a.b": "1.2.3"}
     collections.install_from_wheels(site, {"a.b": "1.2.3"})
@@ -94,13 +106,29 @@ def test_collections_come_out_of_the_wheel_and_nothing_else(collections, tmp_pat
     assert not (site / "ansible_collections/a/b_other").exists()
 
 
+def test_a_wheel_that_is_another_file_is_refused(collections, tmp_path, monkeypatch):
+    path = locked(collections, tmp_path, monkeypatch)
+    wheel(path, "a.b", "1.2.4")
+    with pytest.raises(SystemExit, match="is not the file that .*wheel.txt names"):
+        collections.install_from_wheels(tmp_path / "site", {"a.b": "1.2.4"})
+    assert not (tmp_path / "site").exists()
+
+
+def test_pip_is_asked_for_checksums(requirements, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(requirements.sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(requirements.subprocess, "call", lambda argv: asked.append(argv) or 1)
+    (tmp_path / "a.txt").write_text("a==1\n")
+    assert requirements.main([str(tmp_path / "a.txt")]) == 1
+    assert "--require-hashes" in asked[0] and "--only-binary=:all:" in asked[0]
+
+
 def test_a_version_that_no_wheel_has_is_an_error(collections, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(collections, "CACHE", tmp_path)
+    locked(collections, tmp_path, monkeypatch)
     monkeypatch.setattr(collections, "galaxy_reachable", lambda: False)
     monkeypatch.setattr(
         collections.sysconfig, "get_paths", lambda: {"purelib": str(tmp_path / "site")}
     )
-    wheel(tmp_path / f"ansible-{collections.DEFAULT_WHEEL}-py3-none-any.whl", "a.b", "1.2.3")
     manifest = tmp_path / "requirements.yml"
     manifest.write_text("collections:\n  - {name: a.b, version: 9.9.9}\n")
     assert collections.main(manifest) == 1
