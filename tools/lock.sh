@@ -8,6 +8,7 @@ upgrade=--upgrade
 [ "${1:-}" != keep ] || upgrade=--no-upgrade
 
 lock() { # PYTHON NAME [OPTION]
+    # shellcheck disable=SC2086 # no option means no argument
     .build/lock/bin/uv pip compile --quiet $upgrade --universal --python-version "$1" --generate-hashes --no-header \
         --no-emit-index-url --annotation-style=line ${3:-} --output-file "requirements/$2.txt" "requirements/$2.in"
 }

@@ -5,6 +5,7 @@ set -eu
 image=$2 base=$2-debian:trixie
 
 # Debian keeps the system's Python from having pip by ensurepip, which the Containerfile wants: one of its own.
+# shellcheck disable=SC2016 # mmdebstrap's shell has the argument
 podman image exists "$base" ||
     mmdebstrap --quiet --variant=minbase --skip=cleanup/apt --include=ca-certificates,python3,python3-venv \
         --customize-hook='chroot "$1" python3 -m venv /opt/python' trixie - |
