@@ -18,7 +18,16 @@ from typing import TypedDict
 from ...module_utils._engines.payload.result import Example, Pings, Size
 from .._campaign.nouns import Plan
 from .._statistics.libraries import stats
-from .._trials.payload import LOSSES, Checks, Tally, is_black_hole, joined_pings, joined_sizes
+from .._trials.payload import (
+    LOSSES,
+    Checks,
+    Corrupted,
+    Tally,
+    corrupted_always,
+    is_black_hole,
+    joined_pings,
+    joined_sizes,
+)
 from .blame import ALPHA, Blame, is_on, trials_of
 from .cure import Place, at, blames_of, places_of, smallest
 
@@ -48,6 +57,7 @@ class PathVerdict(TypedDict):
     first: Example | None  # the smallest message that was wrong
     sizes: dict[str, Size]  # by direction, where packets of the MTU were lost unsaid
     pings: Pings | None  # whether they were answered in all trials; None where none was sent
+    corrupted: dict[str, Corrupted]  # by node at which checksums are wrong under every profile
 
 
 def verdicts(plan: Plan, checks: Checks) -> list[PathVerdict]:
@@ -85,6 +95,7 @@ def _verdict(
         "first": first,
         "sizes": _lost_sizes(here),
         "pings": joined_pings([tally["whole"] for tally in here.values()]),
+        "corrupted": corrupted_always(here.values()),
     }
 
 

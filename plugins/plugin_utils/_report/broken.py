@@ -23,6 +23,9 @@ from .nouns import Sentence
 from .phrases import line
 
 WAYS = {"forward": ("client", "server"), "reverse": ("server", "client")}
+OVERFLOWS = (
+    " A queue that overflows does this, and so does a fault that is rare: more blocks would tell."
+)
 MOST_KNOWN = 4  # cases in a line
 SIGNS = {
     "broken": "worse",
@@ -127,8 +130,27 @@ def _blamed_settings(plan: Plan, row: PathVerdict) -> list[str]:
 def _without(row: PathVerdict) -> str:
     return (
         f"Broken without these offloads too {_where(row)}: {row['kind']} with every profile."
-        f"{_example(row)}{_sizes(row)}{_pings(row)} Look for the cause elsewhere: the path's MTU, the wire, the other "
-        "end."
+        f"{_example(row)}{_sizes(row)}{_pings(row)}{_elsewhere(row)}"
+    )
+
+
+def _elsewhere(row: PathVerdict) -> str:
+    return _corrupted(row) or (
+        " Look for the cause elsewhere: the path's MTU, the wire, the other end."
+    )
+
+
+def _corrupted(row: PathVerdict) -> str:
+    """Say at which nodes packets arrive with wrong checksums, whatever is on or off."""
+    nodes = [
+        f"{node} ({seen['packets']:,} packets in {seen['trials']} of {row['trials']} trials)"
+        for node, seen in sorted(row["corrupted"].items())
+    ]
+    if not nodes:
+        return ""
+    return (
+        f" Packets arrive at {text.listed(nodes)} with wrong checksums under every setting: the wire or "
+        "a card corrupts them."
     )
 
 
@@ -142,15 +164,15 @@ def _everywhere(row: PathVerdict) -> str:
 def _suspect(row: PathVerdict) -> str:
     return (
         f"Suspect {_where(row)}: {row['kind']} in some of {row['trials']} trials, too few to say "
-        f"which setting does it.{_example(row)} More blocks would tell."
+        f"which setting does it.{_example(row)}{_corrupted(row) or ' More blocks would tell.'}"
     )
 
 
 def _lossy(row: PathVerdict) -> str:
     return (
         f"Packets are lost {_where(row)}: {row['kind']} in {row['troubled']} of {row['trials']} "
-        "trials, and no setting was shown to do it. A queue that overflows does this, and so "
-        "does a fault that is rare: more blocks would tell. Nothing arrived otherwise than it was sent."
+        f"trials, and no setting was shown to do it.{_corrupted(row) or OVERFLOWS} Nothing arrived "
+        "otherwise than it was sent."
     )
 
 

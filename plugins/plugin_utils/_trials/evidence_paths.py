@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import NotRequired, TypedDict
 
 from .._paths.path import UNDERLAY, Devices, MetDevice, OnNode, underlay_met
@@ -62,3 +63,17 @@ def evidence_paths(
         if forwarder and not path.by_uplink:
             asked[-1]["forwarder_devices"] = underlay_met(forwarder.get(UNDERLAY) or [])
     return asked
+
+
+def crossed_devices(paths: Iterable[str], devices: Devices) -> list[MetDevice]:
+    """Return all devices of a node where some of ``paths`` are its own network, in whatever namespace;
+    no devices where the lab has built all of them.
+
+    In each of these namespaces the kernel may refuse packets, and counts them there.
+    """
+    if not any(path_named(name).nodes for name in paths):
+        return []
+    return [
+        {"name": device["name"], "netns": device.get("netns")}
+        for device in chain.from_iterable(devices.values())
+    ]

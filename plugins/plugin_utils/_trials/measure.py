@@ -30,7 +30,7 @@ from .._paths.path import MetDevice, OnNode
 from .._store import campaign_lock
 from . import progress, steps, trials
 from .evidence import Learned
-from .evidence_paths import evidence_paths
+from .evidence_paths import crossed_devices, evidence_paths
 from .nouns import CellToMeasure, Measured, Trial
 from .records import Records, key_of
 
@@ -187,9 +187,12 @@ class Measurement:
             look = (
                 {**look, "paths": paths, "engine": engine, "datagrams": datagrams} if look else None
             )
+            crossed = [crossed_devices(self.plan["paths"], node["devices"]) for node in nodes]
+            client = [crossed[0], *(one["client_devices"] for one in paths)]
+            server = [crossed[1], *(one["server_devices"] for one in paths)]
             watch = {
-                "client": _once(path["client_devices"] for path in paths),
-                "server": _once(path["server_devices"] for path in paths),
+                "client": _once(client),
+                "server": _once(server),
                 "forwarder": _once(path.get("forwarder_devices", []) for path in paths),
             }
         return {"look": look, "watch": watch}

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import product
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from ...module_utils._engines.payload.command import TEST
 from ...module_utils._engines.payload.result import (
@@ -49,6 +49,13 @@ FEWEST_CHECKSUMS = 2
 LATE_CONNECTIONS = 2
 
 
+class Corrupted(TypedDict):
+    """Packets that arrived at a node with wrong checksums, as all of its kernel counts them."""
+
+    packets: int
+    trials: int
+
+
 class Tally(TypedDict):
     """The checks of one profile at one place, summed."""
 
@@ -56,6 +63,7 @@ class Tally(TypedDict):
     troubled: int  # trials in which something was wrong
     kinds: dict[str, int]  # what was wrong: trials
     lesser: dict[str, int]  # what a network may do by itself: trials
+    corrupted: NotRequired[dict[str, Corrupted]]  # by node; with the host, where a tunnel ends
     whole: Payload
 
 
@@ -69,17 +77,24 @@ class Checks(NamedTuple):
     planned: dict[Where, Tally]
     fresh: dict[Where, Tally]
 
-    def see(self, where: Where, part: str | None, found: Payload) -> None:
-        """Count the check of one trial."""
+    def see(
+        self,
+        where: Where,
+        part: str | None,
+        found: Payload,
+        corrupted: Mapping[str, int] = NOTHING,
+    ) -> None:
+        """Count the check of one trial; ``corrupted`` is what :func:`corrupted_of` returns."""
         tallies = self.fresh if part == "confirm" else self.planned
-        one = tally_of(found)
+        one = tally_of(found, corrupted)
         tallies[where] = added(tallies[where], one) if where in tallies else one
 
     def see_trial(self, trial: Trial) -> None:
         """Count the check of a trial, if it made one."""
         found = checked(trial)
         if found:
-            self.see((trial["path"], trial["mtu"], trial["profile"]), trial.get("part"), found)
+            where = (trial["path"], trial["mtu"], trial["profile"])
+            self.see(where, trial.get("part"), found, corrupted_of(trial))
 
     def whole(self) -> dict[Where, Tally]:
         """Return the sums of both."""
@@ -97,7 +112,23 @@ def checks_of(trials: Iterable[Trial]) -> Checks:
     return found
 
 
-def tally_of(found: Payload) -> Tally:
+def corrupted_of(trial: Trial) -> dict[str, int]:
+    """Return how many packets arrived at each node with wrong checksums while a trial ran.
+
+    The counters are those of all network namespaces that the path crosses there. A check sees those of
+    its own end only, and nothing of what the host refuses before it unpacks a tunnel.
+    """
+    nodes = dict(trial)
+    found = {}
+    for end, seen in (trial.get("damage") or NOTHING).items():
+        counters = seen.get("counters") or {}
+        count = sum(counters.get(name, 0) for name in CHECKSUMS)
+        if count >= FEWEST_CHECKSUMS:
+            found[str(nodes.get(end) or end)] = count
+    return found
+
+
+def tally_of(found: Payload, corrupted: Mapping[str, int] = NOTHING) -> Tally:
     """Return the tally of one trial."""
     wrong = trouble(found)
     kinds = {wrong: 1} if wrong else {}
@@ -106,6 +137,7 @@ def tally_of(found: Payload) -> Tally:
         "troubled": len(kinds),
         "kinds": kinds,
         "lesser": dict.fromkeys(_lesser(found), 1),
+        "corrupted": {node: {"packets": n, "trials": 1} for node, n in corrupted.items()},
         "whole": found,
     }
 
@@ -121,7 +153,32 @@ def added(one: Tally, other: Tally) -> Tally:
         "troubled": one["troubled"] + other["troubled"],
         "kinds": _summed(one["kinds"], other["kinds"]),
         "lesser": _summed(one["lesser"], other["lesser"]),
+        "corrupted": _joined_corrupted([one, other]),
         "whole": whole,
+    }
+
+
+def _joined_corrupted(tallies: Iterable[Tally]) -> dict[str, Corrupted]:
+    found: dict[str, Corrupted] = {}
+    for tally in tallies:
+        for node, seen in tally.get("corrupted", {}).items():
+            known = found.get(node, {"packets": 0, "trials": 0})
+            found[node] = {
+                "packets": known["packets"] + seen["packets"],
+                "trials": known["trials"] + seen["trials"],
+            }
+    return found
+
+
+def corrupted_always(tallies: Collection[Tally]) -> dict[str, Corrupted]:
+    """Return the nodes at which packets arrive with wrong checksums under each of several profiles."""
+    whole = _joined_corrupted(tallies)
+    if len(tallies) < 2:
+        return {}
+    return {
+        node: seen
+        for node, seen in whole.items()
+        if all(node in tally.get("corrupted", {}) for tally in tallies)
     }
 
 

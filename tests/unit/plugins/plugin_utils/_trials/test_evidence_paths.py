@@ -6,7 +6,10 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils._paths import sources
+from ansible_collections.offload.lab.plugins.plugin_utils._paths.path import Path
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.evidence_paths import (
+    crossed_devices,
     evidence_paths,
 )
 
@@ -89,3 +92,23 @@ def test_a_host_that_forwards_is_met_by_all_but_what_leaves_by_the_uplink():
     ]
     assert "forwarder_devices" not in tenant
     assert "forwarder_devices" not in evidence_paths(["physical"], node, node)[0]
+
+
+def test_errors_are_read_in_every_namespace_that_a_path_of_ones_own_crosses(monkeypatch):
+    """A pod in a namespace of its own, in a node that is a container: three namespaces in a host."""
+    node = {"end": {"netns": "pod", "address": "10.244.0.2"}, "devices": {}}
+    own = Path("pods", ("underlay", "tenant", "tenant_port", "tunnel"), nodes={"a": node})
+    monkeypatch.setattr(sources, "SOURCES", [*sources.SOURCES, (own,)])
+    devices = {
+        "tenant": [{"name": "eth0", "netns": "pod"}],
+        "tenant_port": [{"name": "veth1", "netns": "kind"}, {"name": "veth2"}],
+        "tunnel": [{"name": "flannel.1", "netns": "kind"}],
+    }
+    crossed = crossed_devices(["physical", "pods"], devices)
+    assert [(device["name"], device["netns"]) for device in crossed] == [
+        ("eth0", "pod"),
+        ("veth1", "kind"),
+        ("veth2", None),
+        ("flannel.1", "kind"),
+    ]
+    assert crossed_devices(["physical"], devices) == []
