@@ -163,7 +163,7 @@ def _remember(state: ProcessState) -> None:
     """Write down what this process watches, and which one starts it again."""
     try:
         daemons.write(STATE, os.getpid(), {**state, "parent": protection.parent()})
-    except OSError as error:  # whoever arms it misses the file; one that runs again must go on
+    except (LabError, OSError) as error:  # whoever arms it misses the file; one that runs again must go on
         _report([f"{STATE} cannot be written ({error})"])
 
 

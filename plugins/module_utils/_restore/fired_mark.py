@@ -15,6 +15,7 @@ import os
 import time
 from typing import Any
 
+from .._base.errors import LabError
 from .._host import files
 from . import identity
 from . import snapshot as restore_snapshot
@@ -58,7 +59,7 @@ def set_fired(reason: str) -> None:
     with contextlib.suppress(OSError):
         os.rename(ARMED, FIRED)
     if not os.path.exists(FIRED):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(LabError, OSError):
             files.write(FIRED, line + "\n", 0o600)
 
 
@@ -67,7 +68,7 @@ def _rewrite(reason: str, more: dict[str, Any]) -> bool:
     text = f"{reason}\n{json.dumps(more)}\n" if more else f"{reason}\n"
     try:
         files.write(FIRED, text, 0o600)
-    except (OSError, ValueError):
+    except (LabError, OSError, ValueError):
         return False
     return True
 
