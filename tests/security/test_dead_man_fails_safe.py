@@ -195,11 +195,11 @@ ODD = {
 @pytest.mark.parametrize("odd", ODD)
 def test_a_snapshot_of_an_odd_shape_restores_what_can_be_understood(node, odd):
     node.arm()
+    assert node.answer(node.change())["changed"] and not node.tso()
     whole = json.loads(node.path(SNAPSHOT).read_text())
     kept = json.loads(json.dumps(whole))
     ODD[odd](kept)
     node.path(SNAPSHOT).write_text(json.dumps(kept))
-    assert node.answer(node.change())["changed"] and not node.tso()
     node.harm()
     assert until(node.tso), node.path(FIRED).read_text()
     assert until(lambda: "not_restored" in node.path(FIRED).read_text())

@@ -163,7 +163,10 @@ def _remember(state: ProcessState) -> None:
     """Write down what this process watches, and which one starts it again."""
     try:
         daemons.write(STATE, os.getpid(), {**state, "parent": protection.parent()})
-    except (LabError, OSError) as error:  # whoever arms it misses the file; one that runs again must go on
+    except (
+        LabError,
+        OSError,
+    ) as error:  # whoever arms it misses the file; one that runs again must go on
         _report([f"{STATE} cannot be written ({error})"])
 
 
@@ -210,18 +213,21 @@ def _end_listeners(before: Sequence[str]) -> None:
 
 
 class Attempt(NamedTuple):
-    """One try to restore the node: whether there is a snapshot, whether something was set, what is wrong."""
+    """One try to restore the node: whether there is a snapshot, whether something was set, what is wrong,
+    and whether a part of the snapshot waits for hardware that is gone.
+    """
 
     exists: bool
     changed: bool
     problems: list[str]
+    waits: bool = False
 
 
 def _attempt(path: str) -> Attempt:
     """Restore what can be restored. No error may end the switch, whatever it is."""
     try:
         restored = restore.restore(path, keep=True, patience=LOCK_S)
-        return Attempt(restored["exists"], bool(restored["commands"]), [])
+        return Attempt(restored["exists"], bool(restored["commands"]), [], bool(restored["kept"]))
     except restore.NotRestoredError as error:
         return Attempt(True, True, [str(error)])
     except Exception as error:
@@ -247,7 +253,8 @@ def _restore(path: str, reason: str) -> None:
             if not attempt.exists:
                 return  # a controller has read the node back
             if alone and not attempt.problems:
-                fired_mark.keep(reason, path)
+                if not attempt.waits:
+                    fired_mark.keep(reason, path)
                 return
         if attempt.problems:
             _report(attempt.problems)

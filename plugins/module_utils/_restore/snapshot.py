@@ -139,7 +139,23 @@ def read(path: str) -> Snapshot | None:
             path,
             "Restore with the version of offload.lab that wrote it.",
         )
+    if not _has_shape(snapshot):
+        raise LabError(
+            "this is not a whole snapshot: it lacks devices, links, or their names",
+            path,
+            "Restore the node by hand, then remove the file.",
+        )
     return cast(Snapshot, snapshot)
+
+
+def _has_shape(snapshot: dict[str, Any]) -> bool:
+    """Return whether a snapshot has named devices and links, and other things by name."""
+    lists = [snapshot.get("devices"), snapshot.get("links")]
+    if not all(isinstance(rows, list) for rows in lists):
+        return False
+    rows = [row for rows in lists for row in rows or []]
+    named = all(isinstance(row, dict) and isinstance(row.get("name"), str) for row in rows)
+    return named and isinstance(snapshot.get("other"), dict)
 
 
 @contextlib.contextmanager

@@ -37,9 +37,9 @@ def watched(params: Mapping[str, Any], check_mode: bool) -> Iterator[None]:
     snapshot = params["snapshot"]
     with settings_lock.held() as lock:
         renew(snapshot)
-        with guarded(lambda: renew(snapshot), lock):
+        with guarded(renew, lock):
             yield
-        renew(snapshot)
+        renew()
 
 
 def watching(body: Callable[[AnsibleModule], Returned]) -> Callable[[AnsibleModule], Returned]:
