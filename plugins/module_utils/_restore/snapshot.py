@@ -150,11 +150,12 @@ def read(path: str) -> Snapshot | None:
 
 def _has_shape(snapshot: dict[str, Any]) -> bool:
     """Return whether a snapshot has named devices and links, and other things by name."""
-    lists = [snapshot.get("devices"), snapshot.get("links")]
-    if not all(isinstance(rows, list) for rows in lists):
+    devices, links = snapshot.get("devices"), snapshot.get("links")
+    if not isinstance(devices, list) or not isinstance(links, list):
         return False
-    rows = [row for rows in lists for row in rows or []]
-    named = all(isinstance(row, dict) and isinstance(row.get("name"), str) for row in rows)
+    named = all(
+        isinstance(row, dict) and isinstance(row.get("name"), str) for row in devices + links
+    )
     return named and isinstance(snapshot.get("other"), dict)
 
 
