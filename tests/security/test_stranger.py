@@ -27,6 +27,8 @@ from ansible_collections.offload.lab.plugins.module_utils._host.waiting import (
     beside,
     wait_until,
 )
+from ansible_collections.offload.lab.plugins.module_utils._observe import probe
+from ansible_collections.offload.lab.plugins.module_utils._restore import sign_of_life
 from ansible_collections.offload.lab.tests.security import stranger
 
 TOKEN = "0123456789abcdef" * 2
@@ -51,7 +53,7 @@ netns add {STRANGER}
 -n {STRANGER} link set lab1 up
 -n {STRANGER} route add {ADDRESS} via 198.18.92.2
 """
-SECONDS = 4.0  # of an attack
+SECONDS = 3.0  # of an attack
 SERVED_S = 60.0  # in which the client is served, on a machine whose CPUs the attack keeps busy
 MOST_MEMORY = 200 << 20  # bytes, of a server with its processes
 FEW = 10_000  # bytes: short flows of the client's own host are answered while the client makes some
@@ -78,16 +80,16 @@ def _network(root_required):
 
 def inside(name, *argv, **options):
     """Start a process in a namespace, with the token in its environment."""
-    variables = {**os.environ, "OFFLOAD_LAB_TOKEN": TOKEN}
+    ours = {"OFFLOAD_LAB_TOKEN": TOKEN, "PYTHONPATH": os.pathsep.join(sys.path)}
+    variables = {**os.environ, **ours}
     command = ["ip", "netns", "exec", name, *argv]
     return subprocess.Popen(command, env=variables, text=True, **options)
 
 
 @contextlib.contextmanager
-def served(script):
-    """Run a server of a script."""
+def served(argv):
+    """Run a server."""
     guests = json.dumps({"token": TOKEN, "peers": ["198.18.91.1"]})
-    argv = [sys.executable, "-IS", script.__file__, "serve", ADDRESS, str(PORT)]
     with inside(SERVER, *argv, stdin=subprocess.PIPE, start_new_session=True) as server:
         try:
             server.stdin.write(guests)
@@ -122,6 +124,16 @@ def sent():
     return sum(link["stats64"]["tx"]["bytes"] for link in links if link["ifname"] != "lo")
 
 
+def serve(script):
+    """Return the command line of the server of an engine."""
+    return [sys.executable, "-IS", script.__file__, "serve", ADDRESS, str(PORT)]
+
+
+def of_probe(text):
+    """Return the command line of a statement that uses the probe's module."""
+    return [sys.executable, "-c", f"from {probe.__name__} import Probe, listen; {text}"]
+
+
 def measure(test):
     """Return the command line of a client of engine sockets."""
     asked = json.dumps({**MEASURED, "test": test})
@@ -143,9 +155,22 @@ def was_checked(text):
     assert not any(check["wrong"] or check["short"] for check in found["checks"].values())
 
 
+def was_answered(text):
+    assert float(text) > 0
+
+
+ASK = f"print(Probe({ADDRESS!r}, {PORT}, {TOKEN!r}).ask('clock')['time'])"
+# By name the command line of a server, and those of its clients with what judges their output
 SERVERS = {
-    "sockets": (sockets, ((measure("TCP_RR"), was_measured), (measure("TCP_CRR"), was_measured))),
-    "payload": (payload, ((check(), was_checked),)),
+    "sockets": (
+        serve(sockets),
+        [(measure("TCP_RR"), was_measured), (measure("TCP_CRR"), was_measured)],
+    ),
+    "payload": (serve(payload), [(check(), was_checked)]),
+    "probe": (
+        of_probe(f"listen({ADDRESS!r}, {PORT}, {TOKEN!r}).run()"),
+        [(of_probe(ASK), was_answered)],
+    ),
 }
 WHERE = {"stranger": (STRANGER, ""), "peer": (PEER, ""), "peer_with_token": (PEER, TOKEN)}
 
@@ -159,19 +184,20 @@ def use(clients):
         judge(out)
 
 
+def attacked(attack, place):
+    """Start an attack from a place of WHERE."""
+    name, token = WHERE[place]
+    argv = [sys.executable, stranger.__file__, attack, ADDRESS, str(PORT), str(SECONDS), token]
+    return inside(name, *argv, stdout=subprocess.PIPE)
+
+
 class Attack:
     """All attacks at the same time, from a place of WHERE, and what they see of the server."""
 
     def __init__(self, server, place):
-        name, token = WHERE[place]
         self.server = server
         self.most_memory = 0
-        argv = [sys.executable, stranger.__file__]
-        more = (ADDRESS, str(PORT), str(SECONDS), token)
-        self.attackers = [
-            inside(name, *argv, attack, *more, stdout=subprocess.PIPE)
-            for attack in stranger.ATTACKS
-        ]
+        self.attackers = [attacked(attack, place) for attack in stranger.ATTACKS]
         self.watching = beside(self.watch)
 
     def watch(self):
@@ -190,10 +216,10 @@ class Attack:
 
 
 @pytest.mark.parametrize("place", WHERE)
-@pytest.mark.parametrize("engine", SERVERS)
-def test_a_server_lives_on_and_serves_its_client(network, engine, place):
-    script, clients = SERVERS[engine]
-    with served(script) as server:
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_server_lives_on_and_serves_its_client(network, name, place):
+    argv, clients = SERVERS[name]
+    with served(argv) as server:
         attack = Attack(server, place)
         served_while_attacked = 0
         while attack.goes_on():
@@ -217,3 +243,26 @@ def is_at_rest():
         return sent() - before < AT_REST
 
     return wait_until(sends_nothing, patience=30)
+
+
+@pytest.fixture(name="alive")
+def _alive():
+    """The sign of life of a node whose dead man's switch is armed."""
+    path = Path(sign_of_life.ALIVE)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("")
+    yield path
+    path.unlink()
+
+
+@pytest.mark.parametrize("place", WHERE)
+def test_no_stranger_has_the_probe_restore_its_node(network, alive, place):
+    before = alive.stat().st_mtime
+    with served(SERVERS["probe"][0]):
+        with attacked("lines", place) as attacker:
+            attacker.communicate(timeout=SERVED_S)
+        assert alive.stat().st_mtime == before
+        give_up = f"Probe({ADDRESS!r}, {PORT}, {TOKEN!r}).ask('give_up')"
+        with inside(PEER, *of_probe(give_up)) as client:
+            assert client.wait(SERVED_S) == 0
+        assert alive.stat().st_mtime == sign_of_life.NOBODY
