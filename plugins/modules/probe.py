@@ -13,8 +13,8 @@ description:
     clock, C(/proc/stat), C(/proc/softirqs), active features, and the lengths of packets sampled on a device.
   - The probe reads only and starts no process. Its one request with an effect has the dead man's switch restore the
     node, because the controller is gone.
-  - It listens on one address. It answers only requests with a proof, an HMAC with its token as the key. The token is new
-    at each start and is never sent. Nobody can use a request again.
+  - It listens on one address. It answers only requests with a proof, an HMAC with its token as the key. The token is
+    new at each start and is never sent. Nobody can use a request again.
   - Every teardown stops it with O(state=absent).
 author:
   - The offload.lab developers (@offload-lab)

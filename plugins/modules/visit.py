@@ -394,16 +394,38 @@ def watcher(
     )
 
 
+def server_state(
+    row: dict[str, Any], load: Load, ends: list[Endpoint], server: Probe | None
+) -> dict[str, bool]:
+    """Return ``{"server_answers": False}`` where a trial ended early and a server does not answer
+    on its own node: then the trial says nothing of the path.
+    """
+    engine = engine_named(load["engine"])
+    early = row["error"] or any(engine.ended_early(stream["raw"]) for stream in row["streams"])
+    if not server or not early:
+        return {}
+    for place in {(end["address"], end["port"] + engine.port_offset) for end in ends}:
+        try:
+            answer = server.ask("serves", address=place[0], port=place[1])
+        except (LabError, OSError):
+            return {}
+        if answer["serves"] is False:
+            return {"server_answers": False}
+    return {}
+
+
 def measure(
     module: AnsibleModule,
     cells: list[Checked],
     chunk: spool.Chunk | None,
     watch: Callable[[], BothEnds | None],
+    server: Probe | None,
 ) -> list[spool.Trial]:
     """Run the cells one after the other; each is in the spool before the next begins."""
     done = []
     for name, load, ends in cells:
         row = dict(run.run_cell(load, ends, watch()), **name)
+        row.update(server_state(row, load, ends, server))
         done.append(row)
         try:
             if chunk:
@@ -470,7 +492,7 @@ def look_and_measure(module: AnsibleModule, cells: list[Checked]) -> dict[str, A
         if params["chunk"]
         else None
     )
-    found["cells"] = measure(module, cells, chunk, watcher(params, server, forwarder))
+    found["cells"] = measure(module, cells, chunk, watcher(params, server, forwarder), server)
     return dict(found, spooled=os.path.basename(chunk.path) if chunk else None)
 
 

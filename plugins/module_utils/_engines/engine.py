@@ -175,6 +175,10 @@ class Engine:
         """Return the command line of the server."""
         raise NotImplementedError
 
+    def ended_early(self, raw: str) -> bool:
+        """Return whether a process printed that it could not go on to its end."""
+        return False
+
     def inherited(self) -> ContextManager[tuple[int, ...]]:
         """Give the descriptors that its processes inherit while the context is open."""
         return contextlib.nullcontext(())

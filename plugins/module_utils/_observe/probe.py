@@ -33,7 +33,7 @@ from .._base.network import VXLAN_PORT
 from .._engines.payload.traffic import Caller, Door, Guests
 from .._host.waiting import PATIENCE
 from .._restore import sign_of_life
-from . import errors_seen, sampler
+from . import errors_seen, local_server, sampler
 from .sampler import SampledDevice
 
 MAX_LINE = 1 << 20  # bytes of a request that has a proof
@@ -101,8 +101,8 @@ def snapshot(devices: Collection[SampledDevice] = ()) -> CounterReading:
 
 
 def answer(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the answer to one request: ``{"op": "clock" | "snapshot" | "sample" | "give_up",
-    ...}``.
+    """Return the answer to one request: ``{"op": "clock" | "snapshot" | "sample" | "serves" |
+    "give_up", ...}``.
     """
     if request["op"] == "clock":
         return {"time": time.time()}
@@ -116,6 +116,8 @@ def answer(request: Mapping[str, Any]) -> Mapping[str, Any]:
             request.get("vxlan_port", VXLAN_PORT),
             request.get("both_ways", True),
         )
+    if request["op"] == "serves":
+        return {"serves": local_server.answers(str(request["address"]), int(request["port"]))}
     if request["op"] == "give_up":
         sign_of_life.give_up()
         return {}

@@ -279,6 +279,12 @@ def clock_jump(trial: Trial, _expected: Expected) -> Iterator[Mark]:
         )
 
 
+def server_gone(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """The server did not answer on its own node, so the trial says nothing of the path."""
+    if trial.get("server_answers") is False:
+        yield mark("server_gone", f"{trial['server']}: the engine's server did not answer there")
+
+
 def features(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """A feature changed while the trial ran."""
     for end, changed in sorted(
@@ -313,9 +319,9 @@ def encapsulation(trial: Trial, expected: Expected) -> Iterator[Mark]:
             )
 
 
-# What another guest, the heat or the clock did: the profile had no part in it, so the trial is
+# What another guest, the heat, the clock or a dead server did: the profile had no part in it, so the trial is
 # measured again.
-OUTSIDE = ("steal", "throttle", "clock", "clock_jump")
+OUTSIDE = ("steal", "throttle", "clock", "clock_jump", "server_gone")
 GUARDS = (
     mss,
     nothing_received,
@@ -331,6 +337,7 @@ GUARDS = (
     cpu_window,
     clock,
     clock_jump,
+    server_gone,
     features,
     profile,
     encapsulation,

@@ -180,6 +180,7 @@ class Measured(TypedDict):
     error: str | None
     watched: NotRequired[Watched]
     clock_jump_s: NotRequired[float]
+    server_answers: NotRequired[bool]
     warm_up_s: NotRequired[float]
 
 
@@ -213,5 +214,6 @@ class Trial(TypedDict):
     again: NotRequired[str]  # the id of the trial that it measures again
     trial: NotRequired[int]  # which one of its cell
     clock_jump_s: NotRequired[float]
+    server_answers: NotRequired[bool]  # False where its server answered nobody at its end
 
     damage: NotRequired[dict[str, Damage]]  # by end, where there is any

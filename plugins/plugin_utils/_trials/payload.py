@@ -291,11 +291,14 @@ def joined_pings(parts: list[Payload]) -> Pings | None:
 
 
 def checked(trial: Trial) -> Payload | None:
-    """Return the check of a trial; None where it made none, or where nothing was sent.
+    """Return the check of a trial; None where it made none, where nothing was sent, or where its
+    server was gone.
 
     One whose process ended with an error has a check that says nothing but that: with a NIC that
     breaks each packet, not even the ends find each other.
     """
+    if trial.get("server_answers") is False:
+        return None
     found = (trial.get("result") or NOTHING).get("payload")
     if found or (trial.get("workload") or NOTHING).get("test") != TEST:
         return found
@@ -338,6 +341,13 @@ def of_lesser(tally: Tally, sign: str) -> Tally:
 def altered(payload: Payload) -> bool:
     """Return whether content arrived that is not what was sent."""
     return any(check["wrong"] or check["short"] for check in payload["checks"].values())
+
+
+def has_wrong_content(payload: Payload) -> bool:
+    """Return whether a message arrived with other bytes, which no end that is gone can cause: its
+    last message is only shorter.
+    """
+    return any(check["wrong"] for check in payload["checks"].values())
 
 
 def refused(payload: Payload) -> int:

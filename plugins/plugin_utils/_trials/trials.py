@@ -216,6 +216,11 @@ def result_of(row: Measured) -> tuple[Result, str | None]:
     return result, payload.trouble(result["payload"])
 
 
+def _is_proof(result: Result) -> bool:
+    """Return whether a result shows a fault of the path, whatever became of the server."""
+    return "payload" in result and payload.has_wrong_content(result["payload"])
+
+
 def _evidence(cell: CellToMeasure, visit: Learned | None, test: str) -> Evidence | None:
     return trial_evidence(visit, cell["path"], test) if visit and cell.get("path") else None
 
@@ -242,6 +247,9 @@ def trial(
     """
     test = (cell.get("workload") or NOTHING).get("test", "")
     result, error = result_of(row)
+    gone = row.get("server_answers") is False and not _is_proof(result)
+    if gone:
+        result, error = {}, None
     record: Any = dict({"schema": SCHEMA, "id": cell["id"]}, **names)
     record.update({key: cell.get(key) for key in RECORDED})
     record.update(
@@ -258,6 +266,8 @@ def trial(
     damage = damage_of(row["watched"]) if row.get("watched") else None
     if damage:
         record["damage"] = damage
+    if gone:
+        record["server_answers"] = False
     if row.get("clock_jump_s"):
         record["clock_jump_s"] = row["clock_jump_s"]
     if not error:

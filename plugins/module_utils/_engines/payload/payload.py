@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ContextManager, Sequence
 
-from ..._base.errors import InputError
+from ..._base.errors import InputError, ParseError
 from ..._host import script
 from ..engine import Endpoint, Engine, Load, StreamRow
 from . import command, result
@@ -47,6 +47,12 @@ class PayloadCheck(Engine):
 
     def started(self, argv: Sequence[str]) -> bool:
         return script.runs(argv, command.DESCRIPTOR, "check")
+
+    def ended_early(self, raw: str) -> bool:
+        try:
+            return result.parse(raw)["error"] is not None
+        except ParseError:
+            return True
 
     def rows(self, argv: Sequence[str], raw: str, finished: float = 0.0) -> list[StreamRow]:
         found = result.parse(raw)

@@ -52,6 +52,7 @@ CASES = [
     ("cpu_window", {"cpu": dict(window(), traffic_share=0.02)}, {}, False),
     ("clock", {"cpu": dict(window(), clock_error_s=0.2)}, {}, True),
     ("clock_jump", {"clock_jump_s": -3600.0}, {}, True),
+    ("server_gone", {"server": "node2", "server_answers": False}, {}, True),
     ("feature_changed", {"cpu": dict(window(), features_changed={"server": ["eth0"]})}, {}, True),
     (
         "profile",
@@ -167,7 +168,7 @@ def test_every_guard_has_a_case():
     "names, error, spoilt",
     [
         (["steal"], None, True),
-        (["throttle", "clock", "clock_jump"], None, True),
+        (["throttle", "clock", "clock_jump", "server_gone"], None, True),
         ([], None, False),
         (["steal", "nothing_received"], None, False),
         (["mss"], None, False),

@@ -10,7 +10,9 @@ import jsonschema
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils._trials import trials
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import command
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload.result import COUNTS
+from ansible_collections.offload.lab.plugins.plugin_utils._trials import guards, payload, trials
 
 SCHEMA = json.loads(
     (Path(trials.__file__).parents[1] / "_campaign/schemas" / "trial.json").read_text()
@@ -205,6 +207,55 @@ def test_a_failed_trial_is_kept_with_its_error(change, said):
     jsonschema.validate(record, SCHEMA)
     assert said in record["error"] and record["result"] == {}
     assert record["cpu"] is None and record["marks"] == []
+
+
+def check_of_payload(**counts):
+    """Return the text of a check of the payload that the other end broke off."""
+    check = {**dict.fromkeys(COUNTS, 0), "sent": 9, "arrived": 8, "first": None, **counts}
+    counters = {"client": {}, "server": {}}
+    error = "the other end has closed the connection"
+    return json.dumps(
+        {
+            **{"elapsed": 1.0, "mss": 1448, "counters": counters, "error": error},
+            "checks": {"tcp_forward": check},
+        }
+    )
+
+
+def trial_of_payload(rc=0, raw="", **more):
+    cell = {**cells()[0], "workload": {"name": "check", "test": "PAYLOAD", "duration": 1}}
+    stream = {**row()["streams"][0], "argv": command.check_argv("198.18.0.2", 1, 1, 0, None)}
+    found = {"streams": [{**stream, "rc": rc, "raw": raw}], **more}
+    record = trials.trial(cell, row(**found), NAMES)
+    jsonschema.validate(record, SCHEMA)
+    return record
+
+
+DIED = {"error": "the check of the payload failed: Connection refused", "rc": 1}
+
+
+@pytest.mark.parametrize(
+    "found", [DIED, {"raw": check_of_payload()}, {"raw": check_of_payload(short=1, stalled=1)}]
+)
+def test_a_check_whose_server_was_gone_says_nothing_of_the_path(found):
+    """Not an outcome of its profile: it is no failure, no check, and measured again."""
+    record = trial_of_payload(**found, server_answers=False)
+    assert record["error"] is None
+    assert [mark["guard"] for mark in record["marks"]] == ["server_gone"]
+    assert guards.excluded(record) and guards.spoilt(record)
+    assert payload.checked(record) is None
+
+
+@pytest.mark.parametrize("found", [DIED, {"raw": check_of_payload()}])
+def test_a_check_that_breaks_off_beside_a_living_server_is_trouble(found):
+    record = trial_of_payload(**found)
+    assert record["error"] and payload.trouble(payload.checked(record)) == payload.STOPPED
+
+
+def test_wrong_content_is_a_fault_whatever_became_of_the_server():
+    record = trial_of_payload(raw=check_of_payload(wrong=1), server_answers=False)
+    assert record["error"] == payload.WRONG and "server_answers" not in record
+    assert payload.altered(payload.checked(record))
 
 
 def test_guards_compare_with_the_lab():

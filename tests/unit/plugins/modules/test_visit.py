@@ -1,0 +1,57 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whom a client asks about a trial that ended early."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
+from ansible_collections.offload.lab.plugins.module_utils._engines import workload
+from ansible_collections.offload.lab.plugins.modules import visit
+
+LOAD = {"engine": "payload", "test": "PAYLOAD", "duration": 1}
+CHECK = {"elapsed": 1.0, "mss": 1448, "checks": {}, "counters": {}, "error": None}
+STOPPED = {**CHECK, "error": "the other end has closed the connection"}
+
+
+class Probe:
+    """The server's probe, which gives one answer."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.asked = []
+
+    def ask(self, op, **request):
+        self.asked.append((op, *request.values()))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return {"serves": self.answer}
+
+
+def state(probe, found, error=None):
+    end = workload.endpoint({"address": "198.18.0.2", "port": 12865})
+    row = {"error": error, "streams": [{"raw": json.dumps(found)}]}
+    return visit.server_state(row, workload.checked(LOAD), [end, end], probe)
+
+
+def test_a_check_that_came_to_its_end_asks_nobody():
+    probe = Probe(False)
+    assert state(probe, CHECK) == {}
+    assert probe.asked == []
+
+
+@pytest.mark.parametrize("found, error", [(STOPPED, None), ("torn", None), (CHECK, "failed")])
+def test_the_probe_is_asked_where_a_check_ended_early(found, error):
+    probe = Probe(False)
+    assert state(probe, found, error) == {"server_answers": False}
+    assert probe.asked == [("serves", "198.18.0.2", 12868)]
+
+
+@pytest.mark.parametrize("answer", [True, None, LabError("gone", "probe"), OSError()])
+def test_what_is_not_known_is_not_said(answer):
+    assert state(Probe(answer), STOPPED) == {}
+    assert state(None, STOPPED) == {}
