@@ -10,6 +10,7 @@ netperf is built from its source, that of the distribution's package.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -47,7 +48,10 @@ def test_distribution(hosts, play, collections, tmp_path):
 @pytest.mark.parametrize("hosts", ["trixie"], indirect=True, scope="function")
 def test_netperf_is_built_from_its_source(hosts, play, collections, tmp_path):
     archive = hosts.source_of("netperf", tmp_path)
-    whole_way(hosts, play, collections, tmp_path, "-e", f"offload_lab_netperf_source={archive}")
+    checksum = hashlib.sha256(archive.read_bytes()).hexdigest()
+    source = {"offload_lab_netperf_source": str(archive)}
+    source["offload_lab_netperf_source_sha256"] = checksum
+    whole_way(hosts, play, collections, tmp_path, "-e", json.dumps(source))
     for node in NODES:
         assert "no packages found" in hosts.inside(node, "dpkg-query", "--show", "netperf", rc=1)
         assert hosts.inside(node, "ls", "/usr/local/bin").split() == ["netperf", "netserver"]
