@@ -15,10 +15,13 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
+from ..module_utils._base.errors import LabError
 from ..module_utils._host.processes import started_at
 from ..module_utils._restore.sign_of_life import HEARTBEAT
+from ..plugin_utils._store import lease_owner
 
 # Where the switch was disarmed the file is gone, and the heartbeat ends.
 BEAT = f"test -e {HEARTBEAT} && touch {HEARTBEAT}"
@@ -32,13 +35,24 @@ class ActionModule(ActionBase):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        result.update(self._execute_module(task_vars=task_vars))
         arguments = self._task.args
+        if arguments.get("state") == "claimed" and isinstance(arguments.get("owner"), dict):
+            arguments = {**arguments, "owner": self._owner(arguments["owner"])}
+        result.update(self._execute_module(module_args=arguments, task_vars=task_vars))
         seconds = float(arguments.get("heartbeat") or 0)
         armed = arguments.get("state", "armed") == "armed"
         if armed and seconds > 0 and not result.get("failed") and not self._task.check_mode:
             self._start_heartbeat(seconds, os.getppid())
         return result
+
+    def _owner(self, owner: dict[str, Any]) -> dict[str, Any]:
+        """Return who takes the node; in check mode nothing is written, and nothing is taken."""
+        if self._task.check_mode:
+            return owner
+        try:
+            return lease_owner.completed(owner)
+        except LabError as error:
+            raise AnsibleActionFail(str(error)) from None
 
     def _start_heartbeat(self, seconds: float, playbook: int) -> None:
         """Start the process; it is nobody's child, so nobody waits for it."""

@@ -25,4 +25,9 @@ options:
       - When it is not there, because the node was rebooted or restored, the task fails before anything is changed -
         nobody would restore the node.
     type: path
+  lease:
+    description:
+      - The campaign that has the node, as M(offload.lab.dead_man_switch) returns it.
+      - When another campaign has the node by now, the task fails before anything is changed.
+    type: str
 """

@@ -28,11 +28,16 @@ extends_documentation_fragment:
 options:
   state:
     description:
-      - Whether the switch is armed. Arming an armed switch is a sign of life.
+      - Whether the switch is armed. Arming an armed switch is a sign of life. A switch of another campaign is neither
+        armed nor disarmed; the task fails.
       - V(alive) is a sign of life. It fails when the switch has restored the node, and when there is no snapshot,
         because the node was rebooted or restored.
+      - V(claimed) takes the node for the campaign O(owner) and changes nothing else. It fails where another campaign
+        has the node - one whose switch is armed, or that gave a sign of life in the last O(minutes), at least 15.
+      - V(released) gives the node back where the campaign O(lease) has it. V(disarmed) and M(offload.lab.restore) with
+        its option C(disarm) do that, too.
     type: str
-    choices: [armed, alive, disarmed]
+    choices: [armed, alive, disarmed, claimed, released]
     default: armed
   minutes:
     description:
@@ -52,6 +57,34 @@ options:
     description: The snapshot, a file of the node.
     type: path
     default: /var/lib/offload-lab/snapshot.json
+  lease:
+    description: The campaign that has the node, as RV(lease) of V(claimed).
+    type: str
+  owner:
+    description: The campaign that takes the node, for O(state=claimed).
+    type: dict
+    suboptions:
+      campaign:
+        description: The campaign's name.
+        type: str
+        required: true
+      results:
+        description:
+          - Its results folder on the controller. A campaign that goes on in the same folder is the same campaign,
+            and takes its node over.
+        type: str
+      store:
+        description: The host and the folder of its results store, instead of O(owner.results).
+        type: str
+      id:
+        description: What the campaign and its folder are known by; the controller finds it.
+        type: str
+      controller:
+        description: The controller's host name; the controller finds it.
+        type: str
+      user:
+        description: The user on the controller; the controller finds it.
+        type: str
   harms:
     description:
       - What is watched on the node, five times a second.
@@ -148,6 +181,16 @@ silent:
   type: list
   elements: str
   sample: []
+lease:
+  description: What the campaign and its results folder are known by on the node, for the option of this name.
+  returned: when O(state) is V(claimed)
+  type: str
+  sample: 6a2f0c9d4e1b4a7f
+resumed:
+  description: Whether the campaign had the node already, because an earlier controller of it was killed.
+  returned: when O(state) is V(claimed)
+  type: bool
+  sample: false
 """
 
 from typing import Any
@@ -155,13 +198,26 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base.errors import InputError
+from ..module_utils._host import files
 from ..module_utils._host.daemons import ProcessState
 from ..module_utils._host.module import run_module
 from ..module_utils._iproute import management
-from ..module_utils._restore import dead_man, harm, settings_lock, sign_of_life
+from ..module_utils._restore import (
+    dead_man,
+    harm,
+    node_lease,
+    settings_lock,
+    sign_of_life,
+    snapshot,
+)
 
 DEVICE = {"name": {"type": "str", "required": True}, "netns": {"type": "str"}}
 ADDRESS = {"address": {"type": "str", "required": True}, "netns": {"type": "str"}}
+STATES = ["armed", "alive", "disarmed", "claimed", "released"]
+OWNER = {
+    "campaign": {"type": "str", "required": True},
+    **{key: {"type": "str"} for key in ("results", "store", "id", "controller", "user")},
+}
 HARMS = {
     "answers": {"type": "list", "elements": "dict", "default": [], "options": ADDRESS},
     "controller": {"type": "bool", "default": True},
@@ -217,7 +273,8 @@ def is_same(
     state: ProcessState | None, params: dict[str, Any], watched: harm.Watchlist | None
 ) -> bool:
     """Return whether the wanted switch waits already."""
-    if state is None or (state["minutes"], state["path"]) != (params["minutes"], params["path"]):
+    asked = {"minutes": params["minutes"], "path": params["path"], "schema": snapshot.SCHEMA}
+    if state is None or any(state.get(key) != value for key, value in asked.items()):
         return False
     return harm.is_asked(watchlist(), watched)
 
@@ -226,11 +283,12 @@ def bring(params: dict[str, Any], watched: harm.Watchlist | None, same: bool) ->
     """Arm the switch or disarm it."""
     if params["state"] == "disarmed":
         dead_man.disarm()
+        node_lease.release(params["lease"] or None)
         return
     if not same:
         arm(params, watched)
     dead_man.expect_heartbeat(params["heartbeat"] > 0)
-    sign_of_life.renew()
+    sign_of_life.renew(lease=params["lease"])
 
 
 def silent_of(state: ProcessState | None) -> list[str]:
@@ -239,9 +297,9 @@ def silent_of(state: ProcessState | None) -> list[str]:
     return [one["address"] for one in watched["silent"]] if watched else []
 
 
-def alive(path: str) -> dict[str, Any]:
+def alive(params: dict[str, Any]) -> dict[str, Any]:
     """Give a sign of life."""
-    sign_of_life.renew(path)
+    sign_of_life.renew(params["path"], params["lease"])
     return {"changed": False, "pid": pid_of(dead_man.find()), "fired": False, "diff": {}}
 
 
@@ -250,17 +308,47 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     params = module.params
     check(params["minutes"], params["heartbeat"])
     watched = watched_of(params)
+    if params["state"] in ("claimed", "released"):
+        return claim_or_release(module)
     if params["state"] == "alive":
-        return alive(params["path"])
+        return alive(params)
     if module.check_mode:
         return arm_or_disarm(module, watched)
     with settings_lock.held():  # who restores the node now must not be ended
         return arm_or_disarm(module, watched)
 
 
+def claim_or_release(module: AnsibleModule) -> dict[str, Any]:
+    """Take the node for a campaign, or give it back. Nothing of the node is changed by it."""
+    params = module.params
+    if module.check_mode:
+        return {"changed": False}
+    files.make_state_folder()
+    with settings_lock.held():
+        if params["state"] == "released":
+            node_lease.release(params["lease"] or "")
+            return {"changed": False}
+        lease = lease_of(params)
+        return {"changed": False, "lease": lease["id"], "resumed": node_lease.claim(lease)}
+
+
+def lease_of(params: dict[str, Any]) -> node_lease.Lease:
+    """Return the lease of the campaign that asks for the node."""
+    owner = params["owner"]
+    return {
+        "id": owner["id"] or f"{owner['controller']} {owner['campaign']}",
+        "campaign": owner["campaign"],
+        "results": owner["store"] or owner["results"] or "no folder",
+        "controller": owner["controller"] or "an unknown host",
+        "user": owner["user"] or "an unknown user",
+        "minutes": max(params["minutes"], node_lease.LEAST_MINUTES),
+    }
+
+
 def arm_or_disarm(module: AnsibleModule, watched: harm.Watchlist | None) -> dict[str, Any]:
     """Arm the switch, or disarm it."""
     params = module.params
+    node_lease.check_free(params["lease"])
     state = dead_man.find()
     fired = sign_of_life.fired() is not None
     same = not fired and is_same(state, params, watched)
@@ -283,13 +371,16 @@ def arm_or_disarm(module: AnsibleModule, watched: harm.Watchlist | None) -> dict
 def main() -> None:
     run_module(
         {
-            "state": {"type": "str", "choices": ["armed", "alive", "disarmed"], "default": "armed"},
+            "state": {"type": "str", "choices": STATES, "default": "armed"},
+            "lease": {"type": "str"},
+            "owner": {"type": "dict", "options": OWNER},
             "minutes": {"type": "float", "default": 15},
             "heartbeat": {"type": "float", "default": 0},
             "path": {"type": "path", "default": "/var/lib/offload-lab/snapshot.json"},
             "harms": {"type": "dict", "options": HARMS},
         },
         converge,
+        required_if=[("state", "claimed", ["owner"])],
     )
 
 

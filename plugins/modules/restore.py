@@ -48,6 +48,12 @@ options:
     description: Forget the part of hardware that is gone, too.
     type: bool
     default: false
+  lease:
+    description:
+      - The campaign that restores its node, as M(offload.lab.dead_man_switch) returns it. When another campaign has the
+        node by now, the task fails and restores nothing.
+      - Without it the node is restored whoever has it, and with O(disarm) the campaign that has it ends.
+    type: str
 seealso:
   - module: offload.lab.snapshot
   - module: offload.lab.dead_man_switch
@@ -107,7 +113,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host import daemons
 from ..module_utils._host.module import run_module
-from ..module_utils._restore import dead_man, settings_lock
+from ..module_utils._restore import dead_man, node_lease, settings_lock
 from ..module_utils._restore.restore import restore
 from ..module_utils._restore.sign_of_life import touch
 
@@ -121,6 +127,8 @@ def to_stop(params: dict[str, Any]) -> list[str]:
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
     """Restore the node, alone; return the module's result."""
+    if module.params["lease"]:
+        node_lease.check_free(module.params["lease"])
     touch()  # the dead man's switch must not begin the same now
     if module.check_mode:
         return carry_out(module)
@@ -141,12 +149,13 @@ def carry_out(module: AnsibleModule) -> dict[str, Any]:
     for note in restored["notes"]:
         module.warn(note)
     listening = to_stop(params)
-    left = dead_man.leftovers() if params["disarm"] else []
+    left = dead_man.leftovers() + node_lease.leftovers() if params["disarm"] else []
     if listening and not check_mode:
         daemons.stop_listeners(listening)
     if left and not check_mode:
         # Last: until the node was read back, a controller that dies must not leave it as it is.
         dead_man.disarm()
+        node_lease.release()
     before = [path] * restored["changed"] + listening + left
     return dict(
         restored,
@@ -162,6 +171,7 @@ def main() -> None:
             "disarm": {"type": "bool", "default": False},
             "listeners": {"type": "bool", "default": False},
             "forget_missing": {"type": "bool", "default": False},
+            "lease": {"type": "str"},
         },
         converge,
     )

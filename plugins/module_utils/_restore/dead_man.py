@@ -30,10 +30,11 @@ from .._host import daemons, program, script
 from .._host.daemons import ProcessState
 from .._host.runner import run, start
 from .._host.waiting import wait_until
-from . import fired_mark, harm, protection, restore, salvage, settings_lock
+from . import fired_mark, harm, node_lease, protection, restore, salvage, settings_lock, snapshot
 from .fired_mark import ARMED
 from .harm import HarmWatch, Watchlist
-from .sign_of_life import ALIVE, FIRED, HEARTBEAT, NOBODY, STATE, WATCHED, fired, renew
+from .node_lease import STATE
+from .sign_of_life import ALIVE, FIRED, HEARTBEAT, NOBODY, WATCHED, fired, renew
 
 PROGRAM = "/run/offload-lab/dead_man_switch.zip"
 UNIT = "offload-lab-dead-man-switch"
@@ -144,7 +145,8 @@ def watch(minutes: float, path: str, before: Sequence[str]) -> None:
     and measure nothing more. It has the snapshot, too, until a controller has read the node back.
     Where something could not be restored the snapshot stays where it was, and the switch tries again.
     """
-    _remember({"minutes": minutes, "path": path, "before": list(before)})
+    watched = {"minutes": minutes, "path": path, "before": list(before)}
+    _remember({**watched, "schema": snapshot.SCHEMA})
     reason = fired()
     watcher = Watcher()
     if reason is None:
@@ -156,6 +158,7 @@ def watch(minutes: float, path: str, before: Sequence[str]) -> None:
     _restore(path, reason)
     watcher.end()
     _end_listeners(before)
+    node_lease.release()  # before the state file goes: no other campaign has it yet
     daemons.forget(ALIVE, HEARTBEAT, STATE, PROGRAM, ARMED, WATCHED)
 
 

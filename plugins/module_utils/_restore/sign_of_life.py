@@ -11,9 +11,10 @@ import os
 from .._base.errors import LabError
 from .._host import daemons
 from .._host.waiting import wait_until
+from . import node_lease
 from . import snapshot as campaign_snapshot
+from .node_lease import STATE
 
-STATE = "/run/offload-lab/dead_man_switch.json"
 ALIVE = "/run/offload-lab/alive"
 FIRED = "/run/offload-lab/dead_man_switch.fired"
 # Touched every few seconds by a process of the controller, whatever its playbook waits for.
@@ -33,15 +34,16 @@ def fired() -> str | None:
         return None
 
 
-def renew(snapshot: str | None = None) -> None:
+def renew(snapshot: str | None = None, lease: str | None = None) -> None:
     """Tell the switch that a controller lives; nothing happens where none is armed.
 
     Raises :class:`LabError` where it has restored the node: what is measured now would have another
     profile's name. Also where the file ``snapshot`` is missing, or the switch's process: what is
-    changed now nobody would restore.
+    changed now nobody would restore. Also where another campaign than ``lease`` has the node by now.
     """
     _check_process()
     _check_not_fired()
+    node_lease.check(lease)
     if snapshot and not campaign_snapshot.is_current(snapshot):
         raise LabError(
             "the campaign's snapshot is gone: this node was rebooted, or somebody has restored it",
@@ -51,6 +53,7 @@ def renew(snapshot: str | None = None) -> None:
     if snapshot:
         campaign_snapshot.check_devices(snapshot)
     _give_sign()
+    node_lease.renew()
 
 
 def _check_process() -> None:

@@ -20,6 +20,7 @@ from .sign_of_life import renew
 OPTIONS: dict[str, Any] = {
     "sign_of_life": {"type": "bool", "default": False},
     "snapshot": {"type": "path"},
+    "lease": {"type": "str"},
 }
 
 
@@ -34,12 +35,12 @@ def watched(params: Mapping[str, Any], check_mode: bool) -> Iterator[None]:
     if check_mode or not params["sign_of_life"]:
         yield
         return
-    snapshot = params["snapshot"]
+    snapshot, lease = params["snapshot"], params["lease"]
     with settings_lock.held() as lock:
-        renew(snapshot)
-        with guarded(renew, lock):
+        renew(snapshot, lease)
+        with guarded(lambda: renew(lease=lease), lock):
             yield
-        renew()
+        renew(lease=lease)
 
 
 def watching(body: Callable[[AnsibleModule], Returned]) -> Callable[[AnsibleModule], Returned]:
