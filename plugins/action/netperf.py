@@ -22,6 +22,7 @@ ENDPOINT = {
     "local": {"type": "str"},
     "netns": {"type": "str"},
 }
+TOKEN = {"token": {"type": "str", "no_log": True}}
 NAME = "netperf"
 
 
@@ -32,7 +33,7 @@ class ActionModule(ActionBase):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _checked, given = self.validate_argument_spec({**WORKLOAD, **ENDPOINT})
+        _checked, given = self.validate_argument_spec({**WORKLOAD, **ENDPOINT, **TOKEN})
         try:
             result.update(self._measure(given, task_vars))
         except LabError as error:
@@ -52,6 +53,7 @@ class ActionModule(ActionBase):
                 "cells": [trials.sent(cell)],
                 "campaign": NAME,
                 "reach": cell["endpoints"],
+                "token": given["token"],
             },
         )
         if answer.get("failed"):

@@ -86,6 +86,7 @@ class ActionModule(ActionBase):
             "look": None if collect or work.seen else work.sights["look"],
             "reach": work.reach(cells, collect),
             "engines": work.engines(cells),
+            "token": options["token"],
         }
         answer: dict[str, Any] = self._execute_module(
             module_name="offload.lab.visit", module_args=arguments, task_vars=task_vars

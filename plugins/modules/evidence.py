@@ -90,6 +90,9 @@ options:
       - It ends when each device has seen 200 packets of the stream, in both directions where both are sampled.
     type: float
     default: 0.3
+  token:
+    description: The token of the netserver, which M(offload.lab.netserver) returns.
+    type: str
   vxlan_port:
     description: The tunnel's UDP port.
     type: int
@@ -177,6 +180,7 @@ def main() -> None:
                 },
             },
             **SAMPLES,
+            "token": {"type": "str", "no_log": True},
             "probe": {"type": "dict", "options": PROBE},
         },
         gather,

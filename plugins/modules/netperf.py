@@ -38,6 +38,11 @@ options:
   netns:
     description: The network namespace to measure from.
     type: str
+  token:
+    description:
+      - The token of the netserver, which M(offload.lab.netserver) returns.
+      - A netserver that another program has started needs none.
+    type: str
   test:
     description:
       - The test, V(TCP_STREAM), V(TCP_MAERTS), V(UDP_STREAM), V(TCP_RR), V(UDP_RR) or V(TCP_CRR), by
@@ -131,6 +136,7 @@ EXAMPLES = r"""
 - name: Measure one TCP stream for 5 seconds
   offload.lab.netperf:
     address: 198.18.0.2
+    token: "{{ hostvars['node2'].servers.token }}"
     duration: 5
   register: measured
 

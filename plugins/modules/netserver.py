@@ -12,6 +12,10 @@ description:
   - Starts one netserver, or the server of another engine, for each address, detached, in the network namespace that has
     the address.
   - A server is bound to its address, never to all addresses of a node.
+  - It runs as user C(nobody), without privileges and with limits on memory, files and processes. Where systemd runs, it
+    is in a scope with C(MemoryMax) and C(TasksMax).
+  - It serves the addresses O(peers), and of these only clients that have the node's token. Before a client is admitted,
+    netserver and iperf3 do not run.
   - Its state is kept in C(/run/offload-lab). Before it signals a process, it checks by start time, command
     line and network namespace that it is the one that it started.
   - If another process holds a port, the task fails before it starts anything.
@@ -61,6 +65,18 @@ options:
     description: With O(endpoints), how many servers each address gets, on ports one after the other, 1 to 1000.
     type: int
     default: 1
+  peers:
+    description:
+      - The addresses from which clients connect, as the server sees them.
+      - By default those of all other hosts of the play, as far as their variables and the facts of role
+        P(offload.lab.common#role) have them, and C(offload_lab_more_peers).
+      - A server that does not know one of them is started again.
+    type: list
+    elements: str
+  with_token:
+    description: Whether RV(token) is returned.
+    type: bool
+    default: false
   purge:
     description: Also stop the netservers of this module that are not in O(servers).
     type: bool
@@ -83,6 +99,13 @@ EXAMPLES = r"""
       - address: 198.18.0.2
       - address: 192.168.10.2
         netns: tenant1
+    peers: [198.18.0.1, 192.168.10.1]
+
+- name: Learn the token that their clients need
+  offload.lab.netserver:
+    with_token: true
+  register: servers
+  no_log: true
 
 - name: Stop all netservers of the lab
   offload.lab.netserver:
@@ -102,6 +125,11 @@ started:
   type: list
   elements: str
   sample: ["198.18.0.2:12865"]
+token:
+  description: What a client must have. All servers of a node have the same one. Keep it out of logs.
+  returned: with O(with_token)
+  type: str
+  sample: 6a1f0c
 stopped:
   description: Those that were stopped, or would be in check mode.
   returned: success
@@ -112,12 +140,13 @@ stopped:
 
 import itertools
 import os
-from typing import Any, Dict, Iterable, Optional
+from typing import Any, Dict, Iterable, NamedTuple, Optional
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
 from ..module_utils._base.checks import number
+from ..module_utils._base.errors import InputError
 from ..module_utils._engines.engines import BY_NAME
 from ..module_utils._engines.workload import endpoint
 from ..module_utils._host.module import run_module
@@ -126,8 +155,16 @@ from ..module_utils._load import servers as running
 Known = Dict[str, Optional[running.State]]  # by state file
 
 
-def checked(servers: list[dict[str, Any]], engine: str) -> list[running.Server]:
-    """Return the servers checked, each once."""
+class Change(NamedTuple):
+    """What is to happen: state files of servers to stop, servers to start, and who may connect."""
+
+    stop: list[str]
+    start: list[running.Server]
+    access: running.Access
+
+
+def checked(servers: list[dict[str, Any]], engine: str, count: int) -> list[running.Server]:
+    """Return the servers checked, each once; a server listens at ``count`` ports."""
     by_label = {}
     for server in servers:
         end = endpoint(server)
@@ -137,38 +174,60 @@ def checked(servers: list[dict[str, Any]], engine: str) -> list[running.Server]:
             "port": end["port"],
             "engine": engine,
         }
+        if count > 1:
+            known["count"] = count
         by_label[running.label(known)] = known
     return list(by_label.values())
 
 
-def servers_of(endpoints: dict[str, dict[str, Any]], ports: Iterable[int]) -> list[dict[str, Any]]:
+def servers_of(endpoints: dict[str, dict[str, Any]], port: int) -> list[dict[str, Any]]:
     """Return the option ``servers`` for the ends of a node's paths."""
     servers = []
     for path in endpoints.values():
-        for end, port in itertools.product(path.get("all") or [path], ports):
+        for end in path.get("all") or [path]:
             servers.append({"address": end["address"], "netns": end.get("netns"), "port": port})
     return servers
+
+
+def checked_peers(peers: Iterable[str]) -> list[str]:
+    """Return the addresses of clients, each once."""
+    return list(dict.fromkeys(str(network.address(peer, "peers")) for peer in peers))
 
 
 def names(before: Known, paths: Iterable[str]) -> list[str]:
     """Return what the processes of state files are called; a file whose process is gone goes by its
     own name.
     """
-    return sorted(
-        running.label(there["server"]) if (there := before[path]) else os.path.basename(path)
-        for path in paths
-    )
+    found: list[str] = []
+    for path in paths:
+        there = before[path]
+        found += running.labels(there["server"]) if there else [os.path.basename(path)]
+    return sorted(found)
 
 
-def change(before: Known, stop: list[str], start: list[running.Server], check_mode: bool) -> None:
+def carry_out(before: Known, change: Change, check_mode: bool) -> None:
     """Stop and start netservers; those that are stopped do not stand in the way of the others."""
-    ours = [running.label(there["server"]) for path in stop if (there := before[path])]
+    ours = [running.label(there["server"]) for path in change.stop if (there := before[path])]
     running.require_free(
-        [server for server in start if running.label(server) not in ours], check_mode
+        [server for server in change.start if running.label(server) not in ours], check_mode
     )
     if not check_mode:
-        running.stop_all(stop)
-        running.start_all(start)
+        running.stop_all(change.stop)
+        running.start_all(change.start, change.access)
+
+
+def access_of(
+    params: dict[str, Any], before: Known, wanted: list[running.Server]
+) -> running.Access:
+    """Return who may connect; raise InputError where nobody may."""
+    peers = checked_peers(params["peers"] or ())
+    if wanted and params["state"] == "present" and not peers:
+        raise InputError(
+            "no address may connect to the servers",
+            "peers",
+            "Name the addresses of the clients. In a play of several nodes they are known.",
+        )
+    return running.Access(running.token_of(before.values()), peers)
 
 
 def converge(module: AnsibleModule) -> dict[str, Any]:
@@ -176,16 +235,19 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     params = module.params
     port = params["port"] + BY_NAME[params["engine"]].port_offset
     each = number(params["each"], "each", 1, 1000)
-    servers = params["servers"] or servers_of(params["endpoints"] or {}, range(port, port + each))
-    wanted = checked(servers, params["engine"])
+    count = 1 if params["servers"] else each
+    servers = params["servers"] or servers_of(params["endpoints"] or {}, port)
+    wanted = checked(servers, params["engine"], count)
     before = running.known()
-    stop, start = running.plan(before, wanted, params["state"], params["purge"])
-    change(before, stop, start, module.check_mode)
+    access = access_of(params, before, wanted)
+    stop, start = running.plan(before, wanted, params["state"], params["purge"], access)
+    carry_out(before, Change(stop, start, access), module.check_mode)
     alive = names(before, [path for path in before if before[path]])
     stopped = names(before, stop)
-    started = sorted(running.label(server) for server in start)
+    started = sorted(itertools.chain.from_iterable(map(running.labels, start)))
     after = sorted((set(alive) - set(stopped)) | set(started))
     return {
+        **({"token": access.token} if params["with_token"] else {}),
         "changed": bool(stop or start),
         "servers": after,
         "started": started,
@@ -211,6 +273,8 @@ def main() -> None:
             "port": {"type": "int", "default": network.NETSERVER_PORT},
             "engine": {"type": "str", "choices": list(BY_NAME), "default": "netperf"},
             "each": {"type": "int", "default": 1},
+            "peers": {"type": "list", "elements": "str"},
+            "with_token": {"type": "bool", "default": False},
             "purge": {"type": "bool", "default": False},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         },

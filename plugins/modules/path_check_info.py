@@ -44,6 +44,9 @@ options:
     type: str
     choices: [netperf, iperf3, sockets]
     default: netperf
+  token:
+    description: The token of the servers, which M(offload.lab.netserver) returns.
+    type: str
   stream:
     description:
       - Whether echoes as long as the MTU and the stream must get through.
@@ -89,7 +92,8 @@ from ..module_utils._preflight import path
 def gather(module: AnsibleModule) -> dict[str, Any]:
     """Return what each path carries."""
     asked = [] if module.check_mode else module.params["paths"]
-    how = (module.params["port"], module.params["engine"], module.params["stream"])
+    token = module.params["token"] or ""
+    how = (module.params["port"], module.params["engine"], module.params["stream"], token)
     paths = [path.check(one, *how) for one in asked]
     for carries in paths:
         if carries["lost_percent"] == path.ALL_LOST:
@@ -119,6 +123,7 @@ def main() -> None:
                 "choices": ["netperf", "iperf3", "sockets"],
                 "default": "netperf",
             },
+            "token": {"type": "str", "no_log": True},
             "stream": {"type": "bool", "default": True},
         },
         gather,

@@ -240,6 +240,9 @@ options:
         description: The speed of the line in Mbit/s, V(0) for a device without one.
         type: int
         default: 0
+  token:
+    description: The token of the servers, which M(offload.lab.netserver) returns. Servers of others need none.
+    type: str
   chunk:
     description: Name of the chunk in the spool. Set by the part on the controller.
     type: str
@@ -424,7 +427,8 @@ def measure(
     """Run the cells one after the other; each is in the spool before the next begins."""
     done = []
     for name, load, ends in cells:
-        row = dict(run.run_cell(load, ends, watch()), **name)
+        token = module.params["token"] or ""
+        row = dict(run.run_cell(load, ends, watch(), token), **name)
         row.update(server_state(row, load, ends, server))
         done.append(row)
         try:
@@ -473,7 +477,8 @@ def sampled(module: AnsibleModule, server: Probe | None, forwarder: Probe | None
     if not server or not module.params["look"]:
         return {}
     try:
-        packets = evidence.look(module.params["look"], server, forwarder)
+        asked: Any = {**module.params["look"], "token": module.params["token"]}
+        packets = evidence.look(asked, server, forwarder)
     except OSError as error:
         if not path_is_tested(module.params):
             raise

@@ -63,9 +63,10 @@ def measured(test, engine):
     load = workload.checked({"test": test, "engine": engine, "duration": 1})
     port = PORT + servers.engine_named(engine).port_offset
     server = {"netns": None, "address": ADDRESS, "port": port, "engine": engine}
-    servers.start_all([server])
+    access = servers.Access(servers.token_of([]), [ADDRESS])
+    servers.start_all([server], access)
     try:
-        return run.run_cell(load, [END])["error"]
+        return run.run_cell(load, [END], token=access.token)["error"]
     finally:
         servers.stop_all(list(servers.known()))
 

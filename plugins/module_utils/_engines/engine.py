@@ -22,6 +22,7 @@ from typing import (
 )
 
 from .._base.errors import InputError
+from . import door_command
 
 Load = Mapping[str, Any]  # a workload that :func:`.workload.checked` has checked
 Part = Tuple[float, float, float]  # start and end in s since the epoch, rate
@@ -132,7 +133,9 @@ class Engine:
     called = ""  # its process on the client, in messages
     server = ""  # its server, in messages
     program = ""  # what the client runs
+    served_by = ""  # what the server runs
     asks: tuple[str, ...] = ()  # a command that shows whether a node has it
+    reads_token = False  # whether its client sends the token of the server by itself
     serves_many = True  # whether a server has several clients at the same time
     port_offset = 0  # of its server, above netserver's port
     clock = 1.0  # s: the shortest time that it measures by its own clock
@@ -171,9 +174,17 @@ class Engine:
             found.append(Line(self.argv(load, test, end, index), end))
         return found
 
-    def serve(self, address: str, port: int) -> list[str]:
-        """Return the command line of the server."""
-        raise NotImplementedError
+    def serve(self, address: str, port: int, count: int = 1) -> list[str]:
+        """Return the command line of the server, at ``count`` ports from ``port`` on."""
+        return door_command.argv(address, port, count, self.served_by)
+
+    def server_inherited(self) -> ContextManager[tuple[int, ...]]:
+        """Give the descriptors that its server inherits while the context is open."""
+        return door_command.descriptors()
+
+    def door_port(self, line: Line) -> int:
+        """Return the port at which a process of the client needs to be admitted, 0 for none."""
+        return 0
 
     def ended_early(self, raw: str) -> bool:
         """Return whether a process printed that it could not go on to its end."""

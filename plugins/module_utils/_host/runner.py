@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from .._base.errors import CommandError
 from .._base.steps import in_netns
@@ -57,9 +57,15 @@ def environment() -> dict[str, str]:
     )
 
 
-def start(argv: Sequence[str], netns: str | None = None, **options: Any) -> subprocess.Popen[Any]:
+def start(
+    argv: Sequence[str],
+    netns: str | None = None,
+    *,
+    variables: Mapping[str, str] | None = None,
+    **options: Any,
+) -> subprocess.Popen[Any]:
     """Start a process in the named network namespace (None: in ours), in the root folder, and
-    return it; ``options`` go to Popen.
+    return it; ``variables`` are its environment, and ``options`` go to Popen.
     """
     try:
         with inside(netns):
@@ -67,7 +73,7 @@ def start(argv: Sequence[str], netns: str | None = None, **options: Any) -> subp
             # the module. pylint: disable-next=ansible-bad-function
             return subprocess.Popen(
                 argv,
-                env=environment(),
+                env=variables if variables is not None else environment(),
                 cwd="/",
                 close_fds=True,
                 universal_newlines=True,

@@ -55,7 +55,17 @@ def _memory() -> IO[bytes]:
         with contextlib.suppress(OSError, AttributeError):
             return os.fdopen(os.memfd_create("offload-lab", flags | os.MFD_CLOEXEC), "w+b")
     files.make_state_folder()
-    return tempfile.TemporaryFile(dir=files.STATE_FOLDER)
+    file = tempfile.TemporaryFile(dir=files.STATE_FOLDER)  # noqa: SIM115 # the caller closes it
+    os.fchmod(file.fileno(), 0o644)  # a process without privileges opens its script, too
+    return file
+
+
+def nameless(text: str) -> IO[bytes]:
+    """Return an open file without a name that has this text, for the standard input of a process."""
+    file = _memory()
+    file.write(text.encode())
+    file.seek(0)
+    return file
 
 
 @contextlib.contextmanager

@@ -14,14 +14,15 @@ import socket
 import subprocess
 import tempfile
 import time
-from typing import IO, Any, Callable, Iterable, NamedTuple, Sequence, TypedDict
+from typing import IO, Any, Callable, Iterable, Mapping, NamedTuple, Sequence, TypedDict
 
 from .._base.errors import InputError, LabError
 from .._engines import workload
-from .._engines.engine import Endpoint, Engine, Load, processes
+from .._engines.engine import Endpoint, Engine, Line, Load, processes
 from .._engines.engines import engine_named
 from .._host import netns as host_netns
 from .._host import runner
+from . import admission
 
 # Of util-linux: the process is killed when this module is, however that happens. A preexec_fn would do
 # the same and take three times as long, because Python then copies itself for each process (500
@@ -58,6 +59,7 @@ class _Stream:
         netns: str | None,
         prefix: list[str],
         inherited: tuple[int, ...],
+        variables: Mapping[str, str],
     ) -> None:
         self.argv = argv
         self.netns = netns
@@ -71,6 +73,7 @@ class _Stream:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             pass_fds=inherited,
+            variables={**runner.environment(), **variables},
         )
         self.started = time.time()
 
@@ -202,9 +205,12 @@ def _stop(streams: Iterable[_Stream]) -> None:
 def _start(
     planned: Iterable[tuple[list[str], str | None]],
     barrier: IO[bytes] | None,
-    inherited: tuple[int, ...] = (),
+    inherited: tuple[int, ...],
+    variables: Mapping[str, str],
 ) -> list[_Stream]:
-    """Start every process; with a barrier (a locked file) each waits until it is opened."""
+    """Start every process, with more ``variables`` in its environment; with a barrier (a locked
+    file) each waits until it is opened.
+    """
     # "flock --no-fork" waits for the lock and then becomes the process: a barrier without a process of
     # its own. The file has no name, so that nothing is left of it when this module is killed: it is
     # opened through our descriptor.
@@ -219,7 +225,7 @@ def _start(
     streams: list[_Stream] = []
     try:
         for argv, netns in planned:
-            streams.append(_Stream(argv, netns, prefix, inherited))
+            streams.append(_Stream(argv, netns, prefix, inherited, variables))
     except LabError:
         _stop(streams)
         raise
@@ -275,7 +281,7 @@ def _extras(load: Load, jump: float) -> dict[str, float]:
 
 
 def run_cell(
-    load: Load, endpoints: Sequence[Endpoint], watch: Watch | None = None
+    load: Load, endpoints: Sequence[Endpoint], watch: Watch | None = None, token: str = ""
 ) -> dict[str, Any]:
     """Run one cell and return ``{started, finished, streams, error}``; times are seconds since the
     epoch.
@@ -284,18 +290,30 @@ def run_cell(
     raised. Where the wall clock was set meanwhile there is ``clock_jump_s`` too: netperf measures
     by that clock. ``warm_up_s`` is there where the first seconds of each stream are not to be
     counted. ``watch`` is notified when the streams start and when the first of them ends.
+    ``token`` is that of the servers' node; without one the servers are not ours.
     """
-    watch = watch or Watch()
     engine = engine_named(load["engine"])
-    planned = [(line.argv, line.end["netns"]) for line in engine.lines(load, endpoints)]
+    lines = engine.lines(load, endpoints)
+    began = time.time()
+    try:
+        with admission.admitted(engine, lines, token):
+            return _run_lines(load, engine, lines, watch or Watch(), token)
+    except LabError as error:
+        return {"started": began, "finished": time.time(), "streams": [], "error": str(error)}
+
+
+def _run_lines(
+    load: Load, engine: Engine, lines: Sequence[Line], watch: Watch, token: str
+) -> dict[str, Any]:
+    """Run the processes of a cell, and return its record."""
+    planned = [(line.argv, line.end["netns"]) for line in lines]
     longest = workload.seconds(load)[1]
+    variables = admission.variables(engine, token)
     with tempfile.TemporaryFile() as barrier, engine.inherited() as inherited:
         fcntl.flock(barrier, fcntl.LOCK_EX)
         started = time.time()
-        try:
-            streams = _start(planned, barrier if len(planned) > 1 else None, inherited)
-        except LabError as error:
-            return {"started": started, "finished": time.time(), "streams": [], "error": str(error)}
+        held = barrier if len(planned) > 1 else None
+        streams = _start(planned, held, inherited, variables)
         opened = time.time()
         opened_monotonic = time.monotonic()
         fcntl.flock(barrier, fcntl.LOCK_UN)

@@ -4,36 +4,51 @@
 """The engines' servers: known by their state files, verified to be ours before they are signalled.
 
 A state file names pid, start time, command line and network namespace of one server. All of them
-must still be true of the process: a pid alone may be somebody else's by now.
+must still be true of the process: a pid alone may be somebody else's by now. A server runs without
+privileges, and serves clients that have the node's token and one of the addresses in its state.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
+import secrets
 import socket
 import subprocess
-from typing import Any, Dict, Iterable, Mapping, Sequence, TypedDict
+from typing import Any, Dict, Iterable, Mapping, NamedTuple, Sequence, TypedDict
 
 from .._base.errors import InputError, LabError
 from .._engines.engine import Engine
 from .._engines.engines import engine_named
-from .._host import daemons, runner
+from .._host import confined, daemons, runner, script
 from .._host import netns as host_netns
 from .._host.waiting import wait_until
 
 
-class Server(TypedDict):
-    """A server that is wanted."""
-
+class _Place(TypedDict):
     netns: str | None
     address: str
     port: int
     engine: str
 
 
-State = Dict[str, Any]  # "pid" and "started" of its process, "inode" of its namespace, "server"
+class Server(_Place, total=False):
+    """A server that is wanted."""
+
+    count: int  # of its ports, one after the other; one where it is not there
+
+
+class Access(NamedTuple):
+    """Who may connect to the servers of a node."""
+
+    token: str
+    peers: Sequence[str]  # addresses
+
+
+# "pid" and "started" of its process, "inode" of its namespace, "server", and "token" and "peers"
+State = Dict[str, Any]
 
 
 def engine_of(server: Server) -> Engine:
@@ -45,14 +60,24 @@ def engine_of(server: Server) -> Engine:
 
 def argv(server: Server) -> list[str]:
     """Return the command line of a server."""
-    return engine_of(server).serve(server["address"], server["port"])
+    return engine_of(server).serve(server["address"], server["port"], server.get("count", 1))
+
+
+def ports(server: Server) -> range:
+    """Return the ports of a server."""
+    return range(server["port"], server["port"] + server.get("count", 1))
+
+
+def labels(server: Server) -> list[str]:
+    """Return what people call it, a text for each port: ``tenant1/192.168.10.2:12865``."""
+    netns = server["netns"] + "/" if server["netns"] else ""
+    host = f"[{server['address']}]" if ":" in server["address"] else server["address"]
+    return [f"{netns}{host}:{port}" for port in ports(server)]
 
 
 def label(server: Server) -> str:
-    """Return what people call it: ``tenant1/192.168.10.2:12865``."""
-    netns = server["netns"] + "/" if server["netns"] else ""
-    host = f"[{server['address']}]" if ":" in server["address"] else server["address"]
-    return f"{netns}{host}:{server['port']}"
+    """Return what people call a server by its first port."""
+    return labels(server)[0]
 
 
 def name(server: Server) -> str:
@@ -93,6 +118,19 @@ def known() -> dict[str, State | None]:
     return {path: _read(path) for path in daemons.state_files(daemons.SERVER)}
 
 
+def token_of(before: Iterable[State | None]) -> str:
+    """Return the token of the servers that run on a node, or a new one."""
+    known = [state["token"] for state in before if state and state.get("token")]
+    return known[0] if known else secrets.token_hex(16)
+
+
+def _lets_in(state: State | None, access: Access) -> bool:
+    """Return whether a server that runs knows the token and all of the peers."""
+    if not state or state.get("token") != access.token:
+        return False
+    return set(access.peers) <= set(state["peers"])
+
+
 def _is_inside(state: State | None, server: Server) -> bool:
     """Return whether a server runs, in the namespace that has the wanted name now."""
     if not state:
@@ -101,29 +139,44 @@ def _is_inside(state: State | None, server: Server) -> bool:
 
 
 def plan(
-    before: Mapping[str, State | None], wanted: Sequence[Server], state: str, purge: bool
+    before: Mapping[str, State | None],
+    wanted: Sequence[Server],
+    state: str,
+    purge: bool,
+    access: Access,
 ) -> tuple[list[str], list[Server]]:
     """Return ``(stop, start)``: state files to remove, and servers to start.
 
-    A server in a namespace that was removed and recreated is stopped and started again.
+    A server in a namespace that was removed and recreated is stopped and started again, and so is
+    one that would refuse a peer.
     """
     files = {_state_file(server): server for server in wanted}
     if state == "absent":
         return [path for path in before if not wanted or path in files], []
-    alive = {path for path, server in files.items() if _is_inside(before.get(path), server)}
+    alive = set()
+    for path, server in files.items():
+        there = before.get(path)
+        same = there is not None and there["server"] == server
+        if same and _is_inside(there, server) and _lets_in(there, access):
+            alive.add(path)
     stop = [path for path in before if path not in alive and (path in files or purge)]
     return stop, [server for path, server in files.items() if path not in alive]
 
 
 def _bind_error(server: Server) -> int | None:
-    """Return the errno of binding to the address and port here, 0 when they are free."""
+    """Return the errno of binding to the address and the ports here, 0 when all are free."""
+    errors = (_bind_error_at(server, port) for port in ports(server))
+    return next(filter(None, errors), 0)
+
+
+def _bind_error_at(server: Server, port: int) -> int | None:
     family = socket.AF_INET6 if ":" in server["address"] else socket.AF_INET
     with host_netns.inside(server["netns"]), contextlib.closing(
         socket.socket(family, socket.SOCK_STREAM)
     ) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((server["address"], server["port"]))
+            probe.bind((server["address"], port))
         except OSError as error:
             return error.errno
     return 0
@@ -158,40 +211,50 @@ def require_free(servers: Iterable[Server], check_mode: bool = False) -> None:
             raise InputError(f"cannot listen ({os.strerror(error)})", name(server))
 
 
-def _start(server: Server, inherited: tuple[int, ...]) -> subprocess.Popen[str]:
-    process = runner.start(
-        argv(server),
-        server["netns"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        pass_fds=inherited,
-    )
+def _start(server: Server, access: Access, inherited: tuple[int, ...]) -> subprocess.Popen[str]:
+    guests = {"token": access.token, "peers": list(access.peers)}
+    with script.nameless(json.dumps(guests)) as stdin:
+        process = runner.start(
+            confined.command(argv(server)),
+            server["netns"],
+            variables=confined.environment(),
+            stdin=stdin,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            pass_fds=inherited,
+        )
     inode = host_netns.inode(host_netns.path_of(server["netns"]))
-    daemons.write(_state_file(server), process.pid, {"inode": inode, "server": server})
+    state = {"inode": inode, "server": server, **guests}
+    daemons.write(_state_file(server), process.pid, state, mode=0o600)
     return process
 
 
 def _listens(server: Server, process: subprocess.Popen[str]) -> bool:
+    last = ports(server)[-1]
     return wait_until(
-        lambda: _bind_error(server) == errno.EADDRINUSE, alive=lambda: process.poll() is None
+        lambda: _bind_error_at(server, last) == errno.EADDRINUSE,
+        alive=lambda: process.poll() is None,
     )
 
 
-def start_all(servers: Sequence[Server]) -> None:
+def start_all(servers: Sequence[Server], access: Access) -> None:
     """Start servers of one engine, detached from the module, and wait until all of them listen."""
     if not servers:
         return
-    with engine_of(servers[0]).inherited() as inherited:
-        started = [(server, _start(server, inherited)) for server in servers]
+    engine = engine_of(servers[0])
+    for program in dict.fromkeys((script.PYTHON, engine.served_by)):
+        confined.require_program(program)
+    with engine.server_inherited() as inherited:
+        started = [(server, _start(server, access, inherited)) for server in servers]
         for server, process in started:
             if not _listens(server, process):
                 stop_all(list(map(_state_file, servers)))
                 raise LabError(
                     "did not begin to listen",
                     name(server),
-                    f"Run '{' '.join(argv(server))}' by hand to see why.",
+                    "Its process runs as user nobody (65534): see whether that user may run "
+                    f"{script.PYTHON} and {engine.served_by}.",
                 )
 
 

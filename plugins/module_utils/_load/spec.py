@@ -77,5 +77,6 @@ SPEC: dict[str, dict[str, Any]] = {
     "chunk": {"type": "str"},
     "reach": {"type": "list", "elements": "dict", "default": []},
     "engines": {"type": "list", "elements": "str", "default": ["netperf"]},
+    "token": {"type": "str", "no_log": True},
     "spool": {"type": "path", "default": "/var/lib/offload-lab/spool"},
 }

@@ -7,16 +7,19 @@ and of a forwarder between them.
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import time
-from typing import Any, Collection, Dict, Iterable, Mapping, Sequence, TypedDict
+from typing import Any, Collection, Dict, Iterable, Iterator, Mapping, Sequence, TypedDict
 
 from .._base import network
-from .._base.errors import InputError
+from .._base.errors import InputError, LabError
+from .._engines.engine import Line
 from .._engines.engines import engine_that_started
 from .._engines.workload import datagrams_argv, endpoint, stream_argv
 from .._host import netns, runner
 from .._host.waiting import wait_until
+from .._load import admission
 from . import sampler
 from .packets import (
     TRAFFIC,
@@ -65,6 +68,7 @@ class SampledPath(TypedDict, total=False):
 class Engined(TypedDict, total=False):
     """What may be asked for beside."""
 
+    token: str | None  # of the servers
     engine: str  # by default the first that knows the tests
     datagrams: Mapping[str, Any] | None  # the workload whose datagrams are sampled, too
 
@@ -132,12 +136,13 @@ def _add_datagrams(
                     ends[end][device].update(udp_out=sample["out"], udp_in=sample["in"])
 
 
-def _start(path: SampledPath, test: str, params: Params) -> subprocess.Popen[str]:
-    """Start one stream along a path that lasts longer than all samples."""
+def _line(path: SampledPath, test: str, params: Params) -> Line:
+    """Return the process of one stream along a path that lasts longer than all samples."""
     data_port = path.get("data_port") or path["port"] + network.DATA_OFFSET
     end = endpoint(
         {
             "address": path["address"],
+            "netns": path.get("netns"),
             "local": path["local_address"],
             "port": path["port"],
             "data_port": data_port,
@@ -148,15 +153,28 @@ def _start(path: SampledPath, test: str, params: Params) -> subprocess.Popen[str
         argv = datagrams_argv(params["datagrams"] or {}, end, seconds)
     else:
         argv = stream_argv(test, end, seconds, params["tests"].index(test), params.get("engine"))
-    with engine_that_started(argv).inherited() as inherited:
-        return runner.start(
-            argv,
-            path.get("netns"),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=inherited,
-        )
+    return Line(argv, end)
+
+
+@contextlib.contextmanager
+def _stream(line: Line, token: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a stream that its server admits, for as long as the context is open."""
+    engine = engine_that_started(line.argv)
+    with admission.admitted(engine, [line], token):
+        with engine.inherited() as inherited:
+            process = runner.start(
+                line.argv,
+                line.end["netns"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=inherited,
+                variables={**runner.environment(), **admission.variables(engine, token)},
+            )
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def _sample_path(path: SampledPath, params: Params, probes: Probes) -> dict[str, Look]:
@@ -206,7 +224,28 @@ def _sample_streams(
     one has ended.
     """
     before = _bytes(path)
-    streams = {test: _start(path, test, params) for test in tests}
+    token = params.get("token") or ""
+    with contextlib.ExitStack() as stack:
+        streams = {}
+        try:
+            for test in tests:
+                streams[test] = stack.enter_context(_stream(_line(path, test, params), token))
+        except LabError as error:  # the server refuses this client
+            return {test: {"error": str(error)} for test in tests}, False
+        return _watch_streams(path, streams, tries, params, probes, before=before)
+
+
+def _watch_streams(
+    path: SampledPath,
+    streams: Mapping[str, subprocess.Popen[str]],
+    tries: int,
+    params: Params,
+    probes: Probes,
+    *,
+    before: int,
+) -> tuple[dict[str, Look], bool]:
+    """Return what was seen until each device saw the streams, and end them."""
+    tests = list(streams)
     printed: dict[str, str] = {}
     try:
         _wait_for_traffic(path, before, streams.values())

@@ -87,13 +87,13 @@ def lost(address: str, netns: str | None, size: int) -> int:
     )
 
 
-def rate(address: str, netns: str | None, port: int, engine: str) -> float:
+def rate(address: str, netns: str | None, port: int, engine: str, token: str) -> float:
     """Return what the shortest TCP_STREAM of an engine carries, in Mbit/s."""
     asked = {"test": "TCP_STREAM", "duration": 1, "cpu": False, "engine": engine}
     maker = engine_named(engine)
     load = workload.checked({**asked, "duration": maker.shortest(workload.checked(asked))})
     end = workload.endpoint({"address": address, "port": port, "netns": netns})
-    trial = run_cell(load, [end])
+    trial = run_cell(load, [end], token=token)
     if trial["error"]:
         raise LabError(trial["error"])
     [stream] = trial["streams"]
@@ -108,8 +108,11 @@ def _no_reply(where: str) -> InputError:
     return InputError("no reply comes back", where, "Check cable, VLAN, addresses and firewalls.")
 
 
-def check(path: PathToCheck, port: int, engine: str = "netperf", stream: bool = True) -> Carries:
-    """Return what a path carries; raise InputError for one that is not usable.
+def check(
+    path: PathToCheck, port: int, engine: str = "netperf", stream: bool = True, token: str = ""
+) -> Carries:
+    """Return what a path carries; raise InputError for one that is not usable. ``token`` is that
+    of the servers.
 
     Without ``stream`` any path is: the result has the share of small echoes that were lost.
     """
@@ -142,7 +145,7 @@ def check(path: PathToCheck, port: int, engine: str = "netperf", stream: bool = 
             "Set the MTU on the switches between the nodes, or a smaller one on the underlays.",
         )
     try:
-        carried = rate(address, netns, port, engine)
+        carried = rate(address, netns, port, engine, token)
     except LabError as error:
         last = port + network.DATA_OFFSET + network.MOST_STREAMS - 1
         raise InputError(

@@ -54,6 +54,7 @@ CELLS = {
     "UDP_RR": (("netperf", "sockets"), {"test": "UDP_RR"}),
     "TCP_CRR": (("netperf", "sockets"), {"test": "TCP_CRR"}),
 }
+ACCESS = servers.Access(servers.token_of([]), [HERE])
 
 
 class Counted(run.Watch):
@@ -84,7 +85,7 @@ def measure(engine, given):
         {"test": "TCP_STREAM", "duration": SECONDS, "cpu": False, **given, "engine": engine}
     )
     watch = Counted()
-    row = run.run_cell(load, [workload.endpoint(ENDPOINT)], watch)
+    row = run.run_cell(load, [workload.endpoint(ENDPOINT)], watch, ACCESS.token)
     result, error = result_of(row)
     if error:
         raise SystemExit(f"{engine} {given}: {error}")
@@ -136,7 +137,7 @@ def two_namespaces(engines):
             ip("-n", name, "link", "set", device, "up")
         for engine in engines:
             wanted = [{"netns": SERVER, "address": THERE, "port": PORTS[engine], "engine": engine}]
-            servers.start_all(wanted)
+            servers.start_all(wanted, ACCESS)
             started.append(servers._state_file(wanted[0]))
         yield
     finally:

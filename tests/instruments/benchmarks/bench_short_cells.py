@@ -28,7 +28,7 @@ from ansible_collections.offload.lab.plugins.module_utils._load import run
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.trials import result_of
 
 sys.path.insert(0, str(Path(__file__).parent))
-from bench_engines import CLIENT, ENDPOINT, two_namespaces
+from bench_engines import ACCESS, CLIENT, ENDPOINT, two_namespaces
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "12"))
 LENGTHS = (0.25, 0.5, 1, 4)  # s; the last is what the others are held against
@@ -39,7 +39,7 @@ LEVELS = ("off", "on")  # of TSO
 def measure(engine, test, seconds):
     """Return the rate of a cell."""
     given = {"test": test, "duration": seconds, "cpu": False, "interim": 0.1, "engine": engine}
-    row = run.run_cell(workload.checked(given), [workload.endpoint(ENDPOINT)], run.Watch())
+    row = run.run_cell(workload.checked(given), [workload.endpoint(ENDPOINT)], token=ACCESS.token)
     result, error = result_of(row)
     if error:
         raise SystemExit(f"{engine} {given}: {error}")

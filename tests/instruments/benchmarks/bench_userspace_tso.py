@@ -134,13 +134,14 @@ def measure(sender, receiver, family):
     here = ENDS[sender]
     there = ENDS[receiver]
     wanted = {"netns": there[0], "address": there[family], "port": PORT, "engine": "iperf3"}
-    servers.start_all([wanted])
+    access = servers.Access(servers.token_of([]), [here[family]])
+    servers.start_all([wanted], access)
     try:
         load = workload.checked(
             {"engine": "iperf3", "test": "TCP_STREAM", "duration": SECONDS, "cpu": False}
         )
         end = {"netns": here[0], "local": here[family], "address": there[family], "port": 12865}
-        result, error = result_of(run.run_cell(load, [workload.endpoint(end)], run.Watch()))
+        result, error = result_of(run.run_cell(load, [workload.endpoint(end)], token=access.token))
     finally:
         servers.stop_all([servers._state_file(wanted)])
     if error:

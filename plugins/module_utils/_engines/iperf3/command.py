@@ -67,8 +67,3 @@ def stream_argv(load: Load, test: str, end: Endpoint, port: int, index: int) -> 
     if "congestion_control" in load:
         argv += ["-C", load["congestion_control"]]
     return argv + _cpus(load, index)
-
-
-def serve_argv(address: str, port: int) -> list[str]:
-    """Return the command line of a server, which serves one client at a time."""
-    return ["iperf3", "-s", "-B", address, "-p", str(port)]

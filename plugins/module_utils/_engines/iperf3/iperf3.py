@@ -25,6 +25,7 @@ class Iperf3(Engine):
     called = "iperf3"
     server = "iperf3 server"
     program = "iperf3"
+    served_by = "iperf3"
     asks = ("iperf3", "--version")
     serves_many = False
     # Behind the first thousand data ports of netperf, which a campaign may use as well.
@@ -67,8 +68,8 @@ class Iperf3(Engine):
             found.append(Line(self.argv(load, load["test"], end, index), end))
         return found
 
-    def serve(self, address: str, port: int) -> list[str]:
-        return command.serve_argv(address, port)
+    def door_port(self, line: Line) -> int:
+        return int(dict(zip(line.argv, line.argv[1:]))["-p"])
 
     def complaint(self, out: str, err: str) -> str:
         return output.error_in(out) or super().complaint(out, err)

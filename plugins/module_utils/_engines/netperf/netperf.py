@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Sequence
 
 from ..._base.errors import ParseError
-from ..engine import CROWD, SHORTEST, Endpoint, Engine, Load, Part, StreamRow, processes
+from ..engine import CROWD, SHORTEST, Endpoint, Engine, Line, Load, Part, StreamRow, processes
 from . import command
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ class Netperf(Engine):
     called = "netperf"
     server = "netserver"
     program = "netperf"
+    served_by = "netserver"
     asks = ("netperf", "-V")
 
     def shortest(self, load: Load) -> float:
@@ -123,9 +124,8 @@ class Netperf(Engine):
     def argv(self, load: Load, test: str, end: Endpoint, index: int) -> list[str]:
         return command.stream_argv(load, test, end, index)
 
-    def serve(self, address: str, port: int) -> list[str]:
-        family = "6" if ":" in address else "4"
-        return ["netserver", "-D", "-L", f"{address},{family}", "-p", str(port), "-N"]
+    def door_port(self, line: Line) -> int:
+        return line.end["port"]
 
     def rows(self, argv: Sequence[str], raw: str, finished: float = 0.0) -> list[StreamRow]:
         # On the controller alone: a node with an emulated CPU need not compile its expressions.

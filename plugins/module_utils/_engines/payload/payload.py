@@ -21,6 +21,8 @@ class PayloadCheck(Engine):
     called = "the check of the payload"
     server = "the server of payload checks"
     program = script.PYTHON
+    served_by = script.PYTHON
+    reads_token = True
     asks = script.VERSION
     offers = ("rate_mbps",)
     port_offset = 3
@@ -39,8 +41,11 @@ class PayloadCheck(Engine):
         rate = load.get("rate_mbps", 0.0)
         return command.check_argv(end["address"], port, load["duration"], rate, end["local"])
 
-    def serve(self, address: str, port: int) -> list[str]:
+    def serve(self, address: str, port: int, count: int = 1) -> list[str]:
         return command.serve_argv(address, port)
+
+    def server_inherited(self) -> ContextManager[tuple[int, ...]]:
+        return command.descriptors()
 
     def inherited(self) -> ContextManager[tuple[int, ...]]:
         return command.descriptors()

@@ -31,6 +31,8 @@ class Sockets(Engine):
     called = "the load by sockets"
     server = "the server of loads by sockets"
     program = script.PYTHON
+    served_by = script.PYTHON
+    reads_token = True
     asks = script.VERSION
     port_offset = 4
     clock = SHORTEST
@@ -83,8 +85,11 @@ class Sockets(Engine):
         what = command.asked_beside(load, end, end["port"] + self.port_offset)
         return [Line(command.measure_argv(what), end)]
 
-    def serve(self, address: str, port: int) -> list[str]:
+    def serve(self, address: str, port: int, count: int = 1) -> list[str]:
         return command.serve_argv(address, port)
+
+    def server_inherited(self) -> ContextManager[tuple[int, ...]]:
+        return command.descriptors()
 
     def inherited(self) -> ContextManager[tuple[int, ...]]:
         return command.descriptors()

@@ -101,7 +101,7 @@ class SetClock:
 
 
 def test_a_clock_that_is_set_meanwhile_is_told_and_ends_nothing(cell, monkeypatch):
-    monkeypatch.setattr(netperf_run, "time", SetClock(3))
+    monkeypatch.setattr(netperf_run, "time", SetClock(4))
     row = cell("print('out')")
     assert row["clock_jump_s"] == pytest.approx(-3600, abs=1)
     assert (row["error"], row["streams"][0]["raw"]) == (None, "out\n")

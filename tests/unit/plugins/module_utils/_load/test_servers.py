@@ -10,13 +10,13 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._host import daemons, netns
 from ansible_collections.offload.lab.plugins.module_utils._host.processes import started_at
+from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
 from ansible_collections.offload.lab.plugins.module_utils._load import servers
 
 needs_netserver = pytest.mark.skipif(
@@ -49,37 +49,34 @@ def server(**more):
     }
 
 
+ACCESS = servers.Access("0123456789abcdef" * 2, ["127.0.0.1"])
+
+
 def listening(where):
     return servers._bind_error(where) == errno.EADDRINUSE
 
 
-def test_it_listens_on_its_address_only():
-    assert servers.argv(server(port=99)) == [
-        "netserver",
-        "-D",
-        "-L",
-        "127.0.0.1,4",
-        "-p",
-        "99",
-        "-N",
-    ]
-    assert servers.argv(server(address="fd00::1", port=99))[3] == "fd00::1,6"
-    assert (
-        servers.label(server(netns="tenant1", address="fd00::1", port=99)) == "tenant1/[fd00::1]:99"
-    )
+def test_its_command_line_has_its_address_and_no_secret():
+    argv = ["python3", "-IS", "/proc/self/fd/197", "fd00::1", "99", "1", "netserver"]
+    where = server(netns="tenant1", address="fd00::1", port=99)
+    assert servers.argv(where) == argv
+    assert servers.label(where) == "tenant1/[fd00::1]:99"
+    many = server(engine="iperf3", port=99, count=3)
+    assert servers.argv(many)[3:] == ["127.0.0.1", "99", "3", "iperf3"]
+    assert servers.labels(many) == ["127.0.0.1:99", "127.0.0.1:100", "127.0.0.1:101"]
 
 
 @needs_netserver
 def test_started_known_and_stopped(state_dir):
     wanted = [server() for _number in range(3)]
-    servers.start_all(wanted)
+    servers.start_all(wanted, ACCESS)
     assert all(listening(one) for one in wanted)
     before = servers.known()
     assert sorted(state["server"]["port"] for state in before.values()) == sorted(
         one["port"] for one in wanted
     )
-    assert servers.plan(before, wanted, "present", False) == ([], [])
-    stop, start = servers.plan(before, wanted[:1], "present", True)
+    assert servers.plan(before, wanted, "present", False, ACCESS) == ([], [])
+    stop, start = servers.plan(before, wanted[:1], "present", True, ACCESS)
     assert len(stop) == 2 and start == []
     servers.stop_all(list(before))
     assert not any(listening(one) for one in wanted)
@@ -90,22 +87,25 @@ def test_started_known_and_stopped(state_dir):
 def test_what_it_serves_ends_with_it():
     """A running test is served by a child, which would keep the port's address busy."""
     where = server()
-    servers.start_all([where])
-    with socket.create_connection((where["address"], where["port"])):
+    place = (where["address"], where["port"])
+    servers.start_all([where], ACCESS)
+    with socket.create_connection(place) as admitted, socket.create_connection(place) as control:
+        admitted.sendall(f"{ACCESS.token}\n".encode())
+        assert admitted.recv(9) == b"open\n"
+        control.sendall(b"\0")
         pid = list(servers.known().values())[0]["pid"]
-        limit = time.time() + 10
         children = []
-        while not children and time.time() < limit:
+
+        def has_child():
             out = subprocess.run(
                 ["ps", "-o", "pid=", "--ppid", str(pid)], stdout=subprocess.PIPE, check=False
             )
-            children = out.stdout.split()
-        assert len(children) == 1
+            children[:] = out.stdout.split()
+            return bool(children)
+
+        assert wait_until(has_child)
         servers.stop_all(list(servers.known()))
-    limit = time.time() + 10
-    while os.path.exists("/proc/" + children[0].decode()) and time.time() < limit:
-        time.sleep(0.01)
-    assert not os.path.exists("/proc/" + children[0].decode())
+    assert wait_until(lambda: not os.path.exists("/proc/" + children[0].decode()))
 
 
 def test_it_waits_for_one_that_is_ending_and_has_no_command_line_any_more(monkeypatch):
@@ -133,13 +133,13 @@ def test_it_waits_for_one_that_is_ending_and_has_no_command_line_any_more(monkey
 @needs_netserver
 def test_a_dead_one_is_started_again():
     where = server()
-    servers.start_all([where])
+    servers.start_all([where], ACCESS)
     pid = list(servers.known().values())[0]["pid"]
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     before = servers.known()
     assert list(before.values()) == [None]
-    stop, start = servers.plan(before, [where], "present", False)
+    stop, start = servers.plan(before, [where], "present", False, ACCESS)
     assert (stop, start) == (list(before), [where])
 
 
@@ -205,12 +205,12 @@ def test_an_address_that_is_not_here():
 def test_one_that_ends_at_once_is_said_and_nothing_is_left(monkeypatch, state_dir):
     monkeypatch.setattr(servers, "argv", lambda _server: ["false"])
     with pytest.raises(LabError, match="did not begin to listen"):
-        servers.start_all([server()])
+        servers.start_all([server()], ACCESS)
     assert not state_dir.exists()
 
 
 def plan_names(before, wanted, state="present", purge=False):
-    stop, start = servers.plan(before, wanted, state, purge)
+    stop, start = servers.plan(before, wanted, state, purge, ACCESS)
     return [os.path.basename(path) for path in stop], start
 
 
@@ -219,10 +219,11 @@ def test_plan(state_dir, monkeypatch):
     one = server(port=1)
     two = server(port=2, netns="t1")
     path = str(state_dir / "netserver-@127.0.0.1-1.json")
-    running = {path: {"inode": 7, "server": one}}
+    running = {path: {"inode": 7, "server": one, **ACCESS._asdict()}}
     assert plan_names({}, [one, two]) == ([], [one, two])
     assert plan_names(running, [one, two]) == ([], [two])
-    assert plan_names({path: {"inode": 6, "server": one}}, [one]) == (
+    elsewhere = {path: {**running[path], "inode": 6}}
+    assert plan_names(elsewhere, [one]) == (
         ["netserver-@127.0.0.1-1.json"],
         [one],
     )
@@ -231,3 +232,32 @@ def test_plan(state_dir, monkeypatch):
     assert plan_names(running, [], "absent") == (["netserver-@127.0.0.1-1.json"], [])
     assert plan_names(running, [two], "absent") == ([], [])
     assert plan_names(running, [one], "absent") == (["netserver-@127.0.0.1-1.json"], [])
+
+
+def test_a_server_that_would_refuse_a_peer_is_started_again(state_dir, monkeypatch):
+    monkeypatch.setattr(netns, "inode", lambda _path: 7)
+    one = server(port=1)
+    path = str(state_dir / "netserver-@127.0.0.1-1.json")
+    running = {path: {"inode": 7, "server": one, **ACCESS._asdict()}}
+    fewer = servers.Access(ACCESS.token, [])
+    more = servers.Access(ACCESS.token, [*ACCESS.peers, "192.0.2.1"])
+    assert servers.plan(running, [one], "present", False, fewer) == ([], [])
+    assert servers.plan(running, [one], "present", False, more) == ([path], [one])
+    other = servers.Access("f" * 32, ACCESS.peers)
+    assert servers.plan(running, [one], "present", False, other) == ([path], [one])
+    wider = {**one, "count": 2}
+    assert servers.plan(running, [wider], "present", False, ACCESS) == ([path], [wider])
+
+
+def test_all_servers_of_a_node_have_one_token():
+    known = [None, {}, {"token": "ab"}, {"token": "cd"}]
+    assert servers.token_of(known) == "ab"
+    assert len({servers.token_of([]), servers.token_of([None])}) == 2
+
+
+@needs_netserver
+def test_the_state_file_is_for_root_alone(state_dir):
+    servers.start_all([server()], ACCESS)
+    [path] = state_dir.iterdir()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert json.loads(path.read_text())["token"] == ACCESS.token

@@ -33,7 +33,7 @@ def _host(monkeypatch):
                 return Result('[{"dev": "eth1"}]' if "route" in argv else '[{"mtu": 1500}]')
             return Result(small if argv[argv.index("-s") + 1] == "56" else large)
 
-        def run_cell(load, endpoints):
+        def run_cell(load, endpoints, token=""):
             assert (load["test"], load["duration"]) == ("TCP_STREAM", 0.25)
             [line] = workload.lines(load, endpoints)
             stream = {"argv": line.argv, "raw": netperf, "finished": 1.0}

@@ -1,0 +1,110 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the client of a cell is let in by the servers: with the token of the node that they run on.
+
+Clients of engines sockets and payload get it in their environment, which only root can read. netperf
+and iperf3 cannot be given one without showing it to all users of the node, so this process holds a
+connection to the door of each server while they run, see :mod:`.._engines.door`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from typing import Iterator, NamedTuple, Sequence
+
+from .._base.errors import LabError
+from .._engines.door import OPEN
+from .._engines.engine import Engine, Line
+from .._host import netns as host_netns
+
+VARIABLE = "OFFLOAD_LAB_TOKEN"
+ANSWER_S = 15.0  # for a connection and an answer, as for the check of an endpoint
+END_S = 3.0  # for the server to listen again
+PAUSE_S = 0.02
+
+
+class Place(NamedTuple):
+    """Where a server's door is, and from where it is reached."""
+
+    netns: str | None
+    local: str | None
+    address: str
+    port: int
+
+
+def places(engine: Engine, lines: Sequence[Line]) -> list[Place]:
+    """Return the doors that processes of a cell pass, each once."""
+    found = []
+    for line in lines:
+        port = engine.door_port(line)
+        if port:
+            end = line.end
+            found.append(Place(end["netns"], end["local"], end["address"], port))
+    return list(dict.fromkeys(found))
+
+
+def variables(engine: Engine, token: str) -> dict[str, str]:
+    """Return what the environment of an engine's client has for it."""
+    return {VARIABLE: token} if token and engine.reads_token else {}
+
+
+def _ask(place: Place, token: str, seconds: float) -> socket.socket | None:
+    """Return a connection on which the door has answered, None where it closed it."""
+    source = (place.local, 0) if place.local else None
+    with host_netns.inside(place.netns):
+        connection = socket.create_connection(
+            (place.address, place.port), timeout=seconds, source_address=source
+        )
+    try:
+        connection.sendall(f"{token}\n".encode())
+        if connection.recv(len(OPEN)) == OPEN:
+            return connection
+    except BaseException:
+        connection.close()
+        raise
+    connection.close()
+    return None
+
+
+def _enter(engine: Engine, place: Place, token: str) -> socket.socket:
+    where = f"{engine.server} {place.address} port {place.port}"
+    until = time.monotonic() + ANSWER_S
+    while True:
+        try:
+            connection = _ask(place, token, max(0.1, until - time.monotonic()))
+        except (ConnectionRefusedError, ConnectionResetError):  # it ends what served another cell
+            if time.monotonic() > until:
+                raise LabError("nothing listens", where, "Run playbook lab.yml again.")
+            time.sleep(PAUSE_S)
+            continue
+        except OSError as error:
+            raise LabError(f"does not answer ({error})", where, "Check firewalls and the path.")
+        if connection is None:
+            raise LabError(
+                "refuses this client: its address or its token is not one that the server knows",
+                where,
+                "Behind a NAT, name the address that the server sees in offload_lab_more_peers.",
+            )
+        return connection
+
+
+def _leave(connection: socket.socket) -> None:
+    """Close a connection when the door is ready for the next client."""
+    with connection, contextlib.suppress(OSError):
+        connection.settimeout(END_S)
+        connection.shutdown(socket.SHUT_WR)
+        connection.recv(1)
+
+
+@contextlib.contextmanager
+def admitted(engine: Engine, lines: Sequence[Line], token: str) -> Iterator[None]:
+    """Be admitted by the servers of a cell while its processes run. Without a token there is no
+    door: such a server is not ours.
+    """
+    with contextlib.ExitStack() as stack:
+        for place in places(engine, lines) if token else ():
+            stack.callback(_leave, _enter(engine, place, token))
+        yield
