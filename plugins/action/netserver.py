@@ -36,5 +36,6 @@ class ActionModule(ActionBase):
         names = task_vars.get("ansible_play_hosts_all") or ()
         others = [name for name in names if name != task_vars.get("inventory_hostname")]
         others = others or list(names)  # a lab of one node
-        more = self._templar.template(task_vars.get(peers.MORE) or [])
-        return peers.peers_of((task_vars["hostvars"][name] for name in others), more)
+        more = task_vars.get(peers.MORE)
+        more = self._templar.template(more) if more else []
+        return peers.peers_of([task_vars["hostvars"][name] for name in others], more)

@@ -17,7 +17,10 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._engines import workload
-from ansible_collections.offload.lab.plugins.module_utils._engines.door import iperf3_argv
+from ansible_collections.offload.lab.plugins.module_utils._engines.door import (
+    DIE_WITH_PARENT,
+    iperf3_argv,
+)
 from ansible_collections.offload.lab.plugins.module_utils._engines.engines import engine_named
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
@@ -75,7 +78,7 @@ class Containers:
         """Start a server, and wait until it listens."""
         name = f"offload-lab-iperf3-{port}"
         self.started.append(name)
-        command = iperf3_argv(ENDPOINT["address"], port)
+        command = iperf3_argv(ENDPOINT["address"], port)[len(DIE_WITH_PARENT) :]
         run([*self.argv(SERVER, "--detach", "--name", name), *command], **OURS)
         deadline = time.monotonic() + 20
         while f":{port} " not in run(["ip", "netns", "exec", SERVER, "ss", "-Htln"]):

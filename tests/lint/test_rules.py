@@ -65,8 +65,13 @@ MAY_IMPORT = {
     "doc_fragments": set(),
 }
 CONTROLLER_PLUGINS_MAY_IMPORT = {"plugin_utils", "module_utils"}
-# On targets everything goes through one door. The connection plugin is the door into a node.
-PROCESS_DOORS = ["plugins/connection/namespace.py", "plugins/module_utils/_host/runner.py"]
+# On targets everything goes through one door. The connection plugin is the door into a node. The door of
+# the servers runs alone, without privileges, and starts netserver or iperf3.
+PROCESS_DOORS = [
+    "plugins/connection/namespace.py",
+    "plugins/module_utils/_engines/door.py",
+    "plugins/module_utils/_host/runner.py",
+]
 PROCESS_CALLS = re.compile(
     r"\bsubprocess\.(Popen|run|call|check_call|check_output|getoutput|getstatusoutput)\("
     r"|\bos\.(system|popen|spawn\w+|posix_spawn\w*)\(|\bpty\.spawn\(|\bfrom subprocess import"

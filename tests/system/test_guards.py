@@ -20,14 +20,17 @@ from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.tests.support import run
 from ansible_collections.offload.lab.tests.system.trial import (
     PHYSICAL,
+    PLAIN,
     UNDERLAY,
     Meanwhile,
     address,
+    door,
     guards,
     lost,
     measure,
-    netserver,
+    plain_netserver,
     stopped,
+    token_of,
 )
 
 FIRST = network.NETSERVER_PORT + network.DATA_OFFSET
@@ -97,8 +100,10 @@ def test_a_netserver_that_answers_late_is_marked_and_gives_no_cpu_figures(lab, p
     """As after a lost packet of the control connection: netperf's time begins when ours is half
     over.
     """
-    with stopped(netserver(lab)) as go_on, Meanwhile(lab, lambda _pids: go_on(), delay=1):
-        no_cpu_figures(measure(lab, probe))
+    with plain_netserver(lab) as server, stopped(server) as go_on, Meanwhile(
+        lab, lambda _pids: go_on(), delay=1
+    ):
+        no_cpu_figures(measure(lab, probe, end=PLAIN))
 
 
 def test_streams_that_do_not_run_beside_each_other_are_marked(lab, probe):
@@ -109,15 +114,15 @@ def test_streams_that_do_not_run_beside_each_other_are_marked(lab, probe):
             go_on()
             time.sleep(1)
 
-    with stopped(netserver(lab)) as go_on, Meanwhile(lab, hold_up, delay=1):
-        trial = measure(lab, probe, streams=2)
+    with plain_netserver(lab) as server, stopped(server) as go_on, Meanwhile(lab, hold_up, delay=1):
+        trial = measure(lab, probe, streams=2, end=PLAIN)
     assert trial["error"] is None
     assert "overlap" in guards(trial), trial["result"]
     assert trial["result"]["overlap"] < 0.9
 
 
 def test_packets_that_one_cpu_takes_in_are_told(lab, probe):
-    server = netserver(lab)
+    server = door(lab)
     everywhere = os.sched_getaffinity(0)
     os.sched_setaffinity(server, {0})
     os.sched_setaffinity(0, {0})  # what this test starts inherits it
@@ -182,7 +187,13 @@ def test_what_the_engine_itself_limits_is_told_and_what_the_path_limits_is_not(l
     server = [{"address": PHYSICAL["address"], "port": network.NETSERVER_PORT + 4}]
     slow = ["dev", "node2", "root", "tbf", "rate", "200mbit", "burst", "256kb", "limit", "1mb"]
     qdisc = ["ip", "netns", "exec", f"{lab.name}-fabric", "tc", "qdisc"]
-    lab.ask("offload.lab.netserver", "node2", engine="sockets", servers=server)
+    lab.ask(
+        "offload.lab.netserver",
+        "node2",
+        engine="sockets",
+        servers=server,
+        peers=[PHYSICAL["local"]],
+    )
     try:
         for _attempt in range(5):  # what else runs on this machine may take the CPU from it
             tiny = measure(lab, probe, engine="sockets", message_size=1)
@@ -214,9 +225,12 @@ def test_datagrams_that_the_switch_merges_fail(lab, probe):
         {"id": str(cut), "path": "tenant_vxlan", "mtu": 9000, "endpoints": [ends], "workload": more}
         for cut, more in ((True, load), (False, {**load, "udp_segment": False}))
     ]
-    lab.ask("offload.lab.netserver", "node2", engine="sockets", servers=server)
+    lab.ask(
+        "offload.lab.netserver", "node2", engine="sockets", servers=server, peers=[ends["local"]]
+    )
     try:
-        merged, whole = lab.ask("offload.lab.visit", "node1", cells=cells, probe=probe)["trials"]
+        asked = {"cells": cells, "probe": probe, "token": token_of(lab)}
+        merged, whole = lab.ask("offload.lab.visit", "node1", **asked)["trials"]
     finally:
         lab.ask("offload.lab.netserver", "node2", state="absent", servers=server)
     assert "datagrams of 100 bytes arrived as one of 6400" in merged["error"]

@@ -18,6 +18,7 @@ from ansible_collections.offload.lab.tests.system.trial import (
     address,
     guards,
     measure,
+    token_of,
 )
 
 # Prints once in 20 ms: time, busy clock ticks of all CPUs, bytes that underlay0 sent.
@@ -46,7 +47,10 @@ def _engine(request, lab):
     """Run the servers of an engine on the server's node."""
     servers = [{"address": PHYSICAL["address"], "port": port} for port in PORTS[request.param]]
     if servers:
-        lab.ask("offload.lab.netserver", "node2", engine=request.param, servers=servers)
+        peers = [PHYSICAL["local"]]
+        lab.ask(
+            "offload.lab.netserver", "node2", engine=request.param, servers=servers, peers=peers
+        )
     yield request.param
     if servers:
         lab.ask("offload.lab.netserver", "node2", state="absent", servers=servers)
@@ -122,7 +126,9 @@ def test_many_tenants_come_stream_at_once_and_go(lab, count):
             },
         }
         for _once in range(3):  # what else runs on this machine may hold a stream up
-            trial = lab.ask("offload.lab.visit", "node1", cells=[cell], probe=probe)["trials"][0]
+            trial = lab.ask(
+                "offload.lab.visit", "node1", cells=[cell], probe=probe, token=token_of(lab)
+            )["trials"][0]
             assert trial["error"] is None
             assert (
                 len(trial["result"]["stream_mbps"]) == count

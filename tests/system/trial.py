@@ -7,25 +7,38 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
 
 PHYSICAL = {"address": "198.18.0.2", "local": "198.18.0.1"}
 UNDERLAY = {"name": "underlay0"}
 EXPECT = {"vni": 10, "timestamps": True}
 
 
-def measure(lab, probe, mtu=9000, evidence=None, **workload):
+PLAIN_PORT = 12990  # of a netserver that is not the lab's
+PLAIN = {**PHYSICAL, "port": PLAIN_PORT}
+
+
+def token_of(lab, host="node2"):
+    """Return the token that clients of a node's servers need."""
+    return lab.ask("offload.lab.netserver", host, with_token=True)["token"]
+
+
+def measure(lab, probe, mtu=9000, evidence=None, end=PHYSICAL, **workload):
     """Measure one cell on the physical path and return its trial."""
     load = dict({"test": "TCP_STREAM", "duration": 2}, **workload)
-    cell = {"id": "a", "path": "physical", "mtu": mtu, "workload": load, "endpoints": [PHYSICAL]}
+    cell = {"id": "a", "path": "physical", "mtu": mtu, "workload": load, "endpoints": [end]}
     return lab.ask(
         "offload.lab.visit",
         "node1",
         cells=[cell],
         probe=probe,
+        token=token_of(lab) if end == PHYSICAL else "",
         expect=EXPECT,
         evidence=evidence,
         watch={"client": [UNDERLAY], "server": [UNDERLAY]},
@@ -90,11 +103,25 @@ def inode_of(pid):
         return None
 
 
-def netserver(lab):
-    """Return the process of node2 that answers on the underlay."""
+def door(lab):
+    """Return the process of node2 that lets clients of its netserver in, on the underlay."""
     inode = os.stat(f"/run/netns/{lab.name}-node2").st_ino
-    [pid] = [pid for pid in testing("netserver") if inode_of(pid) == inode]
+    [pid] = [pid for pid in testing("netserver-door") if inode_of(pid) == inode]
     return pid
+
+
+@contextmanager
+def plain_netserver(lab):
+    """Run a netserver that is not the lab's on node2; yield its process."""
+    argv = ["netserver", "-D", "-L", f"{PLAIN['address']},4", "-p", str(PLAIN_PORT), "-N"]
+    inside = ["nsenter", f"--net=/run/netns/{lab.name}-node2", *argv]
+    with subprocess.Popen(inside, stdout=subprocess.DEVNULL) as process:
+        place = f"{PLAIN['address']}:{PLAIN_PORT} "
+        assert wait_until(lambda: place in lab.inside(2, "ss", "-Hltn"))
+        try:
+            yield process.pid
+        finally:
+            process.kill()
 
 
 @contextmanager

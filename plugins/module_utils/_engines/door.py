@@ -27,6 +27,7 @@ import time
 from typing import Any, NoReturn
 
 OPEN = b"open\n"
+DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL")
 MOST_BYTES = 1 << 20  # of standard input
 TOKEN_BYTES = range(16, 129)
 FIRST = frozenset(b"0123456789abcdef")  # of a token; a request of netperf begins with a zero byte
@@ -232,7 +233,6 @@ def kill(process: int) -> None:
 
 def start(argv: list[str], connection: socket.socket | None) -> int:
     """Start a program, whose standard input is the connection; return its process."""
-    variables = {"LC_ALL": "C", "PATH": os.environ["PATH"]}
     silent = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
     actions: list[Any] = [*silent]
     if connection:
@@ -243,7 +243,7 @@ def start(argv: list[str], connection: socket.socket | None) -> int:
         raise FileNotFoundError(errno.ENOENT, "there is no such program", argv[0])
     # Python ignores SIGPIPE, and a program would inherit that.
     return os.posix_spawn(
-        path, argv, variables, file_actions=actions, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ]
+        path, argv, os.environ, file_actions=actions, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ]
     )
 
 
@@ -261,8 +261,8 @@ class NetserverDoor(Door):
 
 
 def iperf3_argv(address: str, port: int) -> list[str]:
-    """Return the command line of a server, which serves one client at a time."""
-    return ["iperf3", "-s", "-B", address, "-p", str(port)]
+    """Return the command line of a server, which serves one client at a time and ends with us."""
+    return [*DIE_WITH_PARENT, "iperf3", "-s", "-B", address, "-p", str(port)]
 
 
 class Iperf3Door(Door):
@@ -331,6 +331,8 @@ DOORS = {"netserver": NetserverDoor, "iperf3": Iperf3Door}
 
 def main() -> None:
     address, port, count, program = sys.argv[1:]
+    with open("/proc/self/comm", "w") as name:  # what ps shows
+        name.write(f"{program}-door")
     token, peers = guests(sys.stdin.read(MOST_BYTES))
     ports = range(int(port), int(port) + int(count))
     DOORS[program](address, ports, token, peers).serve()

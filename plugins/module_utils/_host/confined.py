@@ -31,6 +31,7 @@ LIMITS = {
 }
 MEMORY = "50%"  # of the node's, for a server and what it starts
 SCOPE = "offload-lab-server-"
+LAB_NAME = "OFFLOAD_LAB_NAME"
 # Each is a program of util-linux that becomes the next one, so the process keeps its number.
 WITHOUT_PRIVILEGES = (
     "setpriv",
@@ -63,8 +64,11 @@ def command(argv: Sequence[str]) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of a confined process: nothing of a task's, which may have secrets."""
-    return {"LC_ALL": "C", "LANGUAGE": "C", "PATH": SEARCH_PATH}
+    """Return the environment of a confined process: of a task's, which may have secrets, only the
+    name of the lab that the process belongs to.
+    """
+    lab = {name: os.environ[name] for name in (LAB_NAME,) if name in os.environ}
+    return {"LC_ALL": "C", "LANGUAGE": "C", "PATH": SEARCH_PATH, **lab}
 
 
 def require_program(name: str, variables: Mapping[str, str] | None = None) -> None:

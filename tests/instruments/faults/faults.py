@@ -46,7 +46,7 @@ def netperf(world, _random):
 
 
 def netserver(world, random):
-    return _kill_by_name(world, random.choice((1, 2)), "netserver")
+    return _kill_by_name(world, random.choice((1, 2)), "netserver-door")
 
 
 def vswitchd(world, random):
