@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 from ...module_utils._base.errors import LabError
-from ...module_utils._base.network import PROBE_PORT
 from ...module_utils._engines.engines import BY_NAME, ENGINES
 from ...module_utils._ethtool.alias import resolve
 from ...module_utils._ethtool.features import Feature
@@ -178,7 +177,7 @@ def _of_other_engines(engine: str | None) -> set[str]:
     others: set[str] = set()
     for one in ENGINES:
         if one.name != engine:
-            others.update((one.program, one.serve("::1", PROBE_PORT)[0]))
+            others.update((one.program, one.served_by))
     return others
 
 

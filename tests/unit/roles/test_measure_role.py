@@ -31,6 +31,7 @@ from ansible_collections.offload.lab.tests.support import (
 ANSWERS = {
     "ethtool": {"devices": {}},
     "probe": {"token": "x"},
+    "netserver": {"token": "x"},
     "manifest_info": {
         "host": {"sysctls": {}},
         "links": {},
@@ -40,7 +41,7 @@ ANSWERS = {
     },
     "ethtool_info": {"devices": {}, "kernel_log": [], "restore": []},
     "snapshot": {"path": "snapshot.json"},
-    **{name: {} for name in ("restore", "dead_man_switch", "link", "path_check_info", "netserver")},
+    **{name: {} for name in ("restore", "dead_man_switch", "link", "path_check_info")},
 }
 ANSWER = """#!/usr/bin/python
 # WANT_JSON
@@ -51,7 +52,7 @@ VISIT = """#!/usr/bin/python
 import time
 from ansible.module_utils.basic import AnsibleModule
 KEYS = ("cells", "campaign", "collect", "spool", "chunk", "probe", "watch", "look", "reach", "engines",
-        "forwarder")
+        "forwarder", "token")
 module = AnsibleModule(argument_spec={key: {"type": "raw"} for key in KEYS})
 rows = []
 for cell in module.params["cells"] or []:
