@@ -54,7 +54,7 @@ options:
       options:
         description:
           - Options of the interface, such as C(remote_ip), C(key), C(dst_port) and C(csum).
-          - The interface has these and no others.
+          - The interface has these and no others. Keys of IPsec such as C(psk) are refused.
         type: dict
         default: {}
       other_config:

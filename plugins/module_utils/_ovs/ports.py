@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, Mapping, NamedTuple, Sequence, TypedDict, cast
 
 from .._base import checks, network
@@ -48,6 +49,10 @@ NEW: Port = {
 }
 
 
+# Of IPsec: ovs-vswitchd.conf.db(5)
+SECRETS = frozenset(("ca_cert", "certificate", "password", "private_key", "psk", "remote_cert"))
+
+
 def _text(value: object) -> str:
     """Return a map's value as OVSDB has it: a string, booleans in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -65,6 +70,13 @@ def wanted_port(port: PortOptions, owner: str) -> Port:
     wanted["trunks"] = sorted(wanted["trunks"])
     for column in ("options", "other_config", "external_ids"):
         wanted[column] = {str(key): _text(value) for key, value in wanted[column].items()}
+    secret = SECRETS.intersection(chain(wanted["options"], wanted["other_config"]))
+    if secret:
+        raise InputError(
+            f"the key {min(secret)} holds a secret, and results would show it",
+            port["name"],
+            "Leave it out: the lab's tunnels have no IPsec.",
+        )
     if OWNER in wanted["external_ids"]:
         raise InputError(
             f"the key {OWNER} marks the owner and cannot be set",

@@ -123,7 +123,7 @@ def corrupted_of(trial: Trial) -> dict[str, int]:
     for end, seen in (trial.get("damage") or NOTHING).items():
         counters = seen.get("counters") or {}
         count = sum(counters.get(name, 0) for name in CHECKSUMS)
-        if count >= FEWEST_CHECKSUMS:
+        if count:
             found[str(nodes.get(end) or end)] = count
     return found
 
@@ -170,6 +170,11 @@ def _joined_corrupted(tallies: Iterable[Tally]) -> dict[str, Corrupted]:
     return found
 
 
+def _refused_at(node: str, tally: Tally) -> int:
+    seen = tally.get("corrupted", {}).get(node)
+    return seen["packets"] if seen else 0
+
+
 def corrupted_always(tallies: Collection[Tally]) -> dict[str, Corrupted]:
     """Return the nodes at which packets arrive with wrong checksums under each of several profiles."""
     whole = _joined_corrupted(tallies)
@@ -178,7 +183,7 @@ def corrupted_always(tallies: Collection[Tally]) -> dict[str, Corrupted]:
     return {
         node: seen
         for node, seen in whole.items()
-        if all(node in tally.get("corrupted", {}) for tally in tallies)
+        if all(_refused_at(node, tally) >= FEWEST_CHECKSUMS for tally in tallies)
     }
 
 

@@ -249,3 +249,11 @@ def test_options_become_exactly_what_is_wanted(before, wanted):
     assert after["p"]["options"] == wanted
     assert bool(steps) == (before != wanted)
     assert sum(step.argv.count("options") for step in steps) == bool(set(before) - set(wanted))
+
+
+@pytest.mark.parametrize("column", ["options", "other_config"])
+@pytest.mark.parametrize("key", ["psk", "private_key"])
+def test_a_key_of_ipsec_is_refused_and_not_shown(column, key):
+    with pytest.raises(InputError, match=f"vxlan0: the key {key} holds a secret") as refused:
+        wanted_ports([{"name": "vxlan0", "type": "vxlan", column: {key: "swordfish"}}], "tunnel")
+    assert "swordfish" not in str(refused.value)
