@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ansible.utils.display import Display
-
+from ..plugin_utils._action.console import say
 from ..plugin_utils._action.controller import ControllerAction, Spec
 from ..plugin_utils._compare.folders import compare_folders, console, documents
 from ..plugin_utils._store.files import write_changed
@@ -38,7 +37,7 @@ class ActionModule(ControllerAction):
             else []
         )
         for line in console(comparison):
-            Display().display(f"  {line}")
+            say(f"  {line}")
         return {
             "changed": bool(changed),
             "baseline": comparison["baseline"],

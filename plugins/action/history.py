@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ansible.utils.display import Display
-
+from ..plugin_utils._action.console import say
 from ..plugin_utils._action.controller import ControllerAction, Spec
 from ..plugin_utils._history.folders import documents, history_of
 from ..plugin_utils._history.page import answer
@@ -32,7 +31,7 @@ class ActionModule(ControllerAction):
             os.path.abspath(options["output"]), documents(found), self._task.check_mode
         )
         for item in answer(found):
-            Display().display(f"  {item['text']}")
+            say(f"  {item['text']}")
         changes = [
             {"campaign": change["campaign"], "number": change["number"], "p": change["p"]}
             for change in found["changes"]

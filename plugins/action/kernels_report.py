@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ansible.utils.display import Display
-
+from ..plugin_utils._action.console import say
 from ..plugin_utils._action.controller import ControllerAction, Spec
 from ..plugin_utils._kernels.folders import documents, report_of
 from ..plugin_utils._kernels.page import answer, ordered_changes
@@ -35,7 +34,7 @@ class ActionModule(ControllerAction):
             os.path.abspath(options["output"]), documents(report), self._task.check_mode
         )
         for item in answer(report):
-            Display().display(f"  {item['text']}")
+            say(f"  {item['text']}")
         changes = [
             {
                 "effect": effect["id"],

@@ -12,10 +12,9 @@ import os
 import time
 from typing import Any
 
-from ansible.utils.display import Display
-
 from ..module_utils._base.errors import InputError
 from ..module_utils._load.spec import SPEC as VISIT
+from ..plugin_utils._action.console import say
 from ..plugin_utils._action.controller import ControllerAction, Spec
 from ..plugin_utils._analysis.cube import scatter_of
 from ..plugin_utils._analysis.spend import before_the_first
@@ -84,7 +83,7 @@ class ActionModule(ControllerAction):
         if self._task.check_mode:
             lines += time_plan(plan, self._scatter(options["scatter_from"] or folder))
         for line in lines:
-            Display().display(f"  {line}")
+            say(f"  {line}")
         if old is None and not self._task.check_mode:
             write_plan(path, plan)
         pairs = plan["pairs"] or guests.first_pair(playing)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ansible.utils.display import Display
-
+from ..plugin_utils._action.console import say
 from ..plugin_utils._action.controller import ControllerAction, Spec
 from ..plugin_utils._campaign.chosen import IN_RESULTS, places, results_folder
 from ..plugin_utils._live import refresh
@@ -42,7 +41,7 @@ class ActionModule(ControllerAction):
         made = make_report(self._folder(options), check=self._task.check_mode)
         report = made["files"]["report.html"]
         for line in [*made["table"].splitlines(), "", f"Report: {report}"]:
-            Display().display(f"  {line}")
+            say(f"  {line}")
         told: dict[str, Any] = {**made, "table": made["table"][:MOST_TABLE], "report": report}
         if not self._task.diff:
             told.pop("diff")
@@ -59,7 +58,7 @@ class ActionModule(ControllerAction):
             )
         except Exception as error:  # whatever it is, hours of measuring are worth more
             done = {"made": False, "line": f"no live report: {error}"}
-        Display().display(f"  {done['line']}")
+        say(f"  {done['line']}")
         return {"changed": False, **done}
 
     def _folder(self, arguments: dict[str, Any]) -> str:

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleActionFail, AnsibleError
-from ansible.utils.display import Display
 from ansible.utils.vars import load_extra_vars
 
+from ..plugin_utils._action.console import say
 from ..plugin_utils._action.controller import ControllerAction, Spec
 from ..plugin_utils._campaign.chosen import IN_RESULTS, asked_campaign, places
 from ..plugin_utils._campaign.design import make_plan
@@ -49,7 +49,7 @@ class ActionModule(ControllerAction):
         problems = variable_checks.merged(self._found(options, task_vars))
         if problems:
             for problem in problems[1:]:
-                Display().display(f"  {problem}")
+                say(f"  {problem}")
             more = f" {len(problems) - 1} more above." if problems[1:] else ""
             raise AnsibleActionFail(f"{problems[0]}{more}")
         return {}
@@ -138,7 +138,7 @@ class ActionModule(ControllerAction):
             rows += host_checks.judge(node, reading, wanted[node])
         rows += host_checks.apart(readings, wanted, time.time())
         for line in host_checks.table(rows):
-            Display().display(f"  {line}")
+            say(f"  {line}")
         return host_checks.problems(rows)
 
 

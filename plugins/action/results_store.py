@@ -12,11 +12,10 @@ import time
 from datetime import datetime
 from typing import Any
 
-from ansible.utils.display import Display
-
 from ..module_utils._base.errors import LabError
 from ..module_utils._host.lease import Holder
 from ..module_utils._host.store import SPEC, lock_of
+from ..plugin_utils._action.console import say
 from ..plugin_utils._action.controller import ControllerAction
 from ..plugin_utils._campaign.chosen import places, results_folder
 from ..plugin_utils._store import campaign_lock, results_store, time_window
@@ -70,9 +69,7 @@ class ActionModule(ControllerAction):
         if self.options["state"] == "claimed":
             if not self.options["temporary"]:
                 results_store.refuse_temporary(self.results, os.environ)
-            campaign_lock.acquire_patiently(
-                lock_of(self.results), campaign_lock.controller(), Display().display
-            )
+            campaign_lock.acquire_patiently(lock_of(self.results), campaign_lock.controller(), say)
         return {}
 
     def _in_store(self, task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -85,9 +82,7 @@ class ActionModule(ControllerAction):
         owner = campaign_lock.controller() if self.options["lock"] else None
         if state == "claimed":
             path = f"{self._play_context.remote_addr}:{lock_of(self.store)}"
-            campaign_lock.wait_for(
-                lambda silent: self._ask(owner=owner, silent=silent), path, Display().display
-            )
+            campaign_lock.wait_for(lambda silent: self._ask(owner=owner, silent=silent), path, say)
             try:
                 return self._fetch(self._ask(owner=owner)["files"])
             except LabError:

@@ -12,9 +12,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from ansible.utils.display import Display
-
 from ..module_utils._base.errors import InputError
+from ..plugin_utils._action.console import say
 from ..plugin_utils._action.controller import ControllerAction, Spec
 from ..plugin_utils._analysis import judge, named, spend
 from ..plugin_utils._analysis.nominate import nominate
@@ -132,7 +131,7 @@ class CampaignFolder:
                 decided = (named if plan["design"] == looks.INTEGRITY else judge).decide
                 made.append(decided(plan, stream_records(self.record, []), look, made))
                 write_looks(self.folder, plan, made)
-                Display().display(f"  {looks.look_text(made[-1])}")
+                say(f"  {looks.look_text(made[-1])}")
         return looks.with_looks(plan, made)
 
     def timed(self, plan: Plan) -> Plan:
@@ -148,7 +147,7 @@ class CampaignFolder:
                     break
                 made.append(spend.decide(now, stream_records(self.record, []), made))
                 write_spending(self.folder, plan, made)
-                Display().display(f"  {spending.spending_text(made[-1])}")
+                say(f"  {spending.spending_text(made[-1])}")
         return self._decided(plan, made)
 
     @staticmethod
@@ -213,7 +212,7 @@ class CampaignFolder:
             if decided["ended"]
             else (f"round {len(decided['rounds'])}: {'; '.join(names[name] for name in last)}")
         )
-        Display().display(f"  search: {text}; {after}")
+        say(f"  search: {text}; {after}")
 
     def _called(self, profiles: Mapping[str, Profile], search: Search | None) -> dict[str, str]:
         """Return how the report calls each set."""
@@ -250,5 +249,5 @@ class CampaignFolder:
             for name, own in decided["profiles"].items()
         ]
         text = f"{'; '.join(names)}: {len(decided['visits'])} visits in {len(decided['blocks'])} blocks"
-        Display().display(f"  confirmation: {text if decided['visits'] else 'nothing to confirm'}")
+        say(f"  confirmation: {text if decided['visits'] else 'nothing to confirm'}")
         return decided

@@ -12,10 +12,10 @@ import shlex
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
 
 from ..module_utils._base.errors import LabError
 from ..module_utils._load.spec import SPEC
+from ..plugin_utils._action.console import say, warn
 from ..plugin_utils._paths import sources
 from ..plugin_utils._trials.measure import Measurement
 from ..plugin_utils._trials.nouns import CellToMeasure
@@ -42,7 +42,7 @@ class ActionModule(ActionBase):
             "inventory_hostname", "client"
         )
         try:
-            work = Measurement(options, Display().display, Display().warning, self._task.check_mode)
+            work = Measurement(options, say, warn, self._task.check_mode)
             with work.locked():
                 result.update(self._measure(work, options, task_vars))
             result["warnings"] = result.get("warnings", []) + self._warnings

@@ -32,6 +32,8 @@ from ansible.playbook.play import Play
 from ansible.plugins.callback.default import CallbackModule as DefaultCallback
 from ansible.utils.display import Display
 
+from ..plugin_utils._untrusted.texts import lines
+
 Result = Any  # CallbackTaskResult; in ansible-core 2.18 TaskResult
 
 
@@ -85,7 +87,8 @@ class CallbackModule(DefaultCallback):
         self._items: dict[str, list[str]] = {}  # {host: what items of its loop said that failed}
 
     def _show(self, text: str, **kwargs: Any) -> None:
-        self._screen.display(text, screen_only=True, **kwargs)
+        for line in lines(text):
+            self._screen.display(line, screen_only=True, **kwargs)
 
     def v2_playbook_on_play_start(self, play: Play) -> None:
         super().v2_playbook_on_play_start(play)

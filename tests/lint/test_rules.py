@@ -25,6 +25,7 @@ CONTROLLER_LIBRARIES = {
     "ansible_collections",
     "jinja2",
     "jsonschema",
+    "markupsafe",  # of jinja2
     "numpy",
     "orjson",
     "pyDOE3",

@@ -17,6 +17,7 @@ from .._figures.nouns import StatedEffect
 from .._figures.numbers import count, effect, interval, number, ratio
 from .._trials import shape
 from .._trials.records import stream_records
+from .._untrusted.markdown import cell, escape
 from .compare import (
     FEWEST_BLOCKS,
     MeasuredCampaign,
@@ -78,7 +79,7 @@ def compare_folders(folders: list[str], threshold: float | None = None) -> Compa
 
 
 def _cells(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
+    return f"| {' | '.join(map(cell, cells))} |"
 
 
 def _name(metric: MetricRows) -> str:
@@ -93,16 +94,16 @@ def _effect_line(table: TableRows, metric: MetricRows, row: EffectRow) -> str:
         "verdict": row["verdict"],
     }
     verdict = WORDS.get(row["verdict"], row["verdict"])
-    flag = " **regression**" if row["regression"] else ""
-    return _cells(
+    line = _cells(
         table["id"],
         _name(metric),
         row["profile"],
         effect(stated),
         interval(row["low"], row["high"]),
         f"{row['n_baseline']}, {row['n']}",
-        f"{verdict}{flag}",
+        verdict,
     )
+    return f"{line.removesuffix(' |')} **regression** |" if row["regression"] else line
 
 
 def _value_line(table: TableRows, metric: MetricRows, row: ValueRow) -> str:
@@ -125,7 +126,7 @@ def _table(head: str, lines: list[str]) -> str:
 def _effects(other: ComparedCampaign) -> list[str]:
     lines = [_effect_line(table, metric, row) for _campaign, table, metric, row in rows_of([other])]
     return (
-        [f"## {other['campaign']}: effects against the control", _table(EFFECT_HEAD, lines)]
+        [f"## {escape(other['campaign'])}: effects against the control", _table(EFFECT_HEAD, lines)]
         if lines
         else []
     )
@@ -136,14 +137,15 @@ def _values(other: ComparedCampaign) -> list[str]:
     for table in other["tables"]:
         for metric in table["metrics"]:
             lines += [_value_line(table, metric, row) for row in metric["values"]]
-    return [f"## {other['campaign']}: values, for information", _table(VALUE_HEAD, lines)]
+    return [f"## {escape(other['campaign'])}: values, for information", _table(VALUE_HEAD, lines)]
 
 
 def _manifest(comparison: Comparison) -> list[str]:
     lines = []
     for row in comparison["manifest"]:
         values = " → ".join(str(value) for value in row["values"])
-        lines.append(f"- {row['node']} {row['name']}: {values}")
+        words = f"{row['node']} {row['name']}: {values}"
+        lines.append(f"- {escape(words)}")
     cut = [f"- and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
     return ["## What differs in the manifests", "\n".join(lines[:MOST_LINES] + cut or ["Nothing."])]
 
@@ -151,8 +153,8 @@ def _manifest(comparison: Comparison) -> list[str]:
 def markdown(comparison: Comparison) -> str:
     """Return a comparison as Markdown; ``~`` is no difference that matters, ``?`` is not known."""
     parts = [
-        f"# Against {comparison['baseline']}",
-        *verdict_lines(comparison),
+        f"# Against {escape(comparison['baseline'])}",
+        *map(escape, verdict_lines(comparison)),
         f"{comparison['note']}.",
     ]
     parts.append(

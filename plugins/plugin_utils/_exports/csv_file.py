@@ -25,6 +25,7 @@ from .._trials.digest import (
 )
 from .._trials.nouns import NOTHING, EndCpu, Result, Trial
 from .._trials.records import stream_records
+from .._untrusted.cells import cell
 
 Outcome = Digest | Exception  # of the process that digests
 WORKLOAD = ("name", "test", "message_size", "streams", "tenants", "duration")
@@ -82,7 +83,12 @@ def csv_row(trial: Trial) -> list[Any]:
     ends = (trial.get("cpu") or NOTHING).get("ends") or NOTHING
     for end in ENDS:
         row += _cpu_cells(ends.get(end))
-    return [*row, _left_out(trial), _marks(trial), trial.get("error")]
+    row += [_left_out(trial), _marks(trial), trial.get("error")]
+    return _without_formulas(row)
+
+
+def _without_formulas(row: list[Any]) -> list[Any]:
+    return [cell(value) if type(value) is str else value for value in row]
 
 
 def _latencies(result: Result) -> list[float | None]:

@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from typing import Any
 from xml.etree import ElementTree
 
+from .._untrusted.texts import printable
 from .junit import add_case, document
 from .openmetrics import Sample, exposition
 
@@ -71,7 +72,7 @@ def text(hosts: Mapping[str, Host | None]) -> str:
     lines: list[str] = []
     for name in sorted(hosts):
         lines += _host_lines(name, hosts[name])
-    return "".join(line + "\n" for line in lines)
+    return "".join(printable(line) + "\n" for line in lines)
 
 
 def _device_case(suite: ElementTree.Element, name: str, device: Mapping[str, Any]) -> None:

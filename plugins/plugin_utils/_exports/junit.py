@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 from .._analysis.nouns import AnalysedTable, Analysis
 from .._analysis.unfinished import claimed
+from .._untrusted.texts import printable
 
 
 def add_case(suite: ElementTree.Element, where: str, name: str, text: str, kind: str = "") -> None:
@@ -25,8 +26,17 @@ def add_case(suite: ElementTree.Element, where: str, name: str, text: str, kind:
         ElementTree.SubElement(case, "system-out").text = text
 
 
+def _clean(root: ElementTree.Element) -> None:
+    """Replace characters that XML 1.0 does not have."""
+    for element in root.iter():
+        element.text = printable(element.text) if element.text else element.text
+        for name, value in element.items():
+            element.set(name, printable(value))
+
+
 def document(root: ElementTree.Element) -> str:
     """Return the text of ``testsuites``, with what each suite counts."""
+    _clean(root)
     for suite in root:
         suite.set("failures", str(len(suite.findall("testcase/failure"))))
         suite.set("skipped", str(len(suite.findall("testcase/skipped"))))

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from .._analysis.nouns import AnalysedMetric, Analysis, Estimate, ProfileSpread
 from .._analysis.unfinished import claimed
+from .._untrusted.texts import printable
 
 Labels = dict[str, "str | int | None"]
 Sample = tuple[str, Labels, float]
@@ -76,7 +77,7 @@ def _ends(row: Estimate) -> Iterator[tuple[str, float | None]]:
 @functools.lru_cache(maxsize=KNOWN_LABELS, typed=True)
 def _label(name: str, value: str | int) -> str:
     """Return a label as text. The same few are in many samples."""
-    escaped = str(value).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+    escaped = printable(str(value)).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
     return f'{name}="{escaped}"'
 
 

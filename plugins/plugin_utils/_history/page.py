@@ -16,6 +16,8 @@ from .._figures.nouns import PlainTable, Trend
 from .._report import html
 from .._report.nouns import PageFigure, Sentence
 from .._report.phrases import line
+from .._untrusted.markdown import escape
+from .._untrusted.markdown import table as markdown_table
 from .rows import History, HistoryChange, Series
 
 MOST = 40  # rows of a table and figures of a page; history.json has all
@@ -224,15 +226,12 @@ def html_of(page: Page, drawings: list[PageFigure], about: str, more: str) -> st
 
 def markdown_of(page: Page) -> str:
     """Return a page as Markdown."""
-    answers = [f"- {item['text']}" for item in page.answer]
-    lines = [f"# {text.sentence(page.name)}", *answers, page.note]
+    answers = [f"- {escape(item['text'])}" for item in page.answer]
+    lines = [f"# {escape(text.sentence(page.name))}", *answers, escape(page.note)]
     for table in page.tables:
-        rows = [
-            table["head"],
-            ["---"] * len(table["head"]),
-            *(row["cells"] for row in table["rows"]),
-        ]
-        lines += [f"## {table['title']}", "\n".join(f"| {' | '.join(row)} |" for row in rows)]
+        marks = ["---"] * len(table["head"])
+        rows = [row["cells"] for row in table["rows"]]
+        lines += [f"## {escape(table['title'])}", markdown_table(table["head"], marks, rows)]
     return "\n\n".join(lines) + "\n"
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...module_utils._base.errors import LabError
 from .._figures import marks
 from .._figures import numbers as text
+from .._untrusted import markdown
 from .nouns import CampaignReport
 
 if TYPE_CHECKING:
@@ -46,6 +48,28 @@ def environment(*, is_page: bool = True) -> jinja2.Environment:
         new.finalize = _keep_units_together
     new.filters["capfirst"] = text.sentence
     return new
+
+
+@functools.lru_cache(maxsize=None)
+def markdown_environment() -> tuple[jinja2.Environment, Callable[[str], str]]:
+    """Return the Jinja2 environment of report.md, which escapes each text that it shows, and what
+    marks a text as Markdown.
+    """
+    plain = environment(is_page=False)
+    import markupsafe  # noqa: PLC0415
+
+    made = markupsafe.Markup
+
+    def shown(value: object) -> object:
+        return value if isinstance(value, made) else made(markdown.escape(value))
+
+    new = plain.overlay(autoescape=True, finalize=shown)
+    new.filters = {
+        **plain.filters,
+        "code": lambda value: made(markdown.code(value)),
+        "block": lambda value: made(markdown.block(value)),
+    }
+    return new, made
 
 
 def preload() -> None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from .._analysis.nouns import Estimate
 from .._figures import numbers as text
 from .._figures.nouns import NamedTable, PlainTable, QuantityRow
+from .._untrusted.markdown import table as markdown_table
 from . import html
 from .nouns import CampaignReport, DeviceEvidence, Sentence
 from .phrases import SHOWN, rows_of
@@ -143,15 +144,10 @@ def console(report: CampaignReport) -> str:
     )
 
 
-def _escape(value: object) -> str:
-    return str(value).replace("|", "\\|").replace("\n", " ")
-
-
 def _markdown_table(table: PlainTable) -> str:
     """Return a table in Markdown; numbers are on the right."""
     marks = ["---" if head in table["text"] else "---:" for head in table["head"]]
-    rows = [table["head"], marks, *(row["cells"] for row in table["rows"])]
-    return "\n".join(f"| {' | '.join(map(_escape, cells))} |" for cells in rows)
+    return markdown_table(table["head"], marks, [row["cells"] for row in table["rows"]])
 
 
 def _interval(row: Estimate) -> str:
@@ -229,7 +225,7 @@ def _verdicts(rows: Sequence[DeviceEvidence]) -> PlainTable:
 
 def markdown(report: CampaignReport) -> str:
     """Return report.md: the answer, the table, the conditions, and where the rest is."""
-    return _render(
+    return _render_markdown(
         "report.md.j2",
         report,
         compared=_compared(report.tables, report.paired),
@@ -237,13 +233,23 @@ def markdown(report: CampaignReport) -> str:
     )
 
 
+def _render_markdown(name: str, report: CampaignReport, **other: object) -> str:
+    """Return a template of the report as Markdown: what it shows is escaped but for what a filter
+    has made.
+    """
+    environment, made = html.markdown_environment()
+    environment.filters.update(
+        sign=lambda item: made(SIGNS[item["verdict"]]),
+        table=lambda table: made(_markdown_table(table)),
+    )
+    return environment.get_template(name).render(vars(report), **other)
+
+
 def _render(name: str, report: CampaignReport, **other: object) -> str:
     """Return a template of the report as text."""
     environment = html.environment(is_page=False)
     environment.filters.update(
-        sign=lambda item: SIGNS[item["verdict"]],
         wrapped=_wrapped,
-        table=_markdown_table,
         lines=lambda words: "\n".join(textwrap.wrap(words, 98)),
     )
     return environment.get_template(name).render(vars(report), **other)
