@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -21,6 +22,8 @@ DEVICES = ("lie0", "lie1")
 SERVER = "192.0.2.2"
 PORT = "12868"
 VXLAN_SERVER = "192.0.3.2"
+TOKEN = "0123456789abcdef" * 2
+PEERS = ["192.0.2.1", "192.0.3.1", "198.18.95.1"]
 MTU = 9000
 MORE = 50  # bytes that VXLAN adds
 GONE_AFTER = 30  # s of patience with a server
@@ -113,8 +116,12 @@ class Nodes:
 def served(nodes: Nodes, address: str = SERVER) -> Iterator[None]:
     """Run the server in the second node until the block ends."""
     inside = ["ip", "netns", "exec", nodes.spaces[1], sys.executable, traffic.__file__]
-    with subprocess.Popen([*inside, "serve", address, PORT]) as server:
+    argv = [*inside, "serve", address, PORT]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, text=True) as server:
         try:
+            assert server.stdin is not None
+            server.stdin.write(json.dumps({"token": TOKEN, "peers": PEERS}))
+            server.stdin.close()
             until = time.monotonic() + GONE_AFTER
             while f"{address}:{PORT}" not in nodes.inside(1, "ss", "-Hltn"):
                 assert time.monotonic() < until and server.poll() is None
@@ -129,6 +136,8 @@ def checked(
 ) -> payload.Payload:
     """Check once from the first node; return what was found."""
     words: Sequence[str] = (
+        "env",
+        f"{traffic.TOKEN_VARIABLE}={TOKEN}",
         sys.executable,
         traffic.__file__,
         "check",

@@ -32,6 +32,7 @@ import threading
 import time
 from typing import Any, Callable, Iterator, NamedTuple
 
+TOKEN_VARIABLE = "OFFLOAD_LAB_TOKEN"
 STALL = 5.0  # s without progress
 PATIENCE = 60.0  # s for an answer on the connection on which the ends speak
 # That connection ends sooner where no packet of it arrives any more: what is sent is not acknowledged
@@ -667,7 +668,7 @@ def _number(asked: dict[str, object], key: str) -> float:
     kinds = (int, float) if key in FRACTIONS else (int,)
     least, most = RANGES[key]
     if type(value) not in kinds or not least <= value <= most:
-        raise ValueError(f"{key} is not a number from {least:g} to {most:g}")
+        raise ValueError(f"{key} is not a number from {least} to {most}")
     return float(value) if key in FRACTIONS else int(value)
 
 
@@ -738,8 +739,6 @@ class Guests(NamedTuple):
 
 def guests(text: str) -> Guests:
     """Return who may use the server, of ``{"token": "...", "peers": ["192.0.2.1"]}``."""
-    if not text:  # transition
-        return Guests(b"", frozenset())
     try:
         given = json.loads(text)
         peers = frozenset(map(_plain_address, given["peers"]))
@@ -932,11 +931,10 @@ class PayloadServer(Door):
 
     def hear(self, caller: Caller, flags: int) -> bool:
         size = len(self.who.token)
-        if size:
-            more = caller.connection.recv(size - len(caller.text), flags)
-            caller.text += more
-            if len(caller.text) < size and more:
-                return False
+        more = caller.connection.recv(size - len(caller.text), flags)
+        caller.text += more
+        if len(caller.text) < size and more:
+            return False
         if not self.knows(caller.text):
             raise ConnectionError("not the token")
         if threading.active_count() > MOST_CHECKS:
@@ -1076,10 +1074,8 @@ class Client:
         """Return a connection to the server, on which the token was sent."""
         source = (self.local, 0) if self.local else None
         found = socket.create_connection(self.there, timeout=CONNECTED, source_address=source)
-        token = os.environ.get("OFFLOAD_LAB_TOKEN", "")
-        if token:
-            text = token.encode() + b"\n"
-            found.sendall(text + b" " * (len(text) % 2))  # see Control
+        token = os.environ[TOKEN_VARIABLE].encode() + b"\n"
+        found.sendall(token + b" " * (len(token) % 2))  # see Control
         return found
 
     def tcp(self, direction: str, report: Report) -> None:
@@ -1217,6 +1213,8 @@ def main(words: list[str]) -> None:
         allow_many_files()
         threading.stack_size(STACK)
         PayloadServer(words[1], int(words[2]), guests(sys.stdin.read(MOST_GUESTS))).run()
+    if TOKEN_VARIABLE not in os.environ:
+        raise SystemExit(f"the variable {TOKEN_VARIABLE} is missing")
     local = words[5] if len(words) > 5 else None
     try:
         found = check(words[1], int(words[2]), float(words[3]), float(words[4]), local)

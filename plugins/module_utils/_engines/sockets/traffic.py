@@ -38,6 +38,7 @@ from array import array
 from typing import Any, Callable, Dict, Iterator, NamedTuple
 
 Asked = Dict[str, Any]  # see :func:`.command.asked`
+TOKEN_VARIABLE = "OFFLOAD_LAB_TOKEN"
 CALL = 65536  # bytes of a call of a TCP stream, where no size is asked for
 DATAGRAM = 1400  # bytes, where no size is asked for
 MOST_SEGMENTS = 64  # datagrams of one call (UDP_MAX_SEGMENTS of linux/udp.h before 6.9)
@@ -559,7 +560,7 @@ def _number(asked: Asked, key: str) -> float:
     kinds = (int, float) if key in FRACTIONS else (int,)
     least, most = RANGES[key]
     if type(value) not in kinds or not least <= value <= most:
-        raise ValueError(f"{key} is not a number from {least:g} to {most:g}")
+        raise ValueError(f"{key} is not a number from {least} to {most}")
     return float(value) if key in FRACTIONS else int(value)
 
 
@@ -611,8 +612,6 @@ class Guests(NamedTuple):
 
 def guests(text: str) -> Guests:
     """Return who may use the server, of ``{"token": "...", "peers": ["192.0.2.1"]}``."""
-    if not text:  # transition
-        return Guests(b"", frozenset())
     try:
         given = json.loads(text)
         peers = frozenset(map(_plain_address, given["peers"]))
@@ -1052,8 +1051,8 @@ class SocketsClient:
     def begin(self, **more: object) -> dict[str, object]:
         """Ask for the test, and wait for what has to come before the traffic; return the answer."""
         told = {key: value for key, value in self.asked.items() if key != "beside"}
-        token = os.environ.get("OFFLOAD_LAB_TOKEN", "")
-        self.control.say({**told, **more}, token.encode() + b"\n" if token else b"")
+        token = os.environ[TOKEN_VARIABLE].encode() + b"\n"
+        self.control.say({**told, **more}, token)
         ready = self.control.hear()
         if self.starter:
             self.starter.recv(1)
@@ -1235,6 +1234,8 @@ def main(words: list[str]) -> None:
     if words[0] == "serve":
         allow_many_files()
         SocketsServer(words[1], int(words[2]), guests(sys.stdin.read(MOST_GUESTS))).run()
+    if TOKEN_VARIABLE not in os.environ:
+        raise SystemExit(f"the variable {TOKEN_VARIABLE} is missing")
     found = measured(json.loads(words[1]))
     errors = errors_of(found)
     if errors:

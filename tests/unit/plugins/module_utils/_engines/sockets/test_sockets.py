@@ -27,6 +27,7 @@ from ansible_collections.offload.lab.plugins.module_utils._load import run as lo
 
 END = {"netns": None, "local": "198.18.0.1", "address": "198.18.0.2", "port": 12865}
 SCRIPT = ["python3", "-IS", "/proc/self/fd/198", "measure"]
+TOKEN = "0123456789abcdef" * 2
 STREAM = {
     "test": "UDP_STREAM",
     "length": 2,
@@ -194,7 +195,9 @@ def server():
         port = probe.getsockname()[1]
     ours = engine_named("sockets")
     argv = [sys.executable, traffic.__file__, *ours.serve("127.0.0.1", port)[3:]]
-    with subprocess.Popen(argv, start_new_session=True) as process:
+    with subprocess.Popen(argv, start_new_session=True, stdin=subprocess.PIPE) as process:
+        process.stdin.write(json.dumps({"token": TOKEN, "peers": ["127.0.0.1"]}).encode())
+        process.stdin.close()
 
         def listens():
             with socket.socket() as probe:
@@ -208,7 +211,7 @@ def server():
 def measured(end, **keys):
     """Return the rows of a cell of one second."""
     load = workload.checked({"engine": "sockets", "duration": 1, **keys})
-    cell = load_run.run_cell(load, [end])
+    cell = load_run.run_cell(load, [end], token=TOKEN)
     assert cell["error"] is None
     rows = []
     for stream in cell["streams"]:
@@ -258,10 +261,33 @@ def test_requests_are_measured_without_and_beside_a_stream(server):
     assert min(ended) - max(begun) > 0.5 * (max(ended) - min(begun))
 
 
+@pytest.mark.parametrize(
+    "keys, said",
+    [
+        ({"token": "f" * 32}, "the other end has closed the connection"),
+        ({"token": ""}, "the variable OFFLOAD_LAB_TOKEN is missing"),
+    ],
+)
+def test_a_client_without_the_token_is_not_served(server, keys, said):
+    load = workload.checked({"engine": "sockets", "test": "TCP_RR", "duration": 1})
+    assert said in load_run.run_cell(load, [server], **keys)["error"]
+
+
+def test_a_server_says_what_it_cannot_do(server):
+    asked = {"test": "TCP_RR", "seconds": 1, "request_size": 1, "response_size": 1 << 40}
+    with socket.create_connection(("127.0.0.1", server["port"] + 4)) as connection:
+        connection.sendall(f"{TOKEN}\n{json.dumps(asked)}\n".encode())
+        said = json.loads(connection.makefile().readline())
+    assert said == {"error": "response_size is not a number from 1 to 16777216"}
+
+
 def test_a_server_that_is_not_there_is_said():
     load = workload.checked({"engine": "sockets", "test": "TCP_RR", "duration": 1})
     end = workload.endpoint({"address": "127.0.0.1", "port": 1})
-    assert "127.0.0.1 port 5: Connection refused" in load_run.run_cell(load, [end])["error"]
+    assert (
+        "127.0.0.1 port 5: Connection refused"
+        in load_run.run_cell(load, [end], token=TOKEN)["error"]
+    )
 
 
 def datagrams_taken_in(sends, joined):
