@@ -171,15 +171,17 @@ def found(module: AnsibleModule) -> dict[str, Any]:
     for end in module.params["ends"]:
         paths += followed(end, module.params["others"])
     tunnels, notes = discover.all_tunnels()
-    for note in notes:
-        module.warn(note)
+    carrying = management.look()
+    for note in [*notes, management.warning(carrying)]:
+        if note:
+            module.warn(note)
     return {
         "changed": False,
         "paths": paths,
         "begins": [discover.begin(end) for end in module.params["ends"]],
         "tunnels": tunnels,
         "notes": notes,
-        "management": [name for name in management.find() if network.is_device_name(name)],
+        "management": [name for name in carrying.devices if network.is_device_name(name)],
     }
 
 

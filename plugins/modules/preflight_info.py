@@ -113,9 +113,14 @@ preflight:
       type: str
       returned: success
     management:
-      description: The devices that carry the controller's connection.
+      description:
+        - The devices that carry the controller's connection. Where it is not SSH, those of the default routes.
       type: list
       elements: str
+      returned: success
+    management_warning:
+      description: What to know where the devices are only assumed, V(null) otherwise. It is a warning, too.
+      type: str
       returned: success
     switch:
       description: The C(datapath) of the bridge, and why the lab is C(refused) the bridge, or null.
@@ -161,7 +166,10 @@ from ..module_utils._preflight import host
 
 def gather(module: AnsibleModule) -> dict[str, Any]:
     """Return what the host is and has."""
-    return {"changed": False, "preflight": host.read(module.params)}
+    read = host.read(module.params)
+    if read["management_warning"]:
+        module.warn(read["management_warning"])
+    return {"changed": False, "preflight": read}
 
 
 def main() -> None:

@@ -6,13 +6,18 @@
 The connection is found in the environment of this process or of those that started it (sudo drops
 it from its own). A connection of another network namespace, such as a node's of a single-host lab,
 does not use the devices of this one.
+
+Where no SSH session is found (become by run0 or systemd-run, a connection by docker, podman, kubectl
+or SSM), nothing says which device carries the connection. Then the devices of the default routes
+are taken for it, unless the controller runs on this host itself.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from typing import Iterable, Mapping
+from typing import Iterable, Mapping, NamedTuple
 
 from .._base.errors import InputError, LabError, ParseError
 from .._host.runner import run
@@ -20,6 +25,7 @@ from . import read
 from .parse import Link
 
 LONGEST_CHAIN = 64
+CONTROLLER = "ansible"  # how the name of a controller's process begins
 TO_DO = "Name it in offload_lab_allow_management_device (option allow_management_device) if you mean to change it."
 
 
@@ -29,6 +35,18 @@ def parse_route(text: str) -> list[str]:
         return [row["dev"] for row in json.loads(text or "[]") if isinstance(row.get("dev"), str)]
     except (ValueError, RecursionError, AttributeError, TypeError, KeyError) as error:
         raise ParseError(f"not a route ({error})", 1, "Give the output of ip -json route get.")
+
+
+def parse_default_routes(text: str) -> list[str]:
+    """Return the devices in the output of ``ip -json route show table all default``."""
+    devices: list[str] = []
+    try:
+        for row in json.loads(text or "[]"):
+            ways = [row, *row.get("nexthops", [])]
+            devices += [way["dev"] for way in ways if isinstance(way.get("dev"), str)]
+    except (ValueError, RecursionError, AttributeError, TypeError, KeyError) as error:
+        raise ParseError(f"not routes ({error})", 1, "Give the output of ip -json route show.")
+    return sorted(set(devices) - {"lo"})
 
 
 def carriers(device: str, links: Mapping[str, Link]) -> list[str]:
@@ -119,19 +137,74 @@ def _from_here(proc: str, fields: list[str], home: str) -> bool:
     return True
 
 
-def find() -> list[str]:
-    """Return the names of the devices that carry the controller's connection; none where it is not
-    SSH.
+def _named(proc: str, pid: str) -> list[str]:
+    """Return the names that a process may be known by: a script's are its first words."""
+    words = _text(f"{proc}/{pid}/cmdline").split("\0")[:3]
+    return [os.path.basename(word) for word in words]
+
+
+def is_local(proc: str = "/proc", pid: str = "self") -> bool:
+    """Return whether no device of this host can carry the connection: the controller runs here, or this
+    process is in another network namespace than the host's first one, as nodes are.
     """
-    text = connection()
-    if text is None:
-        return []
-    client = text.split()[0].partition("%")[0]
     try:
-        route = parse_route(run(["ip", "-json", "route", "get", client]).out)
-    except LabError:
-        route = []
-    return devices_of(text, route, read.read())
+        if os.readlink(f"{proc}/{pid}/ns/net") != os.readlink(f"{proc}/1/ns/net"):
+            return True
+    except OSError:
+        pass  # only root may see it; then the routes decide
+    for _depth in range(LONGEST_CHAIN):
+        if any(name.startswith(CONTROLLER) for name in _named(proc, pid)):
+            return True
+        fields = _text(f"{proc}/{pid}/stat").rpartition(")")[2].split()
+        if len(fields) < 2 or fields[1] in ("0", "1"):
+            return False
+        pid = fields[1]
+    return False
+
+
+class Management(NamedTuple):
+    """The devices that carry the controller's connection."""
+
+    devices: list[str]
+    assumed: bool  # they are those of the default routes, since there is no SSH session
+
+
+def look() -> Management:
+    """Return the devices that carry the controller's connection, or that may carry it."""
+    text = connection()
+    if text is not None:
+        client = text.split()[0].partition("%")[0]
+        try:
+            route = parse_route(run(["ip", "-json", "route", "get", client]).out)
+        except LabError:
+            route = []
+        return Management(devices_of(text, route, read.read()), False)
+    return Management([], False) if is_local() else _by_default_routes()
+
+
+def _by_default_routes() -> Management:
+    starts: set[str] = set()
+    for family in ("-4", "-6"):
+        words = ["ip", family, "-json", "route", "show", "table", "all", "default"]
+        with contextlib.suppress(LabError):  # a kernel without this family
+            starts.update(parse_default_routes(run(words).out))
+    if not starts:
+        return Management([], False)
+    links = read.read()
+    devices: set[str] = set()
+    for start in starts:
+        devices.update(carriers(start, links))
+    return Management(sorted(devices), bool(devices))
+
+
+def warning(management: Management) -> str | None:
+    """Return what a user has to know of devices that are only assumed."""
+    if not management.assumed:
+        return None
+    return (
+        "This connection is not SSH, so nothing says which device carries it. The devices of the default "
+        f"routes are protected: {', '.join(management.devices)}. {TO_DO}"
+    )
 
 
 def check(changed: Iterable[str], allow: Iterable[str]) -> None:
@@ -140,8 +213,8 @@ def check(changed: Iterable[str], allow: Iterable[str]) -> None:
     """
     if not any("/" not in name for name in changed):
         return
-    for name in find():
+    carrying = look()
+    why = "is on a default route, so it perhaps carries" if carrying.assumed else "carries"
+    for name in carrying.devices:
         if name in changed and name not in allow:
-            raise InputError(
-                "carries the controller's connection and would be changed", name, TO_DO
-            )
+            raise InputError(f"{why} the controller's connection and would be changed", name, TO_DO)

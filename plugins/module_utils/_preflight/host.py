@@ -166,6 +166,7 @@ def read(asked: Asked) -> dict[str, Any]:
         for peer, port in itertools.product(asked["peers"], asked["ports"])
     ]
     shown = links()
+    carrying = management.look()
     # Where the lab is there already its tunnel takes what comes, and says nothing.
     ask = asked["vxlan_port"] and not any(link["kind"] == "vxlan" for link in shown.values())
     silent = [
@@ -185,7 +186,8 @@ def read(asked: Asked) -> dict[str, Any]:
         "features": features(asked["device"]),
         "forwarded": forwarded(asked["forwards"]),
         "driver": driver(asked["device"]),
-        "management": [name for name in management.find() if network.is_device_name(name)],
+        "management": [name for name in carrying.devices if network.is_device_name(name)],
+        "management_warning": management.warning(carrying),
         "switch": switch(asked["bridge"], asked["datapath"]),
         "taken": [row for row in taken if "pids" in row],
         "peers": reached,

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
 from ansible_collections.offload.lab.plugins.module_utils._iproute import management
 from ansible_collections.offload.lab.plugins.module_utils._iproute.parse import parse_links
 
@@ -100,6 +101,7 @@ class Processes:
         (home / "ns").mkdir(parents=True)
         os.symlink(f"net:[{netns}]", home / "ns/net")
         (home / "environ").write_text(environ)
+        (home / "cmdline").write_text(comm + "\0")
         (home / "comm").write_text(comm + "\n")
         (home / "stat").write_text(f"{pid} ({comm}) S {parent} 0\n")
 
@@ -132,10 +134,79 @@ def test_a_local_controller_has_no_connection(processes):
 
 
 def test_a_change_is_refused_unless_allowed_by_name(monkeypatch):
-    monkeypatch.setattr(management, "find", lambda: ["bond0", "eth0"])
+    carrying = management.Management(["bond0", "eth0"], False)
+    monkeypatch.setattr(management, "look", lambda: carrying)
     with pytest.raises(InputError, match="eth0.*allow_management_device"):
         management.check(["eth0", "eth7"], [])
     with pytest.raises(InputError, match="bond0"):
         management.check(["eth0", "bond0"], ["eth0"])
     management.check(["eth0"], ["eth0"])
     management.check(["eth7", "tenant1/eth0"], [])
+
+
+ROUTES = [
+    {"dst": "default", "gateway": "192.0.2.1", "dev": "bond0", "flags": []},
+    {"dst": "default", "nexthops": [{"dev": "eth7", "weight": 1}, {"dev": "eth8", "weight": 1}]},
+    {"type": "unreachable", "dst": "default", "dev": "lo"},
+]
+
+
+def test_default_routes_have_one_device_or_several():
+    assert management.parse_default_routes(json.dumps(ROUTES)) == ["bond0", "eth7", "eth8"]
+    assert management.parse_default_routes("") == []
+
+
+@given(st.text())
+def test_any_text_gives_default_routes_or_our_error(text):
+    with contextlib.suppress(LabError):
+        assert isinstance(management.parse_default_routes(text), list)
+
+
+@pytest.mark.parametrize(
+    ("parent", "comm"),
+    [("1", "systemd"), ("0", "docker-exec"), ("1", "ssm-agent-worker")],
+)
+def test_without_an_ssh_session_the_default_route_is_protected(
+    processes, monkeypatch, parent, comm
+):
+    """run0 and systemd-run are children of systemd, docker and kubectl of nobody."""
+    processes.add("1", "0", "systemd")
+    processes.add("30", parent, comm)
+    processes.add("31", "30", "python3")
+    assert management.connection(str(processes.folder), "31") is None
+    assert not management.is_local(str(processes.folder), "31")
+    monkeypatch.setattr(management, "connection", lambda: None)
+    monkeypatch.setattr(management, "is_local", lambda: False)
+    outputs = {"-4": ROUTES[:1], "-6": []}
+    monkeypatch.setattr(
+        management,
+        "run",
+        lambda argv: CommandResult(argv, 0, json.dumps(outputs[argv[1]]), ""),
+    )
+    monkeypatch.setattr(management.read, "read", lambda: LINKS)
+    assert management.look() == (["bond0", "eth0", "eth1"], True)
+    said = management.warning(management.look())
+    assert "offload_lab_allow_management_device" in said and "bond0, eth0, eth1" in said
+    with pytest.raises(InputError, match="eth1: is on a default route.*allow_management_device"):
+        management.check(["eth1"], [])
+    management.check(["eth1"], ["eth1"])
+    management.check(["eth2", "tenant1/eth1"], [])
+
+
+@pytest.mark.parametrize(
+    "cmdline",
+    ["/usr/bin/python3\0/usr/bin/ansible-playbook\0site.yml\0", "ansible\0all\0"],
+)
+def test_a_controller_on_this_host_has_no_device(processes, cmdline):
+    processes.add("1", "0", "systemd")
+    processes.add("40", "1", "python3")
+    (processes.folder / "40/cmdline").write_text(cmdline)
+    processes.add("41", "40", "sudo")
+    processes.add("42", "41", "python3")
+    assert management.is_local(str(processes.folder), "42")
+
+
+def test_a_node_in_a_namespace_has_no_device(processes):
+    processes.add("1", "0", "systemd")
+    processes.add("50", "1", "python3", netns="2")
+    assert management.is_local(str(processes.folder), "50")
