@@ -112,10 +112,43 @@ def test_the_whole_workflow_to_an_applied_and_reverted_setting(here):
     assert list(differences(found, here.lab.state())) == []
 
 
-def test_other_templates(here):
-    """Preflight, restore and teardown say of an empty lab what they find, and change nothing."""
+def answers(name, duration, paths):
+    """Return the answers of a survey."""
+    given = {"name": name, "duration": duration, "paths": paths}
+    return {f"offload_lab_survey_{key}": value for key, value in given.items()}
+
+
+def test_a_workflow_that_recommends_nothing_asks_nobody_and_is_no_failure(here):
+    """Both ends have TSO on, and only that is measured: with one block nothing can be shown."""
     found = here.lab.state()
-    for name in ("preflight", "restore", "teardown"):
+    given = {**answers("nothing", "1", ["physical"]), "offload_lab_survey_blocks": 1}
+    workflow = here.launch("workflow_job_templates", "offload.lab", given)
+    approve(here, "Measure what is planned")
+    until(lambda: workflow["status"] not in UNFINISHED)
+    assert workflow["status"] == "successful", here.explain()
+    assert not here.api.store.find("workflow_approval", status="pending")
+    (gate,) = here.api.store.find("job", name="offload.lab recommends", status="failed")
+    assert "Nothing is wrong: campaign nothing" in here.api.runs.output[gate["id"]]
+    assert list(differences(found, here.lab.state())) == []
+    # Alone, with the campaign's name, apply says so, and is no failure either.
+    job = here.launch(
+        "job_templates", "offload.lab apply", {"offload_lab_survey_recommended_of": "nothing"}
+    )
+    here.finish(job)
+    assert "recommends nothing, and nothing is applied" in here.api.runs.output[job["id"]]
+
+
+def test_campaigns_of_the_store_are_compared_by_a_schedule_s_answer(here):
+    """What awx_setup gives to the schedule of compare."""
+    given = {"offload_lab_survey_campaigns": "workflow, nothing"}
+    here.finish(here.launch("job_templates", "offload.lab history", given))
+    assert (here.store / "history/history.html").is_file()
+
+
+def test_other_templates(here):
+    """Preflight, restore, drift and teardown say of an empty lab what they find, and change nothing."""
+    found = here.lab.state()
+    for name in ("preflight", "restore", "drift", "teardown"):
         here.finish(here.launch("job_templates", f"offload.lab {name}"))
     assert list(differences(found, here.lab.state())) == []
 
@@ -141,9 +174,7 @@ def test_a_job_cancelled_is_relaunched_and_loses_no_trial(here, measuring):
     here.finish(here.launch("job_templates", "offload.lab lab"))
     before = here.lab.state()
     name = f"cancelled{measuring}"
-    changed = {"name": name, "duration": 3, "paths": ["physical"]}
-    campaign = {"offload_lab_campaign": {**CAMPAIGN, **changed}}
-    job = here.launch("job_templates", "offload.lab measure", campaign)
+    job = here.launch("job_templates", "offload.lab measure", answers(name, "3", ["physical"]))
     until(lambda: tso(here.lab) == 0 and measures(here.lab) == measuring, job)
     here.request("POST", f"jobs/{job['id']}/cancel/")
     until(lambda: job["status"] not in UNFINISHED)
@@ -162,8 +193,9 @@ def test_a_job_whose_time_is_over_leaves_restored_hosts(here):
     before = here.lab.state()
     template = here.find("job_templates", "offload.lab measure")
     here.request("PATCH", f"job_templates/{template['id']}/", timeout=20)
-    campaign = {"offload_lab_campaign": {**CAMPAIGN, "name": "late", "duration": 4}}
-    job = here.launch("job_templates", "offload.lab measure", campaign)
+    job = here.launch(
+        "job_templates", "offload.lab measure", answers("late", "4", ["tenant_vxlan"])
+    )
     until(lambda: job["status"] not in UNFINISHED)
     here.request("PATCH", f"job_templates/{template['id']}/", timeout=0)
     assert (job["status"], job["job_explanation"]) == ("failed", "Job terminated due to timeout")
