@@ -13,7 +13,7 @@ import subprocess
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.module_utils._base import network, steps
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._host import netns
 from ansible_collections.offload.lab.plugins.module_utils._iproute import discover
@@ -254,3 +254,11 @@ def test_persist_refuses_a_device_of_the_kernel(strange_device, tmp_path):
     }
     assert "not a usable name for a device" in module(strange_device, "persist", asked, rc=2)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("sign", ["#", '"', "'", "\\", "\n", "\r", "\0"])
+def test_a_name_that_a_tenant_gave_its_device_ends_no_line_of_a_batch(sign):
+    """What is in a namespace is named by whoever is root there."""
+    with pytest.raises(InputError, match="ip -batch"):
+        steps.batch(["link set dev eth0 up", f"link del dev a{sign}b"])
+    assert steps.batch(["link del dev a;b"])[0].stdin == "link del dev a;b\n"

@@ -5,7 +5,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Iterable, NamedTuple, Sequence, TypedDict
+
+from .checks import shown as shown_value
+from .errors import InputError
+
+# A comment, quotation marks, an escape, the end of the line (makeargs() of iproute2's lib/utils.c)
+BATCH_SIGN = re.compile(r"[#\"'\\\n\r\0]")
 
 
 class Step(NamedTuple):
@@ -20,8 +27,16 @@ class Step(NamedTuple):
 
 
 def batch(lines: Iterable[str], netns: str | None = None, program: str = "ip") -> list[Step]:
-    """Return the step that runs all lines in one process of ip or bridge; no step for no lines."""
-    text = "".join(line + "\n" for line in lines)
+    """Return the step that runs all lines in one process of ip or bridge; no step for no lines.
+
+    Raises InputError for a line with a sign of which ip -batch makes something else than a word: a name
+    that a node reports may have any.
+    """
+    text = ""
+    for line in lines:
+        if BATCH_SIGN.search(line):
+            raise InputError("has a sign that ip -batch does not take as it is", shown_value(line))
+        text += line + "\n"
     return [Step([program, "-batch", "-"], text, netns)] if text else []
 
 
