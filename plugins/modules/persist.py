@@ -30,7 +30,8 @@ options:
   devices:
     description:
       - Devices and their settings, as M(offload.lab.ethtool) and M(offload.lab.steering) take them.
-      - Devices in network namespaces and devices that do not exist are left out. RV(notes) names the former.
+      - Devices that do not exist are left out. So are devices in network namespaces, and the ports of containers and
+        pods, whose names do not come back. RV(notes) names these.
     type: list
     elements: dict
     default: []
@@ -45,6 +46,7 @@ options:
   method:
     description:
       - The kind of configuration. V(auto) takes, for each device, the one that manages it.
+      - The module fails with V(auto) where no device can keep its settings. It changes nothing then.
       - V(none) writes nothing.
     type: str
     choices: [auto, systemd_link, networkmanager, ifupdown, none]
@@ -95,6 +97,11 @@ methods:
   returned: success
   type: dict
   sample: {eth1: systemd_link}
+lasting:
+  description: How long the settings of the devices last, and what keeps them.
+  returned: success
+  type: str
+  sample: "Set again after a reboot and when the device is recreated: eth1 (by systemd)."
 notes:
   description: What a reader has to know, a sentence each.
   returned: success
@@ -104,7 +111,7 @@ notes:
 """
 
 import json
-from typing import Any, Mapping
+from typing import Any, Mapping, NamedTuple
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -117,20 +124,30 @@ from ..module_utils._persist import host, plan, settings
 from ..module_utils._persist import shown as own_lines
 
 
-def wanted_state(
-    params: dict[str, Any], before: plan.Persisted
-) -> tuple[dict[str, dict[str, Any]], plan.Wanted, dict[str, str]]:
-    """Return ``({device: settings}, what is wanted of the host, {device: kind})``."""
+class Asked(NamedTuple):
+    """What is asked of the host's configuration."""
+
+    devices: dict[str, dict[str, Any]]  # settings
+    wanted: plan.Wanted
+    methods: dict[str, str]  # by device the kind of configuration
+    left_out: dict[str, str]  # by device why its settings cannot last
+
+
+def asked_state(params: dict[str, Any], before: plan.Persisted) -> Asked:
+    """Return what is asked; raise LabError where method auto could keep nothing."""
     if params["state"] == "absent":
-        return {}, plan.together([]), {}
+        return Asked({}, plan.together([]), {}, {})
     asked, left_out = settings.resolve(
         params["devices"] or devices_of_classes(params["settings"], params["classes"])
     )
     devices = settings.merge(before["devices"], asked)
     seen = {name: host.see(name, params["method"]) for name in devices}
+    if params["method"] == "auto":
+        plan.check_possible({name: seen[name].kind for name in asked}, left_out)
     parts = [plan.wanted_of(name, devices[name], seen[name]) for name in devices]
-    wanted = plan.together([*parts, plan.Wanted({}, {}, left_out)])
-    return devices, wanted, {name: how.kind for name, how in seen.items()}
+    notes = [f"{name}: nothing was written, because {why}" for name, why in left_out.items()]
+    wanted = plan.together([*parts, plan.Wanted({}, {}, notes)])
+    return Asked(devices, wanted, {name: how.kind for name, how in seen.items()}, left_out)
 
 
 def shown(files: Mapping[str, str | None]) -> str:
@@ -160,7 +177,7 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     require(["CAP_NET_ADMIN"])
     params = module.params
     before: plan.Persisted = json.loads(host.read_text(params["path"]) or "null") or plan.empty()
-    devices, wanted, methods = wanted_state(params, before)
+    devices, wanted, methods, left_out = asked_state(params, before)
     texts = {path: host.read_text(path) for path in {*before["files"], *wanted.files}}
     plan.check_unchanged(before, texts)
     properties = properties_now(before, wanted)
@@ -175,6 +192,7 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         "files": sorted(changes),
         "commands": first + last,
         "methods": methods,
+        "lasting": plan.lasting(methods, left_out),
         "notes": wanted.notes,
         "diff": {
             "before": shown({path: texts.get(path) for path in changes}),

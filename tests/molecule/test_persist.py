@@ -29,6 +29,7 @@ BY_DEFAULT = {
 }
 TUNNEL = "flannel-a.1"  # with a sign that systemd has to escape
 TUNNELS = {"tx-tcp-segmentation": False, "rx-udp-gro-forwarding": True}
+POD = (("vethpod", None), ("eth0", "pod"))
 NETDEV = f"[NetDev]\nName={DEVICE}\nKind=veth\n[Peer]\nName=peer0\n"
 
 
@@ -82,6 +83,7 @@ class Host:
                 json.dumps(arguments),
             ],
             ANSIBLE_CALLBACK_RESULT_FORMAT="json",
+            rc=None,
             **self.variables,
         )
         return json.loads(output[output.index("=> ") + 3 :])
@@ -173,6 +175,20 @@ def test_apply_by_a_link_file_and_a_unit(host, untouched):
     assert host.becomes(SETTINGS) == SETTINGS
 
 
+def test_a_pod_and_its_port_are_left_out(host, untouched):
+    host.inside("ip", "netns", "add", "pod")
+    host.inside("ip", "link", "add", "vethpod", "type", "veth", "peer", "eth0", "netns", "pod")
+    pod = [{"name": name, "netns": netns, "features": SETTINGS} for name, netns in POD]
+    refused = host.ask(devices=pod)
+    assert "nothing on this host can keep the settings" in refused["msg"]
+    done = host.ask(devices=[*pod, {"name": DEVICE, "features": SETTINGS}])
+    assert not any("pod" in path or "eth0" in path for path in done["files"])
+    assert done["lasting"].startswith(
+        f"Set again after a reboot and when the device is recreated: {DEVICE}"
+    )
+    host.inside("ip", "netns", "del", "pod")
+
+
 def test_a_tunnel_that_is_made_again_has_its_settings_again(host, untouched):
     """By the .link file what that can express, by the unit what it cannot."""
     # The first process of a container begins before udev, so it does not hear of devices (of a machine
@@ -186,6 +202,10 @@ def test_a_tunnel_that_is_made_again_has_its_settings_again(host, untouched):
     for _time in range(10):
         host.make_tunnel_again()
         assert host.becomes(TUNNELS, seconds=20, device=TUNNEL) == TUNNELS
+    host.restart()  # its agent makes the tunnel after the boot
+    host.inside("systemctl", "daemon-reexec")
+    host.make_tunnel()
+    assert host.becomes(TUNNELS, seconds=20, device=TUNNEL) == TUNNELS
     assert host.ask(state="absent")["changed"]
     host.make_tunnel_again()
     time.sleep(3)  # a unit that is there would have run

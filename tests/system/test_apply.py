@@ -52,10 +52,10 @@ def recommended(path, driver, device="underlay0", **more):
         yaml.safe_dump(
             {
                 "offload_lab_recommended": {
-                    **more,
                     "drivers": drivers,
                     "client": SETTINGS,
                     "server": SETTINGS,
+                    **more,
                 }
             }
         )
@@ -129,6 +129,15 @@ def test_another_driver_is_refused(lab, restored, tmp_path):
     said = lab.play("apply", *recommended(tmp_path / "recommended.yml", "veth", "lo"), rc=2)
     assert "the driver of lo cannot be read (Operation not supported)" in " ".join(said.split())
     assert features(lab) == restored
+
+
+def test_what_nothing_can_keep_is_refused_before_anything_is_set(lab, restored, tmp_path):
+    """A tenant is a network namespace, which no configuration of the host covers."""
+    pods = {"tenant": {"features": {"gro": True}}}
+    settings = recommended(tmp_path / "recommended.yml", "veth", client=pods, server=pods)
+    said = lab.play("apply", *settings, "-e", "offload_lab_persist=auto", rc=2)
+    assert "nothing on this host can keep the settings" in " ".join(said.split())
+    assert "Keep the state before the first change" not in said and features(lab) == restored
 
 
 @pytest.mark.nightly  # molecule/persist shows that settings stay

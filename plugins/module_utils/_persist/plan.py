@@ -17,6 +17,7 @@ from . import commands, link_file, networkmanager
 
 SCHEMA = 1
 UNITS = "/etc/systemd/system/"
+NO_MANAGER = "NetworkManager and ifupdown do not configure it, and udev does not run"
 IF_UP = "/etc/network/if-up.d/offload-lab-"
 
 
@@ -99,6 +100,42 @@ def _names(settings: Mapping[str, Any]) -> list[str]:
     for group, values in settings.items():
         names.update(group if QUEUE.match(name) else name for name in values)
     return sorted(names)
+
+
+WORDS = {
+    "systemd_link": "by systemd",
+    "networkmanager": "by NetworkManager",
+    "ifupdown": "by ifupdown",
+}
+
+
+def lasting(methods: Mapping[str, str], left_out: Mapping[str, str]) -> str:
+    """Return how long the settings of devices last, and what keeps them."""
+    kept = [f"{name} ({WORDS[kind]})" for name, kind in methods.items() if kind != "none"]
+    lost = [f"{name} ({NO_MANAGER})" for name, kind in methods.items() if kind == "none"]
+    lost += [f"{name} ({why})" for name, why in left_out.items()]
+    words = []
+    if kept:
+        words.append(
+            f"Set again after a reboot and when the device is recreated: {', '.join(kept)}."
+        )
+    if lost:
+        words.append(
+            f"Only until the next reboot, or until the device is deleted: {', '.join(lost)}."
+        )
+    return " ".join(words)
+
+
+def check_possible(asked: Mapping[str, str], left_out: Mapping[str, str]) -> None:
+    """Raise LabError where no device can keep its settings; ``asked`` are the kinds of devices."""
+    reasons = [f"{name}: {NO_MANAGER}" for name, kind in asked.items() if kind == "none"]
+    if len(reasons) == len(asked) and (asked or left_out):
+        reasons += [f"{name}: {why}" for name, why in left_out.items()]
+        raise LabError(
+            f"nothing on this host can keep the settings ({'; '.join(reasons)})",
+            "offload_lab_persist",
+            "Leave offload_lab_persist out, or write the settings for another tool by offload_lab_export.",
+        )
 
 
 def together(parts: list[Wanted]) -> Wanted:

@@ -8,27 +8,50 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Dict
 
+from .._iproute.parse import Link
+from .._iproute.read import read
 from .._kinds.change import plan_device, read_all
 from .._kinds.devices import Device, parse_devices
 from .._kinds.kind import SettingPlan
-from .._restore.snapshot import exists
+
+IN_NAMESPACE = "it is in the network namespace of a container, a pod or the lab"
+OF_CONTAINER = "it is the port of a container or pod, and a new one has another name"
 
 DeviceSettings = Dict[str, Dict[str, Any]]  # {device: {group: values}}
 
 
-def resolve(items: list[dict[str, Any]]) -> tuple[DeviceSettings, list[str]]:
-    """Return ``({device: settings}, notes)``; what a device cannot change is left out of its
-    settings.
+def resolve(items: list[dict[str, Any]]) -> tuple[DeviceSettings, dict[str, str]]:
+    """Return ``({device: settings}, {device: why its settings cannot last})``; what a device cannot
+    change is left out of its settings.
     """
     devices = parse_devices(items)
-    notes = [
-        f"{device.key} is in a network namespace, which the host's own configuration does not cover"
-        for device in devices
-        if device.netns
-    ]
-    here = [device for device in devices if not device.netns and exists({"name": device.name})]
+    links = read() if devices else {}
+    reasons = {device.key: _why_left_out(device, links) for device in devices}
+    here = [device for device in devices if device.name in links and not reasons[device.key]]
     found = _of_devices(here)
-    return {name: groups for name, groups in found.items() if groups}, notes
+    return (
+        {name: groups for name, groups in found.items() if groups},
+        {key: reason for key, reason in reasons.items() if reason},
+    )
+
+
+def _why_left_out(device: Device, links: Mapping[str, Link]) -> str:
+    """Return why the settings of a device cannot last; nothing where they can."""
+    if device.netns:
+        return IN_NAMESPACE
+    link = links.get(device.name)
+    return OF_CONTAINER if link and is_port_of_container(link) else ""
+
+
+def is_port_of_container(link: Link) -> bool:
+    """Return whether a link is the host's end of the veth of a container or pod.
+
+    Its other end is in another namespace. A host that is a container itself has such a device, too,
+    but with an address, and in no bridge.
+    """
+    if link["kind"] != "veth" or link["peer_netns"] is None:
+        return False
+    return bool(link["master"]) or not link["global"]
 
 
 def _of_devices(devices: list[Device]) -> DeviceSettings:

@@ -20,7 +20,7 @@ from .openmetrics import Sample, exposition
 Host = Mapping[str, Any]
 FAMILIES = {
     "offload_lab_host_read": "1 for a host whose settings could be read",
-    "offload_lab_applied_settings": "Settings of a device that were applied to stay",
+    "offload_lab_applied_settings": "Settings of a device that were applied",
     "offload_lab_drifted_settings": "Settings of a device that are no longer as they were applied",
     "offload_lab_applied_timestamp_seconds": "When settings were last applied to a host",
 }

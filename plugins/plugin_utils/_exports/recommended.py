@@ -23,6 +23,7 @@ HEAD = """\
 # confirmed: false is applied only with -e offload_lab_allow_unconfirmed=true
 """
 OF_FACTOR = ("name", "kind", "settings", "levels", "devices", "needs")
+APPLIED = "as_applied"  # the profile of a cure in the campaign that asks for it again
 EFFECT = ("table", "metric", "end", "ratio", "low", "high", "state")
 
 
@@ -71,9 +72,9 @@ def again(plan: Plan, levels: Levels) -> dict[str, Any]:
     """
     without = all_on(plan)
     all_off = {factor["name"]: factor["levels"][0] for factor in plan["factors"]}
-    profiles = {"all_off": all_off, "as_applied": dict(levels), "all_on": without}
+    profiles = {"all_off": all_off, APPLIED: dict(levels), "all_on": without}
     if levels == without:
-        del profiles["as_applied"]
+        del profiles[APPLIED]
     return {
         "name": f"{plan['name']}-again"[:64],
         "design": "profiles",
@@ -94,10 +95,12 @@ def _cure(cure: Cure, plan: Plan) -> dict[str, Any]:
 
     Profiles that a user named were not chosen by what these trials showed: one of them that is
     clean is confirmed. What was chosen needs fresh blocks, which the campaign ``again`` makes. A
-    campaign that asks for the hop chooses among its profiles, too.
+    campaign that asks for the hop chooses among its profiles, too; the one that asks again for
+    a hop's cure does not.
     """
     clean = cure.seen["trials"] > 0 and cure.seen["troubled"] == 0
-    confirmed = clean and plan["design"] == "profiles" and not chains(plan)
+    chooses = chains(plan) and APPLIED not in plan["profiles"]
+    confirmed = clean and plan["design"] == "profiles" and not chooses
     changes = {name: cure.levels[name] for name in cure.off}
     return {
         "profile": cure.profile or "cure",

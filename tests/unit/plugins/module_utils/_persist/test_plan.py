@@ -14,7 +14,10 @@ from ansible_collections.offload.lab.plugins.module_utils._persist import (
     networkmanager,
     plan,
 )
-from ansible_collections.offload.lab.plugins.module_utils._persist.settings import merge
+from ansible_collections.offload.lab.plugins.module_utils._persist.settings import (
+    is_port_of_container,
+    merge,
+)
 
 SETTINGS = {
     "features": {
@@ -204,3 +207,45 @@ def test_the_same_settings_give_the_same_script_again():
     again = merge(kept, asked)
     scripts = [commands.script("eth1", settings["eth1"]) for settings in (first, again)]
     assert scripts[0] == scripts[1]
+
+
+LEFT_OUT = {"veth1": "it is the port of a container"}
+
+
+def test_how_long_settings_last():
+    kinds = {"eth1": "networkmanager", "flannel.1": "systemd_link", "eth2": "none"}
+    assert plan.lasting(kinds, LEFT_OUT) == (
+        "Set again after a reboot and when the device is recreated: eth1 (by NetworkManager), flannel.1 (by "
+        "systemd). Only until the next reboot, or until the device is deleted: eth2 (NetworkManager and ifupdown "
+        "do not configure it, and udev does not run), veth1 (it is the port of a container)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("kinds", "left_out"), [({"eth1": "none"}, {}), ({}, LEFT_OUT), ({"eth1": "none"}, LEFT_OUT)]
+)
+def test_what_nothing_can_keep_is_refused(kinds, left_out):
+    with pytest.raises(LabError, match="nothing on this host can keep the settings"):
+        plan.check_possible(kinds, left_out)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "left_out"), [({"eth1": "none", "eth2": "ifupdown"}, LEFT_OUT), ({}, {})]
+)
+def test_what_some_device_can_keep_is_not_refused(kinds, left_out):
+    plan.check_possible(kinds, left_out)
+
+
+@pytest.mark.parametrize(
+    ("link", "port"),
+    [
+        ({"master": "cni0"}, True),
+        ({}, True),
+        ({"global": ["192.0.2.1"]}, False),  # of a host that is a container
+        ({"peer_netns": None, "master": "br0"}, False),
+        ({"kind": "vxlan"}, False),
+    ],
+)
+def test_the_port_of_a_container(link, port):
+    usual = {"kind": "veth", "peer_netns": 3, "master": None, "global": []}
+    assert is_port_of_container({**usual, **link}) == port

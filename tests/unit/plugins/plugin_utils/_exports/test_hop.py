@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import yaml
-
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import cure_of
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.hop import Hop
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
@@ -12,7 +10,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.hop import hop_campaign
-from ansible_collections.offload.lab.plugins.plugin_utils._exports.recommended import recommended
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.recommended import recommendation
 from ansible_collections.offload.lab.tests.instruments.simulation import curing, hops
 
 ASKED = {
@@ -23,6 +21,7 @@ ASKED = {
     "workloads": ["payload"],
     "duration": 4,
 }
+NOTHING = {"recommendation": {"name": None, "settings": {}}}
 
 
 def test_what_is_broken_is_varied_at_each_class_of_devices_and_at_each_end():
@@ -62,10 +61,20 @@ def test_what_a_hops_own_trials_chose_is_not_confirmed_by_them():
     truth = Hop(("tx",), "client", "underlay")
     checks = curing.measured(hops.Chain(plan, truth, 1.0, "none", 1), plan)
     cure = cure_of(plan, checks)
-    nothing = {"recommendation": {"name": None, "settings": {}}}
-    said = yaml.safe_load(recommended(nothing, plan, None, cure))["offload_lab_recommended"]
+    said = recommendation(NOTHING, plan, None, cure)
     assert cure.profile == "tx_at_server" and cure.seen["troubled"] == 0
     assert said["confirmed"] is False and said["changes"] == {"tx_at_client_underlay": "off"}
+
+
+def test_a_hops_cure_is_confirmed_in_fresh_blocks():
+    truth = Hop(("tx",), "client", "underlay")
+    plan = hops.plan_of("tx", ["tunnel", "underlay"], 1, 1.0)
+    for _campaign in ("hop", "again"):
+        checks = curing.measured(hops.Chain(plan, truth, 1.0, "none", 1), plan)
+        said = recommendation(NOTHING, plan, None, cure_of(plan, checks))
+        plan = make_plan(read_campaign(said["again"]), "")
+    assert said["profile"] == "as_applied" and said["confirmed"] is True
+    assert list(said["changes"].values()) == ["off"]
 
 
 def test_what_has_one_hop_alone_or_is_no_feature_needs_no_campaign():
