@@ -20,6 +20,7 @@ from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._engines import workload
 from .._paths.path import Pair
 from .._paths.sources import all_paths
+from .._untrusted.texts import clean
 from . import lengths
 from .factors import read_factor
 from .needs import check_needs
@@ -175,7 +176,7 @@ def _what(error: Any) -> str:
 
 def _place(where: str, path: Iterable[str | int]) -> str:
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return f"{where}: {text.lstrip('.')}" if text else where
+    return f"{where}: {clean(text).lstrip('.')}" if text else where
 
 
 def load_campaign(path: str) -> dict[str, object]:
