@@ -15,7 +15,7 @@ rm -rf "$made"
 mkdir -p "$made/collections/ansible_collections" "$made/tarball"
 
 "$bin/ansible-galaxy" collection build --output-path "$made/tarball" . >/dev/null
-"$bin/ansible-galaxy" collection install --offline --no-deps -p "$made/collections" "$made"/tarball/*.tar.gz >/dev/null
+"$bin/ansible-galaxy" collection install --force --offline --no-deps -p "$made/collections" "$made"/tarball/*.tar.gz >/dev/null
 site=$("$bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/ansible_collections
 for name in community/general community/library_inventory_filtering_v1 ansible/utils; do
     mkdir -p "$made/collections/ansible_collections/${name%/*}"
