@@ -722,7 +722,10 @@ class Door:
             return
         peer = address[0]
         if not self.peers or peer in self.peers or peer.partition("%")[0] in self.peers:
-            self.admit(connection, peer, flags)
+            try:
+                self.admit(connection, peer, flags)
+            except Exception:  # it has gone already
+                connection.close()
         else:
             connection.close()
 
