@@ -15,7 +15,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import La
 from ansible_collections.offload.lab.plugins.module_utils._host import files, lease, store
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import write_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._report import report
-from ansible_collections.offload.lab.plugins.plugin_utils._store import manifest
+from ansible_collections.offload.lab.plugins.plugin_utils._store import manifest, results_store
 from ansible_collections.offload.lab.plugins.plugin_utils._store.files import write_changed
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.records import Records
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
@@ -111,6 +111,27 @@ def test_the_record_of_a_store_is_not_appended_through_a_link(folder, target):
     with pytest.raises(OSError, match="symbolic"):
         store.write(str(folder), {"offset": len(TEXT), "text": "x"}, {})
     stored(str(folder))
+    assert target.read_text() == TEXT
+
+
+def test_a_link_in_a_store_is_no_result(folder, target):
+    """Its content would go to the controller, which asks as root."""
+    (folder / "plan.json").symlink_to(target)
+    (folder / "manifest.json").write_text("{}")
+    assert list(store.listing(str(folder))) == ["manifest.json"]
+
+
+def test_a_link_in_a_results_folder_is_neither_stored_nor_shown(folder, target):
+    (folder / "plan.json").symlink_to(target)
+    (folder / "trials.jsonl").symlink_to(target)
+    (folder / "manifest.json").write_text("{}")
+    assert results_store.news(str(folder), {}) == {"append": None, "whole": {"manifest.json": "{}"}}
+    for name in ("plan.json", "trials.jsonl"):
+        (folder / name).unlink()
+    planned = synthetic.make_plan(1, blocks=2)
+    synthetic.write(str(folder), planned, synthetic.make_trials(planned), None)
+    (folder / "report.md").symlink_to(target)
+    assert report.make_report(str(folder))["diff"]["before"] == ""
     assert target.read_text() == TEXT
 
 

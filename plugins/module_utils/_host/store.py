@@ -86,7 +86,7 @@ def listing(folder: str) -> dict[str, FileDigest]:
 
 def _is_result(name: str, path: str) -> bool:
     passing = name.startswith(".") or name.endswith((".lock", ".new"))
-    return os.path.isfile(path) and not passing
+    return os.path.isfile(path) and not os.path.islink(path) and not passing
 
 
 def write(folder: str, append: Addition | None, whole: Mapping[str, str]) -> None:

@@ -188,8 +188,9 @@ def _same(new: str, old: str) -> bool:
 
 
 def _text(path: str) -> str:
-    with contextlib.suppress(OSError), open(path, encoding="utf-8") as stream:
-        return stream.read()
+    if not os.path.islink(path):  # somebody else's, to a file that only the controller may read
+        with contextlib.suppress(OSError), open(path, encoding="utf-8") as stream:
+            return stream.read()
     return ""
 
 

@@ -125,7 +125,8 @@ def news(folder: str, files: Files, names: Iterable[str] = RECORD) -> News:
     for name in names:
         path = os.path.join(folder, name)
         known = files.get(name)
-        if not os.path.exists(path) or (known and digest(path) == known):
+        missing = not os.path.exists(path) or os.path.islink(path)
+        if missing or (known and digest(path) == known):
             continue
         if name == TRIALS and (known is None or _begins_with(path, known, True)):
             offset = known["size"] if known else 0
