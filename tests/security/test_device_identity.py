@@ -310,3 +310,50 @@ def test_a_device_that_is_gone_stops_no_campaign(path):
     keep(path, "d0", "d1")
     delete("d0")
     sign_of_life.renew(path)
+
+
+def applied_file(path, boot):
+    """Write what module applied writes after TSO of d0 was switched off."""
+    kept = read(path)
+    off = {"name": "d0", "netns": NETNS, "features_wanted": {BIT: False}}
+    for item in kept["devices"]:
+        item["features_wanted"] = {BIT: True}
+        off["identity"] = item["identity"]
+    kept.pop("boot_id")
+    kept["links"] = []
+    kept["applied"] = {"since": 1.0, "boot_id": boot, "devices": [off]}
+    snapshot.write(path, kept)
+
+
+def test_revert_finds_a_renamed_device_too(path):
+    keep(path, "d0")
+    applied_file(path, snapshot.boot_id())
+    turn("d0", False)
+    rename("d0", "lan0")
+    make("d0", MACS["d2"])
+    turn("d0", False)
+    restore.restore(path)
+    assert is_on("lan0")
+    assert not is_on("d0")
+
+
+def test_revert_after_a_reboot_takes_back_what_the_hosts_configuration_has_set(path):
+    keep(path, "d0")
+    applied_file(path, "the boot before")
+    delete("d0")
+    make("d0", MACS["d0"])  # by the boot: it has another index
+    turn("d0", False)
+    restore.restore(path)
+    assert is_on("d0")
+
+
+def test_revert_after_a_reboot_leaves_what_somebody_has_set_since(path):
+    keep(path, "d0")
+    applied_file(path, "the boot before")
+    changed = read(path)
+    changed["devices"][0]["features_wanted"] = {BIT: False}  # the original
+    changed["applied"]["devices"][0]["features_wanted"] = {BIT: False}
+    snapshot.write(path, changed)
+    assert is_on("d0")
+    assert restore.restore(path)["commands"] == []
+    assert is_on("d0")

@@ -117,3 +117,40 @@ def test_drift():
         },
         {"device": "t1/veth0", "settings": 1, "missing": True, "drifted": []},
     ]
+
+
+def test_after_a_reboot_only_what_is_still_applied_is_taken_back():
+    """The host's own configuration has set rings; the boot has set GRO, and somebody coalescing."""
+    kept = [
+        {
+            "name": "eth1",
+            "netns": None,
+            "features_wanted": {"rx-gro": False},
+            "rings": {"rx": 256, "tx": 128},
+            "coalesce": {"rx-usecs": 3},
+        },
+        {"name": "eth2", "netns": None, "features_wanted": {"rx-gro": False}},
+    ]
+    set_then = [
+        {
+            "name": "eth1",
+            "netns": None,
+            "features_wanted": {"rx-gro": True},
+            "rings": {"rx": 4096, "tx": 4096},
+            "coalesce": {"rx-usecs": 50},
+        },
+        {"name": "eth2", "netns": None, "features_wanted": {"rx-gro": True}},
+    ]
+    now = [
+        {
+            "name": "eth1",
+            "netns": None,
+            "features_wanted": {"rx-gro": False},
+            "rings": {"rx": 4096, "tx": 512},
+            "coalesce": {"rx-usecs": 7},
+        },
+        {"name": "eth2", "netns": None, "features_wanted": {"rx-gro": False}},
+    ]
+    assert applied.still_applied(kept, set_then, now) == [
+        {"name": "eth1", "netns": None, "rings": {"rx": 256}}
+    ]
