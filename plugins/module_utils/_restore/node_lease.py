@@ -112,7 +112,7 @@ def check(lease_id: str | None) -> None:
     holder = read()
     if holder is None:
         raise LabError(
-            "this campaign no longer has the node: somebody has restored it",
+            "this campaign no longer has the node: it was rebooted, or somebody has restored it",
             LEASE,
             "Run the campaign again: it goes on from here.",
         )

@@ -43,13 +43,13 @@ def renew(snapshot: str | None = None, lease: str | None = None) -> None:
     """
     _check_process()
     _check_not_fired()
-    node_lease.check(lease)
     if snapshot and not campaign_snapshot.is_current(snapshot):
         raise LabError(
             "the campaign's snapshot is gone: this node was rebooted, or somebody has restored it",
             snapshot,
             "Build the lab again (lab.yml), then run the campaign again: it goes on from here.",
         )
+    node_lease.check(lease)
     if snapshot:
         campaign_snapshot.check_devices(snapshot)
     _give_sign()
