@@ -14,7 +14,7 @@ from .._base.checks import shown
 from .._base.errors import InputError, LabError
 from .._host import netns as host_netns
 from .._host.runner import run
-from . import crictl, wireguard
+from . import crictl, ctr, runtimes, wireguard
 from .other_end import Begin, addresses_of
 from .parse import Link, parse_links, usable_links
 from .read import namespaces, read
@@ -35,13 +35,40 @@ class PathEnd(TypedDict, total=False):
     pod: str | None  # NAMESPACE/NAME
 
 
+def _no_runtime(end: str) -> LabError:
+    return LabError(
+        "cannot be found, since this host has neither crictl nor ctr where distributions of Kubernetes keep them",
+        end,
+        "Name the end by netns (ip netns lists cni-...) or by pid, the process ID of a container in the pod.",
+    )
+
+
 def _pid_of_pod(pod: str) -> int:
     namespace, name = crictl.pod_name(pod)
-    # The name is a regular expression there.
-    asked = ["--namespace", namespace, "--name", f"^{re.escape(name)}$", "--output", "json"]
-    sandbox = crictl.sandbox_of(run(["crictl", "pods", *asked]).out, namespace, name)
-    inspected = run(["crictl", "inspectp", "--output", "json", sandbox])
-    return crictl.process_of(inspected.out, f"pod {pod}")
+    program = runtimes.crictl()
+    if program:
+        # The name is a regular expression there.
+        asked = ["--namespace", namespace, "--name", f"^{re.escape(name)}$", "--output", "json"]
+        sandbox = crictl.sandbox_of(run([*program, "pods", *asked]).out, namespace, name)
+        inspected = run([*program, "inspectp", "--output", "json", sandbox])
+        return crictl.process_of(inspected.out, f"pod {pod}")
+    program = runtimes.ctr()
+    if not program:
+        raise _no_runtime(f"pod {pod}")
+    listed = run([*program, "containers", "list", "--quiet", ctr.filter_of(namespace, name)]).out
+    tasks = run([*program, "tasks", "list"]).out
+    return ctr.process_of(listed.split(), tasks, f"pod {pod}")
+
+
+def _pid_of_containerd(name: str) -> int:
+    program = runtimes.crictl()
+    if program:
+        inspected = run([*program, "inspect", "--output", "json", name])
+        return crictl.process_of(inspected.out, f"container {name}")
+    program = runtimes.ctr()
+    if not program:
+        raise _no_runtime(f"container {name}")
+    return ctr.process_of([name], run([*program, "tasks", "list"]).out, f"container {name}")
 
 
 def _pid_of(container: str) -> int:
@@ -52,8 +79,7 @@ def _pid_of(container: str) -> int:
         )
     network.container_name(name)
     if engine == CONTAINERD:
-        inspected = run(["crictl", "inspect", "--output", "json", name])
-        return crictl.process_of(inspected.out, f"container {name}")
+        return _pid_of_containerd(name)
     done = run([engine, "inspect", "--format", "{{.State.Pid}}", name])
     if not done.out.strip().isdigit() or done.out.strip() == "0":
         raise InputError("does not run", f"container {name}", "Start it, or name another end.")

@@ -1,0 +1,84 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the distributions of Kubernetes keep crictl and ctr, and how to call them.
+
+RKE2, k3s and MicroK8s bring their own programs, configuration and socket. A program is run only if it
+belongs to root and nobody else may write to it or its folder.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from .._base.errors import LabError
+from .._host.runner import SEARCH_PATH
+
+FOLDERS = (
+    *SEARCH_PATH.split(os.pathsep),
+    "/var/lib/rancher/rke2/bin",
+    "/var/lib/rancher/k3s/data/current/bin",
+    "/snap/microk8s/current/bin",
+)
+CONFIGURATIONS = (
+    "/etc/crictl.yaml",
+    "/var/lib/rancher/rke2/agent/etc/crictl.yaml",
+    "/var/lib/rancher/k3s/agent/etc/crictl.yaml",
+)
+SOCKETS = (
+    "/run/containerd/containerd.sock",
+    "/run/crio/crio.sock",
+    "/run/k3s/containerd/containerd.sock",
+    "/var/snap/microk8s/common/run/containerd.sock",
+)
+K8S = "k8s.io"  # the namespace of containerd that kubelet uses
+WRITABLE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def crictl() -> list[str] | None:
+    """Return the beginning of crictl's command line, None where the host has no crictl."""
+    program = find("crictl")
+    k3s = None if program else find("k3s")
+    if not program and not k3s:
+        return None
+    argv = [program] if program else [str(k3s), "crictl"]
+    configuration = _first(CONFIGURATIONS)
+    if configuration:
+        return [*argv, "--config", configuration]
+    socket = _first(SOCKETS)
+    return [*argv, "--runtime-endpoint", f"unix://{socket}"] if socket else argv
+
+
+def ctr() -> list[str] | None:
+    """Return the beginning of ctr's command line, None where the host has no ctr or no socket."""
+    program = find("ctr")
+    socket = _first(tuple(path for path in SOCKETS if "containerd" in path))
+    return [program, "--address", socket, "--namespace", K8S] if program and socket else None
+
+
+def find(name: str) -> str | None:
+    """Return the path of a program; raise LabError where one is found that somebody else may change."""
+    for folder in FOLDERS:
+        path = os.path.join(folder, name)
+        if os.access(path, os.X_OK):
+            check_trusted(path)
+            return path
+    return None
+
+
+def check_trusted(path: str) -> None:
+    """Raise LabError unless a program and its folder are root's, and nobody else may write to them."""
+    real = os.path.realpath(path)
+    for place in (real, os.path.dirname(real)):
+        status = os.stat(place)
+        if status.st_uid != 0 or status.st_mode & WRITABLE:
+            raise LabError(
+                f"is not run as root, since not root alone may change {place}",
+                path,
+                f"Make it root's (chown root:root {place}; chmod go-w {place}), or name the end by pid or netns.",
+            )
+
+
+def _first(paths: tuple[str, ...]) -> str | None:
+    return next((path for path in paths if os.path.exists(path)), None)
