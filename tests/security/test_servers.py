@@ -118,7 +118,7 @@ def admitted(port):
     """Be an admitted client."""
     with connect(port) as connection:
         connection.sendall(f"{ACCESS.token}\n".encode())
-        assert connection.recv(9) == door.OPEN
+        assert connection.recv(4096).startswith(door.OPEN.encode())
         yield connection
 
 
@@ -230,6 +230,22 @@ def test_the_record_of_a_trial_has_no_token(started):
         cell = run.run_cell(load, [workload.endpoint(end)], token=token)
         assert token not in json.dumps(cell)
     assert "refuses this client" in cell["error"]
+
+
+@pytest.mark.parametrize("engine", PROGRAMS)
+def test_an_algorithm_that_the_server_may_not_set_is_refused(started, engine):
+    """netserver would go on with another one, and its numbers would be of that."""
+    started(engine)
+    allowed = Path(door.ALLOWED).read_text().split()
+    end = {"netns": PEER, "local": CLIENT, "address": ADDRESS, "port": PORT}
+    load = {"test": "TCP_MAERTS", "engine": engine, "duration": 1}
+    errors = {}
+    for name in (allowed[0], "vegas"):
+        asked = workload.checked({**load, "congestion_control": name})
+        errors[name] = run.run_cell(asked, [workload.endpoint(end)], token=ACCESS.token)["error"]
+    assert "vegas" not in allowed and errors[allowed[0]] is None
+    assert "may not use the TCP algorithm vegas" in errors["vegas"]
+    assert f"tcp_allowed_congestion_control='{' '.join(allowed)} vegas'" in errors["vegas"]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ import sys
 import time
 from typing import Any, NoReturn
 
-OPEN = b"open\n"
+OPEN = "open"  # the answer to the token, and the algorithms of TCP that a program here may set
+ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
 DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL")
 MOST_BYTES = 1 << 20  # of standard input
 TOKEN_BYTES = range(16, 129)
@@ -68,6 +69,15 @@ def guests(text: str) -> tuple[bytes, frozenset[str]]:
 def plain_address(text: str) -> str:
     """Return an address as the kernel shows it, without a scope."""
     return str(ipaddress.ip_address(text.partition("%")[0]))
+
+
+def answer() -> bytes:
+    """Return the answer to the right token."""
+    try:
+        with open(ALLOWED) as stream:
+            return f"{OPEN} {stream.read().strip()}\n".encode()
+    except OSError:
+        return f"{OPEN}\n".encode()
 
 
 def listening(address: str, port: int) -> socket.socket:
@@ -251,7 +261,7 @@ class NetserverDoor(Door):
     """Each control connection of an admitted client gets a netserver, as inetd would start it."""
 
     def admit(self, caller: Caller) -> None:
-        caller.connection.send(OPEN)
+        caller.connection.send(answer())
 
     def hand_over(self, caller: Caller) -> None:
         if len(self.programs) < MOST_PROGRAMS:
@@ -322,7 +332,7 @@ class Iperf3Door(Door):
             if is_held(self.address, caller.port):
                 self.starting.discard(caller)
                 with contextlib.suppress(OSError):
-                    caller.connection.send(OPEN)
+                    caller.connection.send(answer())
         return SHORT_TICK if self.starting or self.closed else TICK
 
 

@@ -24,6 +24,14 @@ VARIABLE = "OFFLOAD_LAB_TOKEN"
 ANSWER_S = 15.0  # for a connection and an answer, as for the check of an endpoint
 END_S = 3.0  # for the server to listen again
 PAUSE_S = 0.02
+MOST_ANSWER = 4096  # bytes
+
+
+class Admission(NamedTuple):
+    """What a door has answered, and the connection that keeps it open."""
+
+    connection: socket.socket
+    algorithms: list[str]  # of TCP, that the server may set; none where it does not say
 
 
 class Place(NamedTuple):
@@ -51,8 +59,8 @@ def variables(engine: Engine, token: str) -> dict[str, str]:
     return {VARIABLE: token} if token and engine.reads_token else {}
 
 
-def _ask(place: Place, token: str, seconds: float) -> socket.socket | None:
-    """Return a connection on which the door has answered, None where it closed it."""
+def _ask(place: Place, token: str, seconds: float) -> Admission | None:
+    """Return the connection on which the door has answered, None where it closed it."""
     source = (place.local, 0) if place.local else None
     with host_netns.inside(place.netns):
         connection = socket.create_connection(
@@ -60,21 +68,22 @@ def _ask(place: Place, token: str, seconds: float) -> socket.socket | None:
         )
     try:
         connection.sendall(f"{token}\n".encode())
-        if connection.recv(len(OPEN)) == OPEN:
-            return connection
+        answer = connection.recv(MOST_ANSWER).decode("ascii", "replace").split()
     except BaseException:
         connection.close()
         raise
+    if answer[:1] == [OPEN]:
+        return Admission(connection, answer[1:])
     connection.close()
     return None
 
 
-def _enter(engine: Engine, place: Place, token: str) -> socket.socket:
+def _enter(engine: Engine, place: Place, token: str) -> Admission:
     where = f"{engine.server} {place.address} port {place.port}"
     until = time.monotonic() + ANSWER_S
     while True:
         try:
-            connection = _ask(place, token, max(0.1, until - time.monotonic()))
+            admission = _ask(place, token, max(0.1, until - time.monotonic()))
         except (ConnectionRefusedError, ConnectionResetError):  # it ends what served another cell
             if time.monotonic() > until:
                 raise LabError("nothing listens", where, "Run playbook lab.yml again.")
@@ -82,13 +91,13 @@ def _enter(engine: Engine, place: Place, token: str) -> socket.socket:
             continue
         except OSError as error:
             raise LabError(f"does not answer ({error})", where, "Check firewalls and the path.")
-        if connection is None:
+        if admission is None:
             raise LabError(
                 "refuses this client: its address or its token is not one that the server knows",
                 where,
                 "Behind a NAT, name the address that the server sees in offload_lab_more_peers.",
             )
-        return connection
+        return admission
 
 
 def _leave(connection: socket.socket) -> None:
@@ -99,12 +108,29 @@ def _leave(connection: socket.socket) -> None:
         connection.recv(1)
 
 
+def _check_algorithm(engine: Engine, place: Place, admission: Admission, name: str) -> None:
+    """Raise LabError where the server may not set the algorithm of a workload: netserver would go on
+    with another one.
+    """
+    allowed = admission.algorithms
+    if name and allowed and name not in allowed:
+        raise LabError(
+            f"may not use the TCP algorithm {name}: its process has no privileges",
+            f"{engine.server} {place.address} port {place.port}",
+            f"Allow it there: sysctl net.ipv4.tcp_allowed_congestion_control='{' '.join(allowed)} {name}'",
+        )
+
+
 @contextlib.contextmanager
-def admitted(engine: Engine, lines: Sequence[Line], token: str) -> Iterator[None]:
-    """Be admitted by the servers of a cell while its processes run. Without a token there is no
-    door: such a server is not ours.
+def admitted(
+    engine: Engine, lines: Sequence[Line], token: str, algorithm: str = ""
+) -> Iterator[None]:
+    """Be admitted by the servers of a cell while its processes run; ``algorithm`` is what the
+    workload asks of TCP. Without a token there is no door: such a server is not ours.
     """
     with contextlib.ExitStack() as stack:
         for place in places(engine, lines) if token else ():
-            stack.callback(_leave, _enter(engine, place, token))
+            admission = _enter(engine, place, token)
+            stack.callback(_leave, admission.connection)
+            _check_algorithm(engine, place, admission, algorithm)
         yield

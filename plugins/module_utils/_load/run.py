@@ -296,7 +296,7 @@ def run_cell(
     lines = engine.lines(load, endpoints)
     began = time.time()
     try:
-        with admission.admitted(engine, lines, token):
+        with admission.admitted(engine, lines, token, load.get("congestion_control") or ""):
             return _run_lines(load, engine, lines, watch or Watch(), token)
     except LabError as error:
         return {"started": began, "finished": time.time(), "streams": [], "error": str(error)}
