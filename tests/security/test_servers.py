@@ -120,6 +120,8 @@ def admitted(port):
         connection.sendall(f"{ACCESS.token}\n".encode())
         assert connection.recv(4096).startswith(door.OPEN.encode())
         yield connection
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(1) == b""  # the door is ready for the next
 
 
 def is_closed(connection):

@@ -23,6 +23,7 @@ from .._host import netns as host_netns
 VARIABLE = "OFFLOAD_LAB_TOKEN"
 ANSWER_S = 15.0  # for a connection and an answer, as for the check of an endpoint
 END_S = 3.0  # for the server to listen again
+SOON_S = 1.0  # for a server to end what it does for a client that was killed
 PAUSE_S = 0.02
 MOST_ANSWER = 4096  # bytes
 
@@ -80,6 +81,7 @@ def _ask(place: Place, token: str, seconds: float) -> Admission | None:
 
 def _enter(engine: Engine, place: Place, token: str) -> Admission:
     where = f"{engine.server} {place.address} port {place.port}"
+    soon = time.monotonic() + SOON_S
     until = time.monotonic() + ANSWER_S
     while True:
         try:
@@ -91,6 +93,9 @@ def _enter(engine: Engine, place: Place, token: str) -> Admission:
             continue
         except OSError as error:
             raise LabError(f"does not answer ({error})", where, "Check firewalls and the path.")
+        if admission is None and not engine.serves_many and time.monotonic() < soon:
+            time.sleep(PAUSE_S)  # this was the iperf3 of a client that has just left
+            continue
         if admission is None:
             raise LabError(
                 "refuses this client: its address or its token is not one that the server knows",
