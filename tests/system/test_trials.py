@@ -70,6 +70,7 @@ def test_service_demand_of_four_streams_is_cpu_time_by_bytes(lab, probe, engine)
         tuple(float(word) for word in line.split())
         for line in counter.communicate()[0].splitlines()[:-1]
     ]
+    assert trial["error"] is None
     cpu = trial["cpu"]["ends"]["combined"]
     start = max(stream["started"] for stream in trial["streams"])
     inside = [row for row in rows if start <= row[0] <= start + cpu["window_s"]]
