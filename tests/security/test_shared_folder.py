@@ -126,7 +126,7 @@ def test_a_link_in_a_results_folder_is_neither_stored_nor_shown(folder, target):
     (folder / "trials.jsonl").symlink_to(target)
     (folder / "manifest.json").write_text("{}")
     assert results_store.news(str(folder), {}) == {"append": None, "whole": {"manifest.json": "{}"}}
-    for name in ("plan.json", "trials.jsonl"):
+    for name in ("plan.json", "trials.jsonl", "manifest.json"):
         (folder / name).unlink()
     planned = synthetic.make_plan(1, blocks=2)
     synthetic.write(str(folder), planned, synthetic.make_trials(planned), None)
