@@ -275,7 +275,7 @@ def test_text_from_outside_is_escaped(tmp_path):
     ]
     campaign(tmp_path, plan, trials, manifest(note="<img src=x>"))
     Page((tmp_path / "report.html").read_text())
-    assert "| <script>alert('x')</script> \\| a |" in (tmp_path / "report.md").read_text()
+    assert "| &lt;script>alert('x')&lt;/script> \\| a |" in (tmp_path / "report.md").read_text()
 
 
 def test_damaged_lines_are_told(tmp_path):
