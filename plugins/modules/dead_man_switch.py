@@ -21,8 +21,8 @@ description:
   - It is a transient unit of systemd where systemd runs, and otherwise a process in a session of its own.
   - When it restores a node it also ends the servers of M(offload.lab.netserver) and the probe of
     M(offload.lab.probe) that were started since it was armed. Those that ran before stay.
-  - After it has restored a node, nothing is measured or changed there until it is armed again. The snapshot is kept until
-    M(offload.lab.restore) has read the node back, or until it is armed again.
+  - After it has restored a node, nothing is measured or changed there until it is armed again. The snapshot is kept
+    until M(offload.lab.restore) has read the node back, or until it is armed again.
   - A process that is killed is started again. Where something cannot be restored it tries again, less and less often.
   - With O(harms) it also restores the node at the first harm to a network on which others work, within 2 seconds.
 extends_documentation_fragment:

@@ -23,8 +23,8 @@ description:
   - A snapshot from before a reboot is not restored but forgotten, with a warning, because the boot has set the devices.
     Only options of the lab's own tunnels, which Open vSwitch keeps in its database, are restored.
   - When the dead man's switch has restored the node, it reads the node back and sets again what is not as it was.
-  - A module that changes settings under a dead man's switch ends first. One that hangs for 2 minutes is an error. The node
-    is restored then, too, and its switch goes on.
+  - A module that changes settings under a dead man's switch ends first. One that hangs for 2 minutes is an error. The
+    node is restored then, too, and its switch goes on.
   - Without a snapshot it does nothing.
 extends_documentation_fragment:
   - offload.lab.attributes
