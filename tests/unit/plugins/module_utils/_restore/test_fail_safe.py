@@ -18,6 +18,7 @@ from ansible_collections.offload.lab.plugins.module_utils._restore import (
     dead_man,
     fired_mark,
     harm,
+    node_lease,
     protection,
     restore,
     salvage,
@@ -26,7 +27,7 @@ from ansible_collections.offload.lab.plugins.module_utils._restore import (
     watched_change,
 )
 
-NAMES = ("ALIVE", "HEARTBEAT", "FIRED", "ARMED", "STATE", "WATCHED", "PROGRAM")
+NAMES = ("LEASE", "ALIVE", "HEARTBEAT", "FIRED", "ARMED", "STATE", "WATCHED", "PROGRAM")
 UNTOUCHED = {**restore.NOTHING, "exists": True}
 
 
@@ -37,7 +38,7 @@ def _node(tmp_path, monkeypatch):
     folder.mkdir()
     monkeypatch.setattr(daemons, "FOLDER", str(folder))
     for name in NAMES:
-        for module in (dead_man, fired_mark, harm, sign_of_life):
+        for module in (dead_man, fired_mark, harm, node_lease, sign_of_life):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, str(folder / name))
     monkeypatch.setattr(dead_man.time, "sleep", lambda _seconds: None)
@@ -259,7 +260,7 @@ def test_a_switch_that_fires_ends_the_change_before_its_next_step(node, monkeypa
 
     monkeypatch.setattr(apply, "run", run)
     daemons.write(sign_of_life.STATE, os.getpid(), {})
-    asked = {"sign_of_life": True, "snapshot": None}
+    asked = {"sign_of_life": True, "snapshot": None, "lease": None}
     with pytest.raises(LabError, match="has restored this node: harm"), watched_change.watched(
         asked, False
     ):
