@@ -73,6 +73,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._host.module import run_module
 from ..module_utils._restore import applied, identity, settings, snapshot, watched_change
 
+SWITCH_ASKED = {"sign_of_life": True, "snapshot": None, "lease": None}
+
 
 def kept_after(
     before: snapshot.Snapshot, kept: snapshot.Snapshot | None, devices: list[identity.Item]
@@ -124,7 +126,7 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     """Keep the originals of what differs, forget the snapshot, and return the module's result. A switch
     that has fired has taken back what was applied.
     """
-    with watched_change.watched({"sign_of_life": True, "snapshot": None}, module.check_mode):
+    with watched_change.watched(SWITCH_ASKED, module.check_mode):
         return keep_originals(module)
 
 
