@@ -11,8 +11,10 @@ all have gone.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -20,6 +22,8 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.offload.lab.plugins.module_utils._engines import door
+from ansible_collections.offload.lab.plugins.module_utils._engines.engines import engine_named
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import traffic as payload
 from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import traffic as sockets
@@ -27,9 +31,11 @@ from ansible_collections.offload.lab.plugins.module_utils._host.waiting import (
     beside,
     wait_until,
 )
+from ansible_collections.offload.lab.plugins.module_utils._load import run as load_run
 from ansible_collections.offload.lab.plugins.module_utils._observe import probe
 from ansible_collections.offload.lab.plugins.module_utils._restore import sign_of_life
 from ansible_collections.offload.lab.tests.security import stranger
+from ansible_collections.offload.lab.tests.support import each_day
 
 TOKEN = "0123456789abcdef" * 2
 SERVER, PEER, STRANGER = "ol-str-s", "ol-str-p", "ol-str-x"
@@ -65,6 +71,12 @@ MEASURED = {
     "request_size": 1,
     "response_size": 1,
 }
+
+
+@pytest.fixture(name="packages", scope="session")
+def _packages(lab_packages_required):
+    if shutil.which("iperf3") is None:
+        pytest.skip("needs iperf3")
 
 
 @pytest.fixture(name="network", scope="module")
@@ -145,6 +157,27 @@ def check():
     return [sys.executable, "-IS", payload.__file__, "check", ADDRESS, str(PORT), "1", "0"]
 
 
+def behind_door(program):
+    """Return the command line of the door in front of a program."""
+    return [sys.executable, "-IS", door.__file__, ADDRESS, str(PORT), "1", program]
+
+
+def cell(engine):
+    """Return the command line of a cell of an engine, as module visit runs it."""
+    load = {"engine": engine, "test": "TCP_STREAM", "duration": 1, "warm_up": 0}
+    end = {"address": ADDRESS, "port": PORT - engine_named(engine).port_offset}
+    text = f"""
+from {load_run.__name__} import run_cell, workload
+end = workload.endpoint({end!r})
+print(run_cell(workload.checked({load!r}), [end], token={TOKEN!r})["error"])
+"""
+    return [sys.executable, "-c", text]
+
+
+def had_no_error(text):
+    assert text == "None\n"
+
+
 def was_measured(text):
     assert json.loads(text)["transactions"] > 0
 
@@ -166,6 +199,8 @@ SERVERS = {
         serve(sockets),
         [(measure("TCP_RR"), was_measured), (measure("TCP_CRR"), was_measured)],
     ),
+    "netserver": (behind_door("netserver"), [(cell("netperf"), had_no_error)]),
+    "iperf3": (behind_door("iperf3"), [(cell("iperf3"), had_no_error)]),
     "payload": (serve(payload), [(check(), was_checked)]),
     "probe": (
         of_probe(f"listen({ADDRESS!r}, {PORT}, {TOKEN!r}).run()"),
@@ -215,9 +250,18 @@ class Attack:
         return sum(map(int, texts))
 
 
-@pytest.mark.parametrize("place", WHERE)
-@pytest.mark.parametrize("name", SERVERS)
-def test_a_server_lives_on_and_serves_its_client(network, name, place):
+def cases():
+    """Give each server with each attacker. iperf3 serves one client at a time, so whoever has the
+    token can keep others out.
+    """
+    for name, place in itertools.product(SERVERS, WHERE):
+        if (name, place) != ("iperf3", "peer_with_token"):
+            marks = () if place == "peer" else pytest.mark.nightly
+            yield pytest.param(name, place, marks=marks)
+
+
+@pytest.mark.parametrize("name, place", list(cases()))
+def test_a_server_lives_on_and_serves_its_client(packages, network, name, place):
     argv, clients = SERVERS[name]
     with served(argv) as server:
         attack = Attack(server, place)
@@ -255,7 +299,7 @@ def _alive():
     path.unlink()
 
 
-@pytest.mark.parametrize("place", WHERE)
+@pytest.mark.parametrize("place", each_day(["peer"], WHERE))
 def test_no_stranger_has_the_probe_restore_its_node(network, alive, place):
     before = alive.stat().st_mtime
     with served(SERVERS["probe"][0]):
