@@ -35,7 +35,7 @@ def watched(params: Mapping[str, Any], check_mode: bool) -> Iterator[None]:
     if check_mode or not params["sign_of_life"]:
         yield
         return
-    snapshot, lease = params["snapshot"], params["lease"]
+    snapshot, lease = params["snapshot"], params.get("lease")
     with settings_lock.held() as lock:
         renew(snapshot, lease)
         with guarded(lambda: renew(lease=lease), lock):
