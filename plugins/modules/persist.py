@@ -101,7 +101,7 @@ lasting:
   description: How long the settings of the devices last, and what keeps them.
   returned: success
   type: str
-  sample: "Set again after a reboot and when the device is recreated: eth1 (by systemd)."
+  sample: "Set again after a reboot and ...: eth1 (by systemd)."
 notes:
   description: What a reader has to know, a sentence each.
   returned: success

@@ -148,7 +148,7 @@ def stand_ins(folder, base_link):
     (folder / "inspect.json").write_text(json.dumps(INSPECT))
     (folder / "crictl").write_text(
         f'#!/bin/sh\ncase "$*" in\n*fails*) echo {SECRET}-fails; exit 1;;\n'
-        "pods*) cat /usr/local/sbin/pods.json;;\n*) cat /usr/local/sbin/inspect.json;;\nesac\n"
+        "*pods*) cat /usr/local/sbin/pods.json;;\n*) cat /usr/local/sbin/inspect.json;;\nesac\n"
     )
     (folder / "nmcli").write_text(
         f'#!/bin/sh\ncase "$*" in\n*ol-sec1*) echo no;;\n*device*) printf "yes\\nuuid-1\\n{SECRET}-nm\\n";;\n'
