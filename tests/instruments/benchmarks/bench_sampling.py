@@ -31,10 +31,15 @@ from pathlib import Path
 
 from scipy import stats
 
+from ansible_collections.offload.lab.plugins.module_utils._engines import workload
+from ansible_collections.offload.lab.plugins.module_utils._engines.engine import Line
+from ansible_collections.offload.lab.plugins.module_utils._engines.engines import engine_named
+from ansible_collections.offload.lab.plugins.module_utils._load import admission
 from ansible_collections.offload.lab.plugins.module_utils._load.run import Watch
 from ansible_collections.offload.lab.plugins.module_utils._observe.probe import Probe
 from ansible_collections.offload.lab.plugins.module_utils._observe.trial_watch import BothEnds
 from ansible_collections.offload.lab.tests.system.lab import CHECKOUT, Lab
+from ansible_collections.offload.lab.tests.system.trial import token_of
 
 PAIRS = int(os.environ.get("BENCH_PAIRS", "150"))
 SECONDS = float(os.environ.get("BENCH_SECONDS", "1"))
@@ -66,7 +71,7 @@ def part(watch):
     return (now - size) * 8 / (ended - began) / 1e6
 
 
-def in_the_node(token):
+def in_the_node(token, server_token):
     """Run the stream and print the throughput of each part by pair."""
     probe = Probe(SERVER, 12866, token)
     order = random.Random(1)
@@ -82,6 +87,13 @@ def in_the_node(token):
         "-l",
         str(int(2 * PAIRS * SECONDS) + 60),
     ]
+    end = workload.endpoint({"address": SERVER, "local": CLIENT})
+    with admission.admitted(engine_named("netperf"), [Line(argv, end)], server_token):
+        _parts(argv, probe, devices, order)
+
+
+def _parts(argv, probe, devices, order):
+    """Run the stream, whose server admits it, and print its parts."""
     stream = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
     try:
         time.sleep(2)
@@ -101,6 +113,7 @@ def in_the_node(token):
 def parts(lab, token):
     """Return the throughput of both parts of each pair."""
     command = ["env", f"PYTHONPATH={CHECKOUT / '.build/live'}", sys.executable, __file__, token]
+    command.append(token_of(lab))
     return [
         json.loads(row)
         for row in lab.inside(1, *command, timeout=3 * PAIRS * SECONDS + 120).splitlines()
@@ -121,12 +134,14 @@ def trials(lab, token):
     watched = [{"name": DEVICE}]
     order = random.Random(1)
     rows = []
+    let_in = {"token": token_of(lab)}
     ways = {
         "observed": {
+            **let_in,
             "probe": {"address": SERVER, "token": token},
             "watch": {"client": watched, "server": watched},
         },
-        "alone": {},
+        "alone": let_in,
     }
     for _pair in range(TRIALS):
         names = sorted(ways)
@@ -177,4 +192,4 @@ def main():
 
 
 if __name__ == "__main__":
-    in_the_node(sys.argv[1]) if len(sys.argv) > 1 else main()
+    in_the_node(*sys.argv[1:]) if len(sys.argv) > 1 else main()
