@@ -131,7 +131,13 @@ def test_a_setting_that_one_kernel_refuses_is_named(folder, tmp_path):
         shutil.copytree(folder / kernel, tmp_path / kernel)
         path = tmp_path / kernel / "analysis.json"
         analysis = json.loads(path.read_text())
-        row = {"factor": "tso", "path": "physical", "node": "node1", "device": "underlay0"}
+        row = {
+            "factor": "tso",
+            "path": "physical",
+            "node": "node1",
+            "device": "underlay0",
+            "reason": "",
+        }
         analysis["verdicts"] = [{**row, "verdict": "applied" if place else "unsupported"}]
         path.write_text(json.dumps(analysis))
     found = report_of([str(tmp_path)])
