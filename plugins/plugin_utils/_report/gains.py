@@ -44,10 +44,15 @@ def criterion(recommended: Recommendation) -> str:
     return f" Sets are chosen by their mean over all tables, {ALIKE}. This mean is {amount}."
 
 
+def is_named(row: Effect) -> bool:
+    """Return whether the first line names an effect, or has it in a range."""
+    return row["metric"] in MAIN and row["state"] == "better"
+
+
 def _compared(rows: Sequence[Effect]) -> list[Effect]:
     """Return the effects on throughput and transactions where one of them is shown, else all."""
     main = [row for row in rows if row["metric"] in MAIN]
-    return main if any(row["state"] == "better" for row in main) else list(rows)
+    return main if any(map(is_named, main)) else list(rows)
 
 
 def _average(score: Score | None) -> str:

@@ -17,7 +17,7 @@ from collections import Counter
 import numpy as np
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import table_id
-from ansible_collections.offload.lab.plugins.plugin_utils._report import answer
+from ansible_collections.offload.lab.plugins.plugin_utils._report import gains as gains_of
 from ansible_collections.offload.lab.tests.instruments.simulation import decisions
 
 NOISES = ("plain", "AR(1)", "heavy tails", "skewed", "interference", "random walk")
@@ -32,7 +32,7 @@ def holds(estimate, truth):
 
 
 def _one(outcome, ratios, found):
-    """Count what one campaign says: of its score, its rows, and the number of the answer."""
+    """Count what one campaign says: of its score, its rows, and the numbers of the answer."""
     wanted = outcome.recommendation
     if not wanted["score"]:
         return
@@ -46,9 +46,9 @@ def _one(outcome, ratios, found):
         row["held"] = holds(row, share * gains[row["table"]])
         found["rows"] += 1
         found["rows held"] += row["held"]
-    top = answer.named(wanted)
-    found["named"] += top is not None
-    found["answer"] += score if top is None else top["held"]
+    shown = [row["held"] for row in wanted["by"] if gains_of.is_named(row)]
+    found["named"] += bool(shown)
+    found["answer"] += np.mean(shown) if shown else score
 
 
 def picked(noise, ratios, campaigns, seed=1):
