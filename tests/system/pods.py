@@ -7,7 +7,9 @@ as flannel makes them.
 
 from __future__ import annotations
 
-from ansible_collections.offload.lab.tests.system.lab import differences
+import contextlib
+
+from ansible_collections.offload.lab.tests.system.lab import Lab, differences
 
 POD = """\
 link add cni0 mtu 1450 type bridge
@@ -49,6 +51,20 @@ def commands(me):
 def make_pod(lab, me):
     for command in commands(me):
         lab.inside(me, *command)
+
+
+@contextlib.contextmanager
+def lab_of_pods(name):
+    """Give a lab of two nodes with a pod each, and remove it."""
+    lab = Lab(name)
+    lab.clear()
+    lab.play("nodes")
+    try:
+        for node in (1, 2):
+            make_pod(lab, node)
+        yield lab
+    finally:
+        lab.play("nodes_absent")
 
 
 def make_tunnel(lab, me):

@@ -11,8 +11,7 @@ import json
 
 import pytest
 
-from ansible_collections.offload.lab.tests.system.lab import Lab
-from ansible_collections.offload.lab.tests.system.pods import make_pod
+from ansible_collections.offload.lab.tests.system.pods import lab_of_pods
 
 ENDS = [{"name": "pods", "netns": "pod"}]
 CAMPAIGN = {
@@ -31,15 +30,8 @@ CAMPAIGN = {
 @pytest.fixture
 def pods(lab_packages_required, monkeypatch):
     monkeypatch.setenv("OFFLOAD_LAB_NIC", "bit_flipped_late:0.05")
-    lab = Lab("systestwire")
-    lab.clear()
-    lab.play("nodes")
-    try:
-        for node in (1, 2):
-            make_pod(lab, node)
+    with lab_of_pods("systestwire") as lab:
         yield lab
-    finally:
-        lab.play("nodes_absent")
 
 
 def test_the_node_at_which_packets_arrive_corrupted_is_named(pods, tmp_path):

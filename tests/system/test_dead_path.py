@@ -11,8 +11,7 @@ import json
 
 import pytest
 
-from ansible_collections.offload.lab.tests.system.lab import Lab
-from ansible_collections.offload.lab.tests.system.pods import make_pod, unlike
+from ansible_collections.offload.lab.tests.system.pods import lab_of_pods, unlike
 
 ENDS = [{"name": "pods", "netns": "pod"}]
 CAMPAIGN = {
@@ -31,15 +30,8 @@ CAMPAIGN = {
 @pytest.fixture
 def pods(lab_packages_required, monkeypatch):
     monkeypatch.setenv("OFFLOAD_LAB_NIC", "checksum_unfilled:1:tx")
-    lab = Lab("systestdead")
-    lab.clear()
-    lab.play("nodes")
-    try:
-        for node in (1, 2):
-            make_pod(lab, node)
+    with lab_of_pods("systestdead") as lab:
         yield lab
-    finally:
-        lab.play("nodes_absent")
 
 
 def test_a_dead_path_is_checked_and_the_hosts_are_as_before(pods, tmp_path):

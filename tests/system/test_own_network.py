@@ -12,8 +12,8 @@ import json
 import pytest
 import yaml
 
-from ansible_collections.offload.lab.tests.system.lab import Lab, changed
-from ansible_collections.offload.lab.tests.system.pods import ENDS, make_pod, unlike
+from ansible_collections.offload.lab.tests.system.lab import changed
+from ansible_collections.offload.lab.tests.system.pods import ENDS, lab_of_pods, unlike
 
 CAMPAIGN = {
     "name": "pods",
@@ -30,15 +30,8 @@ WITHOUT_ADDRESS = [{"name": "pods", "netns": "pod"}]
 
 @pytest.fixture(scope="module")
 def pods(lab_packages_required):
-    lab = Lab("systestown")
-    lab.clear()
-    lab.play("nodes")
-    try:
-        for node in (1, 2):
-            make_pod(lab, node)
+    with lab_of_pods("systestown") as lab:
         yield lab
-    finally:
-        lab.play("nodes_absent")
 
 
 def test_discover_shows_what_a_pods_packets_meet(pods):
