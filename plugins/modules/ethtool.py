@@ -217,7 +217,7 @@ devices:
       description:
         - By kind and name, what the device cannot change although it was asked for.
         - A feature has C(asked) and C(active), a setting has C(asked) and C(reason).
-        - A feature that is not fixed has a C(reason), too. The device does not take it, although its group is on.
+        - A feature that is not fixed has a C(reason), too. The device takes TSO, but not this variant of it.
       type: dict
       sample: {features: {tx-udp_tnl-segmentation: {asked: false, active: true}}}
 cannot_vary:

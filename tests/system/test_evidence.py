@@ -16,6 +16,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._analysis.verdicts imp
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.evidence import flat
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
+from ansible_collections.offload.lab.tests.system.trial import token_of
 
 READ_COUNTERS = f"""
 import json, socket, sys
@@ -207,9 +208,9 @@ def observe(lab, probe, case, level, tests):
         "offload.lab.ethtool", node, devices=[device], features={feature: level}, fixed="report"
     )
     way = dict(ENDS[path], name=path, client_devices=DEVICES[path], server_devices=DEVICES[path])
-    seen = lab.ask("offload.lab.evidence", SENDER, probe=probe, tests=tests, paths=[way])[
-        "packets"
-    ][path]["TCP_STREAM"]
+    seen = lab.ask(
+        "offload.lab.evidence", SENDER, probe=probe, token=token_of(lab), tests=tests, paths=[way]
+    )["packets"][path]["TCP_STREAM"]
     assert "error" not in seen, seen
     sample = seen["client" if node == SENDER else "server"][key(device)]
     return dict(flat(report["devices"][key(device)]), share=share_of(sample, bits))

@@ -257,6 +257,7 @@ def test_a_tunnel_where_none_should_be_is_marked(lab, probe):
         "offload.lab.evidence",
         "node1",
         probe=probe,
+        token=token_of(lab),
         paths=[dict(ends, name="physical", client_devices=[UNDERLAY], server_devices=[UNDERLAY])],
     )["packets"]
     underlay = {"client": "underlay0", "server": "underlay0"}

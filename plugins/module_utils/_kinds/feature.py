@@ -37,6 +37,11 @@ from .._ethtool.features import (
 from .kind import Asked, DeviceKind, Expressed, KindState, Reader, SettingPlan, switch
 
 ON_OFF = {True: "on", False: "off"}
+# Bits that a device may lack although it has the other one, which does the work of their group.
+VARIANTS = {
+    "tx-tcp-ecn-segmentation": "tx-tcp-segmentation",
+    "tx-tcp-mangleid-segmentation": "tx-tcp-segmentation",
+}
 LINK_FILE = {
     "rx-checksumming": "ReceiveChecksumOffload",
     "tx-tcp-segmentation": "TCPSegmentationOffload",
@@ -237,21 +242,18 @@ def judge_features(
 
 
 def refused_bits(plan: SettingPlan, after: Features) -> dict[str, Any]:
-    """Return the bits that the device does not take, although the group they were asked with is on.
+    """Return the asked variants of TSO that the device does not take, although it takes TSO itself.
 
-    The kernel shows such a bit as "off [requested on]". A bit without another active bit of its
-    group is not among them: it may depend on a feature that is off.
+    The kernel shows such a bit as "off [requested on]".
     """
     asked_on = {bit for bit, value in plan["asked"].items() if value}
-    active = {bit for bit in asked_on if after[bit]["active"]}
-    refused: set[str] = set()
-    for members in group_members(after).values():
-        if active.intersection(members):
-            refused |= asked_on.intersection(members) - active
     return {
         bit: {"asked": True, "active": False, "reason": "the device does not take it"}
-        for bit in sorted(refused)
-        if wanted(after[bit])
+        for bit, main in VARIANTS.items()
+        if {bit, main} <= asked_on
+        and after[main]["active"]
+        and not after[bit]["active"]
+        and wanted(after[bit])
     }
 
 
