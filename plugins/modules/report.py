@@ -84,7 +84,7 @@ recommended:
   type: dict
   sample: {tso: "on"}
 recommendation:
-  description: What role P(offload.lab.apply#role) takes as O(offload.lab.apply#role:offload_lab_recommended).
+  description: What role P(offload.lab.apply#role) takes as O(offload.lab.apply#role:main:offload_lab_recommended).
   returned: without O(live)
   type: dict
   sample: {campaign: demo, profile: null, client: {}, server: {}}

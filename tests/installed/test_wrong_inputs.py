@@ -193,7 +193,7 @@ WRONG = {
     ),
     "an MTU that IP cannot have": ("lab", variables(underlay_mtu=20), "Use 68 to 65535"),
     "nothing to apply": ("apply", [], "No settings are given. Run it with -e @results"),
-    "nothing to compare": ("compare", [], "Two results folders or more are needed"),
+    "nothing to compare": ("compare", [], "Two campaigns or more are needed"),
 }
 
 

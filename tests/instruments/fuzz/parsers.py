@@ -202,6 +202,11 @@ def way_in(text):
 
 
 # name: (parser, its samples)
+PLAN = (
+    '{"schema": 1, "name": "a", "design": "on_off", "blocks": 1, "control": "off", "factors": [], "profiles": {}, '
+    '"paths": [], "mtus": [], "workloads": [], "untestable": {}, "visits": []}'
+)
+
 PARSERS = {
     "netperf": (parse_netperf, lambda: corpus("netperf")),
     "iperf3": (iperf3.rows, iperf3_texts),
@@ -238,7 +243,7 @@ PARSERS = {
     ),
     "plan.json": (
         through_file(plan_file.read_plan),
-        lambda: ['{"schema": 1, "name": "a", "visits": []}'],
+        lambda: [PLAN],
     ),
     "campaign file": (through_file(read_campaign), campaigns),
 }
