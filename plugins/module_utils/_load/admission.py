@@ -25,7 +25,6 @@ ANSWER_S = 15.0  # for a connection and an answer, as for the check of an endpoi
 END_S = 3.0  # for the server to listen again
 SOON_S = 1.0  # for a server to end what it does for a client that was killed
 PAUSE_S = 0.02
-TRIES = 5  # of a client whose connection is closed
 MOST_ANSWER = 4096  # bytes
 
 
