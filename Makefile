@@ -109,7 +109,7 @@ packages: live  ## the packages of the operating system that the tests need (roo
 	@sh tools/packages.sh test
 
 test: packages setup-test  ## all tests, as CI runs them, with all set-up (root or sudo)
-	@sh tools/test.sh $(BIN) tests -m "not nightly and not guests" -n 3 --no-loadscope-reorder
+	@sh tools/test.sh $(BIN) tests -m "not nightly and not guests" -n 3 --no-loadscope-reorder --timeout 1200
 
 quick: setup-test  ## ruff, mypy, the rules, and the unit tests that are not slow: a minute
 	@$(BIN)/ruff check --quiet

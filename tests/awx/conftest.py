@@ -8,12 +8,10 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import time
 
 import pytest
 
 from ansible_collections.offload.lab.tests.instruments.awx import server
-from ansible_collections.offload.lab.tests.instruments.awx.jobs import UNFINISHED
 from ansible_collections.offload.lab.tests.support import BIN, CHECKOUT, run
 
 GIT = ["git", "-c", "user.name=offload.lab", "-c", "user.email=lab@example.org"]
@@ -94,8 +92,7 @@ class Site:
 
     def finish(self, job):
         """Wait for the end of a job, which must be a good one."""
-        while job["status"] in UNFINISHED:
-            time.sleep(0.2)
+        self.api.runs.wait(job)
         assert job["status"] == "successful", self.explain()
 
     def explain(self):

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
 
 import pytest
 import yaml
@@ -22,7 +21,6 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.chosen impor
 from ansible_collections.offload.lab.tests.awx import recorded
 from ansible_collections.offload.lab.tests.awx.conftest import make_project
 from ansible_collections.offload.lab.tests.instruments.awx import server
-from ansible_collections.offload.lab.tests.instruments.awx.jobs import UNFINISHED
 from ansible_collections.offload.lab.tests.instruments.awx.prompts import variables_file
 from ansible_collections.offload.lab.tests.instruments.awx.store import BY_NAME, RefusedError
 from ansible_collections.offload.lab.tests.support import CHECKOUT
@@ -103,9 +101,7 @@ def _awx(tmp_path_factory):
             BY_NAME["project"],
             {"name": "project", "scm_type": "git", "scm_url": str(folder / "project")},
         )
-        update = api.runs.sync_project(project)
-        while update["status"] in UNFINISHED:
-            time.sleep(0.05)
+        api.runs.wait(api.runs.sync_project(project))
         for call in calls:
             if call[0] in ("job_template", "workflow_job_template"):
                 take(api, call, project["id"])
@@ -123,6 +119,7 @@ def launch(awx, name, monkeypatch, **given):
     """Launch a template, without its job being run; return (its job, what was ignored)."""
     monkeypatch.setattr(awx.runs, "begin", lambda job: None)
     job = awx.launcher.launch(template(awx, name), given)
+    job["status"] = "canceled"  # the next job of the template would wait for it
     return job, awx.launcher.ignored[job["id"]]
 
 
@@ -230,8 +227,7 @@ def test_a_job_runs_no_program_of_the_user(awx):
         {"inventory": kept["id"], "playbook": playbook},
     )
     job = awx.launcher.launch(entry, {"extra_vars": attack(awx.folder)})
-    while job["status"] in UNFINISHED:
-        time.sleep(0.1)
+    awx.runs.wait(job)
     printed = awx.runs.output[job["id"]]
     assert "node1" in printed, printed
     assert not (awx.folder / "ran").exists(), printed

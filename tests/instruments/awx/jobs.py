@@ -25,6 +25,7 @@ from ansible_collections.offload.lab.tests.instruments.awx.store import BY_NAME,
 from ansible_collections.offload.lab.tests.support import BIN, environment
 
 GRACE_S = 5  # from SIGTERM to SIGKILL, as AWX has it
+PATIENCE_S = 900  # for the end of one job
 UNFINISHED = ("new", "pending", "waiting", "running")
 
 
@@ -85,6 +86,13 @@ class Runs:
             return any(
                 other["status"] in UNFINISHED and other["id"] < job["id"] for other in others
             )
+
+    def wait(self, job):
+        """Wait for the end of a job."""
+        end = time.monotonic() + PATIENCE_S
+        while job["status"] in UNFINISHED:
+            assert time.monotonic() < end, f"{job['name']} is still {job['status']}"
+            time.sleep(0.1)
 
     def _finish(self, job, status, seconds):
         with self.store.lock:
@@ -252,8 +260,7 @@ class Runs:
         return "successful" if rc == 0 else "failed"
 
     def _done(self, update):
-        while update["status"] in UNFINISHED:
-            time.sleep(0.05)
+        self.wait(update)
         return update["status"] == "successful"
 
     def _fill(self, private, project, job):
