@@ -40,7 +40,7 @@ from ansible_collections.offload.lab.tests.security import stranger
 from ansible_collections.offload.lab.tests.support import each_day
 
 TOKEN = "0123456789abcdef" * 2
-SERVER, PEER, STRANGER = "ol-str-s", "ol-str-p", "ol-str-x"
+SERVER, PEER, STRANGER = (f"ol-str{os.getpid()}-{name}" for name in "spx")
 ADDRESS = "198.18.91.2"
 PORT = 12868
 # Two hosts at the server's, each on a network of its own
@@ -215,7 +215,6 @@ SERVERS = {
         [(of_probe(ASK), was_answered)],
     ),
 }
-BEHIND_DOOR = ("netserver", "iperf3")
 WHERE = {"stranger": (STRANGER, ""), "peer": (PEER, ""), "peer_with_token": (PEER, TOKEN)}
 
 
@@ -261,12 +260,12 @@ class Attack:
 
 def cases():
     """Give each server with each attacker. iperf3 serves one client at a time, so whoever has the
-    token can keep others out. While a client is admitted by the door of netserver or iperf3, others
-    on its host are served, too (docs/security.md): by day these meet a stranger.
+    token can keep others out. While a client is admitted by the door of iperf3, others on its host are
+    served, too (docs/security.md): by day it meets a stranger.
     """
     for name, place in itertools.product(SERVERS, WHERE):
         if (name, place) != ("iperf3", "peer_with_token"):
-            by_day = "stranger" if name in BEHIND_DOOR else "peer"
+            by_day = "stranger" if name == "iperf3" else "peer"
             yield pytest.param(name, place, marks=() if place == by_day else pytest.mark.nightly)
 
 

@@ -16,12 +16,14 @@ import contextlib
 import errno
 import hmac
 import ipaddress
+import itertools
 import json
 import os
 import selectors
 import shutil
 import signal
 import socket
+import struct
 import sys
 import time
 from typing import Any, NoReturn
@@ -34,7 +36,8 @@ TOKEN_BYTES = range(16, 129)
 FIRST = frozenset(b"0123456789abcdef")  # of a token; a request of netperf begins with a zero byte
 PATIENCE = 15.0  # s for the token, or for the first request: 400 clients that start together keep CPUs busy
 GRACE = 5.0  # s that a program may go on after its client has left
-MOST_WAITING = 1024  # connections that have not shown what they are
+MOST_WAITING = 1024  # connections that have not shown what they are; then the oldest makes room
+RESET = struct.pack("ii", 1, 0)  # a connection is closed by a reset
 MOST_ADMITTED = 2048
 MOST_PROGRAMS = 2048
 TICK = 0.5  # s
@@ -80,13 +83,23 @@ def answer() -> bytes:
         return f"{OPEN}\n".encode()
 
 
+def bound(address: str, port: int) -> socket.socket:
+    """Return a socket that is bound, and does not listen. OSError: another socket listens there."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((address, port))
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
 def listening(address: str, port: int) -> socket.socket:
     """Return a socket that listens."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = bound(address, port)
     try:
-        listener.bind((address, port))
         listener.listen(1024)
     except OSError:
         listener.close()
@@ -96,9 +109,9 @@ def listening(address: str, port: int) -> socket.socket:
 
 
 def is_held(address: str, port: int) -> bool:
-    """Return whether a process listens at the address and port."""
+    """Return whether a process listens at the address and port. It does not get in its way."""
     try:
-        listening(address, port).close()
+        bound(address, port).close()
     except OSError as error:
         return error.errno == errno.EADDRINUSE
     return False
@@ -112,7 +125,6 @@ class Caller:
         self.peer = peer
         self.port = port
         self.text = b""
-        self.admitted = False
         self.deadline = time.monotonic() + PATIENCE
 
 
@@ -124,7 +136,8 @@ class Door:
         self.token = token
         self.peers = peers
         self.selector = selectors.DefaultSelector()
-        self.callers: set[Caller] = set()
+        self.waiting: dict[Caller, None] = {}  # the oldest first
+        self.admitted: set[Caller] = set()
         self.programs: dict[int, str] = {}  # the peer of each process that was started
         self.left: dict[str, float] = {}  # when a peer's last admission ended
         for port in ports:
@@ -149,22 +162,25 @@ class Door:
             time.sleep(SHORT_TICK)
             return
         peer = plain_address(remote[0])
-        waiting = sum(not caller.admitted for caller in self.callers)
-        if peer not in self.peers or waiting >= MOST_WAITING:
+        if peer not in self.peers:
             connection.close()
             return
+        if len(self.waiting) >= MOST_WAITING:
+            self.turn_away(next(iter(self.waiting)))
         for level, name, value in KEEP_ALIVE:
             connection.setsockopt(level, name, value)
         connection.setblocking(False)
         caller = Caller(connection, peer, port)
-        self.callers.add(caller)
+        self.waiting[caller] = None
         self.selector.register(connection, selectors.EVENT_READ, caller)
 
     def hear(self, caller: Caller) -> None:
         """Read what a caller sends: a token, or the first request for a program."""
+        if caller not in self.waiting and caller not in self.admitted:  # it was turned away since
+            return
         try:
             first = caller.connection.recv(1, socket.MSG_PEEK)
-            if not first or caller.admitted:  # it has left, or says more than the token
+            if not first or caller in self.admitted:  # it has left, or says more than the token
                 self.drop(caller)
             elif first[0] in FIRST or caller.text:
                 self.hear_token(caller)
@@ -181,35 +197,42 @@ class Door:
             if len(caller.text) > TOKEN_BYTES.stop:
                 self.drop(caller)
             return
-        admitted = sum(other.admitted for other in self.callers)
         right = hmac.compare_digest(caller.text, self.token + b"\n")
-        if not right or admitted >= MOST_ADMITTED:
+        if not right or len(self.admitted) >= MOST_ADMITTED:
             self.drop(caller)
             return
-        caller.admitted = True
+        del self.waiting[caller]
+        self.admitted.add(caller)
         self.admit(caller)
 
     def is_admitted(self, peer: str) -> bool:
-        return any(caller.admitted and caller.peer == peer for caller in self.callers)
+        return any(caller.peer == peer for caller in self.admitted)
 
     def forget(self, caller: Caller) -> None:
         """Leave a connection alone that another process has now."""
         self.selector.unregister(caller.connection)
-        self.callers.discard(caller)
+        self.waiting.pop(caller, None)
+        self.admitted.discard(caller)
         caller.connection.close()
+
+    def turn_away(self, caller: Caller) -> None:
+        """Reset a connection, so that a client asks again."""
+        caller.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        self.drop(caller)
 
     def drop(self, caller: Caller) -> None:
         """Close a connection; with the last of an admitted client its programs end soon."""
+        was_admitted = caller in self.admitted
         self.forget(caller)
-        if caller.admitted and not self.is_admitted(caller.peer):
+        if was_admitted and not self.is_admitted(caller.peer):
             self.left[caller.peer] = time.monotonic()
 
     def tick(self) -> float:
         """Do what is due, and return how long the door may wait then."""
         now = time.monotonic()
-        for caller in list(self.callers):
-            if not caller.admitted and now > caller.deadline:
-                self.drop(caller)
+        late = itertools.takewhile(lambda caller: now > caller.deadline, self.waiting)
+        for caller in list(late):
+            self.drop(caller)
         self.reap()
         for peer, since in list(self.left.items()):
             if self.is_admitted(peer):
@@ -298,7 +321,7 @@ class Iperf3Door(Door):
 
     def admit(self, caller: Caller) -> None:
         if not self.close_port(caller.port):  # another client is admitted
-            caller.admitted = False
+            self.admitted.discard(caller)
             self.drop(caller)
             return
         process = start(iperf3_argv(self.address, caller.port), None)
@@ -308,7 +331,7 @@ class Iperf3Door(Door):
 
     def drop(self, caller: Caller) -> None:
         self.starting.discard(caller)
-        if caller.admitted:
+        if caller in self.admitted:
             self.end(self.processes.pop(caller.port, 0))
             self.closed.add(caller.port)
             self.listen_again()
@@ -333,6 +356,8 @@ class Iperf3Door(Door):
                 self.starting.discard(caller)
                 with contextlib.suppress(OSError):
                     caller.connection.send(answer())
+            elif self.processes[caller.port] not in self.programs:  # it could not listen
+                self.turn_away(caller)
         return SHORT_TICK if self.starting or self.closed else TICK
 
 

@@ -86,7 +86,7 @@ def _enter(engine: Engine, place: Place, token: str) -> Admission:
     while True:
         try:
             admission = _ask(place, token, max(0.1, until - time.monotonic()))
-        except (ConnectionRefusedError, ConnectionResetError):  # it ends what served another cell
+        except ConnectionError:  # it ends what served another cell, or others crowd it
             if time.monotonic() > until:
                 raise LabError("nothing listens", where, "Run playbook lab.yml again.")
             time.sleep(PAUSE_S)
