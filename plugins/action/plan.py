@@ -34,6 +34,7 @@ from ..plugin_utils._campaign.plan_file import (
 )
 from ..plugin_utils._lab import forwarders, guests
 from ..plugin_utils._paths import sources
+from ..plugin_utils._request.as_found import with_as_found
 from ..plugin_utils._request.fixed import warnings, without_fixed
 from ..plugin_utils._statistics.components import Scatter
 from ..plugin_utils._statistics.libraries import preload
@@ -72,6 +73,7 @@ class ActionModule(ControllerAction):
         campaign = as_begun(campaign, old) if old else campaign
         nodes = list(zip(options["classes"], options["readings"]))
         campaign = without_fixed(campaign, nodes, old and old["untestable"])
+        campaign = with_as_found(campaign, nodes, old)
         forwards = forwarding.between(between, task_vars.get("hostvars", {}))
         if campaign["lengths"] and options["scatter_from"] and old is None:
             campaign = _with_length(campaign, options["scatter_from"])

@@ -42,4 +42,4 @@ def test_a_dead_path_is_checked_and_the_hosts_are_as_before(pods, tmp_path):
     records = (tmp_path / "dead/trials.jsonl").read_text().splitlines()
     errors = {trial["profile"]: trial["error"] for trial in map(json.loads, records)}
     dead = {profile for profile, error in errors.items() if error}
-    assert len(errors) == 4 and dead == {"tx=on", "all_on"}, errors
+    assert len(errors) == 5 and dead == {"tx=on", "all_on", "as_found"}, errors

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 from .._campaign.nouns import Factor, Levels, Plan
+from .._campaign.profiles import AS_FOUND
 from .._statistics.libraries import stats
 from .._trials.payload import Tally
 
@@ -36,7 +37,7 @@ class Trials(TypedDict):
 class Blame(TypedDict):
     """A condition under which more trials are in trouble than without it."""
 
-    settings: dict[str, bool]  # {factor: is it on?}
+    settings: dict[str, bool]  # {factor: is it on?}, or {AS_FOUND: True}
     under: Trials
     without: Trials
     kind: str  # what was wrong most often
@@ -50,11 +51,17 @@ def is_on(factor: Factor, levels: Mapping[str, str]) -> bool:
 
 def condition_text(settings: Mapping[str, bool]) -> str:
     """Return a condition in words, such as ``tx on and tso off``."""
+    if AS_FOUND in settings:
+        return "the hosts as found"
     return " and ".join(f"{name} {'on' if on else 'off'}" for name, on in settings.items())
 
 
 def holds(plan: Plan, condition: Mapping[str, bool], levels: Levels) -> bool:
-    """Return whether a profile of these levels is under a condition."""
+    """Return whether a profile of these levels is under a condition. The state as found is none of
+    them: other settings of the devices may differ.
+    """
+    if AS_FOUND in condition:
+        return False
     factors = {factor["name"]: factor for factor in plan["factors"]}
     return all(is_on(factors[name], levels) == on for name, on in condition.items())
 
@@ -114,6 +121,10 @@ class BlameSearch:
             blame = self._next()
         return blames
 
+    def as_found(self) -> list[Blame]:
+        """Return whether the state as found is to blame, compared with all profiles."""
+        return list(filter(None, [self._shown([((AS_FOUND, True),)], self.here, self.level)]))
+
     def _next(self) -> Blame | None:
         one = self._shown(singles(self.plan), self.here, OF_SINGLES * self.level)
         if one:
@@ -141,6 +152,8 @@ class BlameSearch:
         return self._blame(both, self.here) or blame
 
     def _under(self, condition: Mapping[str, bool], profile: str) -> bool:
+        if AS_FOUND in condition:
+            return profile == AS_FOUND
         return holds(self.plan, condition, self.plan["profiles"][profile]["levels"])
 
     def _shown(

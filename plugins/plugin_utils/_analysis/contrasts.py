@@ -14,6 +14,7 @@ import itertools
 from typing import Any, Mapping, TypeAlias
 
 from .._campaign.nouns import Plan
+from .._campaign.profiles import AS_FOUND
 from .._campaign.screen import alias_groups, model_matrix
 from .._statistics.libraries import np
 
@@ -59,7 +60,7 @@ def single_effects(plan: Plan) -> tuple[Labels, list[int], list[int]]:
     places: list[int] = []
     signs: list[int] = []
     for place, profile in enumerate(order_of(plan)[1:]):
-        changed = _changed(plan, profile)
+        changed = [] if profile == AS_FOUND else _changed(plan, profile)
         if len(changed) == 1:
             factor = changed[0]
             pair = [plan["profiles"][name]["levels"][factor] for name in (plan["control"], profile)]

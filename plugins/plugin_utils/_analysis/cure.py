@@ -12,12 +12,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from .._campaign.nouns import Levels, Plan
+from .._campaign.profiles import AS_FOUND
 from .._campaign.screen import within_reach
 from .._statistics.looks import rest
 from .._trials.payload import LESSER, Checks, Tallies, Tally, of_lesser
 from .blame import ALPHA, Blame, BlameSearch, Trials, holds, is_on, trials_of
 
-OF_TROUBLE = 0.8  # of the 5 %; the rest is for what a network may do by itself
+OF_TROUBLE = 0.8  # of the 5 %
+OF_LESSER = 0.15  # for what a network may do by itself
+OF_AS_FOUND = 0.05  # for the state as found, where no setting explains the trouble
 MOST_TOGETHER = 6  # settings that a cure switches off itself, beside those that need them
 Place = tuple[str, int]  # path, MTU
 
@@ -30,6 +33,11 @@ def places_of(tallies: Tallies) -> list[Place]:
 def at(tallies: Tallies, place: Place) -> dict[str, Tally]:
     """Return the tallies of one place by profile."""
     return {name: tally for (path, mtu, name), tally in tallies.items() if (path, mtu) == place}
+
+
+def varied(here: Mapping[str, Tally]) -> dict[str, Tally]:
+    """Return the tallies of the profiles that set each factor, so without the state as found."""
+    return {name: tally for name, tally in here.items() if name != AS_FOUND}
 
 
 def blames_of(plan: Plan, tallies: Tallies) -> dict[Place, list[Blame]]:
@@ -58,14 +66,14 @@ def _blames(plan: Plan, here: Mapping[str, Tally], share: float) -> list[Blame]:
     A single packet that is lost is no trouble: busy CPUs lose one now and then. But a setting that
     goes with such trials loses packets.
     """
-    blames = BlameSearch(plan, here, OF_TROUBLE * share).found()
-    each = (1 - OF_TROUBLE) * share / len(LESSER)
+    profiles = varied(here)
+    blames = BlameSearch(plan, profiles, OF_TROUBLE * share).found()
     for sign in LESSER:
         if blames:
             break
-        seen = {name: of_lesser(tally, sign) for name, tally in here.items()}
-        blames = BlameSearch(plan, seen, each).found()
-    return blames
+        seen = {name: of_lesser(tally, sign) for name, tally in profiles.items()}
+        blames = BlameSearch(plan, seen, OF_LESSER * share / len(LESSER)).found()
+    return blames or BlameSearch(plan, here, OF_AS_FOUND * share).as_found()
 
 
 def all_on(plan: Plan) -> Levels:
@@ -99,6 +107,7 @@ def smallest(plan: Plan, blames: Iterable[Blame]) -> tuple[list[str], Levels] | 
     if not conditions:
         return None
     names = list(dict.fromkeys(itertools.chain.from_iterable(conditions)))
+    names = [name for name in names if name != AS_FOUND]  # each profile cures that
     for off, levels in _fewest_first(plan, names):
         if not any(holds(plan, condition, levels) for condition in conditions):
             return off, levels

@@ -17,6 +17,7 @@ from typing import TypedDict
 
 from ...module_utils._engines.payload.result import Example, Pings, Size
 from .._campaign.nouns import Plan
+from .._campaign.profiles import AS_FOUND, MIXED, UNKNOWN
 from .._statistics.libraries import stats
 from .._trials.payload import (
     LOSSES,
@@ -28,8 +29,8 @@ from .._trials.payload import (
     joined_pings,
     joined_sizes,
 )
-from .blame import ALPHA, Blame, is_on, trials_of
-from .cure import Place, at, blames_of, places_of, smallest
+from .blame import ALPHA, Blame, Trials, compared, holds, is_on, trials_of
+from .cure import Place, at, blames_of, places_of, smallest, varied
 
 
 class Bound(TypedDict):
@@ -38,6 +39,17 @@ class Bound(TypedDict):
     setting: str
     messages: float  # the share of them that may arrive otherwise than sent
     trials: float  # the share of them that may be in trouble
+
+
+class AsFound(TypedDict):
+    """The checks in the state in which the hosts are, beside those with all off."""
+
+    trials: int
+    troubled: int  # of these
+    all_off: Trials
+    off: list[str]  # factors that are off as found
+    mixed: list[str]  # factors that are on at some of their devices
+    cured: bool  # what is broken under a profile is off as found, and nothing was in trouble
 
 
 class PathVerdict(TypedDict):
@@ -57,6 +69,7 @@ class PathVerdict(TypedDict):
     first: Example | None  # the smallest message that was wrong
     sizes: dict[str, Size]  # by direction, where packets of the MTU were lost unsaid
     pings: Pings | None  # whether they were answered in all trials; None where none was sent
+    as_found: AsFound | None  # None where the campaign did not visit it
     corrupted: dict[str, Corrupted]  # by node at which checksums are wrong under every profile
 
 
@@ -95,8 +108,40 @@ def _verdict(
         "first": first,
         "sizes": _lost_sizes(here),
         "pings": joined_pings([tally["whole"] for tally in here.values()]),
+        "as_found": _as_found(plan, here, blames),
         "corrupted": corrupted_always(here.values()),
     }
+
+
+def _as_found(plan: Plan, here: Mapping[str, Tally], blames: list[Blame]) -> AsFound | None:
+    """Return what is known of the state as found.
+
+    Where it differs from what is to blame in all of a setting, that is why it is clean. Where
+    devices differ, fewer trials in trouble than under what is to blame must be shown.
+    """
+    if AS_FOUND not in here:
+        return None
+    levels = plan["profiles"][AS_FOUND]["levels"]
+    mixed = [name for name, level in levels.items() if level == MIXED]
+    seen = trials_of([here[AS_FOUND]])
+    return {
+        **seen,
+        "all_off": trials_of(here[name] for name in here if _is_all_off(plan, name)),
+        "off": [one["name"] for one in plan["factors"] if not is_on(one, levels)],
+        "mixed": mixed,
+        "cured": bool(blames) and all(_avoids(plan, blame, seen) for blame in blames),
+    }
+
+
+def _avoids(plan: Plan, blame: Blame, seen: Trials) -> bool:
+    """Return whether the state as found is clean because it lacks what is to blame."""
+    levels = plan["profiles"][AS_FOUND]["levels"]
+    unclear = {MIXED, UNKNOWN}.intersection(levels.get(name, UNKNOWN) for name in blame["settings"])
+    if seen["troubled"] or AS_FOUND in blame["settings"]:
+        return False
+    if unclear:
+        return compared(blame["under"], seen) <= ALPHA
+    return not holds(plan, blame["settings"], levels)
 
 
 def _without_blame(plan: Plan, here: Mapping[str, Tally]) -> str:
@@ -111,8 +156,12 @@ def _without_blame(plan: Plan, here: Mapping[str, Tally]) -> str:
 
 
 def _has_all_off(plan: Plan, here: Mapping[str, Tally]) -> bool:
+    return any(_is_all_off(plan, name) for name in here)
+
+
+def _is_all_off(plan: Plan, profile: str) -> bool:
     all_off = {factor["name"]: factor["levels"][0] for factor in plan["factors"]}
-    return any(plan["profiles"][name]["levels"] == all_off for name in here)
+    return profile != AS_FOUND and plan["profiles"][profile]["levels"] == all_off
 
 
 def _messages(here: Mapping[str, Tally]) -> tuple[int, int]:
@@ -143,7 +192,7 @@ def _bounds(plan: Plan, here: Mapping[str, Tally], level: float) -> list[Bound]:
     for factor in plan["factors"]:
         on = {
             name: tally
-            for name, tally in here.items()
+            for name, tally in varied(here).items()
             if is_on(factor, plan["profiles"][name]["levels"])
         }
         if on:

@@ -34,7 +34,7 @@ from .nouns import (
     TimePlan,
     Visit,
 )
-from .profiles import MOST_PROFILES, profiles_of
+from .profiles import AS_FOUND, MOST_PROFILES, profiles_of
 from .rounds import check, check_engines, rounds_of
 from .screen import ordered
 from .workloads import seconds_of
@@ -208,15 +208,18 @@ def _shuffled(items: Iterable[Item], *place: object) -> list[Item]:
     return items
 
 
-def _in_order(stays: list[Item], seed: int, mtu: int, block: int) -> list[Item]:
-    """Return the visits of a block in random order.
+def _in_order(
+    stays: list[tuple[str, bool]], seed: int, mtu: int, block: int
+) -> list[tuple[str, bool]]:
+    """Return the visits of a block in random order; the first block begins with the state as found.
 
     Of two visits, every second block has the opposite order of the one before (A B, B A): neither a
     drift nor what a visit leaves behind for the next one favours either.
     """
     if len(stays) == 2 and block % 2 == 0:
         return _shuffled(stays, seed, mtu, block - 1)[::-1]
-    return _shuffled(stays, seed, mtu, block)
+    order = _shuffled(stays, seed, mtu, block)
+    return sorted(order, key=lambda stay: block > 1 or stay[0] != AS_FOUND)
 
 
 def _pair_keys(campaign: Outline) -> list[dict[str, str]]:
@@ -399,11 +402,12 @@ def _settings(campaign: Campaign, profiles: Mapping[str, Levels]) -> dict[str, S
     """Return by profile what is set at each end.
 
     With all else off, a feature that depends on another would show nothing: what it needs is
-    switched on with it.
+    switched on with it. As found nothing is set.
     """
     needs = campaign["design"] == "one_at_a_time"
     return {
-        name: settings_of(campaign["factors"], levels, needs) for name, levels in profiles.items()
+        name: settings_of([] if name == AS_FOUND else campaign["factors"], levels, needs)
+        for name, levels in profiles.items()
     }
 
 

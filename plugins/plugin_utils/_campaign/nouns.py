@@ -152,6 +152,7 @@ class Campaign(Outline):
     engine: str | None  # of workloads that name none
     goal: str  # of a search: "throughput", "cpu" or "latency"
     until: str | None  # "answered" or "named"
+    as_found: NotRequired[Levels]  # of design integrity: in which state the hosts are
 
 
 class SearchLimits(TypedDict):

@@ -20,6 +20,9 @@ from .screen import (
 )
 
 MOST_PROFILES = 256
+AS_FOUND = "as_found"  # of design integrity: the state in which the hosts are
+MIXED = "mixed"  # as found, a factor is on at some of its devices
+UNKNOWN = "unknown"  # as found, the level of a factor could not be read
 
 
 def differing(levels: Mapping[str, str], base: Mapping[str, str]) -> Levels:
@@ -99,7 +102,7 @@ def profiles_of(campaign: Campaign) -> tuple[dict[str, Levels], str]:
     if design in ("screen", "search"):
         rows = (screen if design == "screen" else first_visits)(factors, campaign["seed"])
         return {named(levels, off) or "all_off": levels for levels in rows}, "all_off"
-    return _with_all_off(design, factors, off, on), "all_off"
+    return _with_all_off(campaign, off, on), "all_off"
 
 
 def _both_ends(factors: Sequence[Factor], off: Levels, on: Levels) -> dict[str, Levels]:
@@ -115,11 +118,14 @@ def _both_ends(factors: Sequence[Factor], off: Levels, on: Levels) -> dict[str, 
     return {**found, "all_on": on}
 
 
-def _with_all_off(design: str, factors: list[Factor], off: Levels, on: Levels) -> dict[str, Levels]:
+def _with_all_off(campaign: Campaign, off: Levels, on: Levels) -> dict[str, Levels]:
+    design = campaign["design"]
+    factors = campaign["factors"]
     if design == "one_at_a_time":
         return {"all_off": off, **dict(_one_by_one(factors, off))}
     if design == "integrity":
-        return _both_ends(factors, off, on)
+        as_found = {AS_FOUND: campaign["as_found"]} if "as_found" in campaign else {}
+        return {**_both_ends(factors, off, on), **as_found}
     if design == "full_factorial":
         return dict(itertools.islice(_all_combinations(factors, off), MOST_PROFILES + 1))
     return {"all_off": off, "all_on": on}

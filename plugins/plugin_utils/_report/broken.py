@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._analysis.blame import Blame, condition_text
-from .._analysis.cure import at
+from .._analysis.cure import at, varied
 from .._analysis.hop import Hop, likeliest
-from .._analysis.integrity import PathVerdict, verdicts
+from .._analysis.integrity import AsFound, PathVerdict, verdicts
 from .._campaign.nouns import Plan
+from .._campaign.profiles import AS_FOUND
 from .._exports.recommended import drivers, kernels
 from .._figures import numbers as text
 from .._known_cases.known_cases import Host, like
@@ -74,7 +75,54 @@ def _where(row: PathVerdict) -> str:
 def _broken(row: PathVerdict) -> str:
     blames = "; of the other profiles, ".join(map(_blamed, row["blames"]))
     advice = f"switch {text.listed(row['off'])} off" if row["off"] else "leave all of them on"
-    return f"Broken {_where(row)}: {blames}; {advice}.{_example(row)}{_pings(row)}"
+    if _is_as_found(row):
+        advice = "set all of them on, at all of these devices"
+    return f"Broken {_where(row)}: {blames}; {advice}.{_example(row)}{_as_found(row)}{_pings(row)}"
+
+
+def _as_found(row: PathVerdict) -> str:
+    """Say what the state in which the hosts are means for a path that is broken."""
+    seen = row["as_found"]
+    if seen is None or _is_as_found(row):
+        return ""
+    trials = f"{seen['troubled']} of {text.count(seen['trials'], 'trial')}"
+    off = seen["all_off"]
+    if seen["troubled"]:
+        beside = "; all off is clean" if off["trials"] and not off["troubled"] else ""
+        return f" As found it is broken: {trials} in trouble{beside}."
+    if not seen["cured"]:
+        return f" As found {trials} were in trouble."
+    return (
+        f" As found it is clean ({trials} in trouble){_changed(seen, row['off'])}, but with "
+        f"{text.listed(row['off'])} on it is broken: the workaround is still needed."
+    )
+
+
+def _is_as_found(row: PathVerdict) -> bool:
+    """Return whether no profile is broken, only the state in which the hosts are."""
+    return any(AS_FOUND in blame["settings"] for blame in row["blames"])
+
+
+def _changed(seen: AsFound, names: Sequence[str]) -> str:
+    """Say which of these settings are off as found, everywhere or at a device."""
+    off = [name for name in names if name in seen["off"]]
+    mixed = [name for name in names if name in seen["mixed"]]
+    words = [f"{text.listed(off)} {_is(off)} off"] if off else []
+    words += [f"{text.listed(mixed)} {_is(mixed)} off at some devices"] if mixed else []
+    return f" and {', '.join(words)}" if words else ""
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _not_needed(row: PathVerdict) -> str:
+    """Say which settings are off as found although the path is clean with them on."""
+    seen = row["as_found"]
+    if seen is None or not seen["off"] + seen["mixed"]:
+        return ""
+    words = _changed(seen, [*seen["off"], *seen["mixed"]]).removeprefix(" and ")
+    return f" As found {words}, and it is clean with all of them on, too: no workaround is needed here."
 
 
 def _blamed(blame: Blame) -> str:
@@ -94,7 +142,7 @@ def _more(plan: Plan, row: PathVerdict, checks: Checks, hosts: Sequence[Host]) -
 
 def _hop(plan: Plan, row: PathVerdict, checks: Checks) -> str:
     """Name the hop at which it breaks, where the campaign tells."""
-    here = at(checks.planned, (row["path"], row["mtu"]))
+    here = varied(at(checks.planned, (row["path"], row["mtu"])))
     names: list[str] = []
     for kind in dict.fromkeys(blame["kind"] for blame in row["blames"]):
         names += [" or ".join(map(_named, hops)) for hops in likeliest(plan, here, kind)]
@@ -184,7 +232,7 @@ def _clean(row: PathVerdict) -> str:
             f"{row['messages'] - row['lost']:,} of {row['messages']:,} messages of {trials} arrived "
             f"as sent, and {row['lost']} were lost, no more than busy CPUs lose"
         )
-    return f"Clean {_where(row)}: {arrived}.{_bound(row)}"
+    return f"Clean {_where(row)}: {arrived}.{_bound(row)}{_not_needed(row)}"
 
 
 def _bound(row: PathVerdict) -> str:

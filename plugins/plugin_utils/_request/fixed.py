@@ -29,7 +29,7 @@ DevicesAndFeatures = tuple[
 ]
 
 
-def _devices(
+def devices_read(
     factor: Factor, nodes: Iterable[DevicesAndFeatures]
 ) -> Iterator[tuple[str, dict[str, Feature]]]:
     """Yield ``(name, features)`` of each device that a factor is for and that was read."""
@@ -53,7 +53,7 @@ def fixed(factor: Factor, nodes: Sequence[DevicesAndFeatures]) -> str | None:
     """Return why a factor cannot be varied on any of the devices that were read, or None."""
     if factor["kind"] != "feature":
         return None
-    devices = list(_devices(factor, nodes))
+    devices = list(devices_read(factor, nodes))
     if not devices or any(_can_vary(factor, features, device) for device, features in devices):
         return None
     return f"it is fixed on {', '.join(dict.fromkeys(device for device, _features in devices))}"
