@@ -1,0 +1,133 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A campaign of each engine on two hosts over SSH with sudo, where systemd runs: its servers have no
+privileges and a scope each, and its dead man's switch is a service that systemd starts again.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.module_utils._restore.dead_man import UNIT
+from ansible_collections.offload.lab.tests.installed.two_hosts import NODES
+
+pytestmark = pytest.mark.nightly  # installs packages on two hosts, and measures
+WORKLOADS = {
+    "netperf": "{name: netperf, test: TCP_STREAM, engine: netperf}",
+    "iperf3": "{name: iperf3, test: TCP_STREAM, engine: iperf3}",
+    "sockets": "{name: sockets, test: TCP_STREAM, engine: sockets}",
+    "payload": "payload",
+}
+CAMPAIGN = """\
+name: {name}
+design: {design}
+blocks: 3
+paths: [physical, tenant_vxlan]
+factors: [tso, gro]
+workloads: [{workload}]
+duration: 2
+"""
+PROCESSES = """
+import json, os
+seen = []
+for number in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        read = lambda name: open(f"/proc/{number}/{name}").read()
+        status = dict(line.split(":", 1) for line in read("status").splitlines())
+        seen.append({"name": status["Name"].strip(), "argv": read("cmdline").split("\\0")[:-1],
+            "user": int(status["Uid"].split()[0]), "capabilities": int(status["CapEff"], 16),
+            "bounding": int(status["CapBnd"], 16), "no_new_privileges": int(status["NoNewPrivs"]),
+            "unit": read("cgroup").strip().rpartition("/")[2], "number": int(number),
+            "oom": int(read("oom_score_adj"))})
+    except OSError:
+        pass
+print(json.dumps(seen))
+"""
+NOBODY = 65534
+SWITCH = f"{UNIT}.service"
+
+
+def processes(hosts, node):
+    return json.loads(hosts.inside(node, "python3", "-I", "-c", PROCESSES))
+
+
+def is_server(process):
+    doors = process["name"].endswith("-door")
+    programs = process["name"] in ("netserver", "iperf3") and process["argv"][1:2] != ["-c"]
+    return doors or programs or "serve" in process["argv"]
+
+
+class Watch(threading.Thread):
+    """Keeps the servers that it sees on both hosts, and kills the first switch that it sees."""
+
+    def __init__(self, hosts):
+        super().__init__(daemon=True)
+        self.hosts = hosts
+        self.over = threading.Event()
+        self.servers = []
+        self.switches = {node: [] for node in NODES}
+
+    def run(self):
+        while not self.over.wait(0.5):
+            for node in NODES:
+                seen = processes(self.hosts, node)
+                self.servers += filter(is_server, seen)
+                self.watch_switch(node, [one for one in seen if one["unit"] == SWITCH])
+
+    def watch_switch(self, node, seen):
+        kept = self.switches[node]
+        new = [one for one in seen if one["number"] not in {old["number"] for old in kept}]
+        if new and not kept:
+            self.hosts.inside(node, "kill", "-KILL", str(new[0]["number"]), rc=None)
+        kept += new
+
+
+@pytest.fixture(name="user")
+def _user(hosts, play, collections, tmp_path):
+    hosts.furnish(tmp_path, collections, "")
+
+    def run(playbook, *arguments):
+        given = ("-i", "my_hosts", "--become-password-file", "password", *arguments)
+        status, said = play(playbook, *given, timeout=1800)
+        assert status == 0, said[-4000:]
+        return said
+
+    yield run
+    run("teardown")
+
+
+def test_servers_of_each_engine_have_no_privileges(hosts, user, tmp_path):
+    user("lab")
+    before = {node: hosts.features(node) for node in NODES}
+    for name, workload in WORKLOADS.items():
+        design = "integrity" if name == "payload" else "on_off"
+        file = tmp_path / f"{name}.yml"
+        file.write_text(CAMPAIGN.format(name=name, design=design, workload=workload))
+        watch = Watch(hosts)
+        watch.start()
+        user("measure", "-e", f"offload_lab_campaign_file={file.name}")
+        watch.over.set()
+        watch.join()
+        lines = (tmp_path / f"results/{name}/trials.jsonl").read_text().splitlines()
+        trials = [json.loads(line) for line in lines]
+        assert trials and not [trial["error"] for trial in trials if trial["error"]], name
+        assert {node: hosts.features(node) for node in NODES} == before, name
+        check(name, watch)
+
+
+def check(name, watch):
+    """Check what was seen of a campaign's servers."""
+    assert watch.servers, name
+    print(name, sorted({(seen["name"], seen["unit"]) for seen in watch.servers}))
+    for server in watch.servers:
+        assert server["user"] == NOBODY, server
+        assert server["capabilities"] == server["bounding"] == 0, server
+        assert server["no_new_privileges"] == 1, server
+        assert server["unit"].startswith("offload-lab-server-"), server
+    for switches in watch.switches.values():
+        assert len(switches) > 1, "systemd did not start the switch again"
+        assert all(switch["oom"] < 0 for switch in switches), switches
