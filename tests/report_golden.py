@@ -40,7 +40,7 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT
 COMPARED = CHECKOUT / "tests/unit/recorded/compared"
 KERNELS = CHECKOUT / "tests/unit/recorded/kernels"
 FOLDER = CHECKOUT / "tests/unit/recorded/golden"
-TEXTS = ("report.txt", "report.md", "recommended.yml")
+TEXTS = ("report.txt", "report.md", "recommended.yml", "issue.md")
 PAGE = "page.txt"  # the words of report.html
 RUN = """\
 Testing with the following command line:
@@ -205,6 +205,64 @@ def broken(folder):
     put(folder, plan, trials)
 
 
+def broken_hop(folder):
+    """Pods behind flannel.1: tx breaks at the tunnel's device of the client alone."""
+    hops = [
+        {
+            "name": f"tx_at_{side}_{devices}",
+            "settings": ["tx"],
+            "devices": [devices],
+            "sides": sides,
+        }
+        for side, sides in (("client", "tx"), ("server", "rx"))
+        for devices in ("tenant", "tunnel")
+    ]
+    names = [hop["name"] for hop in hops]
+    off = dict.fromkeys(names, "off")
+    profiles = {"all_off": off}
+    for side in ("client", "server"):
+        on = {name: "on" for name in names if f"_{side}_" in name}
+        profiles[f"tx_at_{side}"] = {**off, **on}
+        profiles.update({f"not_{name}": {**off, **on, name: "off"} for name in on})
+    plan = own(
+        design="profiles",
+        control="all_off",
+        control_visits=1,
+        factors=[{**hop, "kind": "feature"} for hop in hops],
+        profiles=profiles,
+        workloads=["payload"],
+        confirm=0,
+    )
+    plan["encapsulations"] = {"physical": "vxlan"}
+    trials = []
+    for trial in synthetic.make_trials(plan):
+        levels = plan["profiles"][trial["profile"]]["levels"]
+        at = levels["tx_at_client_tunnel"], levels["tx_at_client_tenant"]
+        found = _payload(wrong=3 if at == ("on", "on") else 0)
+        result = {**trial["result"], "payload": found}
+        trials.append({**trial, "result": result, "error": payload.trouble(found)})
+    synthetic.write(str(folder), plan, trials, pods_manifest())
+
+
+def pods_manifest():
+    """Return the manifest of two nodes with pods behind flannel.1."""
+    states = {"tx-checksum-ip-generic": True, "rx-gro": True, "tx-udp-segmentation": False}
+    features = {name: {"active": on, "fixed": False} for name, on in states.items()}
+    features["tx-vlan-offload"] = {"active": False, "fixed": True}
+    found = manifest()
+    for name, node in found["nodes"].items():
+        node["before"]["classes"] = {
+            "underlay": ["underlay0"],
+            "tenant": [f"cni-{name}/eth0"],
+            "tunnel": ["flannel.1"],
+        }
+        node["before"]["devices"]["flannel.1"] = {
+            "driver": {"driver": "vxlan", "version": "0.1", "firmware-version": ""},
+            "features": features,
+        }
+    return found
+
+
 def _payload(wrong):
     first = {"number": 7, "size": 1449, "offset": 1448} if wrong else None
     counts = {**dict.fromkeys(result.COUNTS, 0), "sent": 9000, "arrived": 9000, "wrong": wrong}
@@ -249,6 +307,7 @@ CAMPAIGNS = {
         harmful,
         guests,
         broken,
+        broken_hop,
         imported,
     )
 }
@@ -259,7 +318,7 @@ def texts_of(name, folder):
     """Make a campaign and its report in ``folder``; return its texts by the golden files' names."""
     CAMPAIGNS[name](folder)
     make_report(str(folder))
-    texts = {text: (folder / text).read_text() for text in TEXTS}
+    texts = {text: (folder / text).read_text() for text in TEXTS if (folder / text).exists()}
     words = Page((folder / "report.html").read_text()).words
     texts[PAGE] = "\n".join(word.strip() for word in words if word.strip()) + "\n"
     return texts

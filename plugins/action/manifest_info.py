@@ -13,7 +13,13 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.errors import LabError
+from ..module_utils._base.network import key_of
 from ..plugin_utils._store import manifest
+
+
+def _keys(classes: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the keys of the devices of each class that has any."""
+    return {name: list(map(key_of, own)) for name, own in classes.items() if own}
 
 
 class ActionModule(ActionBase):
@@ -41,6 +47,8 @@ class ActionModule(ActionBase):
             "devices": devices,
             "kernel_log": kernel_log,
         }
+        if given.get("classes"):
+            conditions["classes"] = _keys(given["classes"])
         if given.get("tenant_of") is not None:
             conditions["tenant_of"] = str(given["tenant_of"])
         try:

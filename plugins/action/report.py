@@ -40,7 +40,9 @@ class ActionModule(ControllerAction):
             return self._live(options)
         made = make_report(self._folder(options), check=self._task.check_mode)
         report = made["files"]["report.html"]
-        for line in [*made["table"].splitlines(), "", f"Report: {report}"]:
+        issue = made["files"].get("issue.md")
+        lines = [*made["table"].splitlines(), "", f"Report: {report}"]
+        for line in [*lines, f"For an issue tracker: {issue}"] if issue else lines:
             say(f"  {line}")
         told: dict[str, Any] = {**made, "table": made["table"][:MOST_TABLE], "report": report}
         if not self._task.diff:

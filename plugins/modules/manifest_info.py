@@ -52,6 +52,11 @@ options:
     type: list
     elements: raw
     default: []
+  classes:
+    description:
+      - With O(results), by device class its devices, each with C(name) and, in another network namespace, C(netns).
+        The manifest keeps their names.
+    type: dict
   tenant_of:
     description:
       - With O(results), the node whose tenant this host is; empty for one whose node is not in the inventory.
@@ -165,6 +170,7 @@ def main() -> None:
             "campaign": {"type": "str"},
             "part": {"type": "str", "choices": ["before", "after"], "default": "before"},
             "settings_of": {"type": "list", "elements": "raw", "default": []},
+            "classes": {"type": "dict"},
             "tenant_of": {"type": "str"},
         },
         gather,

@@ -11,10 +11,12 @@ description:
   - Analyses the trials of a campaign on the controller and writes the results into the campaign's results folder.
   - C(report.html) is one file with its figures inside. It loads nothing from a network.
   - C(report.md) has the same facts for a merge request, C(report.txt) the comparison for a console.
-  - C(junit.xml) is for pipelines. It has a failure when the campaign is unfinished or a profile fails more often than
-    the control.
+  - C(junit.xml) is for pipelines. It has a failure when the campaign is unfinished, a profile fails more often than
+    the control, or the payload of a path is broken.
   - C(metrics.prom) has values and effects as OpenMetrics text for Prometheus.
   - C(analysis.json) and C(trials.csv) have the numbers, C(recommended.yml) the settings that the evidence supports.
+  - C(issue.md) is there where the payload of a path is broken. It has at most 40 lines to paste into an issue tracker,
+    and names no host.
   - The lab is not needed. The same folder gives the same files, byte for byte, on any controller.
   - Files are replaced whole, and only when their content differs.
 author:
@@ -83,6 +85,14 @@ recommended:
   returned: success
   type: dict
   sample: {tso: "on"}
+payload:
+  description:
+    - What checks of the payload say. C(paths) has C(path), C(mtu), C(verdict), C(kind), C(trials), C(troubled),
+      C(blames), C(bounds), C(hops), C(off) and C(text) of each checked path, as C(analysis.json) has them.
+    - C(cure) has the settings to switch off for all paths together, where something is broken.
+  returned: without O(live)
+  type: dict
+  sample: {paths: [{path: pods, mtu: 1450, verdict: broken, "off": [tx]}], cure: {"off": {tx: "off"}, confirmed: true}}
 recommendation:
   description: What role P(offload.lab.apply#role) takes as O(offload.lab.apply#role:main:offload_lab_recommended).
   returned: without O(live)

@@ -117,6 +117,8 @@ def wrong_files(folder):
     see("recommended.yml", wrong_yaml(read("recommended.yml"), "offload_lab_recommended"))
     see("trials.csv", wrong_csv(read("trials.csv")), wrong_text(read("trials.csv")))
     see("report.md", wrong_markdown(read("report.md")), wrong_text(read("report.md")))
+    if (folder / "issue.md").exists():
+        see("issue.md", wrong_markdown(read("issue.md")), wrong_text(read("issue.md")))
     see("report.html", wrong_markup(read("report.html")), wrong_text(read("report.html")))
     for name in ("report.txt", "metrics.prom"):
         see(name, wrong_text(read(name)))

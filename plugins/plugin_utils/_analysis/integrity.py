@@ -57,7 +57,7 @@ class PathVerdict(TypedDict):
 
     path: str
     mtu: int
-    verdict: str  # broken, broken without, suspect, lossy, clean
+    verdict: str  # broken, broken without, broken everywhere, suspect, lossy, clean
     blames: list[Blame]
     off: list[str]  # the fewest settings to switch off here
     trials: int

@@ -17,6 +17,7 @@ from .metrics import Described
 if TYPE_CHECKING:
     from .campaign_verdicts import DeviceVerdict
     from .failures import Failures
+    from .payload_findings import PayloadFindings
     from .recommend import Recommendation
     from .scatter import Scattered
     from .unfinished import Unfinished
@@ -227,4 +228,5 @@ class Analysis(TypedDict):
     verdicts: list[DeviceVerdict]
     untestable: dict[str, str]
     warnings: list[str]
+    payload: NotRequired[PayloadFindings]  # where the payload was checked
     nominated: NotRequired[list[Nominee]]  # of a running campaign

@@ -11,6 +11,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from .._analysis.nouns import AnalysedTable, Analysis
+from .._analysis.payload_findings import CLEAN, PathFinding, is_broken
 from .._analysis.unfinished import claimed
 from .._untrusted.texts import printable
 
@@ -70,9 +71,23 @@ def _effects(suite: ElementTree.Element, table: AnalysedTable) -> None:
             )
 
 
+def _payload(suite: ElementTree.Element, row: PathFinding) -> None:
+    """Add a case for the payload of a path: it fails where it is broken, and is skipped where that
+    is not known.
+    """
+    kind = row["verdict"] if is_broken(row["verdict"]) else "skipped"
+    add_case(
+        suite,
+        f"payload/{row['path']}",
+        f"payload over {row['path']} at MTU {row['mtu']}",
+        row["text"],
+        "" if row["verdict"] == CLEAN else kind,
+    )
+
+
 def campaign(analysis: Analysis) -> str:
-    """Return an analysis as JUnit XML: it fails where the campaign is unfinished, or a profile
-    fails more.
+    """Return an analysis as JUnit XML: it fails where the campaign is unfinished, a profile fails
+    more, or the payload of a path is broken.
     """
     root = ElementTree.Element("testsuites", name=f"offload.lab {analysis['campaign']}")
     suite = ElementTree.SubElement(root, "testsuite", name=analysis["campaign"])
@@ -93,6 +108,8 @@ def campaign(analysis: Analysis) -> str:
             text,
             "fails more" if row["shown"] or row["forbids"] else "",
         )
+    for finding in analysis["payload"]["paths"] if "payload" in analysis else ():
+        _payload(suite, finding)
     for table in claimed(analysis):
         _effects(suite, table)
     return document(root)

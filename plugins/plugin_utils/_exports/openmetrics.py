@@ -8,9 +8,12 @@ collector) and Grafana.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
+from .._analysis.blame import condition_text
 from .._analysis.nouns import AnalysedMetric, Analysis, Estimate, ProfileSpread
+from .._analysis.payload_findings import PathFinding, PayloadFindings
 from .._analysis.unfinished import claimed
 from .._untrusted.texts import printable
 
@@ -25,6 +28,14 @@ FAMILIES = {
     "offload_lab_effect_state": "1 for the state of a comparison: better, worse, same or unknown",
     "offload_lab_trials": "Trials of the campaign, by what became of them",
     "offload_lab_failed_share": "Share of a profile's trials that failed or received nothing",
+    "offload_lab_payload_verdict": "1 for the verdict on the payload of a path: broken, clean ...",
+    "offload_lab_payload_trials": "Checks of the payload of a path: clean or troubled",
+    "offload_lab_payload_messages": "Messages of the payload of a path: arrived as sent, or lost or wrong",
+    "offload_lab_payload_blame_p": "p of the condition that is to blame, such as tso on",
+    "offload_lab_payload_bound": "Share of messages or trials that may be in trouble with a setting on",
+    "offload_lab_payload_hop": "1 for the device class of an end at which a setting breaks",
+    "offload_lab_payload_off": "1 for a setting to switch off on a path",
+    "offload_lab_payload_cure_confirmed": "1 where fresh trials with the cure of all paths were clean",
 }
 
 
@@ -36,6 +47,8 @@ def _samples(analysis: Analysis) -> Iterator[Sample]:
     for row in analysis["failures"]:
         if row["share"] is not None:
             yield "offload_lab_failed_share", {**campaign, "profile": row["profile"]}, row["share"]
+    if "payload" in analysis:
+        yield from _payload(campaign, analysis["payload"])
     for table in claimed(analysis):
         where: Labels = {
             **campaign,
@@ -47,6 +60,40 @@ def _samples(analysis: Analysis) -> Iterator[Sample]:
         for metric in table["metrics"]:
             if metric["compared"]:
                 yield from _of_metric({**where, "metric": metric["metric"]}, metric)
+
+
+def _payload(campaign: Labels, payload: PayloadFindings) -> Iterator[Sample]:
+    for row in payload["paths"]:
+        yield from _of_path({**campaign, "path": row["path"], "mtu": row["mtu"]}, row)
+    if "cure" in payload:
+        yield "offload_lab_payload_cure_confirmed", campaign, int(payload["cure"]["confirmed"])
+
+
+def _of_path(where: Labels, row: PathFinding) -> Iterator[Sample]:
+    yield "offload_lab_payload_verdict", {**where, "verdict": row["verdict"]}, 1
+    clean = row["trials"] - row["troubled"]
+    for outcome, trials in (("clean", clean), ("troubled", row["troubled"])):
+        yield "offload_lab_payload_trials", {**where, "outcome": outcome}, trials
+    arrived = row["messages"] - row["lost"]
+    for outcome, messages in (("arrived", arrived), ("lost", row["lost"])):
+        yield "offload_lab_payload_messages", {**where, "outcome": outcome}, messages
+    yield from _of_blames(where, row)
+    for bound in row["bounds"]:
+        setting: Labels = {**where, "setting": bound["setting"]}
+        yield "offload_lab_payload_bound", {**setting, "of": "messages"}, bound["messages"]
+        yield "offload_lab_payload_bound", {**setting, "of": "trials"}, bound["trials"]
+
+
+def _of_blames(where: Labels, row: PathFinding) -> Iterator[Sample]:
+    """Yield what is to blame on a path, where, and what to switch off."""
+    for blame in row["blames"]:
+        labels: Labels = {**where, "condition": condition_text(blame["settings"])}
+        yield "offload_lab_payload_blame_p", {**labels, "kind": blame["kind"]}, blame["p"]
+    for hop in itertools.chain.from_iterable(row["hops"]):
+        at: Labels = {"side": hop["side"], "devices": hop["devices"]}
+        yield "offload_lab_payload_hop", {**where, "setting": " ".join(hop["settings"]), **at}, 1
+    for setting in row["off"]:
+        yield "offload_lab_payload_off", {**where, "setting": setting}, 1
 
 
 def _of_metric(where: Labels, metric: AnalysedMetric) -> Iterator[Sample]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from .._analysis.payload_findings import is_broken
 from .._figures import numbers as text
 from .._figures.nouns import PlainTable
 from .._history.page import (
@@ -23,7 +24,6 @@ from .._history.page import (
 )
 from .._report.nouns import Sentence
 from .._report.phrases import line
-from .payload import is_broken
 from .rows import KernelChange, KernelPayload, KernelQuantity, KernelsReport, Under
 
 MOST_NAMED = 8  # changes in sentences; the table has all

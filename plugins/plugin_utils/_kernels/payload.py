@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from .._analysis.blame import condition_text
 from .._analysis.integrity import PathVerdict
 from .._figures import numbers as text
-from .._report.broken import SIGNS
 from .rows import KernelPayload
 
 NOT_CHECKED = "not checked"
@@ -44,8 +43,3 @@ def _words(one: PathVerdict) -> str:
     blamed = text.listed([condition_text(blame["settings"]) for blame in one["blames"]])
     with_what = f" with {blamed}" if blamed else ""
     return f"{one['verdict']}{with_what}, {one['troubled']} of {one['trials']} trials in trouble"
-
-
-def is_broken(verdict: str) -> bool:
-    """Return whether payload was lost or wrong, beyond what a busy machine does."""
-    return SIGNS.get(verdict) == "worse"

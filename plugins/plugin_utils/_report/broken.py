@@ -10,15 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._analysis.blame import Blame, condition_text
-from .._analysis.cure import at, varied
-from .._analysis.hop import Hop, likeliest
+from .._analysis.hop import Hop
 from .._analysis.integrity import AsFound, PathVerdict, verdicts
+from .._analysis.payload_findings import PathFinding, finding, hops_of, known_cases_of
 from .._campaign.nouns import Plan
 from .._campaign.profiles import AS_FOUND
 from .._exports.recommended import drivers, kernels
 from .._figures import numbers as text
-from .._known_cases.known_cases import Host, like
-from .._paths.sources import path_named
+from .._known_cases.known_cases import Host, KnownCase
 from .._trials.payload import Checks
 from .nouns import Sentence
 from .phrases import line
@@ -50,11 +49,18 @@ def hosts_of(manifest: Mapping[str, Any] | None) -> list[Host]:
 
 def lines(plan: Plan, checks: Checks, hosts: Sequence[Host] = ()) -> list[Sentence]:
     """Return the lines, what is broken first."""
-    found = sorted(verdicts(plan, checks), key=lambda row: list(SIGNS).index(row["verdict"]))
-    return [
-        line(SIGNS[row["verdict"]], WORDS[row["verdict"]](row) + _more(plan, row, checks, hosts))
-        for row in found
-    ]
+    return [line(SIGNS[row["verdict"]], row["text"]) for row in findings(plan, checks, hosts)]
+
+
+def findings(plan: Plan, checks: Checks, hosts: Sequence[Host] = ()) -> list[PathFinding]:
+    """Return the verdicts of the paths with their sentences, what is broken first."""
+    rows = sorted(verdicts(plan, checks), key=lambda row: list(SIGNS).index(row["verdict"]))
+    found: list[PathFinding] = []
+    for row in rows:
+        cases = known_cases_of(plan, row, hosts)
+        words = WORDS[row["verdict"]](row) + _hop(plan, row, checks) + _known(cases)
+        found.append(finding(plan, row, checks, cases, words))
+    return found
 
 
 def first_and_last(
@@ -135,17 +141,9 @@ def _blamed(blame: Blame) -> str:
     )
 
 
-def _more(plan: Plan, row: PathVerdict, checks: Checks, hosts: Sequence[Host]) -> str:
-    """Return at which hop it breaks, and which known cases are like it, as far as that is known."""
-    return _hop(plan, row, checks) + _known(plan, row, hosts)
-
-
 def _hop(plan: Plan, row: PathVerdict, checks: Checks) -> str:
     """Name the hop at which it breaks, where the campaign tells."""
-    here = varied(at(checks.planned, (row["path"], row["mtu"])))
-    names: list[str] = []
-    for kind in dict.fromkeys(blame["kind"] for blame in row["blames"]):
-        names += [" or ".join(map(_named, hops)) for hops in likeliest(plan, here, kind)]
+    names = [" or ".join(map(_named, hops)) for hops in hops_of(plan, row, checks)]
     return f" The hop: {text.listed(list(dict.fromkeys(names)))}." if names else ""
 
 
@@ -153,26 +151,10 @@ def _named(hop: Hop) -> str:
     return f"{text.listed(hop.settings)} at the {hop.devices} of the {hop.side}"
 
 
-def _known(plan: Plan, row: PathVerdict, hosts: Sequence[Host]) -> str:
+def _known(cases: Sequence[KnownCase]) -> str:
     """Name the known cases that are like what is broken on a path, if there are any."""
-    blamed = _blamed_settings(plan, row)
-    own = plan.get("encapsulations", {})
-    around = own.get(row["path"]) or path_named(row["path"]).encapsulation.name
-    cases = like(hosts, around, blamed)
     names = [f"{case.name} ({case.link})" for case in cases[:MOST_KNOWN]]
     return f" Reports like this: {text.listed(names)}." if names else ""
-
-
-def _blamed_settings(plan: Plan, row: PathVerdict) -> list[str]:
-    """Return the settings that are on under what is blamed."""
-    blamed: list[str] = []
-    for blame in row["blames"]:
-        blamed += [name for name, on in blame["settings"].items() if on]
-    settings = list(blamed)
-    for factor in plan["factors"]:
-        if factor["name"] in blamed:
-            settings += factor["settings"]
-    return settings
 
 
 def _without(row: PathVerdict) -> str:

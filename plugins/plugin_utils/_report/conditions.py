@@ -49,7 +49,7 @@ FIRST = tuple(
 )
 # Differ between any two hosts, or from minute to minute, and say nothing about the comparison.
 ALWAYS_DIFFERENT = re.compile(
-    r"(^|\.)(hostname|boot_id|pci|bus-info|irq_affinity|numa_node|remote_ip|local_ip|memory_kb|system-id)(\.|$)"
+    r"(^|\.)(hostname|boot_id|pci|bus-info|irq_affinity|numa_node|remote_ip|local_ip|memory_kb|system-id|classes)(\.|$)"
 )
 NUMA = re.compile(r"links\.(.+)\.numa_node")
 IRQ = re.compile(r"links\.(.+)\.irq_affinity\.\d+")

@@ -8,7 +8,7 @@ report.md, which fits a merge request.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from .._figures import numbers as text
 from .._figures.nouns import NamedTable, PlainTable, QuantityRow
 from .._untrusted.markdown import table as markdown_table
 from . import html
+from .issue import Issue
 from .nouns import CampaignReport, DeviceEvidence, Sentence
 from .phrases import SHOWN, rows_of
 
@@ -227,13 +228,18 @@ def markdown(report: CampaignReport) -> str:
     """Return report.md: the answer, the table, the conditions, and where the rest is."""
     return _render_markdown(
         "report.md.j2",
-        report,
+        vars(report),
         compared=_compared(report.tables, report.paired),
         verdicts=_verdicts(report.evidence.rows),
     )
 
 
-def _render_markdown(name: str, report: CampaignReport, **other: object) -> str:
+def issue_text(found: Issue) -> str:
+    """Return issue.md."""
+    return _render_markdown("issue.md.j2", found._asdict())
+
+
+def _render_markdown(name: str, values: Mapping[str, object], **other: object) -> str:
     """Return a template of the report as Markdown: what it shows is escaped but for what a filter
     has made.
     """
@@ -242,7 +248,7 @@ def _render_markdown(name: str, report: CampaignReport, **other: object) -> str:
         sign=lambda item: made(SIGNS[item["verdict"]]),
         table=lambda table: made(_markdown_table(table)),
     )
-    return environment.get_template(name).render(vars(report), **other)
+    return environment.get_template(name).render(values, **other)
 
 
 def _render(name: str, report: CampaignReport, **other: object) -> str:

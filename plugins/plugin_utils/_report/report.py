@@ -25,6 +25,7 @@ from ...module_utils._host import files
 from .._analysis.campaign_verdicts import DeviceVerdict, verdicts_of
 from .._analysis.cure import cure_of
 from .._analysis.nouns import Analysis
+from .._analysis.payload_findings import PayloadFindings, cure_in
 from .._analysis.unfinished import claimed
 from .._campaign import plan_file
 from .._campaign.nouns import Levels, Plan
@@ -35,8 +36,9 @@ from .._trials import shape
 from .._trials.digest import Digest
 from .._trials.nouns import Trial
 from .._trials.records import stream_records
-from . import html, imported, plain, study
+from . import broken, html, imported, plain, study
 from . import page as report_page
+from .issue import Issue, issue
 from .nouns import CampaignReport
 from .view import findings_of
 
@@ -50,6 +52,21 @@ OUTPUTS = (
     "report.html",
     "junit.xml",
     "metrics.prom",
+)
+ISSUE = "issue.md"  # is there where something is broken
+# What a job keeps of the verdict of a path.
+OF_PATH = (
+    "path",
+    "mtu",
+    "verdict",
+    "kind",
+    "trials",
+    "troubled",
+    "blames",
+    "bounds",
+    "hops",
+    "off",
+    "text",
 )
 
 
@@ -136,6 +153,7 @@ class ReportOfAnalysis(NamedTuple):
     report: CampaignReport
     analysis: Analysis
     advice: dict[str, Any]
+    issue: Issue | None
 
 
 def _report_of(folder: str, new: str, standing: report_page.Standing | None) -> ReportOfAnalysis:
@@ -167,7 +185,20 @@ def _report_of(folder: str, new: str, standing: report_page.Standing | None) -> 
     known = dict(manifest) if manifest else None
     cure = cure_of(plan, digest.checks) if digest.checks.whole() else None
     advice = recommended.recommendation(dict(findings), plan, known, cure, digest.last)
-    return ReportOfAnalysis(report, analysis, advice)
+    if standing or not digest.checks.whole():
+        return ReportOfAnalysis(report, analysis, advice, None)
+    found = _payload(plan, digest, manifest, advice)
+    analysis["payload"] = found
+    return ReportOfAnalysis(report, analysis, advice, issue(plan, found, manifest, digest.nodes))
+
+
+def _payload(
+    plan: Plan, digest: Digest, manifest: Manifest | None, advice: dict[str, Any]
+) -> PayloadFindings:
+    """Return what checks of the payload say of each path, and the cure."""
+    rows = broken.findings(plan, digest.checks, broken.hosts_of(manifest))
+    cure = cure_in(advice)
+    return {"paths": rows, "cure": cure} if cure else {"paths": rows}
 
 
 def _make(folder: str, new: str, standing: report_page.Standing | None) -> ReportOfAnalysis:
@@ -180,11 +211,24 @@ def _make(folder: str, new: str, standing: report_page.Standing | None) -> Repor
     _write(new, "report.html", html.render(made.report))
     _write(new, "junit.xml", junit.campaign(made.analysis))
     _write(new, "metrics.prom", openmetrics.openmetrics(made.analysis))
+    if made.issue:
+        _write(new, ISSUE, plain.issue_text(made.issue))
     return made
 
 
 def _same(new: str, old: str) -> bool:
+    if not os.path.lexists(old) or not os.path.exists(new):
+        return not os.path.lexists(old) and not os.path.exists(new)
     return os.path.exists(old) and filecmp.cmp(new, old, shallow=False)
+
+
+def _put(new: str, old: str, mode: int) -> None:
+    """Replace a file of the report; remove one that the new report has not."""
+    if not os.path.exists(new):
+        os.remove(old)
+        return
+    os.chmod(new, mode)
+    os.replace(new, old)
 
 
 def _text(path: str) -> str:
@@ -199,6 +243,7 @@ class Artifacts(TypedDict):
 
     states: dict[str, int]  # how many effects are in each
     recommended: Levels
+    payload: dict[str, Any]  # of each checked path what OF_PATH names, and the cure
 
 
 def _artifacts(analysis: Analysis) -> Artifacts:
@@ -212,7 +257,19 @@ def _artifacts(analysis: Analysis) -> Artifacts:
     return {
         "states": dict(sorted(states.items())),
         "recommended": wanted["changes"] or wanted["levels"],
+        "payload": _payload_artifact(analysis),
     }
+
+
+def _payload_artifact(analysis: Analysis) -> dict[str, Any]:
+    found = analysis.get("payload")
+    if found is None:
+        return {"paths": []}
+    return {**found, "paths": [_part(row) for row in map(dict, found["paths"])]}
+
+
+def _part(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: row[key] for key in OF_PATH}
 
 
 class Diff(TypedDict):
@@ -260,9 +317,10 @@ def _changed(new: str, folder: str, names: Iterable[str]) -> list[str]:
 
 def _told(made: ReportOfAnalysis, folder: str, new: str, changed: bool) -> MadeReport:
     running = made.report.running
+    names = (*OUTPUTS, ISSUE) if made.issue else OUTPUTS
     return {
         "changed": changed,
-        "files": {name: os.path.join(folder, name) for name in OUTPUTS},
+        "files": {name: os.path.join(folder, name) for name in names},
         "headline": made.report.headline,
         "standing": running.line if running else None,
         "table": _text(os.path.join(new, "report.txt")),
@@ -293,12 +351,11 @@ def make_report(
         trials = stream_records(record, [])
         with files.opened_private(created) as new, shape.explained(record, trials):
             made = _make(folder, new, standing)
-            changed = _changed(new, folder, LIVE if standing else OUTPUTS)
+            changed = _changed(new, folder, LIVE if standing else (*OUTPUTS, ISSUE))
             told = _told(made, folder, new, bool(changed))
             mode = files.results_mode(folder)
             for name in [] if check else changed:
-                os.chmod(os.path.join(new, name), mode)
-                os.replace(os.path.join(new, name), os.path.join(folder, name))
+                _put(os.path.join(new, name), os.path.join(folder, name), mode)
         return told
     except OSError as error:
         raise LabError(

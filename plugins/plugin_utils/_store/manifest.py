@@ -26,6 +26,7 @@ class Conditions(TypedDict):
     ovs: dict[str, Any]
     devices: dict[str, Any]
     kernel_log: Any
+    classes: NotRequired[dict[str, list[str]]]  # keys of ``devices``, by device class
     tenant_of: NotRequired[
         str
     ]  # the node of a tenant that is a host of its own, empty where it is not known

@@ -125,12 +125,14 @@ class Digest:
         self.last: float | None = None
         self.starts: progress.Starts = {}
         self.ids: set[str] = set()
+        self.nodes: dict[str, set[str]] = {}  # that were each end
         self.node_cpu = NodeCpu()
 
     def see(self, trial: Trial) -> None:
         """Take one record in."""
         self.trials += 1
         self.ids.add(trial["id"])
+        self._see_ends(trial)
         self.node_cpu.see(trial)
         progress.see_start(self.starts, trial)
         self._see_times(trial)
@@ -143,6 +145,12 @@ class Digest:
             self._measured(trial)
         else:
             self._unused(trial)
+
+    def _see_ends(self, trial: Trial) -> None:
+        ends = {"client": trial.get("client"), "server": trial.get("server")}
+        for end, node in ends.items():
+            if node:
+                self.nodes.setdefault(end, set()).add(node)
 
     def _see_times(self, trial: Trial) -> None:
         if trial.get("started") is not None:

@@ -11,11 +11,14 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.stored import read_analysis
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.junit import campaign
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.openmetrics import (
     FAMILIES,
     openmetrics,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
+from ansible_collections.offload.lab.tests import report_golden
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 from ansible_collections.offload.lab.tests.report_campaigns import stalls
 
@@ -30,7 +33,8 @@ def test_openmetrics_say_what_the_analysis_says(analysis):
         family.name: family.samples
         for family in text_string_to_metric_families(openmetrics(analysis))
     }
-    assert set(families) == set(FAMILIES)
+    of_payload = {name for name in FAMILIES if name.startswith("offload_lab_payload")}
+    assert set(families) == set(FAMILIES) - of_payload
     table = analysis["tables"][0]
     metric = next(metric for metric in table["metrics"] if metric["metric"] == "throughput")
     labels = {
@@ -90,3 +94,64 @@ def test_junit_of_a_campaign_fails_where_visits_are_missing():
         "testsuite/testcase/failure"
     )
     assert failure.get("type") == "unfinished" and "visit" in failure.get("message")
+
+
+@pytest.fixture(name="hop", scope="module")
+def analysis_of_pods_behind_a_tunnel_that_breaks(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hop")
+    report_golden.broken_hop(folder)
+    made = make_report(str(folder))
+    return read_analysis(str(folder)), made
+
+
+def test_the_verdict_of_a_path_is_data(hop):
+    analysis, made = hop
+    [path] = analysis["payload"]["paths"]
+    assert path["verdict"] == "broken" and path["text"].startswith("Broken over physical")
+    [blame] = path["blames"]
+    assert blame["under"] == {"trials": 8, "troubled": 8} and blame["p"] < 1e-6
+    assert path["hops"] == [[{"settings": ["tx"], "side": "client", "devices": "tunnel"}]]
+    assert {bound["setting"] for bound in path["bounds"]} == {
+        factor["name"] for factor in analysis["factors"]
+    }
+    assert analysis["payload"]["cure"]["off"] == {name: "off" for name in path["off"]}
+    assert {"name": "flannel-1279"}.items() <= path["reports"][0].items()
+    [kept] = made["payload"]["paths"]
+    assert kept.items() <= path.items() and made["payload"]["cure"] == analysis["payload"]["cure"]
+
+
+def test_junit_fails_where_a_path_is_broken(hop):
+    suite = ElementTree.fromstring(campaign(hop[0])).find("testsuite")
+    cases = {case.get("name"): case.find("failure") for case in suite.findall("testcase")}
+    failure = cases["payload over physical at MTU 9000"]
+    assert failure.get("type") == "broken" and "in 8 of 8 trials" in failure.get("message")
+
+
+@pytest.mark.parametrize(
+    "verdict, outcome",
+    [("clean", "system-out"), ("lossy", "skipped"), ("broken without", "failure")],
+)
+def test_junit_of_a_verdict(hop, verdict, outcome):
+    analysis = hop[0]
+    rows = [{**row, "verdict": verdict} for row in analysis["payload"]["paths"]]
+    suite = ElementTree.fromstring(campaign({**analysis, "payload": {"paths": rows}}))
+    [case] = suite.findall("testsuite/testcase[@classname='payload.physical']")
+    assert [child.tag for child in case] == [outcome]
+
+
+def test_openmetrics_have_verdict_blame_bound_hop_and_cure(hop):
+    families = {
+        family.name: family.samples
+        for family in text_string_to_metric_families(openmetrics(hop[0]))
+    }
+    assert {name for name in FAMILIES if name.startswith("offload_lab_payload")} <= set(families)
+    [verdict] = families["offload_lab_payload_verdict"]
+    assert (verdict.labels["path"], verdict.labels["verdict"]) == ("physical", "broken")
+    [place] = families["offload_lab_payload_hop"]
+    assert {"setting": "tx", "side": "client", "devices": "tunnel"}.items() <= place.labels.items()
+    trials = {
+        sample.labels["outcome"]: sample.value for sample in families["offload_lab_payload_trials"]
+    }
+    assert trials == {"clean": 48, "troubled": 8}
+    [cure] = families["offload_lab_payload_cure_confirmed"]
+    assert cure.value == 0

@@ -1,0 +1,289 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""issue.md: at most 40 lines on what is broken, to paste into somebody's issue tracker.
+
+It names the ends client and server, and no host and no address.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ...module_utils._base.quoting import shell_line
+from ...module_utils._ethtool.features import Features
+from .._analysis.campaign_verdicts import features_of
+from .._analysis.payload_findings import (
+    NamedCure,
+    NamedHop,
+    PathFinding,
+    PayloadFindings,
+    is_broken,
+)
+from .._campaign.nouns import Plan
+from .._figures import numbers as text
+from .._figures.nouns import PlainTable
+from .._paths.sources import path_named
+from .._store.manifest import Manifest
+from .._untrusted.texts import printable
+
+ENDS = ("client", "server")
+MOST_LINES = 40
+MOST_PATHS = 3  # sentences
+MOST_DEVICES = 2  # whose features are listed
+MOST_COMMANDS = 4
+UNKNOWN = "not recorded"
+# How the devices of a CNI begin.
+CNIS = {
+    "flannel": "flannel",
+    "vxlan.calico": "Calico",
+    "cali": "Calico",
+    "tunl": "Calico",
+    "cilium_": "Cilium",
+    "antrea": "Antrea",
+    "ovn-k8s": "OVN-Kubernetes",
+    "weave": "Weave Net",
+    "kube-ipvs": "kube-proxy",
+}
+PLAIN_NAME = re.compile(r"[A-Za-z0-9._@:+/-]+\Z", re.ASCII)
+NAMED_CNI = "CNI: {name}, by its device {device}. Its version: (please add)"
+TUNNEL = "Tunnel: {name}"
+
+
+class Suspect(NamedTuple):
+    """A device at which the settings to blame are on, as it was found."""
+
+    end: str
+    netns: str
+    name: str
+    settings: Collection[str]  # features to switch off
+    features: Features
+
+
+class Issue(NamedTuple):
+    """What issue.md says."""
+
+    title: str
+    verdicts: list[str]
+    cure: str
+    facts: PlainTable
+    around: list[str]  # the network that carries the path
+    found: list[str]  # the features of the suspects
+    commands: list[str]
+    campaign: str
+    message: str  # the smallest that arrived wrong
+
+
+def issue(
+    plan: Plan,
+    payload: PayloadFindings,
+    manifest: Manifest | None,
+    nodes: Mapping[str, Collection[str]],
+) -> Issue | None:
+    """Return what to report; None where nothing is broken. ``nodes`` are those of each end."""
+    broken = [row for row in payload["paths"] if is_broken(row["verdict"])]
+    if not broken:
+        return None
+    names = {end: min(nodes[end]) for end in ENDS if nodes.get(end)}
+    before = {end: _before(manifest, name) for end, name in names.items()}
+    suspects = _suspects(plan, broken[0], manifest, names)
+    return Issue(
+        title=_title(broken[0]),
+        verdicts=_sentences(broken),
+        cure=_cure(payload.get("cure")),
+        facts=_facts(before, suspects),
+        around=_around(plan, broken[0], before),
+        found=_found(suspects[:MOST_DEVICES]),
+        commands=_commands(suspects),
+        campaign=plan["name"],
+        message=_message(broken[0]),
+    )
+
+
+def _before(manifest: Manifest | None, node: str) -> dict[str, Any]:
+    """Return what a node was before the campaign; nothing where it is not recorded."""
+    known = (manifest["nodes"].get(node) or {}) if manifest else {}
+    return dict(known.get("before") or {})
+
+
+def _title(row: PathFinding) -> str:
+    blamed = [_hop_text(hop) for hop, *_near in row["hops"]] or [
+        f"{name} on" for name in row["off"]
+    ]
+    settings = f" with {text.listed(blamed)}" if blamed else ""
+    where = f"over {row['path']} at MTU {row['mtu']}"
+    return f"Payload is {row['verdict']}{settings}, {where}: {row['kind']}"
+
+
+def _hop_text(hop: NamedHop) -> str:
+    return f"{text.listed(hop['settings'])} on at the {hop['devices']} of the {hop['side']}"
+
+
+def _sentences(rows: list[PathFinding]) -> list[str]:
+    shown = [row["text"] for row in rows[:MOST_PATHS]]
+    more = len(rows) - len(shown)
+    return shown + ([f"{text.count(more, 'more path')}: see report.md."] if more else [])
+
+
+def _cure(cure: NamedCure | None) -> str:
+    if cure is None:
+        return ""
+    settings = text.listed([f"{name} {level}" for name, level in cure["off"].items()])
+    if not cure["trials"]:
+        return f"Cure: {settings}. No trial had just these settings."
+    clean = cure["trials"] - cure["troubled"]
+    fresh = (
+        "confirmed by these trials" if cure["confirmed"] else "not confirmed in fresh trials yet"
+    )
+    return f"Cure: {settings}. {clean} of {cure['trials']} trials with it were clean ({fresh})."
+
+
+def _places(plan: Plan, row: PathFinding) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Return (end, device class, features) at which the fault can be: the hops, or all that was
+    varied.
+    """
+    found = [(hop["side"], hop["devices"], tuple(hop["settings"])) for hop, *_near in row["hops"]]
+    if found:
+        return found
+    for factor in plan["factors"]:
+        if factor["name"] in row["off"] and factor["kind"] == "feature":
+            for end in factor["sides"]:
+                found += [(end, name, tuple(factor["settings"])) for name in factor["devices"]]
+    return found
+
+
+def _suspects(
+    plan: Plan, row: PathFinding, manifest: Manifest | None, names: Mapping[str, str]
+) -> list[Suspect]:
+    """Return the devices at these places that the manifest has, the tunnel's first."""
+    found: dict[tuple[str, str], Suspect] = {}
+    places = sorted(_places(plan, row), key=lambda place: place[1] != "tunnel")
+    for end, device_class, settings in places:
+        node = names.get(end, "")
+        for key in _classes(_before(manifest, node)).get(device_class, ()):
+            netns, _slash, name = key.rpartition("/")
+            listed = features_of(manifest, node, key)
+            found.setdefault((end, key), Suspect(end, netns, name, settings, listed))
+    return list(found.values())
+
+
+def _classes(before: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the devices of each class; of results of earlier versions those of the underlay."""
+    links: Iterable[str] = before.get("links") or ()
+    return before.get("classes") or {"underlay": list(links)}
+
+
+def _facts(before: Mapping[str, dict[str, Any]], suspects: list[Suspect]) -> PlainTable:
+    """Return kernel, devices, drivers and firmware of both ends."""
+    rows = {
+        "kernel": [_kernel(before.get(end, {})) for end in ENDS],
+        "Open vSwitch": [
+            _told((before.get(end, {}).get("ovs") or {}).get("version")) for end in ENDS
+        ],
+        "device, driver, firmware": [_drivers(before.get(end, {}), end, suspects) for end in ENDS],
+        "ethtool": [
+            _told(_host(before.get(end, {})).get("tools", {}).get("ethtool")) for end in ENDS
+        ],
+    }
+    known = {name: cells for name, cells in rows.items() if set(cells) != {UNKNOWN}}
+    head = ["", *ENDS]
+    return {
+        "head": head,
+        "text": head,
+        "rows": [{"cells": [name, *cells]} for name, cells in known.items()],
+    }
+
+
+def _host(before: Mapping[str, Any]) -> dict[str, Any]:
+    host: dict[str, Any] = before.get("host") or {}
+    return host
+
+
+def _told(value: object) -> str:
+    return str(value) if value else UNKNOWN
+
+
+def _kernel(before: Mapping[str, Any]) -> str:
+    parts = [_host(before).get(name) for name in ("kernel", "architecture")]
+    return _told(" ".join(map(str, filter(None, parts))))
+
+
+def _drivers(before: Mapping[str, Any], end: str, suspects: Iterable[Suspect]) -> str:
+    """Return the underlay's devices of an end and its suspects, each with driver and firmware."""
+    keys = list(_classes(before).get("underlay", ()))[:MOST_DEVICES]
+    named = [_key(one) for one in suspects if one.end == end]
+    words = [_driver(before, key) for key in dict.fromkeys([*named[:MOST_DEVICES], *keys])]
+    return _told("; ".join(words))
+
+
+def _key(suspect: Suspect) -> str:
+    return f"{suspect.netns}/{suspect.name}" if suspect.netns else suspect.name
+
+
+def _driver(before: Mapping[str, Any], key: str) -> str:
+    told = ((before.get("devices") or {}).get(key) or {}).get("driver") or {}
+    parts = [told.get(name) for name in ("driver", "version", "firmware-version")]
+    name = key.rpartition("/")[2]
+    return f"{name}: {' '.join(map(str, filter(None, parts))) or UNKNOWN}"
+
+
+def _around(plan: Plan, row: PathFinding, before: Mapping[str, dict[str, Any]]) -> list[str]:
+    """Return the tunnel of a path, and the CNI whose devices the ends have."""
+    own = plan.get("encapsulations", {})
+    tunnel = own.get(row["path"]) or path_named(row["path"]).encapsulation.name
+    lines = [TUNNEL.format(name=tunnel)]
+    classes = itertools.chain.from_iterable(_classes(parts).values() for parts in before.values())
+    for key in itertools.chain.from_iterable(classes):
+        device = key.rpartition("/")[2]
+        name = _cni_of(device)
+        if name:
+            return [*lines, NAMED_CNI.format(name=name, device=device)]
+    return lines
+
+
+def _cni_of(device: str) -> str | None:
+    return next((name for begin, name in CNIS.items() if device.startswith(begin)), None)
+
+
+def _found(suspects: Iterable[Suspect]) -> list[str]:
+    """Return what ``ethtool -k`` lists of the devices as found, as far as it can be changed."""
+    lines: list[str] = []
+    for one in suspects:
+        for state, names in _features(one.features).items():
+            lines.append(printable(f"{one.name} ({one.end}) {state}: {' '.join(sorted(names))}"))
+    return lines
+
+
+def _features(features: Features) -> dict[str, list[str]]:
+    """Return the features of a device that can be changed, by how they were found."""
+    found: dict[str, list[str]] = {}
+    for name, state in features.items():
+        if state["fixed"]:
+            continue
+        found.setdefault("on" if state["active"] else "off", []).append(name)
+        if state.get("requested") not in (None, state["active"]):
+            found.setdefault("requested otherwise", []).append(name)
+    return found
+
+
+def _commands(suspects: Iterable[Suspect]) -> list[str]:
+    """Return the commands that break the path, and that cure it. A name that would need quotes is no
+    name of a device.
+    """
+    found: list[str] = []
+    for one in suspects:
+        if not PLAIN_NAME.match(f"{one.netns}/{one.name}"):
+            continue
+        inside = ["ip", "netns", "exec", one.netns] if one.netns else []
+        words = [[*inside, "ethtool", "-K", one.name, name] for name in one.settings]
+        found += [f"{shell_line([*line, 'on'])}  # {one.end}; off cures" for line in words]
+    return found[:MOST_COMMANDS]
+
+
+def _message(row: PathFinding) -> str:
+    if not row["first"]:
+        return ""
+    return f"The smallest message that arrived wrong has {row['first']['size']:,} bytes."
