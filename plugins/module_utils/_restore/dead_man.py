@@ -322,7 +322,9 @@ def expect_heartbeat(expected: bool) -> None:
 
 
 def _unit_runs() -> bool:
-    return run(["systemctl", "is-active", "--quiet", UNIT], check=False).rc == 0
+    """Return whether systemd runs the switch, or starts it again at this moment."""
+    asked = run(["systemctl", "show", "--property=ActiveState", "--value", UNIT], check=False)
+    return asked.out.strip() in ("active", "activating")
 
 
 def disarm() -> None:

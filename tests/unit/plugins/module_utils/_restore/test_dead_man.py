@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._host import daemons
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
 from ansible_collections.offload.lab.plugins.module_utils._restore import (
     dead_man,
     restore,
@@ -171,3 +172,13 @@ def test_the_program_goes_first_where_it_may(monkeypatch, error):
     first = (dead_man.os.PRIO_PROCESS, 0, dead_man.FIRST)
     assert seen == [first, (0.5, "/snapshot.json", ["/probe.json"])]
     assert dead_man.FIRST < 0
+
+
+@pytest.mark.parametrize(
+    "state, runs", [("active", True), ("activating", True), ("failed", False), ("inactive", False)]
+)
+def test_a_switch_that_systemd_starts_again_is_waited_for(monkeypatch, state, runs):
+    monkeypatch.setattr(
+        dead_man, "run", lambda argv, **_more: CommandResult(argv, 0, f"{state}\n", "")
+    )
+    assert dead_man._unit_runs() is runs
