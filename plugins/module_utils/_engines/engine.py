@@ -137,6 +137,7 @@ class Engine:
     asks: tuple[str, ...] = ()  # a command that shows whether a node has it
     reads_token = False  # whether its client sends the token of the server by itself
     serves_many = True  # whether a server has several clients at the same time
+    ends_on_time = True  # whether its traffic ends after the workload's duration
     port_offset = 0  # of its server, above netserver's port
     clock = 1.0  # s: the shortest time that it measures by its own clock
 

@@ -95,14 +95,14 @@ class _Window:
     once each.
 
     Processes need a moment to begin, and can outlive their traffic: netperf may wait 4 s for its
-    peer's results.
+    peer's results. Where traffic does not end on time, it ends with the first process.
     """
 
     def __init__(self, watch: Watch, engine: Engine, load: Load, opened: float) -> None:
         settle = min(load["duration"] / 4.0, 0.01 * processes(load))
         begin = opened + engine.wait_before_traffic(load) + load["warm_up"]
         self.pending: list[tuple[float, Callable[[], None]]] = [(begin + settle, watch.opened)]
-        if not load["confidence"]:
+        if engine.ends_on_time and not load["confidence"]:
             self.pending.append((begin + load["duration"], watch.first_ended))
         self.last: Callable[[], None] | None = watch.first_ended
 

@@ -23,6 +23,7 @@ class PayloadCheck(Engine):
     program = script.PYTHON
     served_by = script.PYTHON
     reads_token = True
+    ends_on_time = False  # the last rounds of all kinds are finished, whatever the path delays
     asks = script.VERSION
     offers = ("rate_mbps",)
     port_offset = 3

@@ -17,6 +17,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import (
     InputError,
 )
 from ansible_collections.offload.lab.plugins.module_utils._engines import workload
+from ansible_collections.offload.lab.plugins.module_utils._engines.engine import Engine
 from ansible_collections.offload.lab.plugins.module_utils._engines.engines import engine_named
 from ansible_collections.offload.lab.plugins.module_utils._engines.netperf import command
 from ansible_collections.offload.lab.plugins.module_utils._host import runner
@@ -204,6 +205,13 @@ def test_a_watch_is_told_once_of_begin_and_end(cell, seconds, given):
     assert window <= max(limit, seconds + 5) and (seconds < 2 or window > 0.5)
     if seconds == 2.0 and not given:
         assert watch.calls[1][1] < row["streams"][0]["finished"] - 0.3
+
+
+def test_a_watch_sees_all_traffic_of_an_engine_that_does_not_end_on_time(cell, monkeypatch):
+    monkeypatch.setattr(Engine, "ends_on_time", False)
+    watch = Recorder()
+    row = cell("import time; time.sleep(2.0)", watch)
+    assert watch.calls[1][1] >= row["streams"][0]["finished"]
 
 
 class Restored(netperf_run.Watch):
