@@ -25,6 +25,13 @@ options:
       - When it is not there, because the node was rebooted or restored, the task fails before anything is changed -
         nobody would restore the node.
     type: path
+  after_strike:
+    description:
+      - When the switch has restored the node because a path stopped answering (a strike), end the strike first, for
+        O(sign_of_life=true). This waits until the path answers again and the switch has read the node back.
+      - Without it the task fails after a strike, before anything is changed.
+    type: bool
+    default: false
   lease:
     description:
       - The campaign that has the node, as M(offload.lab.dead_man_switch) returns it.

@@ -137,6 +137,15 @@ options:
           - Settings that restart a link, such as rings and channels of a network card, need more than the default.
         type: float
         default: 1.2
+      strikes:
+        description:
+          - Whether the silence of one of O(harms.answers) is an answer of the campaign and no harm.
+          - The switch then restores the node as it does at a harm, and goes on watching. Servers stay.
+          - No module changes the node before one with its option C(after_strike) has ended the strike. This takes an
+            address that answers again, and a node that was read back.
+          - Where the address stays silent for 10 seconds with the settings as found, it is a harm.
+        type: bool
+        default: false
 seealso:
   - module: offload.lab.restore
 notes:
@@ -226,6 +235,7 @@ HARMS = {
     "devices": {"type": "list", "elements": "dict", "default": [], "options": DEVICE},
     "commands": {"type": "list", "elements": "list", "default": []},
     "patience": {"type": "float", "default": harm.PATIENCE_S},
+    "strikes": {"type": "bool", "default": False},
 }
 
 
@@ -248,6 +258,7 @@ def watched_of(params: dict[str, Any]) -> harm.Watchlist | None:
     if connection:
         controller = connection.split()[0].partition("%")[0]
         asked["answers"].append({"netns": None, "address": controller})
+        asked["controller"] = controller
     return asked
 
 

@@ -353,12 +353,13 @@ from ..module_utils._engines import workload
 from ..module_utils._engines.engine import Endpoint, Load
 from ..module_utils._engines.engines import engine_named
 from ..module_utils._host.module import run_module
+from ..module_utils._host.waiting import wait_until
 from ..module_utils._load import run, spool
 from ..module_utils._load.spec import PROBE, SPEC
 from ..module_utils._observe import controller, evidence
 from ..module_utils._observe.probe import Probe
 from ..module_utils._observe.trial_watch import BothEnds
-from ..module_utils._restore import sign_of_life
+from ..module_utils._restore import sign_of_life, strikes
 
 UNSEEN = "The trials of this visit have no evidence of that node."
 Checked = Tuple[Dict[str, Any], Load, List[Endpoint]]  # name, workload, endpoints
@@ -417,6 +418,57 @@ def server_state(
     return {}
 
 
+def strike_at(server: Probe | None, wait: bool) -> strikes.Strike | None:
+    """Return the strike of the dead man's switch at this end or the other one, None without any.
+
+    Where the other end cannot be asked, ``wait`` for this end's switch: it sees the same in a moment.
+    """
+    strike = strikes.current()
+    if strike or not server:
+        return strike
+    try:
+        answer: strikes.Strike | None = server.ask("strike")["strike"]
+        return answer
+    except (LabError, OSError, ValueError, KeyError):
+        if wait and strikes.are_expected():
+            wait_until(lambda: strikes.current() is not None, patience=sign_of_life.HARM_S)
+        return strikes.current()
+
+
+def not_run(strike: strikes.Strike) -> dict[str, Any]:
+    """Return the row of a cell that is not run, because the node no longer has the visit's profile."""
+    now = time.time()
+    return {"started": now, "finished": now, "streams": [], "error": strike["reason"]}
+
+
+def of_strike(strike: strikes.Strike, ends: list[Endpoint]) -> dict[str, str]:
+    """Return what a strike is for a cell: its path stopped answering, or another path did and the
+    profile was taken back meanwhile.
+    """
+    addresses = {end["address"] for end in ends} | {end["local"] for end in ends}
+    key = "path_stopped" if strike["address"] in addresses else "interrupted"
+    return {key: strike["reason"]}
+
+
+def measured(
+    params: dict[str, Any],
+    cell: Checked,
+    watch: Callable[[], BothEnds | None],
+    server: Probe | None,
+) -> dict[str, Any]:
+    """Run one cell and return its row; a strike before, in or after it is part of the row."""
+    name, load, ends = cell
+    tested = path_is_tested(params)
+    strike = strike_at(server, False) if tested else None
+    if strike:
+        row = not_run(strike)
+    else:
+        row = run.run_cell(load, ends, watch(), params["token"] or "")
+        row.update(server_state(row, load, ends, server))
+        strike = strike_at(server, bool(row["error"])) if tested else None
+    return {**row, **name, **(of_strike(strike, ends) if strike else {})}
+
+
 def measure(
     module: AnsibleModule,
     cells: list[Checked],
@@ -426,10 +478,8 @@ def measure(
 ) -> list[spool.Trial]:
     """Run the cells one after the other; each is in the spool before the next begins."""
     done = []
-    for name, load, ends in cells:
-        token = module.params["token"] or ""
-        row = dict(run.run_cell(load, ends, watch(), token), **name)
-        row.update(server_state(row, load, ends, server))
+    for cell in cells:
+        row = measured(module.params, cell, watch, server)
         done.append(row)
         try:
             if chunk:

@@ -32,7 +32,7 @@ from .._base.errors import LabError
 from .._base.network import VXLAN_PORT
 from .._engines.payload.traffic import Caller, Door, Guests
 from .._host.waiting import PATIENCE
-from .._restore import sign_of_life
+from .._restore import sign_of_life, strikes
 from . import errors_seen, local_server, sampler
 from .sampler import SampledDevice
 
@@ -102,7 +102,7 @@ def snapshot(devices: Collection[SampledDevice] = ()) -> CounterReading:
 
 def answer(request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the answer to one request: ``{"op": "clock" | "snapshot" | "sample" | "serves" |
-    "give_up", ...}``.
+    "strike" | "give_up", ...}``.
     """
     if request["op"] == "clock":
         return {"time": time.time()}
@@ -118,6 +118,8 @@ def answer(request: Mapping[str, Any]) -> Mapping[str, Any]:
         )
     if request["op"] == "serves":
         return {"serves": local_server.answers(str(request["address"]), int(request["port"]))}
+    if request["op"] == "strike":
+        return {"strike": strikes.current()}
     if request["op"] == "give_up":
         sign_of_life.give_up()
         return {}

@@ -11,7 +11,7 @@ from typing import Any, Callable, Mapping, Sequence, Tuple
 
 from .._base.errors import LabError
 from .._load.run import Watch
-from .._restore import sign_of_life
+from .._restore import sign_of_life, strikes
 from . import probe
 from .sampler import SampledDevice
 
@@ -67,7 +67,8 @@ class BothEnds(Watch):
 
     def stopped(self) -> str | None:
         """Return why the dead man's switch has restored the client; None where it has not."""
-        reason = sign_of_life.fired()
+        strike = strikes.current()
+        reason = strike["reason"] if strike else sign_of_life.fired()
         if reason is None:
             return None
         return f"broken off, because the dead man's switch has restored the node: {reason}"

@@ -23,7 +23,7 @@ import os
 import subprocess
 import sys
 import time
-from typing import Iterable, NamedTuple, Sequence
+from typing import Iterable, NamedTuple, Sequence, Union
 
 from .._base.errors import LabError
 from .._host import daemons, program, script
@@ -34,7 +34,8 @@ from . import fired_mark, harm, node_lease, protection, restore, salvage, settin
 from .fired_mark import ARMED
 from .harm import HarmWatch, Watchlist
 from .node_lease import STATE
-from .sign_of_life import ALIVE, FIRED, HEARTBEAT, NOBODY, WATCHED, fired, renew
+from .sign_of_life import ALIVE, FIRED, HEARTBEAT, NOBODY, STRUCK, WATCHED, fired, renew
+from .striking_watch import StrikingWatch
 
 PROGRAM = "/run/offload-lab/dead_man_switch.zip"
 UNIT = "offload-lab-dead-man-switch"
@@ -57,7 +58,9 @@ FIRST_PAUSE_S = (
 )
 LONGEST_PAUSE_S = 180.0
 FIRST = -10  # the priority of the switch, see nice(1)
-FILES = (ALIVE, HEARTBEAT, FIRED, ARMED, PROGRAM, STATE, WATCHED)
+STRIKE_S = 10.0  # in which a strike restores the node; otherwise the switch fires
+FILES = (ALIVE, HEARTBEAT, FIRED, STRUCK, ARMED, PROGRAM, STATE, WATCHED)
+AnyWatch = Union[HarmWatch, StrikingWatch]
 
 
 class Heartbeat:
@@ -90,7 +93,7 @@ class Heartbeat:
         return now - self._since > max(least, PAUSES_OF_SILENCE * max(self._pauses))
 
 
-def _watching(seconds: float, harms: HarmWatch | None = None) -> str | None:
+def _watching(seconds: float, harms: AnyWatch | None = None) -> str | None:
     """Return why the node is to be restored: no sign of life came for ``seconds``, none will, the
     heartbeat has stopped, or there is harm. None: there is nothing to watch.
     """
@@ -150,7 +153,7 @@ def watch(minutes: float, path: str, before: Sequence[str]) -> None:
     reason = fired()
     watcher = Watcher()
     if reason is None:
-        reason = watcher.wait(minutes * 60)
+        reason = watcher.wait(minutes * 60, path)
     if reason is None:
         _forget_own_state()
         return
@@ -159,7 +162,7 @@ def watch(minutes: float, path: str, before: Sequence[str]) -> None:
     watcher.end()
     _end_listeners(before)
     node_lease.release()  # before the state file goes: no other campaign has it yet
-    daemons.forget(ALIVE, HEARTBEAT, STATE, PROGRAM, ARMED, WATCHED)
+    daemons.forget(ALIVE, HEARTBEAT, STATE, PROGRAM, ARMED, WATCHED, STRUCK)
 
 
 def _remember(state: ProcessState) -> None:
@@ -184,13 +187,19 @@ class Watcher:
     """Waits for a reason to restore the node. An error of its own is one: nobody would watch."""
 
     def __init__(self) -> None:
-        self.harms: HarmWatch | None = None
+        self.harms: AnyWatch | None = None
 
-    def wait(self, seconds: float) -> str | None:
+    def wait(self, seconds: float, path: str) -> str | None:
         """Return why the node is to be restored, None where there is nothing to watch."""
         try:
             watched = harm.remembered()
             self.harms = HarmWatch(watched) if watched else None
+            if self.harms and watched and watched.get("strikes"):
+                self.harms = StrikingWatch(
+                    self.harms,
+                    restore=lambda: _restore_in_strike(path),
+                    read_back=lambda: not _attempt(path).problems,
+                )
             return _watching(seconds, self.harms)
         except Exception as error:  # whatever it is: fail safe
             return f"the dead man's switch cannot watch any more ({error!r})"
@@ -268,6 +277,25 @@ def _restore(path: str, reason: str) -> None:
         else:  # waiting for the lock is the pause
             pause = FIRST_PAUSE_S
             patience = VERIFY_S if attempt.changed else min(2 * patience, LONGEST_VERIFY_S)
+
+
+def _restore_in_strike(path: str) -> bool:
+    """Restore the node while the campaign goes on; return False where the switch has to fire for it.
+
+    As in :func:`_restore`, a module that was stopped in its change has the lock, and the node is restored
+    without it, and again when the module has ended.
+    """
+    until = time.monotonic() + STRIKE_S
+    patience = LOCK_S
+    while time.monotonic() < until:
+        with settings_lock.held_if_free(patience) as alone:
+            attempt = _attempt(path)
+            if attempt.problems:
+                return False
+            if alone:
+                return True
+        patience = VERIFY_S
+    return False
 
 
 def find() -> ProcessState | None:

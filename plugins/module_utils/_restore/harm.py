@@ -58,6 +58,8 @@ class Watchlist(TypedDict):
     devices: list[WatchedDevice]
     commands: list[list[str]]  # each has to end with status 0
     patience: float  # s without an answer
+    strikes: bool  # the silence of an address but the controller's is an answer, no harm
+    controller: str | None  # its address, where it is one of the answers
 
 
 def checked(given: dict[str, Any]) -> Watchlist:
@@ -84,6 +86,8 @@ def checked(given: dict[str, Any]) -> Watchlist:
         "devices": devices,
         "commands": commands,
         "patience": patience,
+        "strikes": bool(given.get("strikes")),
+        "controller": None,
     }
 
 
@@ -216,11 +220,23 @@ class HarmWatch:
         self.watched = watched
         self.checks = [UserCheck(command) for command in watched["commands"]]
         self.targets = [echo.Target(one["netns"], one["address"]) for one in watched["answers"]]
+        self.silent_end: str | None = None  # the address of the last harm, where it is a strike
+        self.start_again()
+
+    def start_again(self) -> None:
+        """Count silences from now on."""
         now = time.monotonic()
         self.silences = {target: Silence(now) for target in self.targets}
 
+    def all_answer_since(self, moment: float) -> bool:
+        """Return whether each address has answered the last request, which came after a moment."""
+        return all(
+            silence.since > moment and not silence.requests for silence in self.silences.values()
+        )
+
     def seen(self) -> str | None:
         """Return the harm that is there now, None without any."""
+        self.silent_end = None
         gone = [device for device in self.watched["devices"] if not is_there(device)]
         if gone:
             name = network.device_key(gone[0]["name"], gone[0]["netns"])
@@ -237,6 +253,8 @@ class HarmWatch:
             elif silence.lasts(time.monotonic(), self.watched["patience"]):
                 lasted = time.monotonic() - silence.since
                 place = f" from namespace {target.netns}" if target.netns else ""
+                if self.watched.get("strikes") and target.address != self.watched["controller"]:
+                    self.silent_end = target.address
                 return f"{target.address} did not answer{place} for {lasted:.1f} s"
         return None
 

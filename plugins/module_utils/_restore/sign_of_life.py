@@ -19,6 +19,7 @@ ALIVE = "/run/offload-lab/alive"
 FIRED = "/run/offload-lab/dead_man_switch.fired"
 # Touched every few seconds by a process of the controller, whatever its playbook waits for.
 HEARTBEAT = "/run/offload-lab/heartbeat"
+STRUCK = "/run/offload-lab/dead_man_switch.struck"  # see _restore/strikes.py
 WATCHED = "/run/offload-lab/watched.json"  # where the switch looks for harm, too
 HARM_S = 3.0  # in which this end sees what the other end has seen
 RESTART_S = 10.0  # in which a switch that was killed runs again

@@ -14,13 +14,14 @@ from ansible.module_utils.basic import AnsibleModule
 
 from .._host.apply import guarded
 from .._host.module import Returned
-from . import settings_lock
+from . import settings_lock, strikes
 from .sign_of_life import renew
 
 OPTIONS: dict[str, Any] = {
     "sign_of_life": {"type": "bool", "default": False},
     "snapshot": {"type": "path"},
     "lease": {"type": "str"},
+    "after_strike": {"type": "bool", "default": False},
 }
 
 
@@ -29,18 +30,26 @@ def watched(params: Mapping[str, Any], check_mode: bool) -> Iterator[None]:
     """Hold the lock of the node's settings while they are changed; nothing happens without ``sign_of_life``.
 
     The switch is asked before the change, before each of its steps and after it. Raises
-    :class:`LabError` where it has fired: it restores again what was set meanwhile, since it waits for
-    the lock before it ends.
+    :class:`LabError` where it has fired or struck: it restores again what was set meanwhile, since it
+    waits for the lock before it ends. With ``after_strike`` an earlier strike is ended first.
     """
     if check_mode or not params["sign_of_life"]:
         yield
         return
     snapshot, lease = params["snapshot"], params.get("lease")
+
+    def check() -> None:
+        renew(lease=lease)
+        strikes.check()
+
     with settings_lock.held() as lock:
         renew(snapshot, lease)
-        with guarded(lambda: renew(lease=lease), lock):
+        if params.get("after_strike"):
+            strikes.end(lease)
+        check()
+        with guarded(check, lock):
             yield
-        renew(lease=lease)
+        check()
 
 
 def watching(body: Callable[[AnsibleModule], Returned]) -> Callable[[AnsibleModule], Returned]:

@@ -285,6 +285,15 @@ def server_gone(trial: Trial, _expected: Expected) -> Iterator[Mark]:
         yield mark("server_gone", f"{trial['server']}: the engine's server did not answer there")
 
 
+def interrupted(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """Another path stopped answering, and the switch has taken the profile back meanwhile."""
+    if trial.get("interrupted"):
+        yield mark(
+            "interrupted",
+            f"the node was restored, because another path stopped: {trial['interrupted']}",
+        )
+
+
 def features(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """A feature changed while the trial ran."""
     for end, changed in sorted(
@@ -338,6 +347,7 @@ GUARDS = (
     clock,
     clock_jump,
     server_gone,
+    interrupted,
     features,
     profile,
     encapsulation,

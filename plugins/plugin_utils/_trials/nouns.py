@@ -181,6 +181,8 @@ class Measured(TypedDict):
     watched: NotRequired[Watched]
     clock_jump_s: NotRequired[float]
     server_answers: NotRequired[bool]
+    path_stopped: NotRequired[str]  # why the switch has restored a node: the trial's path is silent
+    interrupted: NotRequired[str]  # the same, of another path
     warm_up_s: NotRequired[float]
 
 
@@ -215,5 +217,6 @@ class Trial(TypedDict):
     trial: NotRequired[int]  # which one of its cell
     clock_jump_s: NotRequired[float]
     server_answers: NotRequired[bool]  # False where its server answered nobody at its end
-
+    path_stopped: NotRequired[str]  # why the switch has restored a node: the trial's path is silent
+    interrupted: NotRequired[str]  # the same, of another path
     damage: NotRequired[dict[str, Damage]]  # by end, where there is any

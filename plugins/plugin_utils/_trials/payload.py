@@ -37,6 +37,7 @@ NONE_ARRIVED = "no datagram arrived, of any size"
 LOST_ANY = "packets of the payload were lost"
 TWICE = "datagrams arrived twice"
 LATE = "connections needed a second SYN"
+SILENT = "the path stopped answering"
 STOPPED = "the payload could not be checked to the end"
 # What a queue that overflows does, too, whatever is switched on.
 LOSSES = (SEGMENTS_LOST, LOST, LOST_ANY)
@@ -262,6 +263,7 @@ def trouble(payload: Payload) -> str | None:
         NONE_ARRIVED: any(size["largest"] == 0 for size in payload.get("sizes", {}).values()),
         LOST: any(missing(payload, name) >= FEWEST_LOST for name in payload["checks"]),
         LATE: sum(check["late"] for check in checks) >= LATE_CONNECTIONS,
+        SILENT: payload["error"] == SILENT,
         STOPPED: payload["error"],
     }
     return next((text for text, seen in signs.items() if seen), None)
@@ -300,17 +302,29 @@ def checked(trial: Trial) -> Payload | None:
     server was gone.
 
     One whose process ended with an error has a check that says nothing but that: with a NIC that
-    breaks each packet, not even the ends find each other.
+    breaks each packet, not even the ends find each other. The same holds where the path stopped
+    answering and the dead man's switch has taken the profile back.
     """
-    if trial.get("server_answers") is False:
+    if trial.get("server_answers") is False or trial.get("interrupted"):
         return None
     found = (trial.get("result") or NOTHING).get("payload")
     if found or (trial.get("workload") or NOTHING).get("test") != TEST:
         return found
-    if not any(stream["rc"] for stream in trial.get("streams") or ()):
-        return None
+    return _without_result(trial)
+
+
+def _without_result(trial: Trial) -> Payload | None:
+    """Return what the check of a trial says that has no result."""
+    if trial.get("path_stopped"):
+        return {**_unfinished(SILENT), "pings": {"small": False, "large": False}}
+    failed = any(stream["rc"] for stream in trial.get("streams") or ())
+    return _unfinished(STOPPED) if failed else None
+
+
+def _unfinished(error: str) -> Payload:
+    """Return a check that says nothing but its error."""
     counters: dict[str, dict[str, int]] = {"client": {}, "server": {}}
-    return {"elapsed_s": 0.0, "mss": 0, "checks": {}, "counters": counters, "error": STOPPED}
+    return {"elapsed_s": 0.0, "mss": 0, "checks": {}, "counters": counters, "error": error}
 
 
 def missing(payload: Payload, name: str) -> int:

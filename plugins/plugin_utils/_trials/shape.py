@@ -26,6 +26,7 @@ NAMES = ("campaign", "pair", "client", "server", "path", "profile")
 OF_WORKLOAD = ("name", "test")
 WHOLE = ("block", "visit", "cell", "mtu")
 OTHER_NAMES = ("id", "part", "again", "forwarder")
+TEXTS = ("error", "path_stopped", "interrupted")
 NOT_THERE = type(None)
 KNOWN_SHAPES = 4096  # that are kept
 FAILURES = (TypeError, KeyError, AttributeError, IndexError, ValueError, ArithmeticError)
@@ -99,11 +100,12 @@ def check(trial: Any) -> None:
 
 def clean_texts(trial: Any) -> None:
     """Clean the texts of a trial that a report shows: its error, its marks, its check of the payload."""
-    error = trial.get("error")
-    if error is not None:
-        if type(error) is not str:
-            raise ValueError("its error cannot be used")
-        trial["error"] = clean(error)
+    for key in TEXTS:
+        text = trial.get(key)
+        if text is not None:
+            if type(text) is not str:
+                raise ValueError(f"its {key} cannot be used")
+            trial[key] = clean(text)
     if trial.get("marks"):
         _clean_marks(trial["marks"])
     result = trial.get("result") or NOTHING

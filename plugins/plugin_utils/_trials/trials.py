@@ -8,7 +8,7 @@ records.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from ...module_utils._base import checks, network
 from ...module_utils._base.errors import InputError, LabError, ParseError
@@ -38,6 +38,7 @@ from .nouns import (
 from .streams import summarise
 
 SCHEMA = 1
+STRIKES: tuple[Literal["path_stopped", "interrupted"], ...] = ("path_stopped", "interrupted")
 # Features that act on forwarded datagrams: streams of TCP do not show them
 BY_DATAGRAMS = ("rx-udp-gro-forwarding", "rx-gro-list")
 SENT = ("id", "workload", "endpoints", "pair")  # of a cell, what the client needs
@@ -221,6 +222,18 @@ def _is_proof(result: Result) -> bool:
     return "payload" in result and payload.has_wrong_content(result["payload"])
 
 
+def _outcome(row: Measured) -> tuple[Result, str | None]:
+    """Return ``(result, error)`` of a trial: those of its streams, unless the server was gone, or the
+    path or another one stopped answering meanwhile.
+    """
+    result, error = result_of(row)
+    if _is_proof(result):
+        return result, error
+    if row.get("server_answers") is False or row.get("interrupted"):
+        return {}, None
+    return ({}, payload.SILENT) if row.get("path_stopped") else (result, error)
+
+
 def _evidence(cell: CellToMeasure, visit: Learned | None, test: str) -> Evidence | None:
     return trial_evidence(visit, cell["path"], test) if visit and cell.get("path") else None
 
@@ -246,10 +259,7 @@ def trial(
     was learned at the visit, see :mod:`_evidence`.
     """
     test = (cell.get("workload") or NOTHING).get("test", "")
-    result, error = result_of(row)
-    gone = row.get("server_answers") is False and not _is_proof(result)
-    if gone:
-        result, error = {}, None
+    result, error = _outcome(row)
     record: Any = dict({"schema": SCHEMA, "id": cell["id"]}, **names)
     record.update({key: cell.get(key) for key in RECORDED})
     record.update(
@@ -266,8 +276,9 @@ def trial(
     damage = damage_of(row["watched"]) if row.get("watched") else None
     if damage:
         record["damage"] = damage
-    if gone:
+    if row.get("server_answers") is False and not result:
         record["server_answers"] = False
+    record.update({key: row[key] for key in STRIKES if row.get(key)})
     if row.get("clock_jump_s"):
         record["clock_jump_s"] = row["clock_jump_s"]
     if not error:

@@ -55,3 +55,42 @@ def test_the_probe_is_asked_where_a_check_ended_early(found, error):
 def test_what_is_not_known_is_not_said(answer):
     assert state(Probe(answer), STOPPED) == {}
     assert state(None, STOPPED) == {}
+
+
+STRIKE = {"address": "10.244.2.5", "reason": "10.244.2.5 did not answer for 1.4 s"}
+
+
+class Struck:
+    """A probe of a node whose switch has struck, or not."""
+
+    def __init__(self, strike):
+        self.strike = strike
+
+    def ask(self, op):
+        if isinstance(self.strike, Exception):
+            raise self.strike
+        return {op: self.strike}
+
+
+def test_a_strike_of_either_end_is_seen(monkeypatch, tmp_path):
+    monkeypatch.setattr(visit.strikes, "STRUCK", str(tmp_path / "struck"))
+    assert visit.strike_at(None, True) is None
+    assert visit.strike_at(Struck(None), True) is None
+    assert visit.strike_at(Struck(STRIKE), True) == STRIKE
+    assert visit.strike_at(Struck(OSError()), False) is None
+    (tmp_path / "struck").write_text(json.dumps(STRIKE))
+    assert visit.strike_at(Struck(None), True) == visit.strike_at(None, False) == STRIKE
+
+
+@pytest.mark.parametrize(
+    "local, address, key",
+    [
+        ("10.244.1.5", "10.244.2.5", "path_stopped"),
+        ("10.244.2.5", "10.244.1.5", "path_stopped"),  # seen at the server
+        ("10.245.1.5", "10.245.2.5", "interrupted"),
+        (None, "10.245.2.5", "interrupted"),
+    ],
+)
+def test_a_strike_is_an_answer_of_its_path_alone(local, address, key):
+    end = workload.endpoint({"address": address, "local": local})
+    assert visit.of_strike(STRIKE, [end]) == {key: STRIKE["reason"]}

@@ -52,6 +52,7 @@ CASES = [
     ("cpu_window", {"cpu": dict(window(), traffic_share=0.02)}, {}, False),
     ("clock", {"cpu": dict(window(), clock_error_s=0.2)}, {}, True),
     ("clock_jump", {"clock_jump_s": -3600.0}, {}, True),
+    ("interrupted", {"interrupted": "10.244.3.5 did not answer for 1.4 s"}, {}, True),
     ("server_gone", {"server": "node2", "server_answers": False}, {}, True),
     ("feature_changed", {"cpu": dict(window(), features_changed={"server": ["eth0"]})}, {}, True),
     (

@@ -258,6 +258,24 @@ def test_wrong_content_is_a_fault_whatever_became_of_the_server():
     assert payload.altered(payload.checked(record))
 
 
+SILENT = "10.244.2.5 did not answer for 1.4 s"
+
+
+@pytest.mark.parametrize("found", [DIED, {"raw": check_of_payload()}, {"streams": []}])
+def test_a_path_that_stopped_answering_is_trouble(found):
+    record = trial_of_payload(**found, path_stopped=SILENT)
+    assert record["error"] == payload.SILENT and record["path_stopped"] == SILENT
+    assert payload.trouble(payload.checked(record)) == payload.SILENT
+
+
+@pytest.mark.parametrize("found", [DIED, {"raw": check_of_payload()}, {"streams": []}])
+def test_a_trial_beside_a_path_that_stopped_says_nothing(found):
+    record = trial_of_payload(**found, interrupted=SILENT)
+    assert record["error"] is None and payload.checked(record) is None
+    assert [mark["guard"] for mark in record["marks"]] == ["interrupted"]
+    assert guards.excluded(record) and not guards.spoilt(record)
+
+
 def test_guards_compare_with_the_lab():
     lab = {"vni": 10, "underlay_ip": 4, "timestamps": False, "speed_mbps": None}
     record = trials.trial(cells()[0], row(), NAMES, lab)

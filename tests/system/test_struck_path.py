@@ -1,0 +1,54 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A check of a path that works as the hosts are found, and stops answering under a profile: below the
+tunnel of two pods is a card that leaves checksums unfinished, and the hosts have theirs made in software.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.offload.lab.tests.system.pods import lab_of_pods, unlike
+
+ENDS = [{"name": "pods", "netns": "pod"}]
+CAMPAIGN = {
+    "name": "struck",
+    "design": "integrity",
+    "control_visits": 1,
+    "paths": ["pods"],
+    "mtus": [9000],
+    "factors": ["tx", "gro"],
+    "workloads": ["payload"],
+    "blocks": 2,
+    "duration": 1,
+}
+DEVICES = {"eth0": "pod", "vethpod": None, "cni0": None, "flannel.1": None, "underlay0": None}
+
+
+@pytest.fixture
+def pods(lab_packages_required, monkeypatch):
+    monkeypatch.setenv("OFFLOAD_LAB_NIC", "checksum_unfilled:1:tx")
+    with lab_of_pods("systeststruck") as lab:
+        for node in (1, 2):
+            for device, netns in DEVICES.items():
+                lab.inside(node, "ethtool", "-K", device, "tx", "off", netns=netns)
+        yield lab
+
+
+def test_a_path_that_stops_answering_is_an_answer_and_the_campaign_goes_on(pods, tmp_path):
+    before = pods.state()
+    pods.play("measure report", ends=ENDS, campaign=CAMPAIGN, results_dir=str(tmp_path))
+    assert unlike(before, pods.state()) == []
+    records = (tmp_path / "struck/trials.jsonl").read_text().splitlines()
+    trials = list(map(json.loads, records))
+    assert len(trials) == 8  # of the four profiles in two blocks
+    silent = {trial["profile"] for trial in trials if trial.get("path_stopped")}
+    assert silent == {"tx=on", "all_on"}, [(one["profile"], one["error"]) for one in trials]
+    for trial in trials:
+        stopped = trial.get("path_stopped", "")
+        assert (trial["error"] == "the path stopped answering") == ("did not answer" in stopped)
+    report = (tmp_path / "struck/report.md").read_text()
+    assert "the path stopped answering in 4 of 4 trials" in report
