@@ -44,7 +44,8 @@ def test_a_path_that_stops_answering_is_an_answer_and_the_campaign_goes_on(pods,
     assert unlike(before, pods.state()) == []
     records = (tmp_path / "struck/trials.jsonl").read_text().splitlines()
     trials = list(map(json.loads, records))
-    assert len(trials) == 8  # of the four profiles in two blocks
+    visits = {(trial["block"], trial["profile"]) for trial in trials}
+    assert len(visits) == 10  # of five profiles in two blocks
     silent = {trial["profile"] for trial in trials if trial.get("path_stopped")}
     assert silent == {"tx=on", "all_on"}, [(one["profile"], one["error"]) for one in trials]
     for trial in trials:
