@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import yaml
 
 from ansible_collections.offload.lab.tests.system.pods import lab_of_pods, unlike
 
@@ -43,3 +44,46 @@ def test_a_dead_path_is_checked_and_the_hosts_are_as_before(pods, tmp_path):
     errors = {trial["profile"]: trial["error"] for trial in map(json.loads, records)}
     dead = {profile for profile, error in errors.items() if error}
     assert len(errors) == 5 and dead == {"tx=on", "all_on", "as_found"}, errors
+
+
+def cured(lab, folder, factors):
+    """Run the check with all its steps; return what it says and the newest recommended.yml."""
+    before = lab.state()
+    asked = folder / "site.yml"
+    site = {**CAMPAIGN, "name": "site", "blocks": 4, "until": "named", "factors": factors}
+    asked.write_text(json.dumps(site))
+    said = lab.play(
+        "integrity", ends=ENDS, campaign_file=str(asked), results_dir=str(folder), timeout=1800
+    )
+    assert unlike(before, lab.state()) == []
+    assert "As found it is broken" in said and "all off is clean" in said
+    assert "The cure is confirmed in fresh trials" in said
+    newest = max(folder.glob("site*/recommended.yml"), key=lambda path: len(path.parts[-2]))
+    return said, yaml.safe_load(newest.read_text())["offload_lab_recommended"]
+
+
+def at(*names):
+    """Return factors that are varied at the tunnel and below it alone."""
+    return [{"name": name, "devices": ["underlay", "tunnel"]} for name in names]
+
+
+@pytest.mark.nightly
+def test_one_command_names_the_device_and_confirms_the_cure(pods, tmp_path):
+    said, cure = cured(pods, tmp_path, [*at("tx"), "gro"])
+    assert "The hop: tx at the underlay of the client." in said
+    assert cure["confirmed"] is True and cure["changes"] == {"tx_at_client_underlay": "off"}
+
+
+@pytest.fixture
+def tunnelled(lab_packages_required, monkeypatch):
+    monkeypatch.setenv("OFFLOAD_LAB_NIC", "dropped:1:tso+tunnel")
+    with lab_of_pods("systestcut") as lab:
+        yield lab
+
+
+@pytest.mark.nightly
+def test_a_card_that_drops_what_it_cuts_in_a_tunnel_is_cured_by_one_feature(tunnelled, tmp_path):
+    tx, tso = at("tx", "tso")
+    _said, cure = cured(tunnelled, tmp_path, [tx, {**tso, "needs": ["tx"]}, "gro"])
+    assert cure["confirmed"] is True
+    assert cure["changes"] == {"tx-udp_tnl-segmentation_at_client_underlay": "off"}

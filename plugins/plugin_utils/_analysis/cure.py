@@ -15,7 +15,7 @@ from .._campaign.nouns import Levels, Plan
 from .._campaign.profiles import AS_FOUND
 from .._campaign.screen import within_reach
 from .._statistics.looks import rest
-from .._trials.payload import LESSER, Checks, Tallies, Tally, of_lesser
+from .._trials.payload import LESSER, NOTHING_PASSES, Checks, Tallies, Tally, of_lesser
 from .blame import ALPHA, Blame, BlameSearch, Trials, holds, is_on, trials_of
 
 OF_TROUBLE = 0.8  # of the 5 %
@@ -123,6 +123,7 @@ class Cure(NamedTuple):
     seen: Trials  # the checks of that profile where something is to blame
     paths: list[str]  # on which something is to blame
     rate: float  # of the trials under the rarest blame that were in trouble
+    small_too: bool  # whether small packets are lost, too, so that no device cuts them wrongly
 
 
 def _of_profile(checks: Checks, place: Place, profile: str | None) -> list[Tally]:
@@ -153,7 +154,9 @@ def cure_of(plan: Plan, checks: Checks) -> Cure | None:
     ill = [place for place in blames if blames[place]]
     tallies = [tally for place in ill for tally in _of_profile(checks, place, profile)]
     paths = list(dict.fromkeys(path for path, _mtu in ill))
-    return Cure(off, levels, profile, trials_of(tallies), paths, min(map(_rate, blamed)))
+    small_too = any(blame["kind"] in NOTHING_PASSES for blame in blamed)
+    rate = min(map(_rate, blamed))
+    return Cure(off, levels, profile, trials_of(tallies), paths, rate, small_too)
 
 
 def _rate(blame: Blame) -> float:

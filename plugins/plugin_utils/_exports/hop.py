@@ -16,6 +16,9 @@ from .._campaign.factors import ENDS
 from .._campaign.nouns import Factor, Plan
 
 TROUBLED = 8.0  # trials of each profile that shall be in trouble where it does not cure
+FEWEST_BLOCKS = 4  # where nearly each trial is in trouble
+NEARLY_EACH = 0.9
+SHORT = 2.0  # s of a check that such a fault needs
 MOST_BLOCKS = 24
 MOST_FACTORS = 12  # each adds a visit to a block
 
@@ -60,6 +63,19 @@ def _profiles(chains: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, di
     return profiles
 
 
+def blocks_for(rate: float) -> int:
+    """Return how many blocks show a fault that strikes this share of the trials."""
+    if rate >= NEARLY_EACH:
+        return FEWEST_BLOCKS
+    return min(MOST_BLOCKS, math.ceil(TROUBLED / max(rate, TROUBLED / MOST_BLOCKS)))
+
+
+def seconds_for(plan: Plan, rate: float) -> float:
+    """Return how long a check takes to see such a fault, in seconds."""
+    seconds = max((float(load["duration"]) for load in plan["workloads"]), default=4.0)
+    return min(SHORT, seconds) if rate >= NEARLY_EACH else seconds
+
+
 def hop_campaign(
     plan: Plan, off: Sequence[str], paths: Iterable[str], rate: float = 1.0
 ) -> dict[str, Any] | None:
@@ -79,12 +95,12 @@ def hop_campaign(
         "design": "profiles",
         "control": "all_off",
         "profiles": _profiles(chains),
-        "blocks": min(MOST_BLOCKS, math.ceil(TROUBLED / max(rate, TROUBLED / MOST_BLOCKS))),
+        "blocks": blocks_for(rate),
         "control_visits": 1,
         "paths": list(paths),
         "mtus": list(plan["mtus"]),
         "factors": factors,
         "workloads": ["payload"],
-        "duration": max((load["duration"] for load in plan["workloads"]), default=4),
+        "duration": seconds_for(plan, rate),
         "confirm": 0,
     }

@@ -16,13 +16,15 @@ from .._analysis.hop import chains
 from .._campaign.factors import ENDS, settings_of
 from .._campaign.nouns import Factor, Levels, Plan
 from .._untrusted.variables import comment, dump_variables
-from .hop import hop_campaign
+from .bits import bits_campaign
+from .hop import blocks_for, hop_campaign, seconds_for
 
 HEAD = """\
 # What campaign {name} recommends. Apply it: ansible-playbook offload.lab.apply -e @recommended.yml
 # confirmed: false is applied only with -e offload_lab_allow_unconfirmed=true
 """
 OF_FACTOR = ("name", "kind", "settings", "levels", "devices", "needs")
+BLOCKS_AGAIN = 6  # with fewer no test of ten settings on two paths shows that a fault is back
 APPLIED = "as_applied"  # the profile of a cure in the campaign that asks for it again
 EFFECT = ("table", "metric", "end", "ratio", "low", "high", "state")
 
@@ -66,9 +68,9 @@ def _factor(factor: Factor) -> dict[str, Any]:
     return {**asked, "sides": sides}
 
 
-def again(plan: Plan, levels: Levels) -> dict[str, Any]:
+def again(plan: Plan, levels: Levels, rate: float = 1.0) -> dict[str, Any]:
     """Return the campaign that asks whether a cure is still needed: with it, without it and with
-    all off.
+    all off. ``rate`` is the share of the trials that were in trouble: the rarer, the more blocks.
     """
     without = all_on(plan)
     all_off = {factor["name"]: factor["levels"][0] for factor in plan["factors"]}
@@ -79,13 +81,13 @@ def again(plan: Plan, levels: Levels) -> dict[str, Any]:
         "name": f"{plan['name']}-again"[:64],
         "design": "profiles",
         "control": "all_off",
-        "blocks": max(8, plan["blocks"]),
+        "blocks": max(BLOCKS_AGAIN, blocks_for(rate)),
         "paths": plan["paths"],
         "mtus": plan["mtus"],
         "factors": [_factor(factor) for factor in plan["factors"]],
         "profiles": profiles,
         "workloads": ["payload"],
-        "duration": max((load["duration"] for load in plan["workloads"]), default=2),
+        "duration": seconds_for(plan, rate),
         "confirm": 0,
     }
 
@@ -110,8 +112,9 @@ def _cure(cure: Cure, plan: Plan) -> dict[str, Any]:
         "compared_with": plan["control"],
         "changes": changes,
         "cures": {"clean": cure.seen["trials"] - cure.seen["troubled"], **cure.seen},
-        "again": again(plan, cure.levels),
+        "again": again(plan, cure.levels, cure.rate),
         "hop": hop_campaign(plan, cure.off, cure.paths, cure.rate),
+        "bits": None if cure.small_too else bits_campaign(plan, cure.off, cure.paths, cure.rate),
     }
 
 

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which factors the hardware cannot vary: a screen and a search leave them out before they are
-planned. Pure.
+"""Which factors the hardware cannot vary: a screen, a search and a check of the payload leave them
+out before they are planned. Pure.
 
 Their visits are few, and each profile differs in many factors: one that nothing can change would
 cost visits and show nothing. Other designs keep such a factor: the plan warns of it, and its
@@ -21,7 +21,7 @@ from ...module_utils._ethtool.alias import resolve
 from ...module_utils._ethtool.features import Feature
 from .._campaign.nouns import Campaign, Factor
 
-DESIGNS = ("screen", "search")
+DESIGNS = ("screen", "search", "integrity")
 # A node: its devices by class, and what module ethtool_info returned of them, by name or
 # netns/name.
 DevicesAndFeatures = tuple[

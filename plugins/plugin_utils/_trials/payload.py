@@ -41,6 +41,8 @@ SILENT = "the path stopped answering"
 STOPPED = "the payload could not be checked to the end"
 # What a queue that overflows does, too, whatever is switched on.
 LOSSES = (SEGMENTS_LOST, LOST, LOST_ANY)
+# Where nothing of any size passes, the ends do not even agree on a check.
+NOTHING_PASSES = (STOPPED, NONE_ARRIVED)
 # What a network does now and then by itself: no trouble, but a setting that goes with it is to blame. Another
 # order is no fault: GRO makes it in a clean guest (docs/is-it-broken.md).
 LESSER = (LOST_ANY, TWICE)

@@ -92,9 +92,9 @@ class Machine:
         return min(0.1, 0.0005 * place) if self.noise == "drift" else 0.0
 
 
-def measured(machine, plan):
-    """Return the checks of all visits of a plan."""
-    found = {}
+def measured(machine, plan, earlier=None):
+    """Return the checks of all visits of a plan, added to ``earlier`` ones."""
+    found = earlier.planned if earlier else {}
     for place, visit in enumerate(plan["visits"]):
         kind = machine.trial(plan["profiles"][visit["profile"]]["levels"], place)
         kinds = {kind: 1} if kind else {}

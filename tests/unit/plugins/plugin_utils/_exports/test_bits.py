@@ -1,0 +1,151 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The campaign that asks which of the kernel's features a group breaks, and how often it is right."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import blames_of, cure_of
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.named import decide
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    read_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.bits import bits_campaign
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.hop import hop_campaign
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.recommended import recommendation
+from ansible_collections.offload.lab.plugins.plugin_utils._request.fixed import without_fixed
+from ansible_collections.offload.lab.tests.instruments.simulation import curing
+
+ASKED = {
+    "name": "integrity",
+    "design": "integrity",
+    "paths": ["tenant_vxlan"],
+    "factors": ["tx", "tso", "gro"],
+    "workloads": ["payload"],
+    "duration": 4,
+}
+NOTHING = {"recommendation": {"name": None, "settings": {}}}
+# What a network card with one checksum bit has.
+VARIED = {
+    "tx-checksum-ip-generic",
+    "tx-tcp-segmentation",
+    "tx-tcp6-segmentation",
+    "tx-udp-segmentation",
+    "tx-udp_tnl-segmentation",
+    "tx-udp_tnl-csum-segmentation",
+}
+FIXED = {"tx-checksum-ipv4", "tx-checksum-ipv6"}
+AT = "_at_client_underlay"
+TUNNEL = f"tx-udp_tnl-segmentation{AT}"
+
+
+def card():
+    """Return a node whose only device is that card."""
+    features = {
+        name: {"active": name in VARIED, "fixed": name in FIXED, "requested": None}
+        for name in VARIED | FIXED
+    }
+    return {"underlay": [{"name": "eth1"}]}, {"eth1": {"features": features}}
+
+
+def plan_of(group="tx", seed=1, **asked):
+    """Return the plan for the features of a group at the underlay of the client."""
+    first = make_plan(read_campaign({**ASKED, **asked}), "")
+    hop = make_plan(read_campaign(hop_campaign(first, [group], first["paths"])), "")
+    bits = bits_campaign(hop, [f"{group}{AT}"], hop["paths"], asked.get("rate", 1.0))
+    return make_plan(without_fixed(read_campaign({**bits, "seed": seed}), [card()], None), "")
+
+
+def ended(plan, faults, noise, seed):
+    """Return a campaign of these faults with its interim tests, and its checks until it ends."""
+    machine = curing.Machine(faults, noise, seed, plan["workloads"][0]["duration"])
+    made = []
+    checks = None
+    for look in [*plan["looks"], None]:
+        last = look["block"] if look else plan["blocks"]
+        begun = made[-1]["block"] if made else 0
+        visits = [visit for visit in plan["visits"] if begun < visit["block"] <= last]
+        checks = curing.measured(machine, {**plan, "visits": visits}, checks)
+        if look:
+            made.append(interim({**plan, "looked": list(made)}, checks, look))
+            if made[-1]["answered"]:
+                break
+    return {**plan, "looked": made}, checks
+
+
+def interim(plan, checks, look):
+    """Return an interim test as :mod:`named` makes it, from checks instead of trials."""
+    named = [one for blames in blames_of(plan, checks.planned).values() for one in blames]
+    return {**decide(plan, [], look, plan["looked"]), "answered": bool(named)}
+
+
+def test_each_feature_is_varied_where_the_group_was():
+    plan = plan_of()
+    assert {factor["settings"][0] for factor in plan["factors"]} == VARIED
+    assert all(factor["devices"] == ["underlay"] for factor in plan["factors"])
+    assert all(factor["sides"] == ["client"] for factor in plan["factors"])
+    assert plan["name"] == "integrity-hop-bits" and plan["blocks"] == 4
+    settings = plan["profiles"]["all_off"]["settings"]["client"]["underlay"]["features"]
+    assert settings == dict.fromkeys(VARIED, False)
+
+
+def test_without_a_tunnel_no_feature_of_one_is_varied():
+    plan = plan_of("tso", paths=["physical"])
+    assert [factor["settings"] for factor in plan["factors"]] == [
+        ["tx-tcp-segmentation"],
+        ["tx-tcp6-segmentation"],
+    ]
+
+
+@pytest.mark.parametrize("off", [[], ["gro"]])
+def test_what_is_one_feature_has_no_such_campaign(off):
+    plan = make_plan(read_campaign(ASKED), "")
+    assert bits_campaign(plan, off, plan["paths"]) is None
+
+
+def test_a_campaign_of_features_is_not_followed_by_another():
+    plan = plan_of()
+    assert bits_campaign(plan, [TUNNEL], plan["paths"]) is None
+
+
+def test_a_card_that_drops_what_is_cut_inside_a_tunnel_is_cured_by_one_feature():
+    plan = plan_of()
+    faults = {(TUNNEL, f"tx-tcp-segmentation{AT}"): 1.0}
+    plan, checks = ended(plan, faults, "none", 1)
+    assert plan["looked"][-1]["answered"] and plan["looked"][-1]["block"] == 1
+    said = recommendation(NOTHING, plan, None, cure_of(plan, checks))
+    assert said["changes"] == {TUNNEL: "off"} and said["confirmed"] is False
+    features = said["client"]["underlay"]["features"]
+    assert features == {name: name != "tx-udp_tnl-segmentation" for name in VARIED}
+    again = make_plan(read_campaign(said["again"]), "")
+    checks = curing.measured(curing.Machine(faults, "none", 1, 2), again)
+    assert recommendation(NOTHING, again, None, cure_of(again, checks))["confirmed"] is True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", curing.NOISES)
+def test_the_feature_is_named_under_noise_and_seldom_another(noise):
+    wrong = missed = 0
+    features = sorted(VARIED)
+    for seed in range(40):
+        fault = features[seed % len(features)] + AT
+        rate = (1.0, 1e-2)[seed % 2]
+        plan, checks = ended(plan_of(seed=seed), {(fault,): rate}, noise, seed)
+        cure = cure_of(plan, checks)
+        missed += cure is None
+        wrong += bool(cure) and cure.off != [fault]
+    # Of 40 at 5 %, more than 6 have a chance of 0.3 %. Where none is named, the group is confirmed.
+    assert missed <= 2 and wrong <= 6, (missed, wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", curing.NOISES)
+def test_a_clean_card_is_seldom_blamed(noise):
+    named = 0
+    for seed in range(60):
+        plan, checks = ended(plan_of(seed=seed), {}, noise, seed)
+        named += cure_of(plan, checks) is not None
+    assert named <= 8  # of 60 at 5 %, more than 8 have a chance of 0.3 %
