@@ -60,7 +60,7 @@ def processes(hosts, node):
 
 def is_server(process):
     doors = process["name"].endswith("-door")
-    programs = process["name"] in ("netserver", "iperf3") and process["argv"][1:2] != ["-c"]
+    programs = process["name"] == "netserver" or process["argv"][:2] == ["iperf3", "-s"]
     return doors or programs or "serve" in process["argv"]
 
 
