@@ -17,6 +17,7 @@ from typing import Any
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.utils.vars import load_extra_vars
 
+from ..module_utils._engines.payload.command import TEST as PAYLOAD
 from ..plugin_utils._action.console import say
 from ..plugin_utils._action.controller import ControllerAction, Spec
 from ..plugin_utils._campaign.chosen import IN_RESULTS, asked_campaign, places
@@ -44,6 +45,7 @@ class ActionModule(ControllerAction):
     """Say all that is wrong, and fail with the first of it."""
 
     SPEC = SPEC
+    payload_only = False  # whether the campaign that is asked for checks the payload alone
 
     def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         problems = variable_checks.merged(self._found(options, task_vars))
@@ -52,7 +54,7 @@ class ActionModule(ControllerAction):
                 say(f"  {problem}")
             more = f" {len(problems) - 1} more above." if problems[1:] else ""
             raise AnsibleActionFail(f"{problems[0]}{more}")
-        return {}
+        return {"payload_only": self.payload_only}
 
     def _found(self, options: dict[str, Any], task_vars: dict[str, Any]) -> Iterable[Problem]:
         if options["names_only"]:
@@ -81,8 +83,13 @@ class ActionModule(ControllerAction):
         if arguments["campaign_required"] or arguments["campaign"] or arguments["campaign_file"]:
             yield from self._campaign_problems(arguments, task_vars, group, homes)
 
-    def _campaign(self, arguments: dict[str, Any], playing: list[str]) -> Campaign:
-        return asked_campaign(arguments, places(self._loader.get_basedir()), playing).campaign
+    def _campaign(
+        self, arguments: dict[str, Any], playing: list[str], own_mtu: int | None = None
+    ) -> Campaign:
+        folders = places(self._loader.get_basedir())
+        campaign = asked_campaign(arguments, folders, playing, own_mtu).campaign
+        self.payload_only = all(load["test"] == PAYLOAD for load in campaign["workloads"])
+        return campaign
 
     def _campaign_problems(
         self,
@@ -121,7 +128,8 @@ class ActionModule(ControllerAction):
         between = forwarders.forwarders_of(task_vars["groups"])
         if arguments["campaign_required"]:
             hosts = forwarders.without(task_vars["ansible_play_hosts_all"], between)
-            campaign = self._campaign(arguments, guests.measuring(hosts, homes))
+            own_mtu = _own_mtu(arguments["readings"], task_vars["hostvars"])
+            campaign = self._campaign(arguments, guests.measuring(hosts, homes), own_mtu)
         readings: dict[str, host_checks.Reading] = arguments["readings"]
         wanted = {
             node: host_checks.wanted_of(
@@ -140,6 +148,18 @@ class ActionModule(ControllerAction):
         for line in host_checks.table(rows):
             say(f"  {line}")
         return host_checks.problems(rows)
+
+
+def _own_mtu(
+    readings: Mapping[str, host_checks.Reading], hostvars: Mapping[str, Any]
+) -> int | None:
+    """Return the MTU of the underlay of a network that is there already, in bytes; None in a lab."""
+    for node, reading in readings.items():
+        values = _values(hostvars[node])
+        link = reading["links"].get(values.get(f"{variable_checks.PREFIX}underlay_device", ""))
+        if link and values.get(f"{variable_checks.PREFIX}ends"):
+            return link["mtu"]
+    return None
 
 
 def _wrong_folder(path: str) -> Iterator[Problem]:

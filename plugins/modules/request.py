@@ -73,4 +73,10 @@ EXAMPLES = r"""
   run_once: true
 """
 
-RETURN = r"""# The result has no values of its own."""
+RETURN = r"""
+payload_only:
+  description: Whether the campaign checks the payload alone, which needs no netperf and no iperf3.
+  returned: success
+  type: bool
+  sample: true
+"""

@@ -44,11 +44,17 @@ def test_discover_shows_what_a_pods_packets_meet(pods):
 
 
 def test_a_campaign_over_it_leaves_it_as_it_was(pods, tmp_path):
+    """Its paths and its MTU are those that the nodes have, and netperf is not asked for."""
+    asked = {key: CAMPAIGN[key] for key in CAMPAIGN if key not in ("paths", "mtus")}
     before = pods.state()
     said = pods.play(
-        "measure report", ends=WITHOUT_ADDRESS, campaign=CAMPAIGN, results_dir=str(tmp_path)
+        "measure report", ends=WITHOUT_ADDRESS, campaign=asked, results_dir=str(tmp_path)
     )
     assert unlike(before, pods.state()) == []
+    plan = json.loads((tmp_path / "pods/plan.json").read_text())
+    assert (plan["paths"], plan["mtus"], plan["sampling"]) == (["pods"], [9000], "sockets")
+    manifest = json.loads((tmp_path / "pods/manifest.json").read_text())
+    assert manifest["nodes"]["node1"]["before"]["classes"]["tunnel"] == ["flannel.1"]
     records = (tmp_path / "pods/trials.jsonl").read_text().splitlines()
     trials = [json.loads(line) for line in records]
     assert len(trials) == 2 and not any(trial["error"] for trial in trials), said

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.engines import ENGINES
+from .._paths.sources import all_paths
 from .campaign_file import (
     OVERRIDES,
     load_campaign,
@@ -70,6 +71,12 @@ def with_mtus(campaign: dict[str, object], lab_mtu: int | None) -> dict[str, obj
     return {**campaign, "mtus": [lab_mtu]} if lab_mtu and not campaign.get("mtus") else campaign
 
 
+def with_paths(campaign: dict[str, object]) -> dict[str, object]:
+    """Return the campaign with the paths that are there already, where it names none itself."""
+    there = [name for name, path in all_paths().items() if path.nodes]
+    return {**campaign, "paths": there} if there and not campaign.get("paths") else campaign
+
+
 def chosen_campaign(
     campaign: dict[str, object] | None, path: str | None, folders: Iterable[str]
 ) -> tuple[dict[str, object], str]:
@@ -110,6 +117,7 @@ def asked_campaign(
             f"{unknown[0]!r} cannot be overridden", "overrides", f"Use {', '.join(OVERRIDES)}."
         )
     given = with_engine(override(campaign, options["overrides"]), options.get("engine"))
+    given = with_paths(given)
     return AskedCampaign(
         read_campaign(with_mtus(given, lab_mtu), where, nodes),
         where,

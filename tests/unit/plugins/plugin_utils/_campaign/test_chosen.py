@@ -9,10 +9,12 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.chosen import (
+    asked_campaign,
     chosen_campaign,
     find_file,
     places,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils._paths import sources
 
 
 @pytest.fixture(name="project")
@@ -55,3 +57,35 @@ def test_one_of_the_two(project):
         chosen_campaign({}, None, [""])
     with pytest.raises(InputError, match="Leave out one"):
         chosen_campaign({"name": "a"}, demo, [""])
+
+
+OWN = {
+    "classes": ["tunnel"],
+    "vni": 1,
+    "port": 8472,
+    "mtu": 1450,
+    "nodes": {"node1": {"end": {"netns": "pod", "address": "10.244.1.5"}, "devices": {}}},
+}
+
+
+@pytest.mark.parametrize(
+    "given, paths, mtus",
+    [
+        ({}, ["pods"], [1500]),
+        ({"mtus": [9000]}, ["pods"], [9000]),
+        ({"paths": ["physical"]}, ["physical"], [1500]),
+    ],
+)
+def test_paths_and_mtu_that_a_campaign_does_not_name_are_those_that_are_there(given, paths, mtus):
+    sources.take({sources.FACT: {"pods": OWN}})
+    try:
+        options = {"campaign": {"name": "mine", **given}, "campaign_file": None, "overrides": {}}
+        campaign = asked_campaign(options, [""], ["node1", "node2"], 1500).campaign
+    finally:
+        sources.take({})
+    assert (campaign["paths"], campaign["mtus"]) == (paths, mtus)
+
+
+def test_in_a_lab_the_paths_are_those_of_every_campaign():
+    options = {"campaign": {"name": "mine"}, "campaign_file": None, "overrides": {}}
+    assert asked_campaign(options, [""], []).campaign["paths"] == ["physical", "tenant_vxlan"]
