@@ -24,7 +24,7 @@ from ..plugin_utils._lab import forwarders, guests, lab_node
 from ..plugin_utils._lab.guests import GuestPort
 from ..plugin_utils._lab.lab_node import Variables
 from ..plugin_utils._paths.lab_paths import USUAL_TENANT_PATH
-from ..plugin_utils._paths.own_paths import OwnPath, Walked, other_ends, own_paths
+from ..plugin_utils._paths.own_paths import OwnPath, Walked, other_ends, own_paths, walked_of
 
 PREFIX = "offload_lab_"
 SPEC: Spec = {
@@ -60,10 +60,8 @@ class ActionModule(ControllerAction):
         """Return the paths of the network that is there already, as the nodes of the play see it."""
         walked: dict[str, Walked] = {}
         for node in task_vars["ansible_play_hosts"]:
-            variables = task_vars["hostvars"][node]
-            found: Walked | None = variables.get("__offload_lab_walked")
-            if found and found["paths"]:
-                found["allowed"] = variables.get(f"{PREFIX}allow_management_device") or []
+            found = walked_of(task_vars["hostvars"][node])
+            if found:
                 walked[node] = found
         return own_paths(walked)
 

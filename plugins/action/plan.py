@@ -34,6 +34,8 @@ from ..plugin_utils._campaign.plan_file import (
 )
 from ..plugin_utils._lab import forwarders, guests
 from ..plugin_utils._paths import sources
+from ..plugin_utils._paths.own_paths import walked_of
+from ..plugin_utils._request import disturbs
 from ..plugin_utils._request.as_found import with_as_found
 from ..plugin_utils._request.fixed import warnings, without_fixed
 from ..plugin_utils._statistics.components import Scatter
@@ -84,6 +86,8 @@ class ActionModule(ControllerAction):
         lines = describe(plan, lab_mtu) + [f"warning: {text}" for text in fixed]
         if self._task.check_mode:
             lines += time_plan(plan, self._scatter(options["scatter_from"] or folder))
+        walked = {node: walked_of(task_vars["hostvars"][node]) for node in hosts}
+        lines += disturbs.lines(plan, {node: seen for node, seen in walked.items() if seen})
         for line in lines:
             say(f"  {line}")
         if old is None and not self._task.check_mode:

@@ -111,7 +111,8 @@ paths:
     devices:
       description:
         - The devices in the order in which packets meet them, each with C(device), C(netns), C(kind), C(mtu) and C(how)
-          they come to it.
+          they come to it. C(shared) counts what else uses it, C(ports) of the bridges that the path has crossed,
+          C(routes) of the host by it, and C(tunnels) that leave by it.
       returned: always
       type: list
       elements: dict

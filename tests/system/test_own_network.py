@@ -38,9 +38,11 @@ def test_discover_shows_what_a_pods_packets_meet(pods):
     before = pods.state()
     said = pods.play("discover", ends=WITHOUT_ADDRESS)
     assert unlike(before, pods.state()) == []
-    met = [line.split()[-1] for line in said.splitlines() if "device: " in line]
-    assert met.count("flannel.1") == 4 and met.count("underlay0") == 2  # a path and a tunnel a node
-    assert said.count("port: 8472") == 2
+    for device in ("  flannel.1 ", "  pod/eth0 ", "  underlay0 "):
+        rows = [line for line in said.splitlines() if device in line]
+        assert len(rows) == 2 and all(" yes " in f"{row} " for row in rows), said
+    assert said.count("tunnel flannel.1: vxlan, VNI 1, UDP port 8472, over underlay0") == 2
+    assert " offload.lab.integrity" in said
 
 
 def test_a_campaign_over_it_leaves_it_as_it_was(pods, tmp_path):
@@ -51,6 +53,8 @@ def test_a_campaign_over_it_leaves_it_as_it_was(pods, tmp_path):
         "measure report", ends=WITHOUT_ADDRESS, campaign=asked, results_dir=str(tmp_path)
     )
     assert unlike(before, pods.state()) == []
+    assert "This sets tx, gro of the devices below, at most" in said
+    assert "flannel.1 (other traffic: 1 route)" in said
     plan = json.loads((tmp_path / "pods/plan.json").read_text())
     assert (plan["paths"], plan["mtus"], plan["sampling"]) == (["pods"], [9000], "sockets")
     manifest = json.loads((tmp_path / "pods/manifest.json").read_text())

@@ -18,6 +18,7 @@ from . import crictl, ctr, runtimes, wireguard
 from .other_end import Begin, addresses_of
 from .parse import Link, parse_links, usable_links
 from .read import namespaces, read
+from .shared import Route, parse_routes, shared_of
 from .walk import WIREGUARD, FoundPath, TunnelDevice, path_of, tunnels
 
 CONTAINERD = "containerd"
@@ -193,13 +194,24 @@ def find(asked: PathEnd) -> FoundPath:
     def leads(netns: str, to: str) -> str | None:
         return _route(argv if netns else ["ip"], to).get("dev")
 
+    steps = path_of(spaces, leads, (name, route["dev"]), address)
+    for step, used in zip(steps, shared_of(steps, spaces, _routes())):
+        step["shared"] = used
     return {
         "name": asked.get("name") or address,
         "address": address,
         "local": route.get("prefsrc"),
         "netns": name or None,
-        "devices": path_of(spaces, leads, (name, route["dev"]), address),
+        "devices": steps,
     }
+
+
+def _routes() -> list[Route]:
+    """Return the routes of the host's main table, of both families."""
+    found: list[Route] = []
+    for family in ("-4", "-6"):
+        found += parse_routes(run(["ip", family, "-json", "route", "show"], check=False).out)
+    return found
 
 
 def all_tunnels() -> tuple[list[TunnelDevice], list[str]]:

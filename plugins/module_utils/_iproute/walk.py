@@ -28,14 +28,28 @@ OVS = "ovs-system"
 MOST = 32  # devices of a path; a longer one goes in a circle
 
 
-class WalkedDevice(TypedDict):
-    """A device of a path."""
+class Shared(TypedDict):
+    """What else uses a device of the host."""
+
+    ports: int  # of the bridges that the path has crossed before, other than its own
+    routes: int  # by this device
+    tunnels: int  # that leave by it, other than the path's own
+
+
+class Step(TypedDict):
+    """A device of a path, as the walk meets it."""
 
     device: str
     netns: str  # "" for the host's own
     kind: str  # as ip shows it; "physical" for a device of a driver
     mtu: int  # bytes
     how: str  # how the packets come to it
+
+
+class WalkedDevice(Step, total=False):
+    """A device of a path, and what else uses it."""
+
+    shared: Shared
 
 
 class TunnelDevice(TypedDict):

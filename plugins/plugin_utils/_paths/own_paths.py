@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from ...module_utils._base.errors import InputError
+from ...module_utils._base.network import device_key
 from ...module_utils._iproute.walk import TUNNELS, FoundPath, TunnelDevice, WalkedDevice
 from .path import PLAIN, UNDERLAY, VXLAN, Devices, Encapsulation, End, Existing, Path
 
@@ -31,6 +32,7 @@ class Walked(TypedDict):
     tunnels: list[TunnelDevice]
     management: list[str]  # devices that carry the controller's connection
     allowed: NotRequired[list[str]]  # those of them that the user lets a campaign change
+    varied: NotRequired[list[str]]  # the only devices that a campaign may change; empty: all
 
 
 class OwnPath(TypedDict):
@@ -41,6 +43,18 @@ class OwnPath(TypedDict):
     port: int | None  # of VXLAN
     mtu: int  # bytes, of the path's own packets
     nodes: dict[str, Existing]
+
+
+def walked_of(variables: Mapping[str, Any]) -> Walked | None:
+    """Return what a node found on its paths, with what its user allows; None without paths."""
+    found: Walked | None = variables.get("__offload_lab_walked")
+    if not found or not found["paths"]:
+        return None
+    return {
+        **found,
+        "allowed": variables.get("offload_lab_allow_management_device") or [],
+        "varied": variables.get("offload_lab_varied_devices") or [],
+    }
 
 
 @dataclass(frozen=True)
@@ -64,14 +78,31 @@ def class_of(step: WalkedDevice, inside: str) -> str | None:
     return PORT if step["how"].startswith("the other end of") else UNDERLAY
 
 
-def _devices(found: FoundPath, kept: Iterable[str]) -> Devices:
-    """Return the devices of an end by class; ``kept`` are those that no campaign may change."""
+def left_out(step: WalkedDevice, inside: str, seen: Walked) -> str:
+    """Return why no campaign changes a device of a path; empty where one may."""
+    kept = set(seen["management"]) - set(seen.get("allowed") or ())
+    if class_of(step, inside) is None:
+        return "it has no settings of its own"
+    if not step["netns"] and step["device"] in kept:
+        return "it carries the controller's connection (offload_lab_allow_management_device)"
+    if seen.get("varied") and not _names(step) & set(seen["varied"]):
+        return "it is not in offload_lab_varied_devices"
+    return ""
+
+
+def _names(step: WalkedDevice) -> set[str]:
+    """Return how a user may name a device: ``flannel.1``, or ``cni-1/eth0`` in a namespace."""
+    return {step["device"], device_key(step["device"], step["netns"] or None)}
+
+
+def _devices(found: FoundPath, seen: Walked) -> Devices:
+    """Return the devices of an end by class, without those that no campaign may change."""
     inside = found["netns"] or ""
     devices: Devices = {}
     for step in found["devices"]:
         name = class_of(step, inside)
         on_node = not step["netns"]
-        if name is None or (on_node and step["device"] in kept):
+        if name is None or left_out(step, inside, seen):
             continue
         of_class = devices.setdefault(name, [])
         if on_node:
@@ -125,10 +156,10 @@ def own_paths(walked: Mapping[str, Walked]) -> dict[str, OwnPath]:
     Raises InputError for an end that cannot be measured.
     """
     paths: dict[str, OwnPath] = {}
+    _check_varied(walked)
     for node, seen in walked.items():
-        kept = set(seen["management"]) - set(seen.get("allowed") or ())
         for found in seen["paths"]:
-            _add(paths, node, found, _tunnel_of(found, seen["tunnels"]), kept)
+            _add(paths, node, found, seen)
     for name, path in paths.items():
         _check_addresses(name, path, walked)
     return paths
@@ -138,12 +169,12 @@ def _add(
     paths: dict[str, OwnPath],
     node: str,
     found: FoundPath,
-    tunnel: TunnelDevice | None,
-    kept: Iterable[str],
+    seen: Walked,
 ) -> None:
     """Add the end of a path at a node."""
+    tunnel = _tunnel_of(found, seen["tunnels"])
     existing = _end(node, found)
-    existing["devices"] = _devices(found, kept)
+    existing["devices"] = _devices(found, seen)
     path = paths.setdefault(
         found["name"],
         {
@@ -158,6 +189,23 @@ def _add(
     path["nodes"][node] = existing
     there = {*path["classes"], *existing["devices"]}
     path["classes"] = [name for name in CLASSES if name in there]
+
+
+def _check_varied(walked: Mapping[str, Walked]) -> None:
+    """Raise where the user names a device that is on no path of any node."""
+    there: set[str] = set()
+    named: list[str] = []
+    for seen in walked.values():
+        named += seen.get("varied") or []
+        for found in seen["paths"]:
+            there = there.union(*map(_names, found["devices"]))
+    for name in named:
+        if name not in there:
+            raise InputError(
+                f"no path has the device {name}",
+                "offload_lab_varied_devices",
+                f"Use {', '.join(sorted(there))}.",
+            )
 
 
 def _check_addresses(name: str, path: OwnPath, walked: Mapping[str, Walked]) -> None:
