@@ -76,7 +76,7 @@ def test_one_command_names_the_device_and_confirms_the_cure(pods, tmp_path):
 
 @pytest.fixture
 def tunnelled(lab_packages_required, monkeypatch):
-    monkeypatch.setenv("OFFLOAD_LAB_NIC", "dropped:1:tso+tunnel")
+    monkeypatch.setenv("OFFLOAD_LAB_NIC", "dropped:1:tso")
     with lab_of_pods("systestcut") as lab:
         yield lab
 

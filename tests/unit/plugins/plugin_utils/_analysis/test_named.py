@@ -98,6 +98,18 @@ def test_a_path_in_trouble_that_is_not_named_keeps_the_check_going():
     assert made_tests[0]["named"] == [] and not made_tests[0]["answered"]
 
 
+def test_a_path_that_is_dead_under_each_profile_ends_the_check():
+    made = plan()
+    record = trials(made, lambda path, _levels: path == PATHS[1])
+    [look] = played(made, record)
+    assert look["answered"] and look["named"] == []
+    end = {**looks.with_looks(made, [look]), "looked": [look]}
+    seen = checks_of(trial for trial in record if trial["block"] == 1)
+    assert {row["verdict"] for row in verdicts(end, seen)} == {"clean", "broken without"}
+    both = trials(made, lambda path, levels: path == PATHS[1] or levels["tx"] == "on")
+    assert [test["named"] for test in played(made, both)] == [["tx on"]]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.05, 0.5])
 def test_trouble_without_a_cause_is_blamed_in_few_campaigns(share):
