@@ -38,6 +38,7 @@ class ActionModule(ActionBase):
         # Of many tenants they are long: they go to the file, and not into the event of the task.
         devices = result.pop("devices", {})
         kernel_log = result.pop("kernel_log", [])
+        exchanges = result.pop("exchanges", None)
         if result.get("failed") or not given.get("results") or self._task.check_mode:
             return result
         conditions: manifest.Conditions = {
@@ -47,6 +48,8 @@ class ActionModule(ActionBase):
             "devices": devices,
             "kernel_log": kernel_log,
         }
+        if exchanges:
+            conditions["exchanges"] = exchanges
         if given.get("classes"):
             conditions["classes"] = _keys(given["classes"])
         if given.get("tenant_of") is not None:

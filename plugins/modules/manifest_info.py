@@ -57,6 +57,35 @@ options:
       - With O(results), by device class its devices, each with C(name) and, in another network namespace, C(netns).
         The manifest keeps their names.
     type: dict
+  exchange:
+    description:
+      - With O(results), paths to other nodes. Each is tried by ping and by TCP to the server of payload checks. Where
+        one of the two does not pass, datagrams are sent for 4 seconds.
+      - What this node sent, what arrived and what its devices counted becomes C(exchanges) of the manifest.
+      - The other nodes must do the same at the same time, as one task of a play does.
+    type: dict
+    suboptions:
+      endpoints:
+        description: The ends of the paths on this node, by path, each with C(address) and optionally C(netns).
+        type: dict
+        required: true
+      peers:
+        description: The ends on the other nodes, by node and path.
+        type: dict
+        required: true
+      paths:
+        description: The names of the paths.
+        type: list
+        elements: str
+        required: true
+      devices:
+        description: The devices of this node that the paths cross, by device class.
+        type: dict
+        required: true
+      port:
+        description: TCP port of the netserver; the server of payload checks is 3 above it.
+        type: int
+        default: 12865
   tenant_of:
     description:
       - With O(results), the node whose tenant this host is; empty for one whose node is not in the inventory.
@@ -103,7 +132,13 @@ from ..module_utils._kinds.info import FLOW_TYPES, SETTINGS, read
 from ..module_utils._observe import conditions
 from ..module_utils._ovs import database, described
 from ..module_utils._ovs.tables import parse_tables
+from ..module_utils._preflight import exchange
 
+EXCHANGE = {
+    **{name: {"type": "dict", "required": True} for name in ("endpoints", "peers", "devices")},
+    "paths": {"type": "list", "elements": "str", "required": True},
+    "port": {"type": "int", "default": network.NETSERVER_PORT},
+}
 TABLES = [
     "--",
     "list",
@@ -159,6 +194,8 @@ def gather(module: AnsibleModule) -> dict[str, Any]:
             "flow_types": FLOW_TYPES,
         }
         found.update(devices=read(asked), kernel_log=read_kernel_log())
+        if module.params["exchange"]:
+            found["exchanges"] = exchange.exchanges(module.params["exchange"])
     return found
 
 
@@ -172,6 +209,7 @@ def main() -> None:
             "settings_of": {"type": "list", "elements": "raw", "default": []},
             "classes": {"type": "dict"},
             "tenant_of": {"type": "str"},
+            "exchange": {"type": "dict", "options": EXCHANGE},
         },
         gather,
         required_together=[("results", "campaign")],

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import yaml
 
 from ...module_utils._ethtool.features import LEGACY
+from ...module_utils._preflight.exchange import Exchange
 
 FILE = os.path.join(os.path.dirname(__file__), "known_cases.yml")
 RELEASE = re.compile(r"\d+(?:\.\d+)*")  # what is a number of a kernel's release
@@ -41,6 +42,8 @@ class Host(NamedTuple):
 
     drivers: Collection[str]
     kernel: str  # its release
+    node: str = ""
+    exchanges: Sequence[Exchange] = ()  # with other nodes before the campaign
 
 
 @functools.cache

@@ -19,6 +19,7 @@ from .._exports.recommended import drivers, kernels
 from .._figures import numbers as text
 from .._known_cases.known_cases import Host, KnownCase
 from .._trials.payload import Checks
+from . import last_seen
 from .nouns import Sentence
 from .phrases import line
 
@@ -27,6 +28,7 @@ OVERFLOWS = (
     " A queue that overflows does this, and so does a fault that is rare: more blocks would tell."
 )
 MOST_KNOWN = 4  # cases in a line
+ELSEWHERE = ("broken without", "broken everywhere")  # the cause is none of the offloads
 SIGNS = {
     "broken": "worse",
     "broken everywhere": "worse",
@@ -38,11 +40,17 @@ SIGNS = {
 
 
 def hosts_of(manifest: Mapping[str, Any] | None) -> list[Host]:
-    """Return drivers and kernel of each node, for the cases that are known."""
+    """Return drivers and kernel of each node, for the cases that are known, and its exchanges."""
     known = dict(manifest) if manifest else None
     releases = kernels(known)
+    exchanges = last_seen.exchanges_of(manifest)
     return [
-        Host(list(filter(None, devices.values())), releases.get(node, ""))
+        Host(
+            list(filter(None, devices.values())),
+            releases.get(node, ""),
+            node,
+            exchanges.get(node, []),
+        )
         for node, devices in drivers(known).items()
     ]
 
@@ -59,6 +67,8 @@ def findings(plan: Plan, checks: Checks, hosts: Sequence[Host] = ()) -> list[Pat
     for row in rows:
         cases = known_cases_of(plan, row, hosts)
         words = WORDS[row["verdict"]](row) + _hop(plan, row, checks) + _known(cases)
+        if row["verdict"] in ELSEWHERE:
+            words += last_seen.sentences(row["path"], {host.node: host.exchanges for host in hosts})
         found.append(finding(plan, row, checks, cases, words))
     return found
 
@@ -158,8 +168,9 @@ def _known(cases: Sequence[KnownCase]) -> str:
 
 
 def _without(row: PathVerdict) -> str:
+    what = "Broken" if row["messages"] else "Dead"
     return (
-        f"Broken without these offloads too {_where(row)}: {row['kind']} with every profile."
+        f"{what} without these offloads too {_where(row)}: {row['kind']} with every profile."
         f"{_example(row)}{_sizes(row)}{_pings(row)}{_elsewhere(row)}"
     )
 

@@ -11,6 +11,7 @@ from typing import Any, NotRequired, TypedDict, cast
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._host import files, locks
+from ...module_utils._preflight.exchange import Exchange
 from .._untrusted.texts import clean_all
 from .files import write_changed
 
@@ -26,6 +27,7 @@ class Conditions(TypedDict):
     ovs: dict[str, Any]
     devices: dict[str, Any]
     kernel_log: Any
+    exchanges: NotRequired[list[Exchange]]  # with other nodes, as the hosts were found
     classes: NotRequired[dict[str, list[str]]]  # keys of ``devices``, by device class
     tenant_of: NotRequired[
         str

@@ -1,0 +1,73 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Paths that are dead whatever the offloads are: no offload is named, and the report says where the
+packets were last seen.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.offload.lab.tests.system.pods import lab_of_pods, unlike
+
+ENDS = [{"name": "pods", "netns": "pod"}]
+CAMPAIGN = {
+    "name": "dead",
+    "design": "integrity",
+    "control_visits": 1,
+    "paths": ["pods"],
+    "mtus": [9000],
+    "factors": ["gro"],
+    "workloads": ["payload"],
+    "blocks": 1,
+    "duration": 1,
+}
+
+
+@pytest.fixture
+def pods(lab_packages_required):
+    with lab_of_pods("systestdies") as lab:
+        yield lab
+
+
+def drop(lab):
+    """Have node2 forward nothing to its pods."""
+    for rule in (
+        "add table ip systestdies",
+        "add chain ip systestdies forward { type filter hook forward priority 0; policy drop; }",
+    ):
+        lab.inside(2, "nft", *rule.split())
+
+
+def misplace(lab):
+    """Give the tunnel of node2 another VNI."""
+    lab.inside(2, "ip", "link", "del", "flannel.1")
+    for line in (
+        "link add flannel.1 mtu 1450 type vxlan id 2 dev underlay0 dstport 8472 nolearning local 198.18.0.2",
+        "addr add 10.244.2.0/32 dev flannel.1",
+        "link set flannel.1 address 02:00:00:00:00:02 up",
+        "neigh add 10.244.1.0 lladdr 02:00:00:00:00:01 dev flannel.1",
+        "route add 10.244.1.0/24 via 10.244.1.0 dev flannel.1 onlink",
+    ):
+        lab.inside(2, "ip", *line.split())
+    far = ("02:00:00:00:00:01", "dev", "flannel.1", "dst", "198.18.0.1")
+    lab.inside(2, "bridge", "fdb", "append", *far)
+
+
+@pytest.mark.parametrize(
+    "fault, device", [(drop, "flannel.1 of node2"), (misplace, "underlay0 of node2")]
+)
+def test_the_device_is_named_at_which_packets_were_last_seen(pods, tmp_path, fault, device):
+    fault(pods)
+    before = pods.state()
+    pods.play("measure report", ends=ENDS, campaign=CAMPAIGN, results_dir=str(tmp_path))
+    assert unlike(before, pods.state()) == []
+    records = (tmp_path / "dead/trials.jsonl").read_text().splitlines()
+    assert all(json.loads(line)["error"] for line in records)
+    report = (tmp_path / "dead/report.md").read_text()
+    assert "Dead without these offloads too over pods" in report
+    assert "As found, neither ping nor TCP passed. From node1 to node2 0 of " in report
+    assert f"they were last seen at {device}. From node2 to node1" in report, report
