@@ -7,11 +7,14 @@ is confirmed; or the cure of what a check of the payload found to be broken.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from .._analysis.cure import Cure, all_on
+from .._analysis.blame import ALPHA, OF_SINGLES
+from .._analysis.cure import OF_TROUBLE, Cure, all_on
 from .._analysis.hop import chains
 from .._campaign.factors import ENDS, settings_of
 from .._campaign.nouns import Factor, Levels, Plan
@@ -24,7 +27,6 @@ HEAD = """\
 # confirmed: false is applied only with -e offload_lab_allow_unconfirmed=true
 """
 OF_FACTOR = ("name", "kind", "settings", "levels", "devices", "needs")
-BLOCKS_AGAIN = 6  # with fewer no test of ten settings on two paths shows that a fault is back
 APPLIED = "as_applied"  # the profile of a cure in the campaign that asks for it again
 EFFECT = ("table", "metric", "end", "ratio", "low", "high", "state")
 
@@ -68,6 +70,16 @@ def _factor(factor: Factor) -> dict[str, Any]:
     return {**asked, "sides": sides}
 
 
+def _fewest_again(plan: Plan) -> int:
+    """Return with how many blocks of three profiles a test shows that a fault is back: one profile is
+    in trouble in each trial, the other two in none.
+    """
+    level = ALPHA * OF_TROUBLE * OF_SINGLES / (len(plan["factors"]) * len(plan["paths"]))
+    return next(
+        blocks for blocks in itertools.count(2) if math.comb(3 * blocks, blocks) * level > 1
+    )
+
+
 def again(plan: Plan, levels: Levels, rate: float = 1.0) -> dict[str, Any]:
     """Return the campaign that asks whether a cure is still needed: with it, without it and with
     all off. ``rate`` is the share of the trials that were in trouble: the rarer, the more blocks.
@@ -81,7 +93,7 @@ def again(plan: Plan, levels: Levels, rate: float = 1.0) -> dict[str, Any]:
         "name": f"{plan['name']}-again"[:64],
         "design": "profiles",
         "control": "all_off",
-        "blocks": max(BLOCKS_AGAIN, blocks_for(rate)),
+        "blocks": max(_fewest_again(plan), blocks_for(rate)),
         "paths": plan["paths"],
         "mtus": plan["mtus"],
         "factors": [_factor(factor) for factor in plan["factors"]],

@@ -82,7 +82,7 @@ def test_another_path_does_not_keep_a_cure_from_being_confirmed():
     again = written(ASKED, {"tso": "on"}, beside=9)["again"]
     confirmed = written(again, {"tso": "on"}, beside=9)
     assert confirmed["profile"] == "as_applied" and confirmed["confirmed"] is True
-    assert confirmed["cures"]["clean"] == confirmed["cures"]["trials"] == 6
+    assert confirmed["cures"]["clean"] == confirmed["cures"]["trials"] == 4
 
 
 def test_what_needs_a_setting_goes_with_it():
