@@ -53,3 +53,23 @@ def test_a_path_that_stops_answering_is_an_answer_and_the_campaign_goes_on(pods,
         assert (trial["error"] == "the path stopped answering") == ("did not answer" in stopped)
     report = (tmp_path / "struck/report.md").read_text()
     assert "the path stopped answering in 4 of 4 trials" in report
+
+
+@pytest.fixture
+def one_in_ten(lab_packages_required, monkeypatch):
+    monkeypatch.setenv("OFFLOAD_LAB_NIC", "checksum_unfilled:0.1:tx")
+    with lab_of_pods("systesttenth") as lab:
+        yield lab
+
+
+def test_a_fault_in_one_of_ten_packets_does_not_end_the_campaign(one_in_ten, tmp_path):
+    """The switch may see no answer for a while, under any profile that leaves checksums to the card."""
+    one_in_ten.play("measure report", ends=ENDS, campaign=CAMPAIGN, results_dir=str(tmp_path))
+    records = (tmp_path / "struck/trials.jsonl").read_text().splitlines()
+    trials = list(map(json.loads, records))
+    assert len({(trial["block"], trial["profile"]) for trial in trials}) == 10
+    dead = {trial["profile"] for trial in trials if trial["error"]}
+    assert dead == {"as_found", "tx=on", "all_on"}, [
+        (one["profile"], one["error"]) for one in trials
+    ]
+    assert "switch tx off" in (tmp_path / "struck/report.md").read_text()
