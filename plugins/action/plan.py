@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from ..module_utils._base.errors import InputError
@@ -34,7 +35,7 @@ from ..plugin_utils._campaign.plan_file import (
 )
 from ..plugin_utils._lab import forwarders, guests
 from ..plugin_utils._paths import sources
-from ..plugin_utils._paths.own_paths import walked_of
+from ..plugin_utils._paths.own_paths import Walked, walked_of
 from ..plugin_utils._request import disturbs
 from ..plugin_utils._request.as_found import with_as_found
 from ..plugin_utils._request.fixed import warnings, without_fixed
@@ -86,10 +87,7 @@ class ActionModule(ControllerAction):
         lines = describe(plan, lab_mtu) + [f"warning: {text}" for text in fixed]
         if self._task.check_mode:
             lines += time_plan(plan, self._scatter(options["scatter_from"] or folder))
-        walked = {node: walked_of(task_vars["hostvars"][node]) for node in hosts}
-        lines += disturbs.lines(plan, {node: seen for node, seen in walked.items() if seen})
-        for line in lines:
-            say(f"  {line}")
+        _say_all([*lines, *_disturbed(plan, hosts, task_vars)])
         if old is None and not self._task.check_mode:
             write_plan(path, plan)
         pairs = plan["pairs"] or guests.first_pair(playing)
@@ -120,6 +118,21 @@ class ActionModule(ControllerAction):
             if plan and os.path.exists(record)
             else None
         )
+
+
+def _say_all(lines: Iterable[str]) -> None:
+    for line in lines:
+        say(f"  {line}")
+
+
+def _disturbed(plan: Plan, hosts: Iterable[str], task_vars: dict[str, Any]) -> list[str]:
+    """Return what a campaign does to a network that is there already."""
+    walked: dict[str, Walked] = {}
+    for node in hosts:
+        seen = walked_of(task_vars.get("hostvars", {}).get(node, {}))
+        if seen:
+            walked[node] = seen
+    return disturbs.lines(plan, walked)
 
 
 def _with_length(campaign: Campaign, folder: str) -> Campaign:

@@ -52,6 +52,17 @@ options:
         same name among them.
     type: list
     elements: dict
+  crictl:
+    description: The path of C(crictl). By default it is looked for where distributions of Kubernetes keep it.
+    type: path
+  ctr:
+    description: The path of C(ctr), which is asked where there is no C(crictl). By default it is looked for, too.
+    type: path
+  socket:
+    description:
+      - The socket of containerd or CRI-O. By default that of the configuration of C(crictl), or the first one that
+        exists of containerd, CRI-O, k3s and MicroK8s.
+    type: path
 notes:
   - Needs root to see into namespaces.
   - What a bridge of Open vSwitch does inside is not followed. The path goes on at each of its tunnels.
@@ -151,7 +162,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
 from ..module_utils._host.module import run_module
-from ..module_utils._iproute import discover, management
+from ..module_utils._iproute import discover, management, runtimes
 from ..module_utils._iproute.discover import PathEnd
 from ..module_utils._iproute.other_end import Begin, other_address
 from ..module_utils._iproute.walk import FoundPath
@@ -169,7 +180,10 @@ def followed(end: PathEnd, others: list[Begin] | None) -> list[FoundPath]:
 def found(module: AnsibleModule) -> dict[str, Any]:
     """Return what lies on the way of each path."""
     paths: list[FoundPath] = []
+    given = (module.params[name] or "" for name in runtimes.Chosen._fields)
+    chosen = runtimes.Chosen(*given)
     for end in module.params["ends"]:
+        end["runtime"] = chosen
         paths += followed(end, module.params["others"])
     tunnels, notes = discover.all_tunnels()
     carrying = management.look()
@@ -205,6 +219,9 @@ def main() -> None:
                 },
             },
             "others": {"type": "list", "elements": "dict"},
+            "crictl": {"type": "path"},
+            "ctr": {"type": "path"},
+            "socket": {"type": "path"},
         },
         found,
     )

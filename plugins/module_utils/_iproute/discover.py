@@ -34,26 +34,28 @@ class PathEnd(TypedDict, total=False):
     pid: int | None
     container: str | None  # ENGINE:NAME
     pod: str | None  # NAMESPACE/NAME
+    runtime: runtimes.Chosen  # how crictl and ctr are called
 
 
 def _no_runtime(end: str) -> LabError:
     return LabError(
         "cannot be found, since this host has neither crictl nor ctr where distributions of Kubernetes keep them",
         end,
-        "Name the end by netns (ip netns lists cni-...) or by pid, the process ID of a container in the pod.",
+        "Give offload_lab_crictl or offload_lab_ctr, the path of the program. Or name the end by netns (ip netns "
+        "lists cni-...) or by pid, the process ID of a container in the pod.",
     )
 
 
-def _pid_of_pod(pod: str) -> int:
+def _pid_of_pod(pod: str, chosen: runtimes.Chosen) -> int:
     namespace, name = crictl.pod_name(pod)
-    program = runtimes.crictl()
+    program = runtimes.crictl(chosen)
     if program:
         # The name is a regular expression there.
         asked = ["--namespace", namespace, "--name", f"^{re.escape(name)}$", "--output", "json"]
         sandbox = crictl.sandbox_of(run([*program, "pods", *asked]).out, namespace, name)
         inspected = run([*program, "inspectp", "--output", "json", sandbox])
         return crictl.process_of(inspected.out, f"pod {pod}")
-    program = runtimes.ctr()
+    program = runtimes.ctr(chosen)
     if not program:
         raise _no_runtime(f"pod {pod}")
     listed = run([*program, "containers", "list", "--quiet", ctr.filter_of(namespace, name)]).out
@@ -61,18 +63,18 @@ def _pid_of_pod(pod: str) -> int:
     return ctr.process_of(listed.split(), tasks, f"pod {pod}")
 
 
-def _pid_of_containerd(name: str) -> int:
-    program = runtimes.crictl()
+def _pid_of_containerd(name: str, chosen: runtimes.Chosen) -> int:
+    program = runtimes.crictl(chosen)
     if program:
         inspected = run([*program, "inspect", "--output", "json", name])
         return crictl.process_of(inspected.out, f"container {name}")
-    program = runtimes.ctr()
+    program = runtimes.ctr(chosen)
     if not program:
         raise _no_runtime(f"container {name}")
     return ctr.process_of([name], run([*program, "tasks", "list"]).out, f"container {name}")
 
 
-def _pid_of(container: str) -> int:
+def _pid_of(container: str, chosen: runtimes.Chosen) -> int:
     engine, colon, name = container.partition(":")
     if engine not in ENGINES or not colon:
         raise InputError(
@@ -80,7 +82,7 @@ def _pid_of(container: str) -> int:
         )
     network.container_name(name)
     if engine == CONTAINERD:
-        return _pid_of_containerd(name)
+        return _pid_of_containerd(name, chosen)
     done = run([engine, "inspect", "--format", "{{.State.Pid}}", name])
     if not done.out.strip().isdigit() or done.out.strip() == "0":
         raise InputError("does not run", f"container {name}", "Start it, or name another end.")
@@ -91,9 +93,10 @@ def _process(asked: PathEnd) -> int | None:
     """Return a process in the namespace of an end, None for the host's own."""
     container = asked.get("container")
     pod = asked.get("pod")
+    chosen = asked.get("runtime") or runtimes.ANY
     if pod:
-        return _pid_of_pod(pod)
-    return _pid_of(container) if container else asked.get("pid")
+        return _pid_of_pod(pod, chosen)
+    return _pid_of(container, chosen) if container else asked.get("pid")
 
 
 def _inside(asked: PathEnd) -> tuple[str, list[str]]:

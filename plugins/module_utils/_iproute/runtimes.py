@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import stat
+from typing import NamedTuple
 
 from .._base.errors import LabError
 from .._host.runner import SEARCH_PATH
@@ -36,25 +37,63 @@ K8S = "k8s.io"  # the namespace of containerd that kubelet uses
 WRITABLE = stat.S_IWGRP | stat.S_IWOTH
 
 
-def crictl() -> list[str] | None:
+class Chosen(NamedTuple):
+    """The paths that a user gives; an empty one is looked for."""
+
+    crictl: str = ""
+    ctr: str = ""
+    socket: str = ""  # of containerd or CRI-O
+
+
+ANY = Chosen()
+
+
+def crictl(chosen: Chosen = ANY) -> list[str] | None:
     """Return the beginning of crictl's command line, None where the host has no crictl."""
-    program = find("crictl")
+    program = _program("crictl", chosen.crictl)
     k3s = None if program else find("k3s")
     if not program and not k3s:
         return None
     argv = [program] if program else [str(k3s), "crictl"]
-    configuration = _first(CONFIGURATIONS)
+    configuration = None if chosen.socket else _first(CONFIGURATIONS)
     if configuration:
         return [*argv, "--config", configuration]
-    socket = _first(SOCKETS)
+    socket = _socket(chosen.socket) or _first(SOCKETS)
     return [*argv, "--runtime-endpoint", f"unix://{socket}"] if socket else argv
 
 
-def ctr() -> list[str] | None:
+def ctr(chosen: Chosen = ANY) -> list[str] | None:
     """Return the beginning of ctr's command line, None where the host has no ctr or no socket."""
-    program = find("ctr")
-    socket = _first(tuple(path for path in SOCKETS if "containerd" in path))
+    program = _program("ctr", chosen.ctr)
+    socket = _socket(chosen.socket) or _first(
+        tuple(path for path in SOCKETS if "containerd" in path)
+    )
     return [program, "--address", socket, "--namespace", K8S] if program and socket else None
+
+
+def _program(name: str, path: str) -> str | None:
+    """Return the program that a user gives, or the one that is found."""
+    if not path:
+        return find(name)
+    if not os.path.isabs(path) or not os.access(path, os.X_OK):
+        raise LabError(
+            "is no program", f"offload_lab_{name} {path}", "Give the path of the program."
+        )
+    check_trusted(path)
+    return path
+
+
+def _socket(path: str) -> str | None:
+    """Return the socket that a user gives; None where none is given."""
+    if not path:
+        return None
+    if not os.path.isabs(path) or not os.path.exists(path):
+        raise LabError(
+            "there is no such socket",
+            f"offload_lab_cri_socket {path}",
+            "Give its path, such as /run/containerd/containerd.sock.",
+        )
+    return path
 
 
 def find(name: str) -> str | None:

@@ -30,7 +30,7 @@ from .._analysis.unfinished import claimed
 from .._campaign import plan_file
 from .._campaign.nouns import Levels, Plan
 from .._campaign.stored import read_manifest
-from .._exports import csv_file, junit, openmetrics, recommended
+from .._exports import csv_file, daemonset, junit, openmetrics, recommended
 from .._store.manifest import Manifest
 from .._trials import shape
 from .._trials.digest import Digest
@@ -53,7 +53,8 @@ OUTPUTS = (
     "junit.xml",
     "metrics.prom",
 )
-ISSUE = "issue.md"  # is there where something is broken
+ISSUE = "issue.md"
+OF_BROKEN = (ISSUE, daemonset.FILE)  # are there where something is broken
 # What a job keeps of the verdict of a path.
 OF_PATH = (
     "path",
@@ -154,6 +155,7 @@ class ReportOfAnalysis(NamedTuple):
     analysis: Analysis
     advice: dict[str, Any]
     issue: Issue | None
+    daemonset: str | None
 
 
 def _report_of(folder: str, new: str, standing: report_page.Standing | None) -> ReportOfAnalysis:
@@ -186,10 +188,16 @@ def _report_of(folder: str, new: str, standing: report_page.Standing | None) -> 
     cure = cure_of(plan, digest.checks) if digest.checks.whole() else None
     advice = recommended.recommendation(dict(findings), plan, known, cure, digest.last)
     if standing or not digest.checks.whole():
-        return ReportOfAnalysis(report, analysis, advice, None)
+        return ReportOfAnalysis(report, analysis, advice, None, None)
     found = _payload(plan, digest, manifest, advice)
     analysis["payload"] = found
-    return ReportOfAnalysis(report, analysis, advice, issue(plan, found, manifest, digest.nodes))
+    return ReportOfAnalysis(
+        report,
+        analysis,
+        advice,
+        issue(plan, found, manifest, digest.nodes),
+        daemonset.daemonset(advice, manifest, digest.nodes),
+    )
 
 
 def _payload(
@@ -213,6 +221,8 @@ def _make(folder: str, new: str, standing: report_page.Standing | None) -> Repor
     _write(new, "metrics.prom", openmetrics.openmetrics(made.analysis))
     if made.issue:
         _write(new, ISSUE, plain.issue_text(made.issue))
+    if made.daemonset:
+        _write(new, daemonset.FILE, made.daemonset)
     return made
 
 
@@ -317,7 +327,8 @@ def _changed(new: str, folder: str, names: Iterable[str]) -> list[str]:
 
 def _told(made: ReportOfAnalysis, folder: str, new: str, changed: bool) -> MadeReport:
     running = made.report.running
-    names = (*OUTPUTS, ISSUE) if made.issue else OUTPUTS
+    of_broken = {ISSUE: made.issue, daemonset.FILE: made.daemonset}
+    names = [*OUTPUTS, *(name for name, text in of_broken.items() if text)]
     return {
         "changed": changed,
         "files": {name: os.path.join(folder, name) for name in names},
@@ -351,7 +362,7 @@ def make_report(
         trials = stream_records(record, [])
         with files.opened_private(created) as new, shape.explained(record, trials):
             made = _make(folder, new, standing)
-            changed = _changed(new, folder, LIVE if standing else (*OUTPUTS, ISSUE))
+            changed = _changed(new, folder, LIVE if standing else (*OUTPUTS, *OF_BROKEN))
             told = _told(made, folder, new, bool(changed))
             mode = files.results_mode(folder)
             for name in [] if check else changed:

@@ -42,7 +42,7 @@ def test_a_process_of_it_is_where_its_path_begins(monkeypatch):
         return CommandResult(argv, 0, json.dumps(said[argv[1]]), "")
 
     monkeypatch.setattr(discover, "run", run)
-    monkeypatch.setattr(discover.runtimes, "crictl", lambda: ["crictl"])
+    monkeypatch.setattr(discover.runtimes, "crictl", lambda _chosen: ["crictl"])
     assert discover._process({"pod": DNS}) == 48095
     assert asked[0][5] == r"^kube\-dns\-6c857864fb\-z88p2$" and asked[1][-1] == "8f9ec14c8c927"
     assert discover._process({"container": "containerd:8f9e"}) == 48095

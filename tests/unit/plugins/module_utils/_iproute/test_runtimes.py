@@ -99,7 +99,7 @@ def test_a_pod_that_ctr_does_not_list(host):
 
 
 def test_without_both_the_message_names_the_other_ways(host):
-    with pytest.raises(LabError, match="neither crictl nor ctr.* Name the end by netns"):
+    with pytest.raises(LabError, match="neither crictl nor ctr.* Or name the end by netns"):
         discover._process({"pod": "default/web-0"})
 
 
@@ -124,3 +124,66 @@ def test_a_program_of_another_user_is_not_run(monkeypatch, tmp_path):
     with pytest.raises(LabError, match="is not run as root"):
         runtimes.check_trusted(str(program))
     monkeypatch.setattr(runtimes.os, "stat", real)
+
+
+def test_a_user_gives_programs_and_socket(host):
+    program = host("opt/cri/crictl", "#!/bin/sh", 0o755)
+    socket = host("opt/cri/cri.sock")
+    host("etc/crictl.yaml")  # not that of this socket
+    chosen = runtimes.Chosen(crictl=str(program), socket=str(socket))
+    assert runtimes.crictl(chosen) == [str(program), "--runtime-endpoint", f"unix://{socket}"]
+    ctr = host("opt/cri/ctr", "", 0o755)
+    assert runtimes.ctr(runtimes.Chosen(ctr=str(ctr), socket=str(socket))) == [
+        str(ctr),
+        "--address",
+        str(socket),
+        "--namespace",
+        "k8s.io",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"crictl": "/no/such"}, "offload_lab_crictl /no/such: is no program"),
+        ({"crictl": "crictl"}, "Give the path of the program"),
+        (
+            {"socket": "/no/such.sock"},
+            "offload_lab_cri_socket /no/such.sock: there is no such socket",
+        ),
+    ],
+)
+def test_what_a_user_gives_and_is_not_there(host, chosen, said):
+    host("usr/bin/crictl", "", 0o755)
+    with pytest.raises(LabError, match=said):
+        runtimes.crictl(runtimes.Chosen(**chosen))
+
+
+def test_a_program_that_a_user_gives_is_trusted_no_more_than_another(monkeypatch, tmp_path):
+    monkeypatch.setattr(runtimes.os, "access", lambda *_asked: True)
+    path = tmp_path / "crictl"
+    path.write_text("")
+    path.chmod(0o777)
+    with pytest.raises(LabError, match="is not run as root"):
+        runtimes.crictl(runtimes.Chosen(crictl=str(path)))
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        {"netns": "cni-2f8c1e"},
+        {"pid": 48095},
+        {"pod": "default/web-0"},
+        {"container": "containerd:8f9ec14c8c927"},
+    ],
+)
+def test_each_way_to_name_an_end_leads_to_the_namespace_of_the_pod(host, monkeypatch, end):
+    """Of a host with RKE2, on which the CNI has given the namespace a name."""
+    configuration = host(f"{RKE2}/agent/etc/crictl.yaml")
+    asked = {"option": "--config", "value": configuration, "pods": json.dumps(PODS)}
+    host(f"{RKE2}/bin/crictl", CRICTL.format(**asked), 0o755)
+    inodes = {"/proc/48095/ns/net": 7, "cni-2f8c1e": 7, None: 1}
+    monkeypatch.setattr(discover, "namespaces", lambda: ["cni-1111", "cni-2f8c1e"])
+    monkeypatch.setattr(discover.host_netns, "path_of", lambda name: name)
+    monkeypatch.setattr(discover.host_netns, "inode", inodes.get)
+    assert discover._inside(end)[0] == "cni-2f8c1e"

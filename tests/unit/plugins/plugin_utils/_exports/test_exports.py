@@ -109,7 +109,7 @@ def test_the_verdict_of_a_path_is_data(hop):
     [path] = analysis["payload"]["paths"]
     assert path["verdict"] == "broken" and path["text"].startswith("Broken over physical")
     [blame] = path["blames"]
-    assert blame["under"] == {"trials": 8, "troubled": 8} and blame["p"] < 1e-6
+    assert blame["under"] == {"trials": 16, "troubled": 16} and blame["p"] < 1e-6
     assert path["hops"] == [[{"settings": ["tx"], "side": "client", "devices": "tunnel"}]]
     assert {bound["setting"] for bound in path["bounds"]} == {
         factor["name"] for factor in analysis["factors"]
@@ -124,7 +124,7 @@ def test_junit_fails_where_a_path_is_broken(hop):
     suite = ElementTree.fromstring(campaign(hop[0])).find("testsuite")
     cases = {case.get("name"): case.find("failure") for case in suite.findall("testcase")}
     failure = cases["payload over physical at MTU 9000"]
-    assert failure.get("type") == "broken" and "in 8 of 8 trials" in failure.get("message")
+    assert failure.get("type") == "broken" and "in 16 of 16 trials" in failure.get("message")
 
 
 @pytest.mark.parametrize(
@@ -152,6 +152,6 @@ def test_openmetrics_have_verdict_blame_bound_hop_and_cure(hop):
     trials = {
         sample.labels["outcome"]: sample.value for sample in families["offload_lab_payload_trials"]
     }
-    assert trials == {"clean": 48, "troubled": 8}
+    assert trials == {"clean": 40, "troubled": 16}
     [cure] = families["offload_lab_payload_cure_confirmed"]
     assert cure.value == 0
