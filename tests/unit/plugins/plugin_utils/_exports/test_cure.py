@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import cure_of
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import all_on, cure_of
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.recommend import nothing
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
@@ -93,3 +93,13 @@ def test_what_needs_a_setting_goes_with_it():
 def test_nothing_broken_has_no_cure():
     found = written(ASKED, {"gro": "never"})
     assert found["profile"] is None and "again" not in found
+
+
+@pytest.mark.parametrize(
+    "paths, rate, blocks",
+    [(["physical"], 1.0, 4), (["physical", "tenant_vxlan"], 1.0, 5), (["physical"], 0.5, 16)],
+)
+def test_a_cure_is_confirmed_in_as_many_blocks_as_the_test_needs(paths, rate, blocks):
+    names = ["tx", "rx", "tso", "gso", "gro", "sg", "lro", "rxvlan", "txvlan", "ntuple"]
+    plan = make_plan(read_campaign({**ASKED, "paths": paths, "factors": names}), "")
+    assert recommended.again(plan, all_on(plan), rate)["blocks"] == blocks
