@@ -20,6 +20,7 @@ from .._campaign.nouns import Factor, Levels, Plan
 from .._campaign.profiles import AS_FOUND
 from .._statistics.libraries import stats
 from .._trials.payload import Tally
+from .chains import chains, explanations
 
 ALPHA = 0.05
 OF_SINGLES = 0.8  # of the 5 %: pairs are many, and seldom to blame
@@ -67,8 +68,12 @@ def holds(plan: Plan, condition: Mapping[str, bool], levels: Levels) -> bool:
 
 
 def singles(plan: Plan) -> list[Condition]:
-    """Return the conditions of one setting."""
-    return [((factor["name"], True),) for factor in plan["factors"]]
+    """Return the conditions of one setting. Where a campaign asks for the hop, they are those under
+    which each hop breaks.
+    """
+    hops = itertools.chain.from_iterable(map(explanations, chains(plan)))
+    conditions = [tuple(one.condition.items()) for one in hops]
+    return conditions or [((factor["name"], True),) for factor in plan["factors"]]
 
 
 def pairs(plan: Plan) -> list[Condition]:
@@ -128,7 +133,7 @@ class BlameSearch:
     def _next(self) -> Blame | None:
         one = self._shown(singles(self.plan), self.here, OF_SINGLES * self.level)
         if one:
-            return self._sharper(one)
+            return self._sharper(one) if len(one["settings"]) == 1 else one
         return self._shown(pairs(self.plan), self.here, (1 - OF_SINGLES) * self.level)
 
     def _sharper(self, blame: Blame) -> Blame:

@@ -12,8 +12,9 @@ from .._campaign.nouns import Levels, Plan
 from .._known_cases.known_cases import Host, KnownCase, like
 from .._paths.sources import path_named
 from .._trials.payload import Checks
+from .chains import Hop
 from .cure import at, varied
-from .hop import Hop, likeliest
+from .hop import likeliest
 from .integrity import PathVerdict
 
 CLEAN = "clean"

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from .._analysis.blame import ALPHA, OF_SINGLES
+from .._analysis.blame import ALPHA, OF_SINGLES, singles
+from .._analysis.chains import chains
 from .._analysis.cure import OF_TROUBLE, Cure, all_on
-from .._analysis.hop import chains
 from .._campaign.factors import ENDS, settings_of
 from .._campaign.nouns import Factor, Levels, Plan
 from .._untrusted.variables import comment, dump_variables
@@ -74,7 +74,7 @@ def _fewest_again(plan: Plan) -> int:
     """Return with how many blocks of three profiles a test shows that a fault is back: one profile is
     in trouble in each trial, the other two in none.
     """
-    level = ALPHA * OF_TROUBLE * OF_SINGLES / (len(plan["factors"]) * len(plan["paths"]))
+    level = ALPHA * OF_TROUBLE * OF_SINGLES / (len(singles(plan)) * len(plan["paths"]))
     return next(
         blocks for blocks in itertools.count(2) if math.comb(3 * blocks, blocks) * level > 1
     )

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._analysis.blame import Blame, condition_text
-from .._analysis.hop import Hop
+from .._analysis.chains import Hop
 from .._analysis.integrity import AsFound, PathVerdict, verdicts
 from .._analysis.payload_findings import PathFinding, finding, hops_of, known_cases_of
 from .._campaign.nouns import Plan

@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 import sys
 
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis import hop
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis import chains, hop
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import at
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
@@ -60,7 +60,7 @@ class Chain(curing.Machine):
             (factor["sides"][0], factor["devices"][0]): factor["name"] for factor in plan["factors"]
         }
         (setting,), side, devices = truth
-        reached = hop.ON_THE_WAY_OUT[: hop.ON_THE_WAY_OUT.index(devices) + 1]
+        reached = chains.ON_THE_WAY_OUT[: chains.ON_THE_WAY_OUT.index(devices) + 1]
         met = reached if setting in OUT else (devices,)
         acting = tuple(by_hop[side, name] for name in met if (side, name) in by_hop)
         super().__init__({acting: rate}, noise, seed, plan["workloads"][0]["duration"])
@@ -72,7 +72,9 @@ def named(seed, rate, noise):
     classes = chance.choice(CHAINS)
     setting = chance.choice(OUT + IN)
     plan = plan_of(setting, classes, seed, rate)
-    truth = hop.Hop((setting,), chance.choice(("client", "server")), chance.choice(sorted(classes)))
+    truth = chains.Hop(
+        (setting,), chance.choice(("client", "server")), chance.choice(sorted(classes))
+    )
     checks = curing.measured(Chain(plan, truth, rate, noise, seed), plan)
     return hop.likeliest(plan, at(checks.planned, curing.PLACE), payload.WRONG) == [[truth]]
 

@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import pytest
+
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.chains import Hop
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import cure_of
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.hop import Hop
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
@@ -75,6 +77,16 @@ def test_a_hops_cure_is_confirmed_in_fresh_blocks():
         plan = make_plan(read_campaign(said["again"]), "")
     assert said["profile"] == "as_applied" and said["confirmed"] is True
     assert list(said["changes"].values()) == ["off"]
+
+
+@pytest.mark.parametrize("classes", hops.CHAINS)
+@pytest.mark.parametrize("setting", ["tx", "gro"])
+def test_the_cure_is_the_hop_however_many_devices_there_are(classes, setting):
+    plan = hops.plan_of(setting, classes, 1, 1.0)
+    for devices in classes:
+        truth = Hop((setting,), "client", devices)
+        checks = curing.measured(hops.Chain(plan, truth, 1.0, "none", 1), plan)
+        assert cure_of(plan, checks).off == [f"{setting}_at_client_{devices}"]
 
 
 def test_what_has_one_hop_alone_or_is_no_feature_needs_no_campaign():

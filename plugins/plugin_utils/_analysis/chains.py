@@ -1,0 +1,66 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The hops of a campaign that varies a setting at each class of devices and at each end by itself, and
+what has to be on for each to break. Pure.
+
+What a device leaves to do, such as a checksum, is done by the last device that the packet meets, or
+by the first one at which the offload is off. So an offload of a packet that is sent breaks at a hop
+only while it is on there and at all hops before; one of a packet that is received, while it is on
+there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .._campaign.nouns import Factor, Plan
+from .._paths.path import UNDERLAY
+
+ON_THE_WAY_OUT = ("host", "tenant", "tenant_port", "tunnel", UNDERLAY)
+
+
+class Hop(NamedTuple):
+    """A setting at one class of devices of one end."""
+
+    settings: tuple[str, ...]
+    side: str
+    devices: str
+
+
+class Explanation(NamedTuple):
+    """A hop, and what has to be on for it to break."""
+
+    hop: Hop
+    condition: dict[str, bool]  # the hop's own factor first
+
+
+def _rank(factor: Factor) -> int:
+    name = factor["devices"][0]
+    return ON_THE_WAY_OUT.index(name) if name in ON_THE_WAY_OUT else 0
+
+
+def chains(plan: Plan) -> list[list[Factor]]:
+    """Return the factors that are one setting at the hops of one end, in the order of a packet that
+    is sent; none for a campaign that does not vary a setting at several hops.
+    """
+    by_end: dict[tuple[tuple[str, ...], str], list[Factor]] = {}
+    for factor in plan["factors"]:
+        if len(factor["devices"]) != 1 or len(factor["sides"]) != 1:
+            return []
+        by_end.setdefault((tuple(factor["settings"]), factor["sides"][0]), []).append(factor)
+    if len(by_end) == len(plan["factors"]) and len({key[0] for key in by_end}) == len(by_end):
+        return []
+    return [sorted(factors, key=_rank) for factors in by_end.values()]
+
+
+def explanations(chain: list[Factor]) -> list[Explanation]:
+    """Return the hops of one end at which a setting can break."""
+    found: list[Explanation] = []
+    for place, factor in enumerate(chain):
+        hop = Hop(tuple(factor["settings"]), factor["sides"][0], factor["devices"][0])
+        before = reversed(chain[: place + 1])
+        found.append(Explanation(hop, {one["name"]: True for one in before}))
+        if place:
+            found.append(Explanation(hop, {factor["name"]: True}))
+    return found
