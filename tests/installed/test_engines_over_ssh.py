@@ -27,7 +27,7 @@ CAMPAIGN = """\
 name: {name}
 design: {design}
 blocks: 3
-paths: [physical, tenant_vxlan]
+paths: [{paths}]
 factors: [tso, gro]
 workloads: [{workload}]
 duration: 2
@@ -113,7 +113,10 @@ def test_servers_of_each_engine_have_no_privileges(hosts, user, tmp_path, name):
     before = {node: hosts.features(node) for node in NODES}
     design = "integrity" if name == "payload" else "on_off"
     file = tmp_path / f"{name}.yml"
-    file.write_text(CAMPAIGN.format(name=name, design=design, workload=WORKLOADS[name]))
+    # Open vSwitch 3.1 without the kernel datapath joins datagrams that a tenant leaves it to cut.
+    paths = "physical" if name == "payload" else "physical, tenant_vxlan"
+    values = {"name": name, "design": design, "paths": paths, "workload": WORKLOADS[name]}
+    file.write_text(CAMPAIGN.format(**values))
     watch = Watch(hosts)
     watch.start()
     user("measure", *given, "-e", f"offload_lab_campaign_file={file.name}")
