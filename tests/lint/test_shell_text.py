@@ -28,6 +28,7 @@ MAKERS = {
     "plugins/module_utils/_persist/commands.py",  # units, scripts of ifupdown
     "plugins/module_utils/_persist/link_file.py",
     "plugins/module_utils/_restore/after_boot.py",  # a unit
+    "plugins/plugin_utils/_exports/daemonset.py",  # the command of a pod
 }
 # Lines of a shell that others put into their text, and profiles of TuneD.
 MORE = {
