@@ -36,6 +36,11 @@ MOST_PATHS = 3  # sentences
 MOST_DEVICES = 2  # whose features are listed
 MOST_COMMANDS = 4
 UNKNOWN = "not recorded"
+IN_TITLE = {
+    "broken": "broken",
+    "broken without": "broken without these offloads too",
+    "broken everywhere": "broken with every setting",
+}
 # How the devices of a CNI begin.
 CNIS = {
     "flannel": "flannel",
@@ -115,7 +120,7 @@ def _title(row: PathFinding) -> str:
     ]
     settings = f" with {text.listed(blamed)}" if blamed else ""
     where = f"over {row['path']} at MTU {row['mtu']}"
-    return f"Payload is {row['verdict']}{settings}, {where}: {row['kind']}"
+    return f"Payload is {IN_TITLE[row['verdict']]}{settings}, {where}: {row['kind']}"
 
 
 def _hop_text(hop: NamedHop) -> str:

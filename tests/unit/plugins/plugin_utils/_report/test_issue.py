@@ -52,6 +52,14 @@ def test_nothing_is_reported_where_nothing_is_broken(broken):
     assert issue(plan, {"paths": rows}, None, NODES) is None
 
 
+def test_the_title_of_what_no_offload_explains_is_a_sentence(broken):
+    plan, payload = broken
+    rows = [{**row, "verdict": "broken without", "hops": [], "off": []} for row in payload["paths"]]
+    found = issue(plan, {"paths": rows}, None, NODES)
+    assert found.title.startswith("Payload is broken without these offloads too, over physical")
+    assert "How to reproduce it: send payload" in plain.issue_text(found)
+
+
 def test_without_a_manifest_it_says_what_the_trials_say(broken):
     plan, payload = broken
     text = plain.issue_text(issue(plan, payload, None, {}))
