@@ -62,6 +62,7 @@ def one_in_ten(lab_packages_required, monkeypatch):
         yield lab
 
 
+@pytest.mark.nightly
 def test_a_fault_in_one_of_ten_packets_does_not_end_the_campaign(one_in_ten, tmp_path):
     """The switch may see no answer for a while, under any profile that leaves checksums to the card."""
     one_in_ten.play("measure report", ends=ENDS, campaign=CAMPAIGN, results_dir=str(tmp_path))

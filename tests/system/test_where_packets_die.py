@@ -58,7 +58,11 @@ def misplace(lab):
 
 
 @pytest.mark.parametrize(
-    "fault, device", [(drop, "flannel.1 of node2"), (misplace, "underlay0 of node2")]
+    "fault, device",
+    [
+        (drop, "flannel.1 of node2"),
+        pytest.param(misplace, "underlay0 of node2", marks=pytest.mark.nightly),
+    ],
 )
 def test_the_device_is_named_at_which_packets_were_last_seen(pods, tmp_path, fault, device):
     fault(pods)
