@@ -39,8 +39,11 @@ DURATIONS = [int(word) for word in os.environ.get("BENCH_DURATIONS", "1 10").spl
 BLOCKS = int(os.environ.get("BENCH_BLOCKS", "1"))
 FLOOR = (
     "for path in 198.18.0.2 192.168.10.2; do for test in TCP_STREAM TCP_MAERTS UDP_STREAM TCP_RR UDP_RR; do "
-    "$(test $path = 198.18.0.2 || echo ip netns exec tenant1) netperf -H $path -t $test -l 1 -P 0; done; done"
+    "$(test $path = 198.18.0.2 || echo ip netns exec tenant1) netperf -H $path -p 12965 -t $test -l 1 -P 0; done; done"
 )
+# Without the lab's door. As root it would remove /dev/null at its end.
+SERVER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+SERVER += ["netserver", "-D", "-p", "12965"]
 APPLY = "Apply the profile"
 MEASURE = "See in the packets"
 
@@ -76,20 +79,34 @@ def rows(path):
         return [json.loads(line) for line in stream]
 
 
+def inside(node):
+    """Return the words that enter a node."""
+    home = f"/run/offload-lab/{NAME}-{node}"
+    return [
+        "nsenter",
+        f"--net=/run/netns/{NAME}-{node}",
+        "--mount=" + home + "/mnt",
+        "--uts=" + home + "/uts",
+        "--",
+    ]
+
+
 def floor():
     """Return the seconds a cell that a bare loop of netperf takes longer than asked, netperf's own
     waits included.
     """
-    home = f"/run/offload-lab/{NAME}-node1"
-    enter = [
-        "nsenter",
-        f"--net=/run/netns/{NAME}-node1",
-        "--mount=" + home + "/mnt",
-        "--uts=" + home + "/uts",
-    ]
-    start = time.time()
-    subprocess.run([*enter, "--", "bash", "-c", FLOOR], check=True, stdout=subprocess.DEVNULL)
-    return (time.time() - start) / CELLS - 1
+    places = ([], ["ip", "netns", "exec", "tenant1"])
+    servers = [subprocess.Popen([*inside("node2"), *place, *SERVER]) for place in places]
+    try:
+        time.sleep(1)  # until they listen
+        start = time.time()
+        argv = [*inside("node1"), "bash", "-c", FLOOR]
+        subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
+        return (time.time() - start) / CELLS - 1
+    finally:
+        for server in servers:
+            server.terminate()
+            server.wait()
 
 
 def campaign(duration, folder):
