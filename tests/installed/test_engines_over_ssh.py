@@ -113,7 +113,7 @@ def test_servers_of_each_engine_have_no_privileges(hosts, user, tmp_path, name):
     before = {node: hosts.features(node) for node in NODES}
     design = "integrity" if name == "payload" else "on_off"
     file = tmp_path / f"{name}.yml"
-    # Open vSwitch 3.1 without the kernel datapath joins datagrams that a tenant leaves it to cut.
+    # Datagrams of tenants arrive wrong with Open vSwitch 3.1 without the kernel datapath.
     paths = "physical" if name == "payload" else "physical, tenant_vxlan"
     values = {"name": name, "design": design, "paths": paths, "workload": WORKLOADS[name]}
     file.write_text(CAMPAIGN.format(**values))
