@@ -79,6 +79,16 @@ def _ask(place: Place, token: str, seconds: float) -> Admission | None:
     return None
 
 
+def _unanswered(error: ConnectionError, where: str) -> LabError:
+    if isinstance(error, ConnectionRefusedError):
+        return LabError("nothing listens", where, "Run playbook lab.yml again.")
+    return LabError(
+        "resets each connection: too many wait",
+        where,
+        "See who connects to it: ss -tn on the server's node.",
+    )
+
+
 def _enter(engine: Engine, place: Place, token: str) -> Admission:
     where = f"{engine.server} {place.address} port {place.port}"
     soon = time.monotonic() + SOON_S
@@ -86,9 +96,9 @@ def _enter(engine: Engine, place: Place, token: str) -> Admission:
     while True:
         try:
             admission = _ask(place, token, max(0.1, until - time.monotonic()))
-        except ConnectionError:  # it ends what served another cell, or others crowd it
+        except ConnectionError as error:  # it ends what served another cell, or too many wait
             if time.monotonic() > until:
-                raise LabError("nothing listens", where, "Run playbook lab.yml again.")
+                raise _unanswered(error, where)
             time.sleep(PAUSE_S)
             continue
         except OSError as error:

@@ -18,7 +18,7 @@ from .hop import likeliest
 from .integrity import PathVerdict
 
 CLEAN = "clean"
-BROKEN = ("broken", "dead")  # how the verdicts begin of payload that does not arrive as sent
+BROKEN = "broken"  # verdicts that payload does not arrive as sent begin with it
 
 
 class NamedHop(TypedDict):
