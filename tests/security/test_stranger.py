@@ -65,8 +65,8 @@ SECONDS = 3.0  # of an attack
 SERVED_S = 60.0  # in which the client is served, on a machine whose CPUs the attack keeps busy
 MOST_MEMORY = 200 << 20  # bytes, of a server with its processes
 # Bytes: the probe greets each connection with a line of 46; while a client is admitted, netserver answers
-# others of its host, too.
-SAID = {"probe": 1_000_000, "netserver": 1_000_000}
+# others of its host, too, with some hundred bytes each.
+SAID = {"probe": 1_000_000, "netserver": 10_000_000}
 FEW = 10_000  # bytes: short flows of the client's own host are answered while the client makes some
 AT_REST = 20_000  # bytes that the server's host sends in 2 s: ARP, and the ends of connections
 MEASURED = {

@@ -31,6 +31,7 @@ from typing import Any, NoReturn
 OPEN = "open"  # the answer to the token, and the algorithms of TCP that a program here may set
 ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
 DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL")
+MOST_DATA = 128 << 20  # bytes of an iperf3: it serves one stream, and takes what clients send
 MOST_BYTES = 1 << 20  # of standard input
 TOKEN_BYTES = range(16, 129)
 FIRST = frozenset(b"0123456789abcdef")  # of a token; a request of netperf begins with a zero byte
@@ -295,7 +296,8 @@ class NetserverDoor(Door):
 
 def iperf3_argv(address: str, port: int) -> list[str]:
     """Return the command line of a server, which serves one client at a time and ends with us."""
-    return [*DIE_WITH_PARENT, "iperf3", "-s", "-B", address, "-p", str(port)]
+    limited = ["prlimit", f"--data={MOST_DATA}", "--"]
+    return [*DIE_WITH_PARENT, *limited, "iperf3", "-s", "-B", address, "-p", str(port)]
 
 
 class Iperf3Door(Door):
